@@ -1,0 +1,89 @@
+// Group commit. Calls that wait at the same time are written by one transaction over arrays. There is
+// no timer: a lone call goes at once, and while one batch is being committed the next one gathers.
+// A caller's promise settles only after the COMMIT that carries its item.
+
+import { isDataFault } from './db.ts';
+import { Problem } from './errors.ts';
+
+export type BatchOptions<Item, Result> = {
+  /** Writes all items in one transaction of its own and answers one result per item, in order. */
+  run(items: Item[]): Promise<Result[]>;
+  /** Items that one transaction takes at most. */
+  maxItems?: number;
+  /** Items that may wait; beyond that a call is refused at once (503) instead of growing the queue. */
+  maxWaiting?: number;
+  /** Transactions under way at the same time. */
+  concurrency?: number;
+  observe?(items: number): void;
+};
+
+export interface Batch<Item, Result> {
+  add(item: Item): Promise<Result>;
+  readonly waiting: () => number;
+  /** Resolves when everything that was added has settled. */
+  idle(): Promise<void>;
+}
+
+type Entry<Item, Result> = { item: Item; resolve(result: Result): void; reject(error: unknown): void };
+
+export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
+  const maxItems = options.maxItems ?? 128;
+  const maxWaiting = options.maxWaiting ?? 4_096;
+  const concurrency = options.concurrency ?? 2;
+  let waiting: Entry<Item, Result>[] = [];
+  let running = 0;
+  let scheduled = false;
+  let idleWaiters: (() => void)[] = [];
+
+  async function commit(entries: Entry<Item, Result>[]): Promise<void> {
+    options.observe?.(entries.length);
+    try {
+      const results = await options.run(entries.map((entry) => entry.item));
+      if (results.length !== entries.length)
+        throw new Error(`batch answered ${results.length} results for ${entries.length} items`);
+      for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
+    } catch (error) {
+      // One item that the database refuses must not fail its neighbours: each then goes alone.
+      // Any other fault (connection, doubt about the commit) belongs to all of them.
+      if (entries.length === 1 || !isDataFault(error)) {
+        for (const entry of entries) entry.reject(error);
+        return;
+      }
+      for (const entry of entries) await commit([entry]);
+    }
+  }
+
+  function pump(): void {
+    scheduled = false;
+    while (running < concurrency && waiting.length > 0) {
+      const entries = waiting.slice(0, maxItems);
+      waiting = waiting.slice(maxItems);
+      running++;
+      void commit(entries).finally(() => {
+        running--;
+        if (waiting.length > 0) pump();
+        else if (running === 0) {
+          for (const wake of idleWaiters) wake();
+          idleWaiters = [];
+        }
+      });
+    }
+  }
+
+  return {
+    waiting: () => waiting.length,
+    add(item) {
+      if (waiting.length >= maxWaiting) return Promise.reject(new Problem('overloaded', { retryAfterSeconds: 1 }));
+      return new Promise<Result>((resolve, reject) => {
+        waiting.push({ item, resolve, reject });
+        // Requests that arrived in the same turn of the event loop belong to the same batch.
+        if (!scheduled && running < concurrency) {
+          scheduled = true;
+          setImmediate(pump);
+        }
+      });
+    },
+    idle: () =>
+      running === 0 && waiting.length === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve)),
+  };
+}

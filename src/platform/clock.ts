@@ -1,0 +1,42 @@
+// Time as a dependency. Every moment that is stored or compared comes from here, so a test can
+// hold time still or move it by thirty days without sleeping.
+
+export interface Clock {
+  now(): Date;
+  /** Milliseconds since the epoch: `now()` without the object. */
+  millis(): number;
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  millis: () => Date.now(),
+};
+
+export interface VirtualClock extends Clock {
+  advance(milliseconds: number): void;
+  set(moment: Date): void;
+}
+
+export function createVirtualClock(start: Date | string): VirtualClock {
+  let current = new Date(start).getTime();
+  return {
+    now: () => new Date(current),
+    millis: () => current,
+    advance: (milliseconds) => {
+      current += milliseconds;
+    },
+    set: (moment) => {
+      current = moment.getTime();
+    },
+  };
+}
+
+/** ISO 8601 in UTC with microseconds and a trailing Z, as the specification's records show times. */
+export function isoMicroseconds(moment: Date): string {
+  return moment.toISOString().replace('Z', '000Z');
+}
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC: the specification's `transaction_date`. */
+export function dateTimeSeconds(moment: Date): string {
+  return moment.toISOString().slice(0, 19).replace('T', ' ');
+}

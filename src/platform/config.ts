@@ -1,0 +1,240 @@
+// The only reader of the environment. Every setting is one entry of SETTINGS: its sentence, its
+// default and its parser; .env.example and the configuration reference are written from the same table.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+
+type Setting<T> = {
+  about: string;
+  fallback: string;
+  /** Secret settings can also be given as a file: NAME_FILE. They are never printed. */
+  secret?: true;
+  parse(text: string): T;
+};
+
+function text(about: string, fallback: string): Setting<string> {
+  return { about, fallback, parse: (value) => value };
+}
+
+function secret(about: string): Setting<string> {
+  return { about, fallback: '', secret: true, parse: (value) => value };
+}
+
+function integer(about: string, fallback: number, least: number, most: number): Setting<number> {
+  return {
+    about,
+    fallback: String(fallback),
+    parse(value) {
+      const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
+      if (!(number >= least && number <= most)) throw new Error(`must be a whole number from ${least} to ${most}`);
+      return number;
+    },
+  };
+}
+
+function choice<const T extends string>(about: string, fallback: T, ...values: T[]): Setting<T> {
+  return {
+    about: `${about} One of: ${values.join(', ')}.`,
+    fallback,
+    parse(value) {
+      const found = values.find((candidate) => candidate === value);
+      if (found === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+      return found;
+    },
+  };
+}
+
+function flag(about: string): Setting<boolean> {
+  const setting = choice(about, 'false', 'true', 'false');
+  return { ...setting, parse: (value) => setting.parse(value) === 'true' };
+}
+
+function list(about: string, fallback: string, check: (item: string) => boolean, what: string): Setting<string[]> {
+  return {
+    about,
+    fallback,
+    parse(value) {
+      const items = value
+        .split(',')
+        .map((item) => item.trim())
+        .filter(Boolean);
+      const wrong = items.find((item) => !check(item));
+      if (wrong !== undefined) throw new Error(`must be a comma-separated list of ${what}; "${wrong}" is not one`);
+      return items;
+    },
+  };
+}
+
+function origin(about: string): Setting<string> {
+  return {
+    about,
+    fallback: '',
+    parse(value) {
+      if (value === '') return '';
+      const url = URL.canParse(value) ? new URL(value) : null;
+      if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username)
+        throw new Error('must be an http or https origin such as https://pay.example.org');
+      return url.origin;
+    },
+  };
+}
+
+const isRange = (value: string) => ipaddr.isValidCIDR(value) || ipaddr.isValid(value);
+
+export const SETTINGS = {
+  PORT: integer('Port that the service listens on.', 8080, 0, 65535),
+  HOST: text('Address that the service listens on. 0.0.0.0 opens it to the network.', '127.0.0.1'),
+  PUBLIC_URL: origin(
+    'Origin under which people and servers reach the service; printed in links. Empty: http://localhost:PORT.',
+  ),
+  DATA_DIR: text('Folder for the embedded database, the demo credentials and the sandbox master key.', './data'),
+  DATABASE_URL: secret(
+    'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Empty: an embedded PostgreSQL in DATA_DIR.',
+  ),
+  DATABASE_POOL_SIZE: integer('Connections to PostgreSQL that one process holds at most.', 10, 2, 200),
+  MODE: choice('sandbox: pretend operators, no real money. live: real rails.', 'sandbox', 'sandbox', 'live'),
+  MASTER_KEY: secret(
+    '32 bytes as 64 hexadecimal characters or base64; seals API and callback secrets. Made in DATA_DIR in sandbox mode, required in live mode.',
+  ),
+  BRAND_NAME: text('Name that stands for "Service" in messages and on pages.', 'Service'),
+  LOG_LEVEL: choice('Least severity that is logged.', 'info', 'trace', 'debug', 'info', 'warn', 'error', 'silent'),
+  ROLE: choice('What this process does: answer requests, do background work, or both.', 'all', 'all', 'api', 'worker'),
+  SIGNATURE_TOLERANCE_SECONDS: integer('How far a signed timestamp may be from our clock, either side.', 300, 1, 3600),
+  TOKEN_TTL_SECONDS: integer('Lifetime of an API token.', 86_400, 60, 31_536_000),
+  RATE_LIMIT_PER_SECOND: integer(
+    'Requests a second that one integration may make; the burst is twice that. 0: no limit.',
+    100,
+    0,
+    1_000_000,
+  ),
+  RATE_LIMIT_PER_ADDRESS_PER_SECOND: integer(
+    'Requests a second from one address, before anything is read; the burst is twice that. 0: no limit.',
+    500,
+    0,
+    1_000_000,
+  ),
+  MAX_IN_FLIGHT: integer(
+    'Requests that one process works on at the same time; further ones get 503 at once.',
+    1_000,
+    1,
+    100_000,
+  ),
+  TRUSTED_PROXIES: list(
+    'Addresses or ranges of reverse proxies whose X-Forwarded-For is believed.',
+    '',
+    isRange,
+    'IP addresses or CIDR ranges',
+  ),
+  ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
+  ALLOW_SIGN_UP: flag('Whether strangers may open an account in the console.'),
+  CATALOG_FILE: text(
+    'JSON file that overrides countries, methods, limits and fees. Empty: the built-in catalogue.',
+    '',
+  ),
+  CALLBACK_ALLOWED_PORTS: list(
+    'Ports besides 443 and 8443 that callbacks may go to in live mode.',
+    '',
+    (value) => /^\d{1,5}$/.test(value) && Number(value) > 0 && Number(value) < 65_536,
+    'ports',
+  ),
+  CALLBACK_ALLOWED_RANGES: list(
+    'Private ranges that callbacks may go to in live mode (receivers of your own network).',
+    '',
+    isRange,
+    'IP addresses or CIDR ranges',
+  ),
+} as const satisfies Record<string, Setting<unknown>>;
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<S>;
+type Settings = typeof SETTINGS;
+export type Config = { [K in keyof Settings as CamelCase<K & string>]: ReturnType<Settings[K]['parse']> };
+
+export type Environment = Record<string, string | undefined>;
+
+/** All faults of the configuration, one line each. The command line prints it and exits with 2. */
+export class ConfigFault extends Error {
+  readonly faults: string[];
+  constructor(faults: string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
+    this.name = 'ConfigFault';
+    this.faults = faults;
+  }
+}
+
+export function readConfig(environment: Environment): Config {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
+    try {
+      values[camelCase(name)] = setting.parse(readRaw(environment, name, setting) ?? setting.fallback);
+    } catch (fault) {
+      const shown = setting.secret ? '' : ` (it is "${environment[name] ?? ''}")`;
+      faults.push(`${name} ${(fault as Error).message}${shown}`);
+    }
+  }
+  const config = values as Config;
+  faults.push(...faultsBetween(config));
+  if (faults.length > 0) throw new ConfigFault(faults);
+  return config;
+}
+
+function readRaw(environment: Environment, name: string, setting: Setting<unknown>): string | undefined {
+  const file = setting.secret ? environment[`${name}_FILE`] : undefined;
+  if (!file) return environment[name] === '' ? undefined : environment[name];
+  if (environment[name]) throw new Error(`is given twice: unset ${name} or ${name}_FILE`);
+  if (!existsSync(file)) throw new Error(`cannot be read: ${name}_FILE names a file that does not exist`);
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** Rules that join several settings. A setting that was already faulty is undefined here and passed over. */
+function faultsBetween(config: Config): string[] {
+  const faults: string[] = [];
+  if (config.masterKey && !masterKeyBytes(config.masterKey))
+    faults.push('MASTER_KEY must be 32 bytes: 64 hexadecimal characters, or base64');
+  if (config.databaseUrl && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
+    faults.push('DATABASE_URL must begin with postgres://');
+  if (config.catalogFile && !existsSync(config.catalogFile))
+    faults.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
+  if (config.mode === 'live') {
+    if (!config.masterKey) faults.push('MASTER_KEY is required in live mode; make one with: openssl rand -hex 32');
+    if (config.databaseUrl === '' && !config.allowEmbeddedLive)
+      faults.push(
+        'DATABASE_URL is required in live mode: the embedded database has no standby and no outside backup. Set ALLOW_EMBEDDED_LIVE=true to accept that',
+      );
+    if (!config.publicUrl?.startsWith('https://')) faults.push('PUBLIC_URL must be an https origin in live mode');
+  }
+  return faults;
+}
+
+/** The 32 bytes of a master key written as hexadecimal or base64, or null. */
+export function masterKeyBytes(value: string): Buffer | null {
+  const bytes = /^[0-9a-f]{64}$/i.test(value) ? Buffer.from(value, 'hex') : Buffer.from(value, 'base64');
+  return bytes.length === 32 ? bytes : null;
+}
+
+export function publicUrl(config: Config): string {
+  return config.publicUrl || `http://localhost:${config.port}`;
+}
+
+export function dataPath(config: Config, ...names: string[]): string {
+  return resolve(config.dataDir, ...names);
+}
+
+function camelCase(name: string): string {
+  return name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The text of .env.example: every setting with its sentence. */
+export function environmentExample(): string {
+  const head =
+    '# Every setting, with its default. All are optional in sandbox mode.\n# A secret can also be given as NAME_FILE=/path/to/file.\n';
+  const entries = Object.entries<Setting<unknown>>(SETTINGS).map(
+    ([name, setting]) => `\n# ${setting.about}\n#${name}=${setting.fallback}\n`,
+  );
+  return head + entries.join('');
+}

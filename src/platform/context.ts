@@ -1,0 +1,18 @@
+// What an operation is given: settings, database, clock, log, secrets, numbers. Made once at start
+// (and once per test world); nothing here is a global.
+
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db.ts';
+import type { Metrics } from './metrics.ts';
+import type { Vault } from './secrets.ts';
+
+export type Context = {
+  readonly config: Config;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vault: Vault;
+  readonly metrics: Metrics;
+};

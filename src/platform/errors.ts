@@ -1,0 +1,273 @@
+// Every way a request can be refused: one class, one table. The table is also what /docs/errors shows,
+// so each entry says to a person what caused it and what to do.
+
+type ProblemKind = { status: number; message: string; cause: string; fix: string };
+
+export const PROBLEMS = {
+  invalid_json: {
+    status: 400,
+    message: 'The request body is not acceptable JSON.',
+    cause:
+      'The body is empty, malformed, not UTF-8, nested too deeply, has too many members, repeats a key, or holds a number whose digits a double cannot keep.',
+    fix: 'Serialise the body once with a JSON library and send those bytes. The message names the position of the first fault.',
+  },
+  invalid_envelope: {
+    status: 400,
+    message: 'The envelope is not complete.',
+    cause: 'One of client_id, sender, timestamp, salt, signature, params is missing or has the wrong type.',
+    fix: 'Send all six members: four strings, timestamp as an integer of Unix seconds, params as an object. `errors` names the member.',
+  },
+  integration_not_found: {
+    status: 403,
+    message: 'Entity integration record not found',
+    cause: 'No active integration has this client_id.',
+    fix: 'Copy client_id from the console; check that the integration was not revoked.',
+  },
+  client_mismatch: {
+    status: 403,
+    message: 'Client id not matched',
+    cause: 'sender is not exactly the title of the integration that client_id names.',
+    fix: 'Copy the title of the integration as it is, capitals and spaces included.',
+  },
+  address_not_allowed: {
+    status: 403,
+    message: 'Request was not verified.',
+    cause: 'The integration has an address allow-list and the request came from another address.',
+    fix: 'Add the address of your server to the allow-list of the integration, or send from a listed one.',
+  },
+  timestamp_out_of_range: {
+    status: 403,
+    message: 'Request was not verified.',
+    cause: 'timestamp is too far from the clock of the server, into the past or the future.',
+    fix: 'Use the current Unix time in seconds (not milliseconds) and keep the clock of your machine right (NTP).',
+  },
+  signature_mismatch: {
+    status: 403,
+    message: 'Request was not verified.',
+    cause: 'The signature is not the HMAC-SHA256 of the canonical body under a live secret of the integration.',
+    fix: 'Compare with docs/signing; `simbi sign --explain` prints each step. In sandbox mode the answer carries the string the server built.',
+  },
+  signature_reused: {
+    status: 403,
+    message: 'Request was not verified.',
+    cause: 'This exact signature was already used. Each signature works once, on reads too.',
+    fix: 'Sign again with a fresh salt (or a new timestamp). To retry safely, keep the Idempotency-Key and sign anew.',
+  },
+  account_not_found: {
+    status: 400,
+    message: 'User not found',
+    cause: 'The account behind the integration was closed.',
+    fix: 'Ask whoever runs this gateway.',
+  },
+  account_suspended: {
+    status: 400,
+    message: 'Service user not found',
+    cause: 'The account behind the integration is suspended.',
+    fix: 'Ask whoever runs this gateway.',
+  },
+  invalid_params: {
+    status: 400,
+    message: 'The parameters are not valid.',
+    cause: 'At least one member of params (or of the query) is missing, malformed or out of range.',
+    fix: '`errors` maps each field to what is wrong with it.',
+  },
+  country_not_found: {
+    status: 400,
+    message: 'Country was not found',
+    cause: 'country_id is not in the countries table of this operation.',
+    fix: 'Use an id from GET /api/v3/countries; payment links and collections have different tables.',
+  },
+  country_not_supported: {
+    status: 400,
+    message: 'Transaction was not created!',
+    cause: 'Collections through the API are marked "Not Supported" for this country.',
+    fix: 'Use a payment link for payers in this country.',
+  },
+  operator_unavailable: {
+    status: 503,
+    message: 'Transaction was not created!',
+    cause: 'The mobile-money operator is not answering, so the gateway does not start new payments with it.',
+    fix: 'Try again after the time in Retry-After, or offer the payer another method. Nothing was created.',
+  },
+  transaction_not_found: {
+    status: 404,
+    message: 'Transaction was not created!',
+    cause: 'No transaction of your account has this reference (and type).',
+    fix: 'Use the `ref` that the collection answered with.',
+  },
+  verification_failed: {
+    status: 400,
+    message: 'The verification token is not right.',
+    cause: 'The six-digit token does not match the one sent by SMS, or the transaction no longer waits for one.',
+    fix: 'Ask the customer to read the newest SMS. Five wrong tokens fail the transaction.',
+  },
+  resend_too_soon: {
+    status: 429,
+    message: 'A token was sent less than 30 seconds ago.',
+    cause: 'A verification token can be sent again at most once in 30 seconds.',
+    fix: 'Wait for the seconds in Retry-After.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    message: 'This Idempotency-Key was used with other params.',
+    cause: 'The same Idempotency-Key came with different params within 24 hours.',
+    fix: 'Use a new key for a new operation; repeat the same params to get the first answer again.',
+  },
+  payment_link_not_found: {
+    status: 404,
+    message: 'Payment link was not found.',
+    cause: 'No payment link has this id.',
+    fix: 'Use the `id` or `payment_link` that creation answered with.',
+  },
+  event_not_found: {
+    status: 404,
+    message: 'Event was not found.',
+    cause: 'No event of your account has this id, or it is older than 90 days.',
+    fix: 'List the events with GET /api/v3/events.',
+  },
+  callback_url_refused: {
+    status: 400,
+    message: 'The callback address is refused.',
+    cause:
+      'The URL is not one the gateway may call: in live mode only https to public addresses on ports 443 and 8443.',
+    fix: 'Use a public https URL. Whoever runs the gateway can allow addresses of the own network.',
+  },
+  overdraft: {
+    status: 409,
+    message: 'The wallet does not hold enough money.',
+    cause: 'The amount and its fee are more than the available balance.',
+    fix: 'Pay out less, or wait for collections to arrive.',
+  },
+  credentials_not_verified: {
+    status: 401,
+    message: 'Credentials were not verified.',
+    cause: 'client_id and secret_key do not belong together, or the integration is not active.',
+    fix: 'Copy both from the console. A lost secret cannot be shown again; rotate it.',
+  },
+  unauthenticated: {
+    status: 401,
+    message: 'Unauthenticated.',
+    cause: 'The bearer token is missing, expired, revoked or malformed.',
+    fix: 'Get a token from POST /api/integration/get-token and send it as `Authorization: Bearer <token>`.',
+  },
+  forbidden: {
+    status: 403,
+    message: 'This is not allowed.',
+    cause: 'Your role or your token does not reach this.',
+    fix: 'Ask the owner of the account for the role you need.',
+  },
+  not_found: {
+    status: 404,
+    message: 'There is nothing at this address.',
+    cause: 'The path is not one of the service.',
+    fix: 'See /docs for every path.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: 'This address does not take that method.',
+    cause: 'The path exists, the HTTP method does not.',
+    fix: 'Use a method from the Allow header.',
+  },
+  not_acceptable_request: {
+    status: 400,
+    message: 'The request is not acceptable HTTP.',
+    cause: 'The request line, a header or the framing of the body is malformed.',
+    fix: 'Use an HTTP client library.',
+  },
+  body_too_large: {
+    status: 413,
+    message: 'The request body is too large.',
+    cause: 'Bodies are limited to 64 kB, and to 3 MiB when a payment link is created.',
+    fix: 'Send less; a logo may be at most 2 MiB before base64.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Send the body as application/json.',
+    cause: 'The Content-Type is not application/json in UTF-8, or the body is compressed.',
+    fix: 'Set `Content-Type: application/json` and send the body uncompressed.',
+  },
+  request_timeout: {
+    status: 408,
+    message: 'The request took too long to arrive.',
+    cause: 'The headers or the body did not arrive in time.',
+    fix: 'Send the whole request at once.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too many requests.',
+    cause: 'More requests than the limit of your integration or address allows.',
+    fix: 'Wait for the seconds in Retry-After; spread requests over time.',
+  },
+  overloaded: {
+    status: 503,
+    message: 'The service is busy. Nothing was done.',
+    cause: 'More requests are waiting than the gateway can finish in good time.',
+    fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
+  },
+  database_unavailable: {
+    status: 503,
+    message: 'The service is not available at the moment. Nothing was done.',
+    cause: 'The database does not answer.',
+    fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
+  },
+  outcome_unknown: {
+    status: 503,
+    message: 'The outcome is not known. Ask again with the same Idempotency-Key.',
+    cause: 'The database lost the connection or its standby while it was committing.',
+    fix: 'Repeat the request with the same Idempotency-Key and a new signature: it answers what happened, once.',
+  },
+  internal: {
+    status: 500,
+    message: 'Something went wrong on our side.',
+    cause: 'A fault in the gateway.',
+    fix: 'Tell whoever runs the gateway the request_id.',
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Field name → plain sentences about it. */
+export type FieldErrors = Record<string, string[]>;
+
+export type ProblemDetails = {
+  /** Replaces the table's message where the specification gives the operation its own words. */
+  message?: string;
+  /** Replaces the table's status, for the same reason. */
+  status?: number;
+  errors?: FieldErrors;
+  retryAfterSeconds?: number;
+  headers?: Record<string, string>;
+  /** Further members of the answer's body, for instance `debug` in sandbox mode. */
+  extra?: Record<string, unknown>;
+};
+
+/** The one error class: the caller can fix it, or must wait. Everything else that is thrown is a fault of ours. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly details: ProblemDetails;
+
+  constructor(code: ProblemCode, details: ProblemDetails = {}) {
+    super(details.message ?? PROBLEMS[code].message);
+    this.name = 'Problem';
+    this.code = code;
+    this.status = details.status ?? PROBLEMS[code].status;
+    this.details = details;
+  }
+}
+
+/** Gathers faults of fields so that a caller reads all of them in one answer. */
+export function collectFieldErrors(): {
+  errors: FieldErrors;
+  add(field: string, sentence: string): void;
+  any(): boolean;
+} {
+  const errors: FieldErrors = {};
+  return {
+    errors,
+    add: (field, sentence) => {
+      errors[field] = [...(errors[field] ?? []), sentence];
+    },
+    any: () => Object.keys(errors).length > 0,
+  };
+}

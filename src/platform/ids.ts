@@ -1,0 +1,70 @@
+// Identifiers. Rows that grow without end are keyed by UUIDv7 (time first, so an index grows at
+// its right edge), and the public form of such a key is a prefix and the same 128 bits in
+// Crockford's base 32. 74 of those bits are random, so a public id cannot be guessed.
+
+import { randomBytes } from 'node:crypto';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const PUBLIC_LENGTH = 26;
+
+/** What each prefix names. A public id of one kind is never accepted where another is asked for. */
+export type IdPrefix = 'TX' | 'pl' | 'evt' | 'case' | 'req' | 'bat';
+
+let pool = randomBytes(4096);
+let used = 0;
+
+function random(count: number): Buffer {
+  if (used + count > pool.length) {
+    pool = randomBytes(4096);
+    used = 0;
+  }
+  used += count;
+  return pool.subarray(used - count, used);
+}
+
+/** A UUIDv7 as PostgreSQL prints it. `millis` comes from the caller's clock. */
+export function createUuid(millis: number): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(millis, 0, 6);
+  random(10).copy(bytes, 6);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** `pl_01JD…`: the public form of a UUID. */
+export function publicId(prefix: IdPrefix, uuid: string): string {
+  let rest = BigInt(`0x${uuid.replaceAll('-', '')}`);
+  let text = '';
+  for (let index = 0; index < PUBLIC_LENGTH; index++) {
+    text = ALPHABET.charAt(Number(rest & 31n)) + text;
+    rest >>= 5n;
+  }
+  return `${prefix}_${text}`;
+}
+
+/** The UUID behind a public id, or null when the text is not one of that kind. Case matters not. */
+export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null {
+  if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;
+  if (text.slice(0, prefix.length + 1).toLowerCase() !== `${prefix}_`.toLowerCase()) return null;
+  let value = 0n;
+  for (const character of text.slice(prefix.length + 1).toUpperCase()) {
+    const digit = ALPHABET.indexOf(character);
+    if (digit < 0) return null;
+    value = (value << 5n) | BigInt(digit);
+  }
+  if (value >> 128n !== 0n) return null;
+  const hex = value.toString(16).padStart(32, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A secret of `bytes` random bytes in URL-safe base 64. */
+export function randomSecret(bytes = 32): string {
+  return randomBytes(bytes).toString('base64url');
+}
+
+/** Random text in lower-case base 32 for names that people copy by hand (client ids, short codes). */
+export function randomName(length: number): string {
+  return Array.from(random(length), (byte) => ALPHABET.charAt(byte & 31).toLowerCase()).join('');
+}

@@ -1,0 +1,72 @@
+// Background work. A job is a function that does one pass over what is due and says how many rows it
+// handled; `runLoop` repeats it: at once while there is work, with a growing pause while there is none.
+// Tests call the pass itself and never wait.
+
+import type { Context } from './context.ts';
+
+export type Job = {
+  name: string;
+  /** Does one pass and answers how many rows it handled. */
+  pass(): Promise<number>;
+  /** Pause after an empty pass, growing to the longest. */
+  idleMs?: { shortest: number; longest: number };
+};
+
+export interface RunningJob {
+  /** Ends the pause now: work was just made by this very process. */
+  wake(): void;
+  /** Finishes the pass under way and stops. */
+  stop(): Promise<void>;
+}
+
+export function runLoop(ctx: Context, job: Job): RunningJob {
+  const { shortest, longest } = job.idleMs ?? { shortest: 50, longest: 1_000 };
+  let stopping = false;
+  let pauseMs = shortest;
+  let endPause = () => {};
+  let woken = false;
+
+  async function loop(): Promise<void> {
+    while (!stopping) {
+      woken = false;
+      const handled = await job.pass().then(
+        (count) => {
+          ctx.metrics.jobRuns.inc({ job: job.name, result: 'ok' });
+          return count;
+        },
+        (error: unknown) => {
+          ctx.metrics.jobRuns.inc({ job: job.name, result: 'failed' });
+          ctx.log.warn({ job: job.name, err: error }, 'a background pass failed; it is tried again');
+          return -1;
+        },
+      );
+      if (handled > 0) {
+        pauseMs = shortest;
+        continue;
+      }
+      if (woken || stopping) continue;
+      pauseMs = handled < 0 ? longest : Math.min(pauseMs * 2, longest);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, pauseMs);
+        endPause = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  const done = loop();
+  return {
+    wake() {
+      woken = true;
+      pauseMs = shortest;
+      endPause();
+    },
+    stop() {
+      stopping = true;
+      endPause();
+      return done;
+    },
+  };
+}

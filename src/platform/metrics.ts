@@ -1,0 +1,80 @@
+// Numbers for the ops team, in Prometheus' format at /metrics. Labels are few and bounded: never a
+// phone number, a reference or an id.
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    registry,
+    requests: new Counter({
+      name: 'simbi_http_requests_total',
+      help: 'Requests answered, by route and status.',
+      labelNames: ['route', 'status'] as const,
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'simbi_http_request_seconds',
+      help: 'Time to answer a request, by route.',
+      labelNames: ['route'] as const,
+      buckets: SECONDS_BUCKETS,
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'simbi_refusals_total',
+      help: 'Requests refused, by error code.',
+      labelNames: ['code'] as const,
+      registers,
+    }),
+    shed: new Counter({
+      name: 'simbi_http_shed_total',
+      help: 'Requests refused at the door because too many were in flight.',
+      registers,
+    }),
+    batchItems: new Histogram({
+      name: 'simbi_batch_items',
+      help: 'Items committed together, by batch.',
+      labelNames: ['batch'] as const,
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+      registers,
+    }),
+    jobRuns: new Counter({
+      name: 'simbi_job_runs_total',
+      help: 'Passes of background jobs, by job and result.',
+      labelNames: ['job', 'result'] as const,
+      registers,
+    }),
+    backlog: new Gauge({
+      name: 'simbi_backlog',
+      help: 'Rows that wait for a background job, by queue.',
+      labelNames: ['queue'] as const,
+      registers,
+    }),
+    outcomes: new Counter({
+      name: 'simbi_outcomes_total',
+      help: 'Transactions that reached a status, by rail and status.',
+      labelNames: ['rail', 'status'] as const,
+      registers,
+    }),
+    railSeconds: new Histogram({
+      name: 'simbi_rail_call_seconds',
+      help: 'Time of calls to operators, by rail and call.',
+      labelNames: ['rail', 'call'] as const,
+      buckets: SECONDS_BUCKETS,
+      registers,
+    }),
+    deliveries: new Counter({
+      name: 'simbi_callback_attempts_total',
+      help: 'Callback attempts, by result.',
+      labelNames: ['result'] as const,
+      registers,
+    }),
+    /** Node's own numbers (memory, event loop) are collected once per process, by the server. */
+    collectProcessMetrics: () => collectDefaultMetrics({ register: registry, prefix: 'simbi_' }),
+  };
+}

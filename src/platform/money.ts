@@ -1,0 +1,88 @@
+// Money is a bigint of hundredths in every currency. Reading, printing and rounding it happen
+// here and nowhere else; no floating-point arithmetic ever touches an amount.
+
+/** Largest amount we take: 2^53 - 1 hundredths, so that every amount is also an exact JSON number. */
+export const LARGEST_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
+
+const HUNDREDTHS = 100n;
+const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
+const ANY_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
+
+export type AmountFault = 'not_an_amount' | 'not_positive' | 'too_many_decimals' | 'too_large';
+export type AmountResult = { ok: true; amount: bigint } | { ok: false; fault: AmountFault };
+
+/**
+ * Reads an amount as the caller wrote it: a JSON number, or a plain decimal string. Nothing is
+ * rounded; `decimals` (0, 1 or 2) says how many places carry meaning, and zeros beyond them are fine.
+ * A JSON number has already passed the strict parser, which refuses digits a double cannot hold,
+ * so its shortest printed form is what was written.
+ */
+export function parseAmount(input: unknown, decimals: number): AmountResult {
+  const parts = typeof input === 'number' ? splitNumber(input) : typeof input === 'string' ? splitString(input) : null;
+  if (parts === null) return { ok: false, fault: 'not_an_amount' };
+  const { negative, whole, fraction } = parts;
+  if (whole.length > 15) return { ok: false, fault: 'too_large' };
+  const significant = fraction.replace(/0+$/, '');
+  const isZero = /^0*$/.test(whole) && significant === '';
+  if (negative || isZero) return { ok: false, fault: 'not_positive' };
+  if (significant.length > decimals) return { ok: false, fault: 'too_many_decimals' };
+  const amount = BigInt(whole) * HUNDREDTHS + BigInt(significant.padEnd(2, '0').slice(0, 2) || '0');
+  if (amount > LARGEST_AMOUNT) return { ok: false, fault: 'too_large' };
+  return { ok: true, amount };
+}
+
+type DecimalParts = { negative: boolean; whole: string; fraction: string };
+
+function splitString(text: string): DecimalParts | null {
+  const match = text.length <= 40 ? PLAIN_DECIMAL.exec(text) : null;
+  return match ? { negative: match[1] === '-', whole: match[2] ?? '0', fraction: match[3] ?? '' } : null;
+}
+
+function splitNumber(value: number): DecimalParts | null {
+  if (!Number.isFinite(value)) return null;
+  const match = ANY_NUMBER.exec(String(value));
+  if (!match) return null;
+  const negative = match[1] === '-';
+  const digits = (match[2] ?? '') + (match[3] ?? '');
+  // Where the decimal point stands within `digits` once the exponent is applied.
+  const point = (match[2] ?? '').length + Number(match[4] ?? 0);
+  if (point <= 0) return { negative, whole: '0', fraction: '0'.repeat(-point) + digits };
+  const padded = digits.padEnd(point, '0');
+  return { negative, whole: padded.slice(0, point), fraction: padded.slice(point) };
+}
+
+/** Reads an amount written by ourselves (configuration, database text); a fault is our own mistake. */
+export function amountFrom(text: string): bigint {
+  const negative = text.startsWith('-');
+  const parts = splitString(negative ? text.slice(1) : text);
+  if (parts === null || parts.fraction.length > 2) throw new Error(`not an amount: ${text}`);
+  const amount = BigInt(parts.whole) * HUNDREDTHS + BigInt(parts.fraction.padEnd(2, '0'));
+  return negative ? -amount : amount;
+}
+
+/** Prints an amount without grouping: "2500", "25.50" (as many decimals as it needs, or at least `decimals`). */
+export function formatAmount(amount: bigint, decimals = 0): string {
+  const sign = amount < 0n ? '-' : '';
+  const positive = amount < 0n ? -amount : amount;
+  const whole = positive / HUNDREDTHS;
+  const fraction = (positive % HUNDREDTHS).toString().padStart(2, '0');
+  const shown = fraction === '00' && decimals === 0 ? '' : `.${fraction}`;
+  return `${sign}${whole}${shown}`;
+}
+
+/** The JSON number the specification's records show. Exact for every amount up to LARGEST_AMOUNT. */
+export function amountToNumber(amount: bigint): number {
+  return Number(formatAmount(amount));
+}
+
+/** `basisPoints` hundredths of a percent of `amount`, rounded half up to `decimals` places. */
+export function share(amount: bigint, basisPoints: bigint, decimals: number): bigint {
+  return roundHalfUp(amount * basisPoints, 10_000n, decimals);
+}
+
+/** numerator / denominator in hundredths, rounded half up to a multiple of the smallest unit with `decimals` places. */
+function roundHalfUp(numerator: bigint, denominator: bigint, decimals: number): bigint {
+  const unit = decimals >= 2 ? 1n : decimals === 1 ? 10n : 100n;
+  const divisor = denominator * unit;
+  return ((2n * numerator + divisor) / (2n * divisor)) * unit;
+}
