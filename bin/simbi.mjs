@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+// The `simbi` command.
+import { run } from './run.mjs';
+
+await run(['src/cli.ts', ...process.argv.slice(2)]);

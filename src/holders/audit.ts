@@ -1,0 +1,51 @@
+// The audit log: what people did, in the transaction in which they did it. Rows are only ever added.
+
+import type { Reader, Tx } from '../platform/db.ts';
+
+/** Who acts. A command typed on the host acts as "command line". */
+export type Actor = { memberId: bigint | null; name: string };
+
+export const COMMAND_LINE: Actor = { memberId: null, name: 'command line' };
+
+export type AuditEntry = {
+  holderId: bigint | null;
+  actor: Actor;
+  action: string;
+  subject?: string;
+  details?: Record<string, unknown>;
+};
+
+export async function recordAudit(tx: Tx, entry: AuditEntry, at: Date): Promise<void> {
+  await tx.query(
+    `insert into audit_log (at, holder_id, member_id, actor, action, subject, details)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      at,
+      entry.holderId,
+      entry.actor.memberId,
+      entry.actor.name,
+      entry.action,
+      entry.subject ?? '',
+      entry.details ?? {},
+    ],
+  );
+}
+
+export type AuditRow = {
+  id: bigint;
+  at: Date;
+  actor: string;
+  action: string;
+  subject: string;
+  details: Record<string, unknown>;
+};
+
+/** The newest entries of one holder, older than `before` when given. */
+export function listAudit(reader: Reader, holderId: bigint, limit: number, before?: bigint): Promise<AuditRow[]> {
+  return reader.query<AuditRow>(
+    `select id, at, actor, action, subject, details from audit_log
+     where holder_id = $1 and ($2::bigint is null or id < $2)
+     order by id desc limit $3`,
+    [holderId, before ?? null, limit],
+  );
+}

@@ -1,0 +1,188 @@
+// The signed envelope: who speaks, and whether what they say is theirs, fresh and said for the first time.
+// Every signed endpoint goes through `handleSigned`, so the order of the checks exists once.
+
+import { createHmac, type KeyObject } from 'node:crypto';
+import { canonicalJson } from '../platform/canonical-json.ts';
+import { isoMicroseconds } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
+import { createRateLimiter, type RateLimiter } from '../platform/rate-limit.ts';
+import { constantTimeEqual } from '../platform/secrets.ts';
+import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import { findLiveIntegration, isAddressAllowed, type LiveIntegration } from './integrations.ts';
+import { isSignatureSpent, type SpentSignature, spendForRead } from './signatures.ts';
+
+const MAX_NAME_CHARACTERS = 256;
+const MAX_SALT_CHARACTERS = 128;
+/** Beyond this a number of seconds has no date; far outside every tolerance anyway. */
+const MAX_TIMESTAMP = 8_640_000_000_000;
+const HEX_SIGNATURE = /^[0-9a-f]{64}$/;
+
+/** The specification words the same refusal differently in each operation. */
+export type OperationMessages = {
+  badParams: string;
+  integrationNotFound: string;
+  clientMismatch: string;
+  notVerified: string;
+  accountClosed: string;
+  accountSuspended: string;
+};
+
+export type Envelope = {
+  client_id: string;
+  sender: string;
+  timestamp: number;
+  salt: string;
+  signature: string;
+  params: JsonObject;
+};
+
+/** A request that passed every check but "used before", which the database answers when it is spent. */
+export type SignedRequest = SpentSignature & { integration: LiveIntegration; params: JsonObject; address: string };
+
+export type SignedCall = {
+  body: JsonValue;
+  address: string;
+  logged: Record<string, unknown>;
+  setHeaders(headers: Record<string, string>): void;
+};
+
+/** The bytes that are signed: the canonical JSON of the body without its signature. */
+export function canonicalEnvelope(body: JsonObject): string {
+  const { signature: _, ...signed } = body;
+  return canonicalJson(signed);
+}
+
+export function signatureOf(secret: KeyObject | string, body: JsonObject): string {
+  return createHmac('sha256', secret).update(canonicalEnvelope(body)).digest('hex');
+}
+
+/**
+ * Verifies the envelope and performs the operation. A refusal of the operation for its params (4xx) comes after
+ * the "used before" check in the order of the contract, so a used signature is answered as such even then.
+ */
+export async function handleSigned<T>(
+  ctx: Context,
+  messages: OperationMessages,
+  call: SignedCall,
+  perform: (request: SignedRequest) => Promise<T>,
+): Promise<T> {
+  const request = await verifyEnvelope(ctx, messages, call);
+  limitRate(ctx, request.integration, call);
+  try {
+    requireLiveAccount(request.integration, messages);
+    return await perform(request);
+  } catch (error) {
+    const refused = error instanceof Problem && error.status < 500 && error.code !== 'signature_reused';
+    if (refused && (await isSignatureSpent(ctx.db, request))) throw signatureReused(messages);
+    throw error;
+  }
+}
+
+/** For operations that only read: answers what `read` found, provided the signature is fresh. */
+export async function spendOrRefuse(ctx: Context, messages: OperationMessages, request: SignedRequest): Promise<void> {
+  if (!(await spendForRead(ctx, request))) throw signatureReused(messages);
+}
+
+export function signatureReused(messages: OperationMessages): Problem {
+  return new Problem('signature_reused', { message: messages.notVerified });
+}
+
+async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: SignedCall): Promise<SignedRequest> {
+  const envelope = readEnvelope(call.body, messages);
+  const integration = await findLiveIntegration(ctx, { clientId: envelope.client_id });
+  if (integration?.status !== 'active')
+    throw new Problem('integration_not_found', { message: messages.integrationNotFound });
+  call.logged.client_id = integration.clientId;
+  if (envelope.sender !== integration.title) throw new Problem('client_mismatch', { message: messages.clientMismatch });
+  if (!isAddressAllowed(integration, call.address))
+    throw new Problem('address_not_allowed', { message: messages.notVerified });
+  const skewSeconds = envelope.timestamp - Math.floor(ctx.clock.millis() / 1000);
+  if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds)
+    throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
+  const canonical = canonicalEnvelope(call.body as JsonObject);
+  const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;
+  // Every live key is tried, so that the time does not tell which one matched.
+  const matches = integration.apiKeys.map((key) => {
+    const expected = createHmac('sha256', key).update(canonical).digest();
+    return claimed !== null && constantTimeEqual(expected, claimed);
+  });
+  if (claimed === null || !matches.includes(true))
+    throw new Problem('signature_mismatch', {
+      message: messages.notVerified,
+      extra: debugCanonical(ctx, canonical, skewSeconds),
+    });
+  return {
+    integration,
+    params: envelope.params,
+    signature: claimed,
+    signedAt: new Date(envelope.timestamp * 1000),
+    address: call.address,
+  };
+}
+
+function readEnvelope(body: JsonValue, messages: OperationMessages): Envelope {
+  const faults = collectFieldErrors();
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new Problem('invalid_envelope', {
+      message: messages.badParams,
+      errors: { body: ['The body must be a JSON object.'] },
+    });
+  const requireString = (name: string, most: number) => {
+    const value = body[name];
+    if (value === undefined) faults.add(name, `${name} is missing.`);
+    else if (typeof value !== 'string') faults.add(name, `${name} must be a string.`);
+    else if (value.length > most) faults.add(name, `${name} may have at most ${most} characters.`);
+  };
+  requireString('client_id', MAX_NAME_CHARACTERS);
+  requireString('sender', MAX_NAME_CHARACTERS);
+  requireString('salt', MAX_SALT_CHARACTERS);
+  requireString('signature', MAX_NAME_CHARACTERS);
+  if (body.salt === '') faults.add('salt', 'salt must not be empty.');
+  const { timestamp, params } = body;
+  if (timestamp === undefined) faults.add('timestamp', 'timestamp is missing.');
+  else if (typeof timestamp !== 'number' || !Number.isInteger(timestamp))
+    faults.add('timestamp', 'timestamp must be an integer: Unix time in seconds.');
+  if (params === undefined) faults.add('params', 'params is missing.');
+  else if (typeof params !== 'object' || params === null || Array.isArray(params))
+    faults.add('params', 'params must be an object.');
+  if (faults.any()) throw new Problem('invalid_envelope', { message: messages.badParams, errors: faults.errors });
+  const envelope = body as Envelope;
+  return { ...envelope, timestamp: Math.max(-MAX_TIMESTAMP, Math.min(MAX_TIMESTAMP, envelope.timestamp)) };
+}
+
+/** The account behind the integration, the last check before the operation itself. */
+export function requireLiveAccount(integration: LiveIntegration, messages: OperationMessages): void {
+  if (integration.holderStatus === 'closed')
+    throw new Problem('account_not_found', { message: messages.accountClosed });
+  if (integration.holderStatus === 'suspended')
+    throw new Problem('account_suspended', { message: messages.accountSuspended });
+}
+
+const limiters = new WeakMap<object, RateLimiter>();
+
+/** Counted only once the signature is right, so nobody can use up another's allowance. */
+export function limitRate(ctx: Context, integration: LiveIntegration, call: Pick<SignedCall, 'setHeaders'>): void {
+  const perSecond = ctx.config.rateLimitPerSecond;
+  if (perSecond === 0) return;
+  let limiter = limiters.get(ctx.db);
+  if (!limiter) {
+    limiter = createRateLimiter(ctx.clock, perSecond, perSecond * 2);
+    limiters.set(ctx.db, limiter);
+  }
+  const verdict = limiter.take(integration.clientId);
+  if (!verdict.allowed) throw tooManyRequests(verdict, 'integration');
+  call.setHeaders(rateLimitHeaders(verdict, 'integration'));
+}
+
+/** Help for a developer in sandbox mode. Never a secret, never the right signature. */
+function debugClock(ctx: Context, skewSeconds: number): Record<string, unknown> {
+  if (ctx.config.mode !== 'sandbox') return {};
+  return { debug: { server_time: isoMicroseconds(ctx.clock.now()), skew_seconds: skewSeconds } };
+}
+
+function debugCanonical(ctx: Context, canonical: string, skewSeconds: number): Record<string, unknown> {
+  if (ctx.config.mode !== 'sandbox') return {};
+  return { debug: { canonical, server_time: isoMicroseconds(ctx.clock.now()), skew_seconds: skewSeconds } };
+}

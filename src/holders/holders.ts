@@ -1,0 +1,61 @@
+// Holders: the businesses that use the gateway. Closing is final; a suspended holder can come back.
+
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Actor, recordAudit } from './audit.ts';
+
+export type HolderStatus = 'active' | 'suspended' | 'closed';
+export type Holder = {
+  id: bigint;
+  name: string;
+  status: HolderStatus;
+  payouts_need_approval: boolean;
+  created_at: Date;
+};
+
+const HOLDER_COLUMNS = 'id, name, status, payouts_need_approval, created_at';
+
+export function createHolder(ctx: Context, actor: Actor, name: string): Promise<Holder> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const [holder] = await tx.query<Holder>(
+      `insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning ${HOLDER_COLUMNS}`,
+      [name, at],
+    );
+    if (!holder) throw new Error('insert returned no holder');
+    await recordAudit(tx, { holderId: holder.id, actor, action: 'holder.created', subject: name }, at);
+    return holder;
+  });
+}
+
+export function listHolders(reader: Reader): Promise<Holder[]> {
+  return reader.query<Holder>(`select ${HOLDER_COLUMNS} from holders order by id`);
+}
+
+export async function findHolder(reader: Reader, id: bigint): Promise<Holder | null> {
+  const [holder] = await reader.query<Holder>(`select ${HOLDER_COLUMNS} from holders where id = $1`, [id]);
+  return holder ?? null;
+}
+
+export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: HolderStatus): Promise<Holder> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const [holder] = await tx.query<Holder>(
+      `update holders set status = $2, updated_at = $3 where id = $1 and status <> 'closed' returning ${HOLDER_COLUMNS}`,
+      [id, status, at],
+    );
+    if (!holder)
+      throw new Problem('not_found', { message: 'There is no such holder, or it is closed; closing is final.' });
+    await recordAudit(tx, { holderId: id, actor, action: `holder.${status}` }, at);
+    return holder;
+  });
+}
+
+export function setPayoutApproval(ctx: Context, actor: Actor, id: bigint, needed: boolean): Promise<void> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    await tx.query('update holders set payouts_need_approval = $2, updated_at = $3 where id = $1', [id, needed, at]);
+    await recordAudit(tx, { holderId: id, actor, action: 'holder.payout_approval', details: { needed } }, at);
+  });
+}

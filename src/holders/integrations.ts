@@ -1,0 +1,308 @@
+// Integrations: how a holder's programs speak to us. An integration has a public client_id, a title (the
+// specification's `sender`), up to two live API secrets and up to two live callback secrets.
+
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import ipaddr from 'ipaddr.js';
+import type { Context } from '../platform/context.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { randomName, randomSecret } from '../platform/ids.ts';
+import { type Actor, recordAudit } from './audit.ts';
+import type { HolderStatus } from './holders.ts';
+
+/** How long a process may believe what it read: a change made by another process shows within this time. */
+const CACHE_MS = 900;
+const CACHE_ENTRIES = 10_000;
+const DEFAULT_OVERLAP_SECONDS = 86_400;
+const MAX_ALLOWED_ADDRESSES = 50;
+
+export type SecretKind = 'api' | 'callback';
+
+export type Integration = {
+  id: bigint;
+  holderId: bigint;
+  holderStatus: HolderStatus;
+  clientId: string;
+  title: string;
+  status: 'active' | 'revoked';
+  allowedAddresses: string[];
+  defaultCallbackUrl: string | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+};
+
+/** An integration with its live secrets opened. Lives in memory only, and only for CACHE_MS. */
+export type LiveIntegration = Integration & { apiKeys: KeyObject[]; apiSecrets: Buffer[]; callbackSecrets: string[] };
+
+export type CreatedIntegration = Integration & { secretKey: string; callbackSecret: string };
+
+type IntegrationRow = {
+  id: bigint;
+  holder_id: bigint;
+  holder_status: HolderStatus;
+  client_id: string;
+  title: string;
+  status: 'active' | 'revoked';
+  allowed_addresses: string[];
+  default_callback_url: string | null;
+  created_at: Date;
+  last_used_at: Date | null;
+};
+
+const SELECT_INTEGRATION = `
+  select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
+         i.default_callback_url, i.created_at, i.last_used_at
+  from integrations i join holders h on h.id = i.holder_id`;
+
+function integrationFrom(row: IntegrationRow): Integration {
+  return {
+    id: row.id,
+    holderId: row.holder_id,
+    holderStatus: row.holder_status,
+    clientId: row.client_id,
+    title: row.title,
+    status: row.status,
+    allowedAddresses: row.allowed_addresses,
+    defaultCallbackUrl: row.default_callback_url,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+/** Makes an integration. Its two secrets are in the answer and can never be read again. */
+export function createIntegration(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  title: string,
+  options: { defaultCallbackUrl?: string } = {},
+): Promise<CreatedIntegration> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const clientId = `client_${randomName(24)}`;
+    const [row] = await tx.query<{ id: bigint }>(
+      `insert into integrations (holder_id, client_id, title, default_callback_url, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $5) returning id`,
+      [holderId, clientId, title, options.defaultCallbackUrl ?? null, at],
+    );
+    if (!row) throw new Error('insert returned no integration');
+    const secretKey = await putSecret(ctx, tx, row.id, 'api', 1, at);
+    const callbackSecret = await putSecret(ctx, tx, row.id, 'callback', 1, at);
+    await recordAudit(
+      tx,
+      { holderId, actor, action: 'integration.created', subject: title, details: { clientId } },
+      at,
+    );
+    const integration = await readIntegration(tx, holderId, row.id);
+    return { ...integration, secretKey, callbackSecret };
+  });
+}
+
+function newSecret(kind: SecretKind): string {
+  // Standard Webhooks writes its secrets as whsec_ and plain base 64.
+  return kind === 'api'
+    ? `sk_${randomSecret()}`
+    : `whsec_${Buffer.from(randomSecret(), 'base64url').toString('base64')}`;
+}
+
+async function putSecret(
+  ctx: Context,
+  tx: Tx,
+  integrationId: bigint,
+  kind: SecretKind,
+  slot: number,
+  at: Date,
+): Promise<string> {
+  const secret = newSecret(kind);
+  await tx.query(
+    `insert into integration_secrets (integration_id, kind, slot, sealed, created_at) values ($1, $2, $3, $4, $5)
+     on conflict (integration_id, kind, slot) do update set sealed = excluded.sealed, created_at = excluded.created_at, expires_at = null`,
+    [integrationId, kind, slot, ctx.vault.seal(secret, sealPurpose(kind, integrationId)), at],
+  );
+  return secret;
+}
+
+function sealPurpose(kind: SecretKind, integrationId: bigint): string {
+  return `integration-secret:${kind}:${integrationId}`;
+}
+
+/** A new secret beside the present one, which goes on working for `overlapSeconds`. Shown once. */
+export function rotateSecret(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  integrationId: bigint,
+  kind: SecretKind,
+  overlapSeconds = DEFAULT_OVERLAP_SECONDS,
+): Promise<{ secret: string; previousExpiresAt: Date }> {
+  const at = ctx.clock.now();
+  const previousExpiresAt = new Date(at.getTime() + overlapSeconds * 1000);
+  return ctx.db.transaction(async (tx) => {
+    const integration = await readIntegration(tx, holderId, integrationId);
+    const secrets = await tx.query<{ slot: number }>(
+      `select slot from integration_secrets where integration_id = $1 and kind = $2 order by created_at desc, slot desc for update`,
+      [integrationId, kind],
+    );
+    const newest = secrets[0]?.slot ?? 2;
+    await tx.query(
+      'update integration_secrets set expires_at = $4 where integration_id = $1 and kind = $2 and slot = $3',
+      [integrationId, kind, newest, previousExpiresAt],
+    );
+    const secret = await putSecret(ctx, tx, integrationId, kind, newest === 1 ? 2 : 1, at);
+    await recordAudit(
+      tx,
+      {
+        holderId,
+        actor,
+        action: `integration.${kind}_secret_rotated`,
+        subject: integration.title,
+        details: { previousExpiresAt },
+      },
+      at,
+    );
+    return { secret, previousExpiresAt };
+  });
+}
+
+export type IntegrationChange = { allowedAddresses?: string[]; defaultCallbackUrl?: string | null; status?: 'revoked' };
+
+export function updateIntegration(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  integrationId: bigint,
+  change: IntegrationChange,
+): Promise<Integration> {
+  const wrong = change.allowedAddresses?.find((address) => !ipaddr.isValid(address) && !ipaddr.isValidCIDR(address));
+  if (wrong !== undefined)
+    throw new Problem('invalid_params', {
+      errors: { allowed_addresses: [`"${wrong}" is not an IP address or a range such as 203.0.113.0/24.`] },
+    });
+  if ((change.allowedAddresses?.length ?? 0) > MAX_ALLOWED_ADDRESSES)
+    throw new Problem('invalid_params', {
+      errors: { allowed_addresses: [`At most ${MAX_ALLOWED_ADDRESSES} entries.`] },
+    });
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const before = await readIntegration(tx, holderId, integrationId);
+    await tx.query(
+      `update integrations set allowed_addresses = $3, default_callback_url = $4, status = $5, updated_at = $6
+       where id = $1 and holder_id = $2`,
+      [
+        integrationId,
+        holderId,
+        change.allowedAddresses ?? before.allowedAddresses,
+        change.defaultCallbackUrl === undefined ? before.defaultCallbackUrl : change.defaultCallbackUrl,
+        change.status ?? before.status,
+        at,
+      ],
+    );
+    const action = change.status === 'revoked' ? 'integration.revoked' : 'integration.changed';
+    await recordAudit(tx, { holderId, actor, action, subject: before.title, details: { ...change } }, at);
+    return readIntegration(tx, holderId, integrationId);
+  });
+}
+
+async function readIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
+  const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 and i.id = $2`, [
+    holderId,
+    id,
+  ]);
+  if (!row) throw new Problem('not_found', { message: 'There is no such integration.' });
+  return integrationFrom(row);
+}
+
+export async function listIntegrations(reader: Reader, holderId: bigint): Promise<Integration[]> {
+  const rows = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 order by i.id`, [
+    holderId,
+  ]);
+  return rows.map(integrationFrom);
+}
+
+/** The integration behind a client_id whoever its holder is: for the host's own command line. */
+export async function findByClientId(reader: Reader, clientId: string): Promise<Integration | null> {
+  const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.client_id = $1`, [clientId]);
+  return row ? integrationFrom(row) : null;
+}
+
+/** Reads an integration with its live secrets from the database, past every cache. */
+export async function loadLiveIntegration(
+  ctx: Context,
+  by: { clientId: string } | { id: bigint },
+): Promise<LiveIntegration | null> {
+  const [column, value] = 'clientId' in by ? ['client_id', by.clientId] : ['id', by.id];
+  const rows = await ctx.db.query<IntegrationRow & { kind: SecretKind | null; sealed: Buffer | null }>(
+    `select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
+            i.default_callback_url, i.created_at, i.last_used_at, s.kind, s.sealed
+     from integrations i
+     join holders h on h.id = i.holder_id
+     left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $2)
+     where i.${column} = $1
+     order by s.created_at desc`,
+    [value, ctx.clock.now()],
+  );
+  const first = rows[0];
+  if (!first) return null;
+  const open = (kind: SecretKind) =>
+    rows.flatMap((row) =>
+      row.kind === kind && row.sealed ? [ctx.vault.open(row.sealed, sealPurpose(kind, row.id))] : [],
+    );
+  const apiSecrets = open('api').map((secret) => Buffer.from(secret, 'utf8'));
+  // A KeyObject made once is eight times faster to sign with than raw bytes.
+  return {
+    ...integrationFrom(first),
+    apiSecrets,
+    apiKeys: apiSecrets.map((secret) => createSecretKey(secret)),
+    callbackSecrets: open('callback'),
+  };
+}
+
+type CacheEntry = { value: LiveIntegration | null; readAt: number; pending?: Promise<LiveIntegration | null> };
+const caches = new WeakMap<object, Map<string, CacheEntry>>();
+
+/** The same, from this process' memory when that is younger than CACHE_MS. Unknown ids are remembered too. */
+export async function findLiveIntegration(
+  ctx: Context,
+  by: { clientId: string } | { id: bigint },
+): Promise<LiveIntegration | null> {
+  let cache = caches.get(ctx.db);
+  if (!cache) {
+    cache = new Map();
+    caches.set(ctx.db, cache);
+  }
+  const key = 'clientId' in by ? `client:${by.clientId}` : `id:${by.id}`;
+  const now = ctx.clock.millis();
+  const known = cache.get(key);
+  if (known && Math.abs(now - known.readAt) < CACHE_MS) return known.pending ?? known.value;
+  const pending = loadLiveIntegration(ctx, by);
+  const entry: CacheEntry = { value: null, readAt: now, pending };
+  cache.delete(key);
+  cache.set(key, entry);
+  if (cache.size > CACHE_ENTRIES) cache.delete(cache.keys().next().value ?? key);
+  try {
+    entry.value = await pending;
+    delete entry.pending;
+    return entry.value;
+  } catch (error) {
+    cache.delete(key);
+    throw error;
+  }
+}
+
+/** Live callback secrets (`whsec_…`), newest first, at most two. */
+export async function callbackSecrets(ctx: Context, integrationId: bigint): Promise<string[]> {
+  return (await findLiveIntegration(ctx, { id: integrationId }))?.callbackSecrets ?? [];
+}
+
+/** Whether an address may call for this integration. An empty list allows every address. */
+export function isAddressAllowed(integration: Integration, address: string): boolean {
+  if (integration.allowedAddresses.length === 0) return true;
+  if (!ipaddr.isValid(address)) return false;
+  const caller = ipaddr.process(address);
+  return integration.allowedAddresses.some((entry) => {
+    const [range, bits] = ipaddr.isValidCIDR(entry)
+      ? ipaddr.parseCIDR(entry)
+      : [ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128];
+    return range.kind() === caller.kind() && caller.match(range, bits);
+  });
+}

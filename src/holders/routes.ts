@@ -1,0 +1,141 @@
+// The two operations about credentials (token, signature), and what other modules' routes use to know
+// their caller: a signed envelope or a bearer token.
+
+import { createHmac } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { isoMicroseconds } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import { addressOf, type HttpServer } from '../platform/http.ts';
+import { randomSecret } from '../platform/ids.ts';
+import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import { canonicalEnvelope, limitRate, type SignedCall } from './envelope.ts';
+import type { LiveIntegration } from './integrations.ts';
+import { authenticateToken, bearerToken, exchangeCredentials } from './tokens.ts';
+
+const MAX_CREDENTIAL_CHARACTERS = 256;
+
+/** What `handleSigned` needs of a request. */
+export function signedCall(request: FastifyRequest, reply: FastifyReply): SignedCall {
+  return {
+    body: request.body as JsonValue,
+    address: addressOf(request),
+    logged: request.logged,
+    setHeaders: (headers) => void reply.headers(headers),
+  };
+}
+
+/** The integration that a bearer token belongs to, within its rate limit. */
+export async function requireToken(
+  ctx: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<LiveIntegration> {
+  const integration = await authenticateToken(ctx, bearerToken(request.headers.authorization));
+  request.logged.client_id = integration.clientId;
+  limitRate(ctx, integration, { setHeaders: (headers) => void reply.headers(headers) });
+  return integration;
+}
+
+const TokenRequest = Type.Object({
+  client_id: Type.String({
+    minLength: 1,
+    maxLength: MAX_CREDENTIAL_CHARACTERS,
+    description: 'Public identifier of the integration.',
+  }),
+  secret_key: Type.String({
+    minLength: 1,
+    maxLength: MAX_CREDENTIAL_CHARACTERS,
+    description: 'Secret of the integration.',
+  }),
+});
+
+const SignatureRequest = Type.Object({
+  client_id: Type.String({ description: 'Must be the client_id of the token.' }),
+  sender: Type.String({ description: 'Must be the title of the integration.' }),
+  timestamp: Type.Optional(Type.Integer({ description: 'Unix seconds; filled in when left out.' })),
+  salt: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Filled in when left out.' })),
+  params: Type.Object({}, { additionalProperties: true }),
+});
+
+export function holderRoutes(app: HttpServer, ctx: Context): void {
+  app.post(
+    '/api/integration/get-token',
+    { schema: { summary: 'Get token', tags: ['Credentials'], operationId: 'getToken', body: TokenRequest } },
+    async (request) => {
+      const body = objectBody(request.body);
+      const faults = collectFieldErrors();
+      for (const name of ['client_id', 'secret_key']) {
+        const value = body[name];
+        if (typeof value !== 'string' || value === '') faults.add(name, `${name} is required and must be a string.`);
+        else if (value.length > MAX_CREDENTIAL_CHARACTERS)
+          faults.add(name, `${name} may have at most ${MAX_CREDENTIAL_CHARACTERS} characters.`);
+      }
+      if (faults.any()) throw new Problem('invalid_params', { errors: faults.errors });
+      const { client_id, secret_key } = body as { client_id: string; secret_key: string };
+      const issued = await exchangeCredentials(ctx, client_id, secret_key, addressOf(request));
+      request.logged.client_id = client_id;
+      return {
+        success: true,
+        message: 'Credentials verified.',
+        data: { token: issued.token, token_type: 'Bearer', expires_at: isoMicroseconds(issued.expiresAt) },
+      };
+    },
+  );
+
+  app.post(
+    '/api/service-signature',
+    {
+      schema: {
+        summary: 'Sign a request',
+        tags: ['Credentials'],
+        operationId: 'createSignature',
+        body: SignatureRequest,
+        security: [{ bearerAuth: [] }],
+      },
+    },
+    async (request, reply) => {
+      const integration = await requireToken(ctx, request, reply);
+      return {
+        success: true,
+        message: 'Signature generated.',
+        data: signFor(ctx, integration, objectBody(request.body)),
+      };
+    },
+  );
+}
+
+/** Signs an envelope with the newest secret of the integration. Signing does not spend the signature. */
+function signFor(ctx: Context, integration: LiveIntegration, body: JsonObject): JsonObject {
+  if (body.client_id !== integration.clientId) throw new Problem('integration_not_found');
+  if (body.sender !== integration.title) throw new Problem('client_mismatch');
+  const faults = collectFieldErrors();
+  const timestamp = body.timestamp ?? Math.floor(ctx.clock.millis() / 1000);
+  if (typeof timestamp !== 'number' || !Number.isInteger(timestamp))
+    faults.add('timestamp', 'timestamp must be an integer: Unix time in seconds.');
+  const salt = body.salt ?? randomSecret(16);
+  if (typeof salt !== 'string' || salt === '' || salt.length > 128)
+    faults.add('salt', 'salt must be a string of 1 to 128 characters.');
+  const params = body.params;
+  if (typeof params !== 'object' || params === null || Array.isArray(params))
+    faults.add('params', 'params must be an object.');
+  if (faults.any()) throw new Problem('invalid_envelope', { errors: faults.errors });
+  const key = integration.apiKeys[0];
+  if (!key) throw new Problem('integration_not_found');
+  const { signature: _, ...rest } = body;
+  const unsigned = { ...rest, timestamp, salt } as JsonObject;
+  const signature = createHmac('sha256', key).update(canonicalEnvelope(unsigned)).digest('hex');
+  return {
+    signature,
+    timestamp: unsigned.timestamp ?? null,
+    salt: unsigned.salt ?? null,
+    envelope: { ...unsigned, signature },
+  };
+}
+
+function objectBody(body: unknown): JsonObject {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new Problem('invalid_params', { errors: { body: ['The body must be a JSON object.'] } });
+  return body as JsonObject;
+}

@@ -1,0 +1,100 @@
+// API tokens: `<numeric id>|<secret>`, exchanged for client_id and secret_key, presented as a bearer token.
+// Only the hash of the secret is stored.
+
+import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
+import { randomSecret } from '../platform/ids.ts';
+import { createFailureCounter } from '../platform/rate-limit.ts';
+import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
+import { findLiveIntegration, type LiveIntegration, loadLiveIntegration } from './integrations.ts';
+
+const FAILURES_PER_CLIENT = 10;
+const FAILURES_PER_ADDRESS = 50;
+const FAILURE_WINDOW_SECONDS = 60;
+const SECRET_BYTES = 36;
+const TOKEN = /^([1-9]\d{0,18})\|([A-Za-z0-9_-]{40,128})$/;
+const LARGEST_ID = 2n ** 63n - 1n;
+
+export type IssuedToken = { token: string; expiresAt: Date };
+
+type FailureCounter = ReturnType<typeof createFailureCounter>;
+const counters = new WeakMap<object, FailureCounter>();
+
+function failuresOf(ctx: Context): FailureCounter {
+  let counter = counters.get(ctx.db);
+  if (!counter) {
+    counter = createFailureCounter(ctx.clock, FAILURE_WINDOW_SECONDS);
+    counters.set(ctx.db, counter);
+  }
+  return counter;
+}
+
+/**
+ * Exchanges credentials for a token. An unknown client and a wrong secret take the same path: the same query,
+ * past the cache, and the same comparison.
+ */
+export async function exchangeCredentials(
+  ctx: Context,
+  clientId: string,
+  secretKey: string,
+  address: string,
+): Promise<IssuedToken> {
+  const failures = failuresOf(ctx);
+  // Counted per address, so a stranger's failures never lock out the rightful caller elsewhere.
+  const perClient = `${address} ${clientId}`;
+  if (failures.count(perClient) >= FAILURES_PER_CLIENT || failures.count(address) >= FAILURES_PER_ADDRESS)
+    throw new Problem('rate_limited', { retryAfterSeconds: FAILURE_WINDOW_SECONDS });
+  const integration = await loadLiveIntegration(ctx, { clientId });
+  const known = integration?.apiSecrets ?? [Buffer.from('no such integration')];
+  const given = sha256(secretKey);
+  const matches = known.map((secret) => constantTimeEqual(sha256(secret), given));
+  if (integration?.status !== 'active' || !matches.includes(true)) {
+    failures.add(perClient);
+    failures.add(address);
+    throw new Problem('credentials_not_verified');
+  }
+  return issueToken(ctx, integration.id);
+}
+
+export async function issueToken(ctx: Context, integrationId: bigint): Promise<IssuedToken> {
+  const secret = randomSecret(SECRET_BYTES);
+  const at = ctx.clock.now();
+  const expiresAt = new Date(at.getTime() + ctx.config.tokenTtlSeconds * 1000);
+  const [row] = await ctx.db.query<{ id: bigint }>(
+    'insert into tokens (integration_id, secret_hash, created_at, expires_at) values ($1, $2, $3, $4) returning id',
+    [integrationId, sha256(secret), at, expiresAt],
+  );
+  return { token: `${row?.id}|${secret}`, expiresAt };
+}
+
+export async function revokeToken(ctx: Context, integrationId: bigint, tokenId: bigint): Promise<void> {
+  await ctx.db.query('update tokens set revoked_at = $3 where id = $1 and integration_id = $2 and revoked_at is null', [
+    tokenId,
+    integrationId,
+    ctx.clock.now(),
+  ]);
+}
+
+/** The integration of a live token; anything else, in whatever way it is wrong, is the same refusal. */
+export async function authenticateToken(ctx: Context, token: string | null): Promise<LiveIntegration> {
+  const match = token !== null && token.length <= 200 ? TOKEN.exec(token) : null;
+  const id = match?.[1] ? BigInt(match[1]) : null;
+  if (id === null || id > LARGEST_ID) throw new Problem('unauthenticated');
+  const [row] = await ctx.db.query<{ integration_id: bigint; secret_hash: Buffer }>(
+    {
+      name: 'find_token',
+      text: 'select integration_id, secret_hash from tokens where id = $1 and expires_at > $2 and revoked_at is null',
+    },
+    [id, ctx.clock.now()],
+  );
+  const matches = constantTimeEqual(row?.secret_hash ?? Buffer.alloc(32), sha256(match?.[2] ?? ''));
+  const integration = row && matches ? await findLiveIntegration(ctx, { id: row.integration_id }) : null;
+  if (integration?.status !== 'active') throw new Problem('unauthenticated');
+  return integration;
+}
+
+/** The token of an `Authorization: Bearer …` header. */
+export function bearerToken(authorization: string | undefined): string | null {
+  const match = /^Bearer ([^\s]+)$/i.exec(authorization ?? '');
+  return match?.[1] ?? null;
+}

@@ -1,0 +1,254 @@
+// The HTTP server: one strict body parser, one shape of error, limits before anything is read.
+// Modules add their routes to the instance this makes.
+
+import type { IncomingMessage } from 'node:http';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Context } from './context.ts';
+import { Problem, type ProblemCode } from './errors.ts';
+import { createUuid, publicId } from './ids.ts';
+import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
+import { JsonFault, parseStrictJson } from './strict-json.ts';
+
+export const BODY_LIMIT_BYTES = 64 * 1024;
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_MS = 1_000;
+const KEEP_ALIVE_MS = 65_000;
+const MAX_SOCKETS_PER_ADDRESS = 4_000;
+const JSON_TYPE = /^application\/json(?:[ ]*;[ ]*charset=(?:utf-8|"utf-8"))?$/i;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Reshapes the body of an error where the specification gives the operation its own shape. */
+    problemBody?: (body: Record<string, unknown>) => Record<string, unknown>;
+    /** Pages answer errors as pages. */
+    problemPage?: (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string;
+    /** Not counted against the limit of an address: the ops team's and the operators' own routes. */
+    unlimited?: boolean;
+  }
+  interface FastifyRequest {
+    /** What the log line of this request also says, for instance client_id. Never a secret. */
+    logged: Record<string, unknown>;
+  }
+}
+
+export type HttpServer = FastifyInstance;
+
+export function createHttpServer(ctx: Context): HttpServer {
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    trustProxy: ctx.config.trustedProxies.length > 0 ? ctx.config.trustedProxies : false,
+    genReqId: () => publicId('req', createUuid(ctx.clock.millis())),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  limitSockets(app);
+  parseOnlyStrictJson(app);
+  shedAndLimit(app, ctx);
+  logRequests(app, ctx);
+  answerProblems(app, ctx);
+  // Schemas on routes describe them for OpenAPI; the operations validate with the same schemas themselves,
+  // because the specification words each operation's refusal differently.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  return app;
+}
+
+/** One address may not hold all sockets. */
+function limitSockets(app: HttpServer): void {
+  const open = new Map<string, number>();
+  app.server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > MAX_SOCKETS_PER_ADDRESS) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+  });
+}
+
+function parseOnlyStrictJson(app: HttpServer): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
+      done(new Problem('unsupported_media_type'));
+      return;
+    }
+    try {
+      done(null, parseStrictJson(body as Buffer));
+    } catch (fault) {
+      if (!(fault instanceof JsonFault)) throw fault;
+      const message = `The request body is not acceptable JSON: ${fault.message}, at position ${fault.position}.`;
+      done(new Problem('invalid_json', { message, extra: { position: fault.position } }));
+    }
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    const encoding = request.headers['content-encoding'];
+    done(encoding === undefined || encoding === 'identity' ? undefined : new Problem('unsupported_media_type'));
+  });
+}
+
+/** Refuses before a byte of the body is read: too much work in flight, or too much from one address. */
+function shedAndLimit(app: HttpServer, ctx: Context): void {
+  const perSecond = ctx.config.rateLimitPerAddressPerSecond;
+  const addresses = createRateLimiter(ctx.clock, perSecond, perSecond * 2);
+  let inFlight = 0;
+  app.addHook('onRequest', (request, reply, done) => {
+    request.logged = {};
+    if (ctx.config.mode === 'sandbox') void reply.header('X-Simbi-Mode', 'sandbox');
+    if (inFlight >= ctx.config.maxInFlight && !request.routeOptions.config.unlimited) {
+      ctx.metrics.shed.inc();
+      done(new Problem('overloaded', { retryAfterSeconds: 1 }));
+      return;
+    }
+    inFlight++;
+    reply.raw.once('close', () => {
+      inFlight--;
+    });
+    const verdict = request.routeOptions.config.unlimited ? null : addresses.take(request.ip);
+    done(verdict && !verdict.allowed ? tooManyRequests(verdict, 'address') : undefined);
+  });
+}
+
+/** 429 with the headers that tell a client how to behave (draft-ietf-httpapi-ratelimit-headers). */
+export function tooManyRequests(verdict: RateVerdict, policy: string): Problem {
+  return new Problem('rate_limited', {
+    retryAfterSeconds: verdict.resetSeconds,
+    headers: rateLimitHeaders(verdict, policy),
+  });
+}
+
+export function rateLimitHeaders(verdict: RateVerdict, policy: string): Record<string, string> {
+  if (verdict.limit === 0) return {};
+  return {
+    RateLimit: `"${policy}";r=${verdict.remaining};t=${verdict.resetSeconds}`,
+    'RateLimit-Policy': `"${policy}";q=${verdict.limit}`,
+  };
+}
+
+function logRequests(app: HttpServer, ctx: Context): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
+    ctx.metrics.requests.inc({ route, status: reply.statusCode });
+    ctx.metrics.requestSeconds.observe({ route }, reply.elapsedTime / 1000);
+    const line = {
+      request_id: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: milliseconds,
+      address: request.ip,
+      ...request.logged,
+    };
+    if (reply.statusCode >= 500) ctx.log.warn(line, 'request');
+    else ctx.log.info(line, 'request');
+    done();
+  });
+}
+
+function answerProblems(app: HttpServer, ctx: Context): void {
+  const patterns: { method: string; pattern: RegExp }[] = [];
+  app.addHook('onRoute', (route) => {
+    const pattern = new RegExp(
+      `^${route.url
+        .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+        .replace(/:[A-Za-z]+/g, '[^/]+')
+        .replaceAll('*', '.*')}$`,
+    );
+    for (const method of [route.method].flat()) patterns.push({ method, pattern });
+  });
+
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.code === 'internal') ctx.log.error({ request_id: request.id, err: error }, 'a fault of ours');
+    return sendProblem(ctx, problem, request, reply);
+  });
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? '/';
+    const allowed = [...new Set(patterns.filter((entry) => entry.pattern.test(path)).map((entry) => entry.method))];
+    const problem =
+      allowed.length > 0
+        ? new Problem('method_not_allowed', { headers: { Allow: allowed.join(', ') } })
+        : new Problem('not_found');
+    return sendProblem(ctx, problem, request, reply);
+  });
+}
+
+function sendProblem(ctx: Context, problem: Problem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  ctx.metrics.refusals.inc({ code: problem.code });
+  request.logged = { ...request.logged, code: problem.code };
+  const { errors, extra, headers, retryAfterSeconds } = problem.details;
+  if (retryAfterSeconds !== undefined) void reply.header('Retry-After', String(retryAfterSeconds));
+  if (headers) void reply.headers(headers);
+  void reply.code(problem.status);
+  const { problemPage, problemBody } = request.routeOptions.config;
+  if (problemPage) return reply.type('text/html; charset=utf-8').send(problemPage(problem, request, reply));
+  const body = {
+    success: false,
+    message: problem.message,
+    code: problem.code,
+    request_id: request.id,
+    ...(errors ? { errors } : {}),
+    ...extra,
+  };
+  return reply.type('application/json; charset=utf-8').send(problemBody ? problemBody(body) : body);
+}
+
+/** Fastify's own refusals in our words; whatever we do not know is a fault of ours and says nothing else. */
+const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'not_acceptable_request',
+  FST_ERR_BAD_URL: 'not_found',
+  FST_ERR_CTP_EMPTY_TYPE: 'unsupported_media_type',
+};
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  const known = FASTIFY_PROBLEMS[code];
+  if (known) return new Problem(known);
+  if (code === 'ECONNRESET' || code === 'ABORT_ERR') return new Problem('not_acceptable_request');
+  return new Problem('internal');
+}
+
+/** What is not even HTTP never reaches a route: answered here, then the connection ends. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code: ProblemCode = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'not_acceptable_request';
+  const status =
+    code === 'request_timeout'
+      ? '408 Request Timeout'
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : '400 Bad Request';
+  const problem = new Problem(code);
+  const body = JSON.stringify({ success: false, message: problem.message, code, request_id: null });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** The address a request came from, for allow-lists and counters: IPv4 in its plain form. */
+export function addressOf(request: FastifyRequest | (IncomingMessage & { ip: string })): string {
+  return request.ip.startsWith('::ffff:') ? request.ip.slice(7) : request.ip;
+}
