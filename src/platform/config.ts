@@ -201,20 +201,23 @@ function faultsBetween(config: Config): string[] {
   if (config.catalogFile && !existsSync(config.catalogFile))
     faults.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {
-    if (!config.masterKey) faults.push('MASTER_KEY is required in live mode; make one with: openssl rand -hex 32');
+    if (config.masterKey === '')
+      faults.push('MASTER_KEY is required in live mode; make one with: openssl rand -hex 32');
     if (config.databaseUrl === '' && !config.allowEmbeddedLive)
       faults.push(
         'DATABASE_URL is required in live mode: the embedded database has no standby and no outside backup. Set ALLOW_EMBEDDED_LIVE=true to accept that',
       );
-    if (!config.publicUrl?.startsWith('https://')) faults.push('PUBLIC_URL must be an https origin in live mode');
+    if (config.publicUrl !== undefined && !config.publicUrl.startsWith('https://'))
+      faults.push('PUBLIC_URL must be an https origin in live mode');
   }
   return faults;
 }
 
 /** The 32 bytes of a master key written as hexadecimal or base64, or null. */
 export function masterKeyBytes(value: string): Buffer | null {
-  const bytes = /^[0-9a-f]{64}$/i.test(value) ? Buffer.from(value, 'hex') : Buffer.from(value, 'base64');
-  return bytes.length === 32 ? bytes : null;
+  if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
+  // Checked here because Buffer.from passes over whatever is not base64 and would make a key of a sentence.
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(value) ? Buffer.from(value, 'base64') : null;
 }
 
 export function publicUrl(config: Config): string {

@@ -49,7 +49,10 @@ export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null 
   if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;
   if (text.slice(0, prefix.length + 1).toLowerCase() !== `${prefix}_`.toLowerCase()) return null;
   let value = 0n;
-  for (const character of text.slice(prefix.length + 1).toUpperCase()) {
+  const digits = text.slice(prefix.length + 1);
+  // Some letters outside ASCII have an ASCII capital (the long s, for one) and would pass as another id.
+  if (!/^[0-9A-Za-z]+$/.test(digits)) return null;
+  for (const character of digits.toUpperCase()) {
     const digit = ALPHABET.indexOf(character);
     if (digit < 0) return null;
     value = (value << 5n) | BigInt(digit);

@@ -1,8 +1,11 @@
 // Money is a bigint of hundredths in every currency. Reading, printing and rounding it happen
 // here and nowhere else; no floating-point arithmetic ever touches an amount.
 
-/** Largest amount we take: 2^53 - 1 hundredths, so that every amount is also an exact JSON number. */
-export const LARGEST_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
+/**
+ * Largest amount we take: just under 2^46 whole units. Up to there neighbouring doubles are closer than a
+ * hundredth, so every amount is also an exact JSON number; from there on two amounts share one double.
+ */
+export const LARGEST_AMOUNT = 2n ** 46n * 100n - 1n;
 
 const HUNDREDTHS = 100n;
 const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
@@ -55,7 +58,7 @@ function splitNumber(value: number): DecimalParts | null {
 export function amountFrom(text: string): bigint {
   const negative = text.startsWith('-');
   const parts = splitString(negative ? text.slice(1) : text);
-  if (parts === null || parts.fraction.length > 2) throw new Error(`not an amount: ${text}`);
+  if (parts === null || parts.negative || parts.fraction.length > 2) throw new Error(`not an amount: ${text}`);
   const amount = BigInt(parts.whole) * HUNDREDTHS + BigInt(parts.fraction.padEnd(2, '0'));
   return negative ? -amount : amount;
 }

@@ -32,10 +32,29 @@ export function parseStrictJson(bytes: Uint8Array): JsonValue {
   try {
     text = decoder.decode(bytes);
   } catch {
-    throw new JsonFault('the bytes are not valid UTF-8', 0);
+    throw new JsonFault('the bytes are not valid UTF-8', countValidCharacters(bytes));
   }
   if (text.startsWith('\ufeff')) throw new JsonFault('a byte order mark is not allowed', 0);
   return parseText(text);
+}
+
+/** How many characters can be decoded before the first bad byte: halving finds it in a few passes. */
+function countValidCharacters(bytes: Uint8Array): number {
+  let good = 0;
+  let bad = bytes.length + 1;
+  let characters = 0;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    try {
+      // A stream may end inside a character, so only a byte that is wrong in itself throws.
+      const prefix = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+      characters = prefix.decode(bytes.subarray(0, middle), { stream: true }).length;
+      good = middle;
+    } catch {
+      bad = middle;
+    }
+  }
+  return characters;
 }
 
 function parseText(text: string): JsonValue {
@@ -176,14 +195,10 @@ function parseText(text: string): JsonValue {
     at += written.length;
     if (/[0-9.eE+-]/.test(text.charAt(at))) fail('not a number', start);
     const value = Number(written);
-    if (
-      !Number.isFinite(value) ||
-      (written.length > 15 && significantDigits(written) !== significantDigits(String(value)))
-    )
+    // Up to 15 characters without an exponent are always kept; with one, very small numbers lose digits too.
+    const mayLose = written.length > 15 || /[eE]/.test(written);
+    if (!Number.isFinite(value) || (mayLose && significantDigits(written) !== significantDigits(String(value))))
       fail('the number has more digits than can be kept exactly; send it as a string', start);
-    // 1e-400 is short, yet vanishes.
-    if (value === 0 && /[1-9]/.test(written.split(/[eE]/)[0] ?? ''))
-      fail('the number is too small to be kept exactly; send it as a string', start);
     return value === 0 ? 0 : value;
   }
 
@@ -199,6 +214,7 @@ function significantDigits(written: string): string {
   const whole = match?.[1] ?? '';
   const digits = whole + (match?.[2] ?? '');
   const withoutLeading = digits.replace(/^0+/, '');
+  if (withoutLeading === '') return '0';
   const point = whole.length + Number(match?.[3] ?? 0) - (digits.length - withoutLeading.length);
   return `${withoutLeading.replace(/0+$/, '')}@${point}`;
 }

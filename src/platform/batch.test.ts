@@ -1,0 +1,219 @@
+// Group commit: each caller hears its own outcome, after the commit and never before; a lone call does
+// not wait for company; a full queue refuses; one refused item does not fail its neighbours.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import pg from 'pg';
+import { type Batch, createBatch } from './batch.ts';
+import { Problem } from './errors.ts';
+
+function duplicateKey(): pg.DatabaseError {
+  const fault = new pg.DatabaseError('duplicate key', 0, 'error');
+  fault.code = '23505';
+  return fault;
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Runs that wait until the test lets them commit. */
+function createGate() {
+  const runs: { items: number[]; commit(): void; fail(error: Error): void }[] = [];
+  const run = (items: number[]) =>
+    new Promise<number[]>((resolve, reject) => {
+      runs.push({ items, commit: () => resolve(items.map((item) => item * 10)), fail: reject });
+    });
+  return { runs, run };
+}
+
+describe('group commit', () => {
+  test('exactly the right calls settle, after their commit only, whatever fails', async () => {
+    const kinds = fc.constantFrom('good', 'good', 'good', 'refused by the database');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(kinds, fc.nat({ max: 3 })), { minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.nat({ max: 12 }), { maxLength: 3 }),
+        async (calls, maxItems, concurrency, outages) => {
+          const committed = new Set<number>();
+          const lost = new Set<number>();
+          let running = 0;
+          let runs = 0;
+          const batch = createBatch<number, string>({
+            maxItems,
+            concurrency,
+            async run(items) {
+              assert.ok(++running <= concurrency, 'no more transactions at once than allowed');
+              assert.ok(items.length >= 1 && items.length <= maxItems);
+              const outage = outages.includes(runs++);
+              try {
+                await turn();
+                if (outage) {
+                  for (const item of items) lost.add(item);
+                  throw new Error('connection lost');
+                }
+                if (items.some((item) => calls[item]?.[0] !== 'good')) throw duplicateKey();
+                for (const item of items) {
+                  assert.ok(!committed.has(item), 'nothing is written twice');
+                  committed.add(item);
+                }
+                return items.map((item) => `result ${item}`);
+              } finally {
+                running--;
+              }
+            },
+          });
+          const settled = calls.map(async ([kind, delay], item) => {
+            for (let turns = 0; turns < delay; turns++) await turn();
+            try {
+              assert.equal(await batch.add(item), `result ${item}`);
+              assert.ok(committed.has(item), 'a success is told after its commit');
+            } catch (error) {
+              if (error instanceof assert.AssertionError) throw error;
+              assert.ok(!committed.has(item), 'a failure is told of what was not written');
+              if (error instanceof pg.DatabaseError)
+                assert.notEqual(kind, 'good', 'a neighbour of a bad item succeeds');
+              else assert.ok(lost.has(item), String(error));
+            }
+          });
+          await Promise.all(settled);
+          await batch.idle();
+          assert.equal(batch.waiting(), 0);
+          for (const [item, [kind]] of calls.entries())
+            assert.equal(committed.has(item), kind === 'good' && !lost.has(item));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('a lone call goes at once; what comes meanwhile gathers, in order', async () => {
+    const { runs, run } = createGate();
+    const sizes: number[] = [];
+    const batch = createBatch<number, number>({ run, concurrency: 1, observe: (size) => sizes.push(size) });
+    const first = batch.add(1);
+    await turn();
+    assert.deepEqual(runs[0]?.items, [1]);
+    const rest = [2, 3, 4].map((item) => batch.add(item));
+    await turn();
+    assert.equal(runs.length, 1);
+    assert.equal(batch.waiting(), 3);
+    runs[0]?.commit();
+    assert.equal(await first, 10);
+    await turn();
+    assert.deepEqual(runs[1]?.items, [2, 3, 4]);
+    runs[1]?.commit();
+    assert.deepEqual(await Promise.all(rest), [20, 30, 40]);
+    assert.deepEqual(sizes, [1, 3]);
+  });
+
+  test('calls of one turn share a batch, and a second transaction runs beside the first', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({ run, concurrency: 2, maxItems: 2 });
+    const results = [1, 2, 3, 4, 5].map((item) => batch.add(item));
+    await turn();
+    assert.deepEqual(
+      runs.map(({ items }) => items),
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    );
+    runs[1]?.commit();
+    assert.deepEqual(await Promise.all([results[2], results[3]]), [30, 40]);
+    await turn();
+    runs[2]?.commit();
+    assert.equal(await results[4], 50);
+    runs[0]?.commit();
+    assert.deepEqual(await Promise.all([results[0], results[1]]), [10, 20]);
+  });
+
+  test('nothing settles before the commit', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({ run });
+    let settled = false;
+    const call = batch.add(1).then(() => (settled = true));
+    for (let turns = 0; turns < 5; turns++) await turn();
+    assert.equal(settled, false);
+    runs[0]?.commit();
+    assert.equal(await call, true);
+  });
+
+  test('a full queue refuses at once with 503 and takes calls again when there is room', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({ run, concurrency: 1, maxWaiting: 2 });
+    const calls = [batch.add(1)];
+    await turn();
+    calls.push(batch.add(2), batch.add(3));
+    await assert.rejects(batch.add(4), (error) => {
+      assert.ok(error instanceof Problem);
+      assert.deepEqual([error.code, error.status, error.details.retryAfterSeconds], ['overloaded', 503, 1]);
+      return true;
+    });
+    runs[0]?.commit();
+    await turn();
+    calls.push(batch.add(5));
+    runs[1]?.commit();
+    await turn();
+    runs[2]?.commit();
+    assert.deepEqual(await Promise.all(calls), [10, 20, 30, 50]);
+  });
+
+  test('one bad item fails alone; its neighbours are written one by one', async () => {
+    const runs: number[][] = [];
+    const batch = createBatch<number, number>({
+      async run(items) {
+        runs.push(items);
+        if (items.includes(2)) throw duplicateKey();
+        return items;
+      },
+    });
+    const results = await Promise.allSettled([1, 2, 3].map((item) => batch.add(item)));
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(runs, [[1, 2, 3], [1], [2], [3]]);
+  });
+
+  const COMMON_FAULTS: [name: string, run: (items: number[]) => Promise<number[]>, message: RegExp][] = [
+    ['a lost connection', () => Promise.reject(new Error('connection lost')), /connection lost/],
+    ['a doubtful commit', () => Promise.reject(new Problem('outcome_unknown')), /outcome is not known/],
+    [
+      'a throw before the first await',
+      () => {
+        throw new Error('mistake');
+      },
+      /mistake/,
+    ],
+    ['too few results', (items) => Promise.resolve(items.slice(1)), /1 results for 2 items/],
+  ];
+  for (const [name, run, message] of COMMON_FAULTS)
+    test(`${name} fails every call of the batch, is not tried again, and the next batch is not touched`, async () => {
+      let runs = 0;
+      const batch: Batch<number, number> = createBatch({
+        run: (items: number[]) => (runs++ === 0 ? run(items) : Promise.resolve(items)),
+      });
+      const calls = [batch.add(1), batch.add(2)];
+      for (const call of calls) await assert.rejects(call, message);
+      assert.equal(runs, 1);
+      assert.equal(await batch.add(3), 3);
+    });
+
+  test('idle waits for everything, and not when there is nothing', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({ run, maxItems: 1, concurrency: 1 });
+    await batch.idle();
+    const calls = [batch.add(1), batch.add(2)];
+    let idle = false;
+    const quiet = batch.idle().then(() => (idle = true));
+    await turn();
+    runs[0]?.commit();
+    await turn();
+    assert.equal(idle, false);
+    runs[1]?.commit();
+    await quiet;
+    await Promise.all(calls);
+  });
+});

@@ -1,0 +1,157 @@
+// Settings: the defaults stand, every fault is told at once, secrets come from files and are not shown,
+// and live mode refuses what would be unsafe.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import {
+  ConfigFault,
+  dataPath,
+  type Environment,
+  environmentExample,
+  masterKeyBytes,
+  publicUrl,
+  readConfig,
+  SETTINGS,
+} from './config.ts';
+
+const HEX_KEY = 'ab'.repeat(32);
+const LIVE = {
+  MODE: 'live',
+  MASTER_KEY: HEX_KEY,
+  DATABASE_URL: 'postgres://u:p@db/simbi',
+  PUBLIC_URL: 'https://pay.example.org',
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'simbi-config-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function faultsOf(environment: Environment): string[] {
+  try {
+    readConfig(environment);
+  } catch (fault) {
+    assert.ok(fault instanceof ConfigFault);
+    for (const line of fault.faults) assert.ok(fault.message.includes(`  - ${line}`));
+    return fault.faults;
+  }
+  return [];
+}
+
+describe('settings', () => {
+  test('an empty environment gives the defaults', () => {
+    const config = readConfig({});
+    assert.deepEqual(
+      [config.port, config.host, config.mode, config.dataDir, config.databaseUrl, config.brandName, config.role],
+      [8080, '127.0.0.1', 'sandbox', './data', '', 'Service', 'all'],
+    );
+    assert.deepEqual(
+      [config.signatureToleranceSeconds, config.tokenTtlSeconds, config.rateLimitPerSecond],
+      [300, 86_400, 100],
+    );
+    assert.deepEqual(config, readConfig(Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))));
+  });
+
+  test('every setting parses its own default and is explained in .env.example', () => {
+    const example = environmentExample();
+    const given: Environment = {};
+    for (const [name, setting] of Object.entries(SETTINGS)) {
+      assert.doesNotThrow(() => setting.parse(setting.fallback), name);
+      assert.match(setting.about, /^[a-zA-Z0-9].*\.$/, name);
+      assert.ok(example.includes(`# ${setting.about}\n#${name}=${setting.fallback}\n`), name);
+      given[name] = setting.fallback;
+    }
+    assert.deepEqual(readConfig(given), readConfig({}));
+  });
+
+  const WRONG: Record<string, string[]> = {
+    PORT: ['x', '-1', '65536', '80.5', ' 80', '1e3', '0x50'],
+    DATABASE_POOL_SIZE: ['1', '201'],
+    MODE: ['production', 'LIVE', 'sandbox '],
+    LOG_LEVEL: ['verbose'],
+    ROLE: ['both'],
+    ALLOW_SIGN_UP: ['yes', '1', 'TRUE'],
+    PUBLIC_URL: ['pay.example.org', 'ftp://x', 'https://x/path', 'https://x?a', 'https://u@x', 'https://x#a'],
+    TRUSTED_PROXIES: ['10.0.0.0/33', 'localhost', '10.0.0.1,,nonsense'],
+    CALLBACK_ALLOWED_PORTS: ['0', '65536', '80-90'],
+    SIGNATURE_TOLERANCE_SECONDS: ['0', '3601'],
+    DATABASE_URL: ['mysql://x', 'localhost:5432'],
+    MASTER_KEY: ['short', HEX_KEY.slice(1), `${HEX_KEY.slice(1)}g`, `${'pass'.repeat(5)} ${'pass'.repeat(5)}wor`],
+    CATALOG_FILE: [join(folder, 'missing.json')],
+  };
+  for (const [name, values] of Object.entries(WRONG))
+    test(`${name} refuses ${values.length} wrong values, each with one line that names it`, () => {
+      for (const value of values) {
+        const faults = faultsOf({ [name]: value });
+        assert.equal(faults.length, 1, `${name}=${value}`);
+        assert.ok(faults[0]?.startsWith(`${name} `), faults[0]);
+      }
+    });
+
+  test('all faults are told in one message', () => {
+    const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, values]) => [name, values[0]]));
+    const faults = faultsOf(wrong);
+    assert.deepEqual(faults.map((fault) => fault.split(' ')[0]).sort(), Object.keys(WRONG).sort());
+    assert.throws(() => readConfig(wrong), new RegExp(`has ${faults.length} faults:`));
+    assert.throws(() => readConfig({ PORT: 'x' }), /has a fault:\n {2}- PORT must be a whole number .*"x"/);
+  });
+
+  test('a secret can come from a file, without its last line break, and never both ways', () => {
+    const path = file('key', `${HEX_KEY}\n`);
+    assert.equal(readConfig({ MASTER_KEY_FILE: path }).masterKey, HEX_KEY);
+    assert.equal(readConfig({ DATABASE_URL_FILE: file('url', 'postgres://db/x\n') }).databaseUrl, 'postgres://db/x');
+    assert.match(faultsOf({ MASTER_KEY_FILE: path, MASTER_KEY: HEX_KEY }).join(), /given twice/);
+    assert.match(faultsOf({ MASTER_KEY_FILE: join(folder, 'none') }).join(), /does not exist/);
+    assert.equal(faultsOf({ MASTER_KEY_FILE: folder }).length, 1);
+  });
+
+  test('a secret is never shown, not even when it is wrong', () => {
+    for (const name of ['MASTER_KEY', 'DATABASE_URL'])
+      for (const given of [{ [name]: 'hunter2' }, { [`${name}_FILE`]: file('wrong', 'hunter2') }])
+        assert.ok(!faultsOf(given).join().includes('hunter2'), name);
+  });
+
+  test('live mode asks for a key, a database and an https address', () => {
+    assert.deepEqual(faultsOf(LIVE), []);
+    const table: [given: Environment, fault: RegExp][] = [
+      [{ MASTER_KEY: undefined }, /^MASTER_KEY is required/],
+      [{ DATABASE_URL: undefined }, /^DATABASE_URL is required/],
+      [{ PUBLIC_URL: undefined }, /^PUBLIC_URL must be an https/],
+      [{ PUBLIC_URL: 'http://pay.example.org' }, /^PUBLIC_URL must be an https/],
+      // A setting that is faulty already is told once, not twice.
+      [{ PUBLIC_URL: 'nonsense' }, /^PUBLIC_URL must be an http or https origin/],
+      [{ MASTER_KEY: undefined, MASTER_KEY_FILE: join(folder, 'none') }, /^MASTER_KEY cannot be read/],
+      [{ DATABASE_URL: undefined, DATABASE_URL_FILE: join(folder, 'none') }, /^DATABASE_URL cannot be read/],
+    ];
+    for (const [given, fault] of table) {
+      const faults = faultsOf({ ...LIVE, ...given });
+      assert.equal(faults.length, 1, faults.join());
+      assert.match(faults[0] ?? '', fault);
+    }
+    assert.equal(faultsOf({ MODE: 'live' }).length, 3);
+    assert.deepEqual(faultsOf({ ...LIVE, DATABASE_URL: '', ALLOW_EMBEDDED_LIVE: 'true' }), []);
+  });
+
+  test('values are read into what the code uses', () => {
+    const config = readConfig({
+      TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ',
+      PUBLIC_URL: 'https://Pay.Example.org/',
+      ALLOW_SIGN_UP: 'true',
+    });
+    assert.deepEqual(config.trustedProxies, ['10.0.0.0/8', '::1']);
+    assert.equal(publicUrl(config), 'https://pay.example.org');
+    assert.equal(publicUrl(readConfig({ PORT: '9' })), 'http://localhost:9');
+    assert.equal(config.allowSignUp, true);
+    assert.equal(dataPath(readConfig({ DATA_DIR: '/var/simbi' }), 'a', 'b'), '/var/simbi/a/b');
+    assert.deepEqual(masterKeyBytes(HEX_KEY), Buffer.alloc(32, 0xab));
+    for (const encoding of ['base64', 'base64url'] as const)
+      assert.deepEqual(masterKeyBytes(Buffer.alloc(32, 0xfb).toString(encoding)), Buffer.alloc(32, 0xfb));
+  });
+});
