@@ -1,0 +1,109 @@
+// Databases for tests: each is cloned in milliseconds from a template that has every migration. The server is
+// the one test/run.ts started; a test file that is run alone gets a private one that ends with it.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
+import { migrate } from '../src/platform/migrate.ts';
+import { isAlive } from '../src/platform/processes.ts';
+
+const LEFTOVER_WAIT_MS = 5_000;
+/** Speed before safety: these databases live for seconds. Tests about crashes start their own server. */
+const FAST_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+  // Short-lived databases come and go; a vacuum worker connected to one would only be in the way.
+  autovacuum: 'off',
+  max_wal_size: '4GB',
+};
+
+export type TestDatabase = { url: string; drop(): Promise<void> };
+export type TestServer = { url: string; template: string };
+
+/** A database with every migration applied. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const { url, template } = await testServer();
+  return await createDatabase(url, template);
+}
+
+/** A database without any table. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const { url } = await testServer();
+  return await createDatabase(url, 'template1');
+}
+
+/** A PostgreSQL for tests in a temporary folder; `stop` also removes the folder. */
+export async function startTestPostgres(): Promise<EmbeddedPostgres & { folder: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-test-'));
+  const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings: FAST_SETTINGS });
+  return {
+    ...server,
+    folder,
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Makes the migrated database that all test databases are copies of, and returns its name. */
+export async function createTemplate(serverUrl: string): Promise<string> {
+  const template = `simbi_template_${randomBytes(4).toString('hex')}`;
+  await onServer(serverUrl, (client) => client.query(`create database ${template} template template1`));
+  await migrate(databaseUrl(serverUrl, template));
+  return template;
+}
+
+export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await onServer(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
+}
+
+let server: Promise<TestServer> | undefined;
+
+function testServer(): Promise<TestServer> {
+  server ??= findServer();
+  return server;
+}
+
+async function findServer(): Promise<TestServer> {
+  const { TEST_POSTGRES_URL: url, TEST_POSTGRES_TEMPLATE: template } = process.env;
+  if (url) return { url, template: template ?? (await createTemplate(url)) };
+  const postgres = await startTestPostgres();
+  // The process may end at any moment after its last test; this needs no turn of the event loop.
+  process.once('exit', () => {
+    const waiting = new Int32Array(new SharedArrayBuffer(4));
+    process.kill(postgres.pid, 'SIGINT');
+    for (let waited = 0; waited < LEFTOVER_WAIT_MS && isAlive(postgres.pid); waited += 20)
+      Atomics.wait(waiting, 0, 0, 20);
+    rmSync(postgres.folder, { recursive: true, force: true });
+  });
+  return { url: postgres.url, template: await createTemplate(postgres.url) };
+}
+
+async function createDatabase(serverUrl: string, template: string): Promise<TestDatabase> {
+  const name = `simbi_test_${randomBytes(6).toString('hex')}`;
+  await onServer(serverUrl, (client) => client.query(`create database ${name} template ${template}`));
+  return { url: databaseUrl(serverUrl, name), drop: () => dropDatabase(serverUrl, name) };
+}
+
+function databaseUrl(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.toString();
+}
+
+async function onServer(serverUrl: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl, application_name: 'simbi-test-databases' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
