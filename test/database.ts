@@ -2,15 +2,20 @@
 // the one test/run.ts started; a test file that is run alone gets a private one that ends with it.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
+import {
+  type EmbeddedPostgres,
+  findEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../src/platform/embedded-postgres.ts';
 import { migrate } from '../src/platform/migrate.ts';
 import { isAlive } from '../src/platform/processes.ts';
 
-const LEFTOVER_WAIT_MS = 5_000;
+const EXIT_WAIT_MS = 5_000;
+const FOLDER_PREFIX = 'simbi-test-';
 /** Speed before safety: these databases live for seconds. Tests about crashes start their own server. */
 const FAST_SETTINGS = {
   fsync: 'off',
@@ -39,7 +44,8 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 
 /** A PostgreSQL for tests in a temporary folder; `stop` also removes the folder. */
 export async function startTestPostgres(): Promise<EmbeddedPostgres & { folder: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'simbi-test-'));
+  await removeLeftovers();
+  const folder = mkdtempSync(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings: FAST_SETTINGS });
   return {
     ...server,
@@ -49,6 +55,18 @@ export async function startTestPostgres(): Promise<EmbeddedPostgres & { folder: 
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Servers of test runs that were killed before they could stop theirs. The folder's name tells whose it was. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(FOLDER_PREFIX))) {
+    const owner = Number(name.slice(FOLDER_PREFIX.length).split('-')[0]);
+    if (isAlive(owner)) continue;
+    const folder = join(tmpdir(), name);
+    const running = await findEmbeddedPostgres(join(folder, 'postgres')).catch(() => null);
+    if (running) process.kill(running.pid, 'SIGQUIT');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
 }
 
 /** Makes the migrated database that all test databases are copies of, and returns its name. */
@@ -78,8 +96,7 @@ async function findServer(): Promise<TestServer> {
   process.once('exit', () => {
     const waiting = new Int32Array(new SharedArrayBuffer(4));
     process.kill(postgres.pid, 'SIGINT');
-    for (let waited = 0; waited < LEFTOVER_WAIT_MS && isAlive(postgres.pid); waited += 20)
-      Atomics.wait(waiting, 0, 0, 20);
+    for (let waited = 0; waited < EXIT_WAIT_MS && isAlive(postgres.pid); waited += 20) Atomics.wait(waiting, 0, 0, 20);
     rmSync(postgres.folder, { recursive: true, force: true });
   });
   return { url: postgres.url, template: await createTemplate(postgres.url) };

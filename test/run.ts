@@ -1,35 +1,47 @@
 // Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test
 // runner over every *.test.ts or over the files named on the command line. Flags are passed on.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createTemplate, dropDatabase, startTestPostgres } from './database.ts';
+import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts'];
 const CONCURRENT_FILES = 2;
 const FILE_TIMEOUT_MS = 180_000;
 
+/** Flags of Node's runner whose value may stand behind a space. */
+const TAKES_VALUE = /^--test-(name-pattern|skip-pattern|reporter|reporter-destination|concurrency|timeout|shard)$/;
+
+let runner: ChildProcess | undefined;
+let interrupted = false;
+
+// From the first moment on, so that an impatient Ctrl-C never leaves a PostgreSQL behind.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interrupted = true;
+    runner?.kill('SIGTERM');
+  });
+}
+
 process.exitCode = await run(process.argv.slice(2));
 
 async function run(args: string[]): Promise<number> {
-  const flags = args.filter((argument) => argument.startsWith('-'));
-  const named = args.filter((argument) => !argument.startsWith('-'));
-  const files = globSync(named.length > 0 ? named : ALL_TESTS, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
+  const isFlag = (index: number) => args[index]?.startsWith('-') || TAKES_VALUE.test(args[index - 1] ?? '');
+  const flags = args.filter((_, index) => isFlag(index));
+  const named = args.filter((_, index) => !isFlag(index));
+  const patterns = named.length > 0 ? named : ALL_TESTS;
+  const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
   if (files.length === 0) {
-    console.error(`No test files match ${(named.length > 0 ? named : ALL_TESTS).join(' ')}.`);
+    console.error(`No test files match ${patterns.join(' ')}.`);
     return 1;
   }
   const server = await openServer();
   try {
     const template = await createTemplate(server.url);
     try {
-      return await runNode(flags, files, {
-        TEST_POSTGRES_URL: server.url,
-        TEST_POSTGRES_TEMPLATE: template,
-        DATABASE_URL: '',
-      });
+      return interrupted ? 1 : await runNode(flags, files, { url: server.url, template });
     } finally {
       await dropDatabase(server.url, template);
     }
@@ -39,7 +51,7 @@ async function run(args: string[]): Promise<number> {
 }
 
 async function openServer(): Promise<{ url: string; stop(): Promise<void> }> {
-  const outside = process.env['DATABASE_URL'];
+  const outside = process.env.DATABASE_URL;
   if (outside) {
     const { host, pathname } = new URL(outside);
     console.error(`Tests run on the PostgreSQL of DATABASE_URL (${host}${pathname}), in databases of their own.`);
@@ -50,23 +62,16 @@ async function openServer(): Promise<{ url: string; stop(): Promise<void> }> {
   return server;
 }
 
-/** The runner is stopped with us and its code is ours. */
-async function runNode(flags: string[], files: string[], settings: Record<string, string>): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    [
-      '--test',
-      `--test-concurrency=${CONCURRENT_FILES}`,
-      `--test-timeout=${FILE_TIMEOUT_MS}`,
-      '--test-reporter=spec',
-      ...flags,
-      ...files,
-    ],
-    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...settings } },
-  );
-  const stop = () => child.kill('SIGTERM');
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+/** Node's test runner over the files; its exit code is ours. */
+async function runNode(flags: string[], files: string[], server: TestServer): Promise<number> {
+  const limits = [`--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
+  const child = spawn(process.execPath, ['--test', ...limits, '--test-reporter=spec', ...flags, ...files], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    // Tests name their own database; the one of the person who runs them must not leak in.
+    env: { ...process.env, DATABASE_URL: '', TEST_POSTGRES_URL: server.url, TEST_POSTGRES_TEMPLATE: server.template },
+  });
+  runner = child;
   return await new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', (code) => resolve(code ?? 1));

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, renameSync, statSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type Installation, locateInstallation, runAsOwner } from './postgres-installation.ts';
@@ -109,7 +109,7 @@ async function requireSameMajorVersion(
   onProgress: (sentence: string) => void,
 ): Promise<void> {
   const version = await readText(join(folder.cluster, 'PG_VERSION'));
-  if (version === null) return await createCluster(folder, installation, settings?.['fsync'] !== 'off', onProgress);
+  if (version === null) return await createCluster(folder, installation, settings?.fsync !== 'off', onProgress);
   if (version.trim() !== MAJOR_VERSION)
     throw new EmbeddedPostgresFault(
       `The database in ${folder.cluster} was made by PostgreSQL ${version.trim()}; this version of Simbi brings PostgreSQL ${MAJOR_VERSION}. ` +
@@ -125,8 +125,10 @@ async function createCluster(
   onProgress: (sentence: string) => void,
 ): Promise<void> {
   onProgress(`Making a private PostgreSQL ${MAJOR_VERSION} in ${folder.root}`);
-  const draft = `${folder.cluster}.new`;
-  await rm(draft, { recursive: true, force: true });
+  for (const name of await readdir(folder.root))
+    if (name.startsWith('cluster.new')) await rm(join(folder.root, name), { recursive: true, force: true });
+  // A name of its own: an initdb that outlived a killed process must not write into this one.
+  const draft = `${folder.cluster}.new-${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
   if (installation.owner) await chown(draft, installation.owner.uid, installation.owner.gid);
   // `trust` holds for initdb's own moments only: no port is open yet, and pg_hba.conf is replaced below.
@@ -156,7 +158,19 @@ async function createCluster(
   if (/ERROR|FATAL/.test(output)) throw new EmbeddedPostgresFault(`The database could not be made:\n${output.trim()}`);
   await writeFile(folder.password, `${password}\n`, { mode: 0o600 });
   await chmod(folder.password, 0o600);
+  await sync(folder.password);
   await rename(draft, folder.cluster);
+  await sync(folder.root);
+}
+
+/** Brings a file, or the names in a folder, to the disk: a lost password would lock everybody out. */
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 function clusterSettings(lz4: boolean): string {
