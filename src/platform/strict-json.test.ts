@@ -141,7 +141,10 @@ describe('strict JSON', () => {
   });
 
   test('any bytes at all give a value or a fault with a position inside the text', () => {
-    const text = fc.string({ unit: fc.constantFrom(...'{}[]":,\\u0d8e1.-+ \ntruefalsn\u0000é😀'), maxLength: 30 });
+    const text = fc.string({
+      unit: fc.constantFrom(...Array.from('{}[]":,\\u0d8e1.-+ \ntruefalsn\u0000é😀')),
+      maxLength: 30,
+    });
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 30 }),
       text.map((value) => Buffer.from(value)),
@@ -161,7 +164,7 @@ describe('strict JSON', () => {
   });
 
   test('digits are never lost: a number is kept exactly or refused', () => {
-    const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 22 });
+    const digits = fc.string({ unit: fc.constantFrom(...'0123456789'.split('')), minLength: 1, maxLength: 22 });
     const written = fc
       .tuple(fc.boolean(), digits, fc.option(digits), fc.option(fc.integer({ min: -340, max: 330 })))
       .map(([minus, whole, fraction, exponent]) => {
