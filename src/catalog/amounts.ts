@@ -1,0 +1,57 @@
+// What an amount may be for a method and what it costs: decimals, limits and fees, in each direction.
+
+import { formatAmount, parseAmount, share } from '../platform/money.ts';
+import type { Direction, Fee, Method, Terms } from './catalog.ts';
+
+const ALL = 10_000n;
+
+/** Decimals, limits and fee of one direction; null where the method does not pay out. */
+export function termsOf(method: Method, direction: Direction): Terms | null {
+  return direction === 'collection' ? method.collection : method.payout;
+}
+
+export type AmountCheck = { ok: true; amount: bigint } | { ok: false; sentence: string };
+
+/** Reads an amount as the caller wrote it and holds it against the method. Never rounds. */
+export function checkAmount(input: unknown, method: Method, direction: Direction): AmountCheck {
+  const terms = termsOf(method, direction);
+  const where = `${method.name} in ${method.country.name}`;
+  if (!terms) return refuse(`${where} does not take payouts.`);
+  const read = parseAmount(input, terms.decimals);
+  if (!read.ok) {
+    if (read.fault === 'not_an_amount') return refuse('The amount must be a number, or a decimal text such as "2500".');
+    if (read.fault === 'not_positive') return refuse('The amount must be more than zero.');
+    if (read.fault === 'too_many_decimals') return refuse(describeDecimals(where, method.currency, terms));
+  }
+  if (!read.ok || read.amount > terms.max)
+    return refuse(`The largest amount for ${where} is ${formatAmount(terms.max)} ${method.currency}.`);
+  if (read.amount < terms.min)
+    return refuse(`The smallest amount for ${where} is ${formatAmount(terms.min)} ${method.currency}.`);
+  return read;
+}
+
+function describeDecimals(where: string, currency: string, terms: Terms): string {
+  if (terms.decimals > 0)
+    return `${where} takes at most ${terms.decimals} decimal${terms.decimals === 1 ? '' : 's'} of ${currency}.`;
+  const rule = `${where} takes whole amounts of ${currency}, without decimals.`;
+  return terms.decimalsReason ? `${rule} ${terms.decimalsReason}` : rule;
+}
+
+/**
+ * The fee of an amount, rounded half up to the decimals of the method and never more than the amount itself.
+ * `override` is the fee agreed with one holder; it replaces the catalogue's as a whole.
+ */
+export function feeOf(amount: bigint, method: Method, direction: Direction, override?: Fee): bigint {
+  const terms = termsOf(method, direction);
+  if (!terms) throw new Error(`${method.code} does not take payouts`);
+  const { basisPoints, fixed, min, max } = override ?? terms.fee;
+  const round = (value: bigint) => share(value, ALL, terms.decimals);
+  let fee = share(amount, basisPoints, terms.decimals) + round(fixed);
+  if (fee < round(min)) fee = round(min);
+  if (max !== null && fee > round(max)) fee = round(max);
+  return fee > amount ? amount : fee;
+}
+
+function refuse(sentence: string): AmountCheck {
+  return { ok: false, sentence };
+}
