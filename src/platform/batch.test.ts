@@ -160,22 +160,24 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all(calls), [10, 20, 30, 50]);
   });
 
-  test('one bad item fails alone; its neighbours are written one by one', async () => {
-    const runs: number[][] = [];
-    const batch = createBatch<number, number>({
-      async run(items) {
-        runs.push(items);
-        if (items.includes(2)) throw duplicateKey();
-        return items;
-      },
+  for (const fault of [duplicateKey(), new Problem('invalid_params')])
+    test(`one item refused (${fault.message}) fails alone; its neighbours are written one by one`, async () => {
+      const runs: number[][] = [];
+      const batch = createBatch<number, number>({
+        async run(items) {
+          runs.push(items);
+          if (items.includes(2)) throw fault;
+          return items;
+        },
+      });
+      const results = await Promise.allSettled([1, 2, 3].map((item) => batch.add(item)));
+      assert.deepEqual(results, [
+        { status: 'fulfilled', value: 1 },
+        { status: 'rejected', reason: fault },
+        { status: 'fulfilled', value: 3 },
+      ]);
+      assert.deepEqual(runs, [[1, 2, 3], [1], [2], [3]]);
     });
-    const results = await Promise.allSettled([1, 2, 3].map((item) => batch.add(item)));
-    assert.deepEqual(
-      results.map(({ status }) => status),
-      ['fulfilled', 'rejected', 'fulfilled'],
-    );
-    assert.deepEqual(runs, [[1, 2, 3], [1], [2], [3]]);
-  });
 
   const COMMON_FAULTS: [name: string, run: (items: number[]) => Promise<number[]>, message: RegExp][] = [
     ['a lost connection', () => Promise.reject(new Error('connection lost')), /connection lost/],
