@@ -79,7 +79,7 @@ describe('programs of docs/signing.md', { concurrency: 2 }, () => {
     for (const corner of CORNERS) {
       const cells = guide
         .split('\n')
-        .find((line) => line.startsWith(`| \`${corner}\` |`))
+        .find((line) => line.startsWith(`| \`${corner}\` `))
         ?.split('|')
         .slice(3, -1);
       assert.deepEqual(
