@@ -72,6 +72,51 @@ create table audit_log (
 CREATE INDEX audit_log_by_holder ON public.audit_log USING btree (holder_id, id DESC);
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+create table callback_attempts (
+  at timestamp with time zone not null,
+  event_id uuid not null,
+  number integer not null,
+  delivered boolean not null,
+  signature text not null,
+  status smallint,
+  answer_headers jsonb,
+  answer_start bytea,
+  latency_ms integer not null,
+  error text
+) partition by RANGE (at);
+CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (event_id);
+
+create table callback_deliveries (
+  event_id uuid not null,
+  transaction_id uuid not null,
+  integration_id bigint not null,
+  origin text not null,
+  url text not null,
+  attempts integer not null default 0,
+  leased boolean not null,
+  due_at timestamp with time zone not null,
+  tried_at timestamp with time zone,
+  started_at timestamp with time zone not null,
+  constraint delivery_once PRIMARY KEY (event_id)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=2000, fillfactor=80);
+CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
+
+create table callback_pauses (
+  integration_id bigint not null,
+  url text not null,
+  paused_at timestamp with time zone not null,
+  constraint callback_pause_once PRIMARY KEY (integration_id, url)
+);
+
+create table callback_receivers (
+  origin text not null,
+  failing_since timestamp with time zone not null,
+  last_error text not null,
+  probe_at timestamp with time zone not null,
+  recovered_at timestamp with time zone,
+  constraint callback_receivers_pkey PRIMARY KEY (origin)
+);
+
 create table cases (
   id uuid not null,
   holder_id bigint,
@@ -89,6 +134,29 @@ create table cases (
 CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (transaction_id, kind) WHERE (status = 'open'::text);
 CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
 
+create table event_feed (
+  single boolean not null default true,
+  position_offset bigint not null default 0,
+  constraint event_feed_pkey PRIMARY KEY (single),
+  constraint event_feed_single CHECK (single)
+);
+
+create table events (
+  transaction_id uuid not null,
+  type text not null,
+  sequence smallint not null,
+  id uuid not null,
+  position bigint not null,
+  holder_id bigint not null,
+  integration_id bigint not null,
+  url text,
+  body bytea not null,
+  created_at timestamp with time zone not null,
+  constraint event_once_per_transition PRIMARY KEY (transaction_id, type, sequence)
+) partition by RANGE (transaction_id);
+CREATE INDEX events_by_holder ON ONLY public.events USING btree (holder_id, "position", id);
+CREATE INDEX events_by_id ON ONLY public.events USING btree (id);
+
 create table evidence (
   transaction_id uuid not null,
   at timestamp with time zone not null,
@@ -102,6 +170,24 @@ create table evidence (
 );
 CREATE INDEX evidence_by_transaction ON public.evidence USING btree (transaction_id);
 CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table fee_overrides (
+  holder_id bigint not null,
+  method text not null,
+  direction text not null,
+  basis_points bigint not null,
+  fixed bigint not null,
+  least bigint not null,
+  most bigint,
+  updated_at timestamp with time zone not null,
+  constraint fee_overrides_pkey PRIMARY KEY (holder_id, method, direction),
+  constraint fee_override_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
+  constraint fee_override_fixed_sane CHECK ((fixed >= 0)),
+  constraint fee_override_least_sane CHECK (("least" >= 0)),
+  constraint fee_override_most_sane CHECK ((most >= 0)),
+  constraint fee_override_share_sane CHECK (((basis_points >= 0) AND (basis_points <= 10000))),
+  constraint fee_overrides_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
 
 create table holders (
   id bigint not null generated always as identity,
