@@ -1,0 +1,12 @@
+// What verification tells: one row that is not as the rest of the ledger says it must be.
+
+export type Difference = {
+  readonly what: 'transfer' | 'balance' | 'block' | 'currency' | 'wallet';
+  /** The row: "transfer 12", "account wallet:7:XOF:available", "block 3", "XOF", "wallet 1001". */
+  readonly where: string;
+  readonly expected: string;
+  readonly found: string;
+  readonly sentence: string;
+};
+
+export type Report = (difference: Difference) => void;

@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { createTestContext } from '../../test/world.ts';
+import type { Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { createUuid } from '../platform/ids.ts';
+import { ensureWallets } from './accounts.ts';
+import {
+  type AccountRef,
+  accountKey,
+  feeIncome,
+  mayGoNegative,
+  operatorClearing,
+  sandboxFunding,
+  suspense,
+  walletAvailable,
+  walletReserved,
+} from './chart.ts';
+import { AlreadyPosted, balanceAt, balancesOf, post, postEach, statement } from './ledger.ts';
+import { collectionSucceeded, payoutPosted, payoutReleased, payoutReserved, type Transfer } from './postings.ts';
+import { verifyLedger } from './verify.ts';
+
+type World = Awaited<ReturnType<typeof createTestContext>>;
+let ctx: World;
+before(async () => {
+  ctx = await createTestContext();
+});
+after(() => ctx.close());
+
+async function createHolder(name = 'Shop'): Promise<bigint> {
+  const now = ctx.clock.now();
+  const [row] = await ctx.db.query<{ id: bigint }>(
+    'insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning id',
+    [name, now],
+  );
+  assert.ok(row);
+  return row.id;
+}
+
+const uuid = () => createUuid(ctx.clock.millis());
+const postNow = (transfers: Transfer[]) => ctx.db.transaction((tx) => post(tx, transfers, ctx.clock.now()));
+const collection = (holderId: bigint, amount: bigint, fee = 0n) =>
+  collectionSucceeded({ holderId, currency: 'XOF', amount, fee, rail: 'sandbox', transactionId: uuid() });
+
+describe('posting', () => {
+  test('a collection of 100 with fee 1 puts 99 into the wallet and says so at once', async () => {
+    const holderId = await createHolder();
+    const posted = await postNow(collection(holderId, 100_00n, 1_00n));
+    assert.deepEqual(
+      posted.map((each) => [each.kind, each.creditBalance]),
+      [
+        ['collection', 99_00n],
+        ['collection_fee', 1_00n],
+      ],
+    );
+    const [wallet, ...others] = await balancesOf(ctx.db, holderId);
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [wallet?.currency, wallet?.balance, wallet?.available, wallet?.reserved],
+      ['XOF', 99_00n, 99_00n, 0n],
+    );
+    assert.deepEqual(await balancesOf(ctx.db, holderId, { currency: 'UGX' }), []);
+    assert.deepEqual(await balancesOf(ctx.db, holderId + 1n, { walletAccount: wallet?.walletAccount ?? 0 }), []);
+    assert.equal((await balancesOf(ctx.db, holderId, { walletAccount: wallet?.walletAccount ?? 0 })).length, 1);
+  });
+
+  test('a wallet number is given once and never used up by asking again', async () => {
+    const holderId = await createHolder();
+    const ask = () =>
+      ctx.db.transaction((tx) =>
+        ensureWallets(
+          tx,
+          ['UGX', 'XOF', 'UGX'].map((currency) => ({ holderId, currency })),
+          ctx.clock.now(),
+        ),
+      );
+    const [ugx, xof, again] = await ask();
+    assert.ok(ugx && xof && ugx.walletAccount >= 1001);
+    assert.deepEqual(again, ugx);
+    assert.deepEqual(await ask(), [ugx, xof, ugx]);
+    const other = await createHolder();
+    const [next] = await ctx.db.transaction((tx) =>
+      ensureWallets(tx, [{ holderId: other, currency: 'XOF' }], ctx.clock.now()),
+    );
+    assert.equal(next?.walletAccount, Math.max(ugx.walletAccount, xof.walletAccount) + 1);
+  });
+
+  test('an overdraft is refused before anything is written, and the transaction can go on', async () => {
+    const holderId = await createHolder();
+    await postNow(collection(holderId, 50n));
+    const payout = { holderId, currency: 'XOF', fee: 0n };
+    await ctx.db.transaction(async (tx) => {
+      await assert.rejects(
+        post(tx, payoutReserved({ ...payout, amount: 51n, transactionId: uuid() }), ctx.clock.now()),
+        (error) => error instanceof Problem && error.code === 'overdraft',
+      );
+      await post(tx, payoutReserved({ ...payout, amount: 50n, transactionId: uuid() }), ctx.clock.now());
+    });
+    assert.deepEqual(
+      (await balancesOf(ctx.db, holderId)).map((each) => [each.available, each.reserved]),
+      [[0n, 50n]],
+    );
+  });
+
+  test('in one batch those that are covered succeed and the others are refused', async () => {
+    const holderId = await createHolder();
+    await postNow(collection(holderId, 100n));
+    const groups = Array.from({ length: 64 }, () =>
+      payoutReserved({ holderId, currency: 'XOF', amount: 9n, fee: 1n, transactionId: uuid() }),
+    );
+    const results = await ctx.db.transaction((tx) => postEach(tx, groups, ctx.clock.now()));
+    assert.deepEqual(
+      results.map((result) => result.ok),
+      Array.from({ length: 64 }, (_, index) => index < 10),
+    );
+  });
+
+  test('the same fact is never posted twice, not even as a late success', async () => {
+    const holderId = await createHolder();
+    const transfers = collection(holderId, 70n, 1n);
+    await postNow(transfers);
+    await assert.rejects(postNow(transfers), AlreadyPosted);
+    await assert.rejects(postNow([...collection(holderId, 1n), ...transfers.slice(1)]), AlreadyPosted);
+    const twice = collection(holderId, 1n);
+    await assert.rejects(postNow([...twice, ...twice]), AlreadyPosted);
+    assert.equal((await balancesOf(ctx.db, holderId))[0]?.balance, 69n);
+  });
+
+  test('what a payout reserved is paid or released, never both', async () => {
+    const holderId = await createHolder();
+    await postNow(collection(holderId, 1_000n));
+    const fact = { holderId, currency: 'XOF', amount: 100n, fee: 0n, rail: 'sandbox', transactionId: uuid() };
+    await postNow(payoutReserved({ ...fact, transactionId: uuid() }));
+    await postNow(payoutReserved(fact));
+    await postNow(payoutReleased(fact));
+    await assert.rejects(postNow(payoutPosted(fact)), AlreadyPosted);
+    assert.deepEqual(
+      (await balancesOf(ctx.db, holderId)).map((each) => [each.available, each.reserved]),
+      [[900n, 100n]],
+    );
+  });
+
+  test('a posting takes two statements, however many transfers, accounts and wallets', async () => {
+    const holders = await Promise.all(Array.from({ length: 20 }, () => createHolder()));
+    const statements: number[] = [];
+    for (const size of [1, 1, 40, 400]) {
+      const transfers = Array.from({ length: size }, (_, index) =>
+        collection(holders[index % 20] ?? 0n, 10n, 1n),
+      ).flat();
+      if (size === 40) await postNow(holders.flatMap((holder) => collection(holder, 10n)));
+      const start = ctx.db.counters.statements;
+      await postNow(transfers);
+      statements.push(ctx.db.counters.statements - start);
+    }
+    // The first one makes the wallet and its accounts.
+    assert.deepEqual(statements, [5, 2, 2, 2]);
+  });
+
+  test('time never runs backwards for an account, even when the clock does', async () => {
+    const holderId = await createHolder();
+    await postNow(collection(holderId, 10n));
+    const earlier = new Date(ctx.clock.millis() - 3_600_000);
+    const [late] = await ctx.db.transaction((tx) => post(tx, collection(holderId, 5n), earlier));
+    assert.deepEqual(late?.postedAt, ctx.clock.now());
+  });
+});
+
+describe('the database itself refuses', () => {
+  const REFUSED: [string, string, RegExp][] = [
+    ['changing a transfer', 'update ledger_transfers set amount = amount + 1', /append-only/],
+    ['removing a transfer', 'delete from ledger_transfers', /append-only/],
+    ['emptying the transfers', 'truncate ledger_transfers', /append-only/],
+    ['editing a balance', 'update ledger_accounts set balance = balance + 1', /only by transfers/],
+    ['removing an account', 'delete from ledger_accounts', /only by transfers/],
+    ['changing a block', `update ledger_blocks set hash = ''`, /append-only/],
+    ['an amount of zero', insertion({ amount: '0' }), /transfer_amount_positive/],
+    ['a transfer to itself', insertion({ credit: 'f.id' }), /transfer_between_two/],
+    ['a transfer in another currency', insertion({ currency: `'UGX'` }), /does not fit its accounts/],
+    ['a transfer that states a wrong balance', insertion({ balance: 'w.balance + 8' }), /does not fit its accounts/],
+    ['a transfer to an account that is not there', insertion({ credit: '-1' }), /does not fit its accounts/],
+    ['an overdraft', insertion({ amount: '-7', check: 'overdraft' }), /account_not_overdrawn/],
+  ];
+
+  /** Moves 7 from clearing to the first wallet by hand. */
+  function insertion(wrong: {
+    amount?: string;
+    credit?: string;
+    currency?: string;
+    balance?: string;
+    check?: string;
+  }): string {
+    const [debit, credit] = wrong.check ? ['w', 'f'] : ['f', 'w'];
+    const amount = wrong.check ? `(w.balance + 7)` : (wrong.amount ?? '7');
+    return `insert into ledger_transfers
+        (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
+      select ${debit}.id, ${wrong.credit ?? `${credit}.id`}, ${amount}, ${debit}.balance - ${amount},
+        ${wrong.balance ?? `${credit}.balance + ${amount}`}, greatest(f.updated_at, w.updated_at), gen_random_uuid(),
+        'collection', ${wrong.currency ?? `'XOF'`}
+      from ledger_accounts f, (select * from ledger_accounts where kind = 'wallet_available' and currency = 'XOF' order by id limit 1) w
+      where f.key = 'clearing:sandbox:XOF'`;
+  }
+
+  test('nothing of that is refused without a reason', async () => {
+    await postNow(collection(await createHolder(), 100n, 1n));
+    const undo = new Error('undo');
+    await assert.rejects(
+      ctx.db.transaction(async (tx: Tx) => {
+        await tx.query(insertion({}));
+        throw undo;
+      }),
+      undo,
+    );
+  });
+
+  for (const [what, sql, message] of REFUSED)
+    test(what, async () =>
+      assert.rejects(
+        ctx.db.transaction((tx) => tx.query(sql)),
+        message,
+      ),
+    );
+});
+
+describe('history', () => {
+  test('a statement is the account newest first, in pages, each line with the balance after it', async () => {
+    const holderId = await createHolder();
+    for (let index = 1; index <= 25; index++) {
+      await postNow([...collection(holderId, BigInt(index)), ...collection(holderId, 100n)]);
+      if (index % 3 === 0) ctx.clock.advance(1_000);
+    }
+    const account = walletAvailable(holderId, 'XOF');
+    const lines = [];
+    for (let before: bigint | undefined; ; before = lines.at(-1)?.transferId) {
+      const page = await statement(ctx.db, account, { limit: 7, ...(before === undefined ? {} : { before }) });
+      if (page.length === 0) break;
+      lines.push(...page);
+    }
+    assert.equal(lines.length, 50);
+    let balance = 0n;
+    for (const line of lines.toReversed()) {
+      balance += line.change;
+      assert.equal(line.balance, balance);
+    }
+    assert.equal(balance, 2_825n);
+  });
+});
+
+// A ledger of a few lines to hold the real one against.
+const HOLDERS = 3;
+const CURRENCIES = ['XOF', 'UGX'];
+/** `again`: under the transaction and kind of a transfer that was posted before. */
+type Step = { from: number; to: number; currency: number; amount: bigint; again: boolean };
+/** `atomic`: all groups as one posting, all or nothing. */
+type Batch = { groups: Step[][]; wait: number; atomic: boolean };
+
+describe('against a model', () => {
+  test('random batches with overdrafts and repetitions leave the same balances, now and at any past moment', async () => {
+    const step = fc.record({
+      from: fc.nat(8),
+      to: fc.nat(8),
+      currency: fc.nat(1),
+      amount: fc.bigInt(1n, 500n),
+      again: fc.integer({ min: 0, max: 19 }).map((dice) => dice === 0),
+    });
+    const batch = fc.record({
+      groups: fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 8 }),
+      wait: fc.constantFrom(0, 1, 60_000),
+      atomic: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 12 }), async (batches) => {
+        const holders = await Promise.all(Array.from({ length: HOLDERS }, () => createHolder()));
+        await runAgainstModel(holders, batches);
+      }),
+      { numRuns: 25 },
+    );
+    const verification = await verifyLedger(ctx);
+    assert.deepEqual(verification.differences, []);
+    const sums = await ctx.db.query('select currency from ledger_accounts group by currency having sum(balance) <> 0');
+    assert.deepEqual(sums, []);
+  });
+});
+
+async function runAgainstModel(holders: bigint[], batches: Batch[]): Promise<void> {
+  const rail = `rail${holders[0]}`;
+  const account = (index: number, currency: string): AccountRef => {
+    const holder = holders[index % HOLDERS] ?? 0n;
+    if (index < HOLDERS) return walletAvailable(holder, currency);
+    if (index < 2 * HOLDERS) return walletReserved(holder, currency);
+    return (
+      [operatorClearing(rail, currency), feeIncome(currency), suspense(currency)][index - 2 * HOLDERS] ??
+      sandboxFunding(currency)
+    );
+  };
+  const model = new Map<string, { ref: AccountRef; balance: bigint }>();
+  // Fees and suspense are shared by all runs of this database: the model begins where they stand.
+  for (const currency of CURRENCIES)
+    for (let index = 0; index < 9; index++) {
+      const ref = account(index, currency);
+      model.set(accountKey(ref), { ref, balance: await balanceAt(ctx.db, ref, ctx.clock.now()) });
+    }
+  const history: { moment: Date; balances: Map<string, bigint> }[] = [];
+  const used: Transfer[] = [];
+  for (const { groups, wait, atomic } of batches) {
+    ctx.clock.advance(wait);
+    let repeats = false;
+    const transfers = groups.map((group) =>
+      group.map((each): Transfer => {
+        const currency = CURRENCIES[each.currency] ?? 'XOF';
+        const to = each.to === each.from ? (each.to + 1) % 9 : each.to;
+        const old = each.again ? used[0] : undefined;
+        repeats ||= old !== undefined;
+        return {
+          kind: old?.kind ?? 'suspense',
+          transactionId: old?.transactionId ?? uuid(),
+          debit: account(each.from, currency),
+          credit: account(to, currency),
+          amount: each.amount,
+          currency,
+        };
+      }),
+    );
+    const expected = applyToModel(model, atomic ? [transfers.flat()] : transfers);
+    const posting = ctx.db.transaction(async (tx) =>
+      atomic ? [await post(tx, transfers.flat(), ctx.clock.now())] : await postEach(tx, transfers, ctx.clock.now()),
+    );
+    if (repeats && expected.touchesRepeat(used)) {
+      await assert.rejects(posting, (error) => error instanceof AlreadyPosted || (atomic && error instanceof Problem));
+      continue;
+    }
+    if (atomic && expected.accepted.length === 0) await assert.rejects(posting, Problem);
+    else await posting;
+    for (const [key, balance] of expected.balances) {
+      const entry = model.get(key);
+      if (entry) entry.balance = balance;
+    }
+    used.push(...expected.accepted);
+    history.push({
+      moment: ctx.clock.now(),
+      balances: new Map([...model].map(([key, { balance }]) => [key, balance])),
+    });
+  }
+  for (const { ref, balance } of model.values())
+    assert.equal(await balanceAt(ctx.db, ref, ctx.clock.now()), balance, accountKey(ref));
+  for (const [index, holder] of holders.entries())
+    for (const wallet of await balancesOf(ctx.db, holder)) {
+      const side = (ref: AccountRef) => model.get(accountKey(ref))?.balance;
+      assert.equal(wallet.available, side(account(index, wallet.currency)));
+      assert.equal(wallet.reserved, side(account(index + HOLDERS, wallet.currency)));
+    }
+  // Several batches may share a moment: the last of them is what the moment ends with.
+  const moments = new Map(history.map((entry) => [entry.moment.getTime(), entry]));
+  for (const { moment, balances } of moments.values())
+    for (const { ref } of model.values())
+      assert.equal(
+        await balanceAt(ctx.db, ref, moment),
+        balances.get(accountKey(ref)),
+        `${accountKey(ref)} at ${moment.toISOString()}`,
+      );
+}
+
+function applyToModel(model: Map<string, { ref: AccountRef; balance: bigint }>, groups: Transfer[][]) {
+  const balances = new Map([...model].map(([key, { balance }]) => [key, balance]));
+  const accepted: Transfer[] = [];
+  for (const group of groups) {
+    const draft = new Map(balances);
+    const covered = group.every((transfer) => {
+      const debit = accountKey(transfer.debit);
+      const credit = accountKey(transfer.credit);
+      draft.set(debit, (draft.get(debit) ?? 0n) - transfer.amount);
+      draft.set(credit, (draft.get(credit) ?? 0n) + transfer.amount);
+      return (draft.get(debit) ?? 0n) >= 0n || mayGoNegative(transfer.debit);
+    });
+    if (!covered) continue;
+    for (const [key, balance] of draft) balances.set(key, balance);
+    accepted.push(...group);
+  }
+  const once = (transfer: Transfer) => `${transfer.transactionId} ${transfer.kind}`;
+  return {
+    balances,
+    accepted,
+    /** True when the database would see a transfer a second time, or the same one twice in the posting. */
+    touchesRepeat(used: Transfer[]): boolean {
+      const seen = new Set(used.map(once));
+      const all = groups.flat();
+      return new Set(all.map(once)).size < all.length || accepted.some((transfer) => seen.has(once(transfer)));
+    },
+  };
+}

@@ -1,0 +1,253 @@
+// The ledger: posting transfers, and reading what they left behind. Posting works on arrays: one statement locks
+// the accounts in sorted order, one adds all transfers, and a trigger of the database moves each balance once.
+
+import { type Reader, type Statement, type Tx, violatedConstraint } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { type LockedAccount, lockAccounts } from './accounts.ts';
+import { type AccountRef, accountKey } from './chart.ts';
+import type { Transfer, TransferKind } from './postings.ts';
+
+const MAX_TRANSFERS = 10_000;
+const MAX_STATEMENT_LINES = 1_000;
+
+export type PostedTransfer = Transfer & {
+  /** Never before the newest transfer of either account, whatever the clock says. */
+  readonly postedAt: Date;
+  readonly debitBalance: bigint;
+  readonly creditBalance: bigint;
+};
+
+export type PostResult =
+  | { readonly ok: true; readonly transfers: PostedTransfer[] }
+  | { readonly ok: false; readonly refused: 'overdraft'; readonly account: AccountRef };
+
+/** This fact of this transaction is in the ledger already. The database transaction must be given up. */
+export class AlreadyPosted extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'AlreadyPosted';
+  }
+}
+
+/**
+ * Posts all transfers or none. Throws Problem('overdraft') before anything is written, and AlreadyPosted.
+ * A database transaction should post once: a second call takes further locks out of order.
+ */
+export async function post(tx: Tx, transfers: readonly Transfer[], at: Date): Promise<PostedTransfer[]> {
+  const [result] = await postEach(tx, [transfers], at);
+  if (!result?.ok) throw new Problem('overdraft');
+  return result.transfers;
+}
+
+/**
+ * Posts groups of transfers in the order given. A group that would overdraw an account is refused as a whole and
+ * leaves no trace; the others go on, so sixty payouts against money for ten are ten successes in one batch.
+ */
+export async function postEach(tx: Tx, groups: readonly (readonly Transfer[])[], at: Date): Promise<PostResult[]> {
+  const all = groups.flat();
+  if (all.length === 0) return groups.map(() => ({ ok: true, transfers: [] }));
+  if (all.length > MAX_TRANSFERS) throw new Error(`${all.length} transfers are too many for one posting`);
+  refuseRepetition(all);
+  const refs = all.flatMap((transfer) => [transfer.debit, transfer.credit]);
+  const accounts = await lockAccounts(tx, refs, at);
+  const postedAt = latest(at, accounts.values());
+  const results = groups.map((group) => applyGroup(accounts, group, postedAt));
+  const posted = results.flatMap((result) => (result.ok ? result.transfers : []));
+  if (posted.length > 0) await insertTransfers(tx, posted, accounts, postedAt);
+  return results;
+}
+
+function refuseRepetition(transfers: readonly Transfer[]): void {
+  const seen = new Set<string>();
+  for (const { transactionId, kind } of transfers) {
+    const once = `${transactionId} ${kind}`;
+    if (seen.has(once)) throw new AlreadyPosted(`${kind} of transaction ${transactionId} is twice in one posting`);
+    seen.add(once);
+  }
+}
+
+/** Time in the ledger never runs backwards for an account, so "the balance at a moment" has one answer. */
+function latest(at: Date, accounts: Iterable<LockedAccount>): Date {
+  let moment = at;
+  for (const account of accounts) if (account.updatedAt > moment) moment = account.updatedAt;
+  return moment;
+}
+
+function applyGroup(accounts: Map<string, LockedAccount>, group: readonly Transfer[], postedAt: Date): PostResult {
+  const transfers: PostedTransfer[] = [];
+  for (const transfer of group) {
+    const debit = lockedAccount(accounts, transfer.debit);
+    const credit = lockedAccount(accounts, transfer.credit);
+    debit.balance -= transfer.amount;
+    credit.balance += transfer.amount;
+    transfers.push({ ...transfer, postedAt, debitBalance: debit.balance, creditBalance: credit.balance });
+    if (debit.balance < 0n && !debit.mayGoNegative) {
+      for (const undone of transfers) {
+        lockedAccount(accounts, undone.debit).balance += undone.amount;
+        lockedAccount(accounts, undone.credit).balance -= undone.amount;
+      }
+      return { ok: false, refused: 'overdraft', account: transfer.debit };
+    }
+  }
+  return { ok: true, transfers };
+}
+
+function lockedAccount(accounts: Map<string, LockedAccount>, ref: AccountRef): LockedAccount {
+  const account = accounts.get(accountKey(ref));
+  if (!account) throw new Error(`${accountKey(ref)} is not locked`);
+  return account;
+}
+
+const INSERT_TRANSFERS: Statement = {
+  name: 'ledger_insert_transfers',
+  text: `
+    insert into ledger_transfers
+      (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
+    select debit_account, credit_account, amount, debit_balance, credit_balance, $6, transaction_id, kind, currency
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $7::uuid[], $8::transfer_kind[], $9::text[])
+      as posted (debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency)`,
+};
+
+async function insertTransfers(
+  tx: Tx,
+  posted: PostedTransfer[],
+  accounts: Map<string, LockedAccount>,
+  postedAt: Date,
+): Promise<void> {
+  try {
+    await tx.query(INSERT_TRANSFERS, [
+      posted.map((transfer) => lockedAccount(accounts, transfer.debit).id),
+      posted.map((transfer) => lockedAccount(accounts, transfer.credit).id),
+      posted.map((transfer) => transfer.amount),
+      posted.map((transfer) => transfer.debitBalance),
+      posted.map((transfer) => transfer.creditBalance),
+      postedAt,
+      posted.map((transfer) => transfer.transactionId),
+      posted.map((transfer) => transfer.kind),
+      posted.map((transfer) => transfer.currency),
+    ]);
+  } catch (error) {
+    switch (violatedConstraint(error)) {
+      case 'account_not_overdrawn':
+        throw new Problem('overdraft');
+      case 'transfer_posted_once':
+      case 'reserve_concluded_once':
+        throw new AlreadyPosted('a transfer of this posting is in the ledger already', { cause: error });
+      default:
+        throw error;
+    }
+  }
+}
+
+export type WalletBalance = {
+  readonly walletAccount: number;
+  readonly currency: string;
+  /** available + reserved */
+  readonly balance: bigint;
+  readonly available: bigint;
+  readonly reserved: bigint;
+  readonly updatedAt: Date;
+};
+
+/** The holder's wallets, each filter narrowing them; by number. */
+export async function balancesOf(
+  reader: Reader,
+  holderId: bigint,
+  filter: { walletAccount?: number; currency?: string } = {},
+): Promise<WalletBalance[]> {
+  const rows = await reader.query<{
+    wallet_account: number;
+    currency: string;
+    available: bigint;
+    reserved: bigint;
+    updated_at: Date;
+  }>(
+    `select wallet_account, w.currency, a.balance as available, r.balance as reserved,
+       greatest(a.updated_at, r.updated_at) as updated_at
+     from wallets w
+     join ledger_accounts a using (wallet_account)
+     join ledger_accounts r using (wallet_account)
+     where w.holder_id = $1 and a.kind = 'wallet_available' and r.kind = 'wallet_reserved'
+       and ($2::bigint is null or wallet_account = $2) and ($3::text is null or w.currency = $3)
+     order by wallet_account`,
+    [holderId, filter.walletAccount ?? null, filter.currency ?? null],
+  );
+  return rows.map((row) => ({
+    walletAccount: row.wallet_account,
+    currency: row.currency,
+    balance: row.available + row.reserved,
+    available: row.available,
+    reserved: row.reserved,
+    updatedAt: row.updated_at,
+  }));
+}
+
+/** What the account held at the end of that moment. Nothing before its first transfer. */
+export async function balanceAt(reader: Reader, account: AccountRef, moment: Date): Promise<bigint> {
+  const [row] = await reader.query<{ balance: bigint }>(
+    `with account as (select id from ledger_accounts where key = $1)
+     select balance from (
+       (select debit_balance as balance, posted_at, id from ledger_transfers
+        where debit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
+       union all
+       (select credit_balance, posted_at, id from ledger_transfers
+        where credit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
+     ) as newest
+     order by posted_at desc, id desc limit 1`,
+    [accountKey(account), moment],
+  );
+  return row?.balance ?? 0n;
+}
+
+export type StatementLine = {
+  readonly transferId: bigint;
+  readonly kind: TransferKind;
+  readonly transactionId: string;
+  /** Positive: the account received; negative: it gave. */
+  readonly change: bigint;
+  readonly balance: bigint;
+  readonly postedAt: Date;
+};
+
+/** The account's transfers, newest first; `before` is the last transferId of the page before. */
+export async function statement(
+  reader: Reader,
+  account: AccountRef,
+  page: { before?: bigint; limit: number },
+): Promise<StatementLine[]> {
+  const rows = await reader.query<{
+    id: bigint;
+    kind: TransferKind;
+    transaction_id: string;
+    change: bigint;
+    balance: bigint;
+    posted_at: Date;
+  }>(
+    `with account as (select id from ledger_accounts where key = $1),
+     edge as (
+       select coalesce((select posted_at from ledger_transfers where id = $2), 'infinity') as posted_at,
+         coalesce($2, 9223372036854775807) as id
+     )
+     select id, kind, transaction_id, change, balance, posted_at from (
+       (select id, kind, transaction_id, -amount as change, debit_balance as balance, posted_at from ledger_transfers
+        where debit_account = (select id from account)
+          and (posted_at, id) < ((select posted_at from edge), (select id from edge))
+        order by posted_at desc, id desc limit $3)
+       union all
+       (select id, kind, transaction_id, amount, credit_balance, posted_at from ledger_transfers
+        where credit_account = (select id from account)
+          and (posted_at, id) < ((select posted_at from edge), (select id from edge))
+        order by posted_at desc, id desc limit $3)
+     ) as line
+     order by posted_at desc, id desc limit $3`,
+    [accountKey(account), page.before ?? null, Math.min(page.limit, MAX_STATEMENT_LINES)],
+  );
+  return rows.map((row) => ({
+    transferId: row.id,
+    kind: row.kind,
+    transactionId: row.transaction_id,
+    change: row.change,
+    balance: row.balance,
+    postedAt: row.posted_at,
+  }));
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { accountKey, operatorClearing } from './chart.ts';
+import * as postings from './postings.ts';
+
+type Fact = postings.HoldersOperatorsFact;
+const FACT: Fact = {
+  holderId: 7n,
+  currency: 'XOF',
+  amount: 10_000n,
+  fee: 100n,
+  rail: 'sandbox',
+  transactionId: '0190a000-0000-7000-8000-000000000001',
+};
+
+/** `debit → credit amount`, with the accounts by key. */
+function shown(transfers: postings.Transfer[]): string[] {
+  return transfers.map((each) => `${each.kind}: ${accountKey(each.debit)} > ${accountKey(each.credit)} ${each.amount}`);
+}
+
+const W = 'wallet:7:XOF:available';
+const R = 'wallet:7:XOF:reserved';
+const C = 'clearing:sandbox:XOF';
+const TABLE: [(fact: Fact) => postings.Transfer[], string[]][] = [
+  [postings.collectionSucceeded, [`collection: ${C} > ${W} 9900`, `collection_fee: ${C} > fees:XOF 100`]],
+  [postings.lateCollectionSucceeded, [`collection: ${C} > ${W} 9900`, `collection_fee: ${C} > fees:XOF 100`]],
+  [
+    postings.collectionReversed,
+    [`collection_reversal: ${W} > ${C} 9900`, `collection_fee_reversal: fees:XOF > ${C} 100`],
+  ],
+  [
+    postings.collectionReversedFromSuspense,
+    [`collection_reversal: suspense:XOF > ${C} 9900`, `collection_fee_reversal: fees:XOF > ${C} 100`],
+  ],
+  [postings.payoutReserved, [`payout_reserve: ${W} > ${R} 10100`]],
+  [postings.payoutPosted, [`payout: ${R} > ${C} 10000`, `payout_fee: ${R} > fees:XOF 100`]],
+  [postings.payoutReleased, [`payout_release: ${R} > ${W} 10100`]],
+  [postings.latePayoutSucceeded, [`payout: ${W} > ${C} 10000`, `payout_fee: ${W} > fees:XOF 100`]],
+  [
+    postings.latePayoutSucceededFromSuspense,
+    [`payout: suspense:XOF > ${C} 10000`, `payout_fee: suspense:XOF > fees:XOF 100`],
+  ],
+  [postings.payoutReversed, [`payout_reversal: ${C} > ${W} 10000`, `payout_fee_reversal: fees:XOF > ${W} 100`]],
+  [postings.suspenseReceived, [`suspense: ${C} > suspense:XOF 10000`]],
+  [
+    postings.suspenseResolved,
+    [`suspense_resolution: suspense:XOF > ${W} 9900`, `suspense_resolution_fee: suspense:XOF > fees:XOF 100`],
+  ],
+  [postings.suspenseReturned, [`suspense_return: suspense:XOF > ${C} 10000`]],
+  [postings.sandboxTopUp, [`sandbox_top_up: sandbox:XOF > ${W} 10000`]],
+];
+
+/** What facts one after the other leave on each account. */
+function net(...transfers: postings.Transfer[]): Record<string, bigint> {
+  const balances: Record<string, bigint> = {};
+  for (const { debit, credit, amount } of transfers) {
+    balances[accountKey(debit)] = (balances[accountKey(debit)] ?? 0n) - amount;
+    balances[accountKey(credit)] = (balances[accountKey(credit)] ?? 0n) + amount;
+  }
+  return balances;
+}
+
+describe('postings', () => {
+  for (const [posting, expected] of TABLE)
+    test(`${posting.name} moves exactly this`, () => assert.deepEqual(shown(posting(FACT)), expected));
+
+  test('a fee of nothing posts no fee, a fee that takes all posts only the fee', () => {
+    assert.deepEqual(shown(postings.collectionSucceeded({ ...FACT, fee: 0n })), [`collection: ${C} > ${W} 10000`]);
+    assert.deepEqual(shown(postings.collectionSucceeded({ ...FACT, fee: 10_000n })), [
+      `collection_fee: ${C} > fees:XOF 10000`,
+    ]);
+  });
+
+  test('a fee beyond the amount is a mistake of ours and refused', () => {
+    assert.throws(() => postings.collectionSucceeded({ ...FACT, fee: 10_001n }), /would move -1/);
+  });
+
+  test('a rail whose name would make its key ambiguous is refused', () => {
+    assert.throws(() => accountKey(operatorClearing('a:b', 'XOF')), /not a rail/);
+  });
+
+  test('facts that undo each other leave every account at zero', () => {
+    const money = fc.bigInt(1n, 2n ** 53n);
+    fc.assert(
+      fc.property(money, money, (rest, fee) => {
+        const fact = { ...FACT, amount: rest + fee, fee };
+        const rounds: ((fact: Fact) => postings.Transfer[])[][] = [
+          [postings.collectionSucceeded, postings.collectionReversed],
+          [postings.payoutReserved, postings.payoutReleased],
+          [postings.suspenseReceived, postings.suspenseReturned],
+          [postings.latePayoutSucceeded, postings.payoutReversed],
+        ];
+        for (const round of rounds)
+          for (const balance of Object.values(net(...round.flatMap((posting) => posting(fact)))))
+            assert.equal(balance, 0n);
+        const paid = net(...postings.payoutReserved(fact), ...postings.payoutPosted(fact));
+        assert.deepEqual([paid[R], paid[W]], [0n, -(fact.amount + fact.fee)]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,168 @@
+// Every debit and credit of the gateway: one pure function a business fact. A transfer moves money from its
+// debit account to its credit account; (transaction, kind) is posted once, so facts that must exclude each other
+// share a kind. The accounts are described in chart.ts.
+//
+//   collection succeeded        clearing  → available  amount − fee    clearing  → fees       fee
+//   collection reversed         available → clearing   amount − fee    fees      → clearing   fee
+//   payout reserved             available → reserved   amount + fee
+//   payout posted               reserved  → clearing   amount          reserved  → fees       fee
+//   payout released             reserved  → available  amount + fee
+//   payout succeeded late       available → clearing   amount          available → fees       fee
+//   payout reversed             clearing  → available  amount          fees      → available  fee
+//   suspense received           clearing  → suspense   amount
+//   suspense resolved           suspense  → available  amount − fee    suspense  → fees       fee
+//   suspense returned           suspense  → clearing   amount
+//   sandbox top-up              sandbox   → available  amount
+
+import {
+  type AccountRef,
+  feeIncome,
+  operatorClearing,
+  sandboxFunding,
+  suspense,
+  walletAvailable,
+  walletReserved,
+} from './chart.ts';
+
+export type TransferKind =
+  | 'collection'
+  | 'collection_fee'
+  | 'collection_reversal'
+  | 'collection_fee_reversal'
+  | 'payout_reserve'
+  | 'payout'
+  | 'payout_fee'
+  | 'payout_release'
+  | 'payout_reversal'
+  | 'payout_fee_reversal'
+  | 'suspense'
+  | 'suspense_resolution'
+  | 'suspense_resolution_fee'
+  | 'suspense_return'
+  | 'sandbox_top_up';
+
+/** One movement of money, not yet posted. */
+export type Transfer = {
+  readonly kind: TransferKind;
+  readonly debit: AccountRef;
+  readonly credit: AccountRef;
+  readonly amount: bigint;
+  readonly currency: string;
+  /** The transaction (or the case) that the movement belongs to: a UUID. */
+  readonly transactionId: string;
+};
+
+type Fact = { readonly transactionId: string; readonly currency: string; readonly amount: bigint };
+type HoldersFact = Fact & { readonly holderId: bigint; readonly fee: bigint };
+type OperatorsFact = Fact & { readonly rail: string };
+export type HoldersOperatorsFact = HoldersFact & OperatorsFact;
+
+function move(fact: Fact, kind: TransferKind, debit: AccountRef, credit: AccountRef, amount: bigint): Transfer[] {
+  if (amount < 0n) throw new Error(`${kind} of transaction ${fact.transactionId} would move ${amount}`);
+  // A fee of nothing, or one that takes all, is no movement.
+  if (amount === 0n) return [];
+  return [{ kind, debit, credit, amount, currency: fact.currency, transactionId: fact.transactionId }];
+}
+
+export function collectionSucceeded(fact: HoldersOperatorsFact): Transfer[] {
+  const clearing = operatorClearing(fact.rail, fact.currency);
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return [
+    ...move(fact, 'collection', clearing, wallet, fact.amount - fact.fee),
+    ...move(fact, 'collection_fee', clearing, feeIncome(fact.currency), fact.fee),
+  ];
+}
+
+/** A success that came after the collection had failed or expired. Same kinds as in time, so it is never booked twice. */
+export function lateCollectionSucceeded(fact: HoldersOperatorsFact): Transfer[] {
+  return collectionSucceeded(fact);
+}
+
+export function collectionReversed(fact: HoldersOperatorsFact): Transfer[] {
+  return reverseCollection(fact, walletAvailable(fact.holderId, fact.currency));
+}
+
+/** The operator took the money back although the holder has already spent it: until a person has settled that, suspense bears it. */
+export function collectionReversedFromSuspense(fact: HoldersOperatorsFact): Transfer[] {
+  return reverseCollection(fact, suspense(fact.currency));
+}
+
+function reverseCollection(fact: HoldersOperatorsFact, bearer: AccountRef): Transfer[] {
+  const clearing = operatorClearing(fact.rail, fact.currency);
+  return [
+    ...move(fact, 'collection_reversal', bearer, clearing, fact.amount - fact.fee),
+    ...move(fact, 'collection_fee_reversal', feeIncome(fact.currency), clearing, fact.fee),
+  ];
+}
+
+export function payoutReserved(fact: HoldersFact): Transfer[] {
+  const available = walletAvailable(fact.holderId, fact.currency);
+  const reserved = walletReserved(fact.holderId, fact.currency);
+  return move(fact, 'payout_reserve', available, reserved, fact.amount + fact.fee);
+}
+
+export function payoutPosted(fact: HoldersOperatorsFact): Transfer[] {
+  return payOut(fact, walletReserved(fact.holderId, fact.currency));
+}
+
+export function payoutReleased(fact: HoldersFact): Transfer[] {
+  const available = walletAvailable(fact.holderId, fact.currency);
+  const reserved = walletReserved(fact.holderId, fact.currency);
+  return move(fact, 'payout_release', reserved, available, fact.amount + fact.fee);
+}
+
+/** The operator paid although the payout had failed and its money was released. */
+export function latePayoutSucceeded(fact: HoldersOperatorsFact): Transfer[] {
+  return payOut(fact, walletAvailable(fact.holderId, fact.currency));
+}
+
+/** As latePayoutSucceeded, when the holder has meanwhile spent the money. */
+export function latePayoutSucceededFromSuspense(fact: HoldersOperatorsFact): Transfer[] {
+  return payOut(fact, suspense(fact.currency));
+}
+
+function payOut(fact: HoldersOperatorsFact, source: AccountRef): Transfer[] {
+  return [
+    ...move(fact, 'payout', source, operatorClearing(fact.rail, fact.currency), fact.amount),
+    ...move(fact, 'payout_fee', source, feeIncome(fact.currency), fact.fee),
+  ];
+}
+
+export function payoutReversed(fact: HoldersOperatorsFact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return [
+    ...move(fact, 'payout_reversal', operatorClearing(fact.rail, fact.currency), wallet, fact.amount),
+    ...move(fact, 'payout_fee_reversal', feeIncome(fact.currency), wallet, fact.fee),
+  ];
+}
+
+/** Money arrived that belongs to no transaction, or not in this amount. */
+export function suspenseReceived(fact: OperatorsFact): Transfer[] {
+  return move(fact, 'suspense', operatorClearing(fact.rail, fact.currency), suspense(fact.currency), fact.amount);
+}
+
+/** A person found out whose it is. */
+export function suspenseResolved(fact: HoldersFact): Transfer[] {
+  const source = suspense(fact.currency);
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return [
+    ...move(fact, 'suspense_resolution', source, wallet, fact.amount - fact.fee),
+    ...move(fact, 'suspense_resolution_fee', source, feeIncome(fact.currency), fact.fee),
+  ];
+}
+
+/** A person decided that it goes back to where it came from. */
+export function suspenseReturned(fact: OperatorsFact): Transfer[] {
+  return move(
+    fact,
+    'suspense_return',
+    suspense(fact.currency),
+    operatorClearing(fact.rail, fact.currency),
+    fact.amount,
+  );
+}
+
+export function sandboxTopUp(fact: Fact & { readonly holderId: bigint }): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'sandbox_top_up', sandboxFunding(fact.currency), wallet, fact.amount);
+}

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { createTestContext } from '../../test/world.ts';
+import { createUuid } from '../platform/ids.ts';
+import { extendChain } from './chain.ts';
+import { post } from './ledger.ts';
+import { collectionSucceeded, payoutReserved } from './postings.ts';
+import { verifyLedger } from './verify.ts';
+
+let ctx: Awaited<ReturnType<typeof createTestContext>>;
+beforeEach(async () => {
+  ctx = await createTestContext();
+  await ctx.db.query(`insert into holders (name, created_at, updated_at) values ('Shop', $1, $1)`, [ctx.clock.now()]);
+  for (let index = 1; index <= 30; index++) {
+    const fact = {
+      holderId: 1n,
+      currency: 'XOF',
+      rail: 'sandbox',
+      fee: 1_00n,
+      transactionId: createUuid(ctx.clock.millis()),
+    };
+    await ctx.db.transaction((tx) =>
+      post(
+        tx,
+        index % 5 === 0
+          ? payoutReserved({ ...fact, amount: 20_00n })
+          : collectionSucceeded({ ...fact, amount: BigInt(index) * 10_00n }),
+        ctx.clock.now(),
+      ),
+    );
+    ctx.clock.advance(500);
+    if (index % 10 === 0) await sealAll();
+  }
+});
+afterEach(() => ctx.close());
+
+/** Another database on the same server may hold a transaction open for a moment; then a pass seals nothing yet. */
+async function sealAll(): Promise<void> {
+  for (let open = 1n; open > 0n; ) {
+    await extendChain(ctx, { partial: true });
+    const [row] = await ctx.db.query<{ open: bigint }>(
+      'select count(*) as open from ledger_transfers where id > (select coalesce(max(last_id), 0) from ledger_blocks)',
+    );
+    open = row?.open ?? 0n;
+  }
+}
+
+/** What the owner of the tables can do: switch the triggers off, change rows, switch them on again. */
+async function tamper(...statements: string[]): Promise<void> {
+  const tables = ['ledger_transfers', 'ledger_accounts', 'ledger_blocks'];
+  await ctx.db.transaction(async (tx) => {
+    for (const table of tables) await tx.query(`alter table ${table} disable trigger user`);
+    for (const statement of statements) await tx.query(statement);
+    for (const table of tables) await tx.query(`alter table ${table} enable trigger user`);
+  });
+}
+
+const RESTORE_BALANCES = `update ledger_accounts a set balance =
+  (select coalesce(sum(case when credit_account = a.id then amount else -amount end), 0) from ledger_transfers where a.id in (debit_account, credit_account))`;
+const WALLET = `(select id from ledger_accounts where key = 'wallet:1:XOF:available')`;
+
+/** Statements, and what the report must name. */
+const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
+  [
+    'an edited balance',
+    [`update ledger_accounts set balance = balance + 500 where id = ${WALLET}`],
+    [
+      { where: 'account wallet:1:XOF:available', sentence: /holds 3455 XOF, but its transfers add up to 3450/ },
+      { where: 'XOF', sentence: /together hold 5;/ },
+    ],
+  ],
+  [
+    'an edited amount',
+    ['update ledger_transfers set amount = amount + 100 where id = 21'],
+    [
+      { where: 'transfer 21', sentence: /Transfer 21 .*this transfer was edited/ },
+      { where: 'block 2', sentence: /a transfer in it was edited/ },
+    ],
+  ],
+  [
+    'a removed transfer',
+    ['delete from ledger_transfers where id = 22'],
+    [
+      { where: 'block 2', sentence: /was sealed over 18 transfers; 17 are there/ },
+      { where: 'transfer 24', sentence: /fees:XOF.*after transfer 20.*removed/ },
+      { where: 'account fees:XOF', sentence: /add up to/ },
+    ],
+  ],
+  [
+    'a removed transfer with the balances made to fit',
+    ['delete from ledger_transfers where id = 22', RESTORE_BALANCES],
+    [
+      { where: 'block 2', sentence: /17 are there/ },
+      { where: 'transfer 24', sentence: /fees:XOF/ },
+    ],
+  ],
+  [
+    'an edited running balance',
+    ['update ledger_transfers set credit_balance = credit_balance + 1 where id = 25'],
+    [
+      { where: 'transfer 25', sentence: /wallet:1:XOF:available/ },
+      { where: 'block 2', sentence: /edited/ },
+    ],
+  ],
+  [
+    'a transfer that is given to another transaction',
+    ['update ledger_transfers set transaction_id = gen_random_uuid() where id = 3'],
+    [{ where: 'block 1', sentence: /edited/ }],
+  ],
+  [
+    'a moved date',
+    [`update ledger_transfers set posted_at = posted_at + interval '1 microsecond' where id = 3`],
+    [{ where: 'block 1', sentence: /edited/ }],
+  ],
+  [
+    'a transfer slipped into the middle, with the balances made to fit',
+    [
+      'delete from ledger_transfers where id = 24',
+      `insert into ledger_transfers (id, debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
+       overriding system value select 24, debit_account, credit_account, 7, debit_balance, credit_balance, posted_at, gen_random_uuid(), kind, currency
+       from ledger_transfers where id = 23`,
+      RESTORE_BALANCES,
+    ],
+    [{ where: 'block 2', sentence: /edited/ }],
+  ],
+  [
+    'a removed block',
+    ['delete from ledger_blocks where number = 2'],
+    [{ where: 'block 3', sentence: /blocks between were removed/ }],
+  ],
+  [
+    'an edited block',
+    [`update ledger_blocks set hash = sha256('x') where number = 2`],
+    [
+      { where: 'block 2', sentence: /hash it was sealed with/ },
+      { where: 'block 3', sentence: /that block was edited/ },
+    ],
+  ],
+  [
+    'a wallet that lost an account',
+    [`update ledger_accounts set key = 'wallet:2:XOF:reserved' where kind = 'wallet_reserved'`],
+    [{ where: 'wallet 1001', sentence: /should have the account wallet:1:XOF:reserved/ }],
+  ],
+  [
+    'a transfer in another currency',
+    [`update ledger_transfers set currency = 'UGX' where id = 5`],
+    [{ where: 'transfer 5', sentence: /is in UGX, but account .* is in XOF/ }],
+  ],
+];
+
+describe('ledger verification', () => {
+  test('says that an untouched ledger is right, and what it looked at', async () => {
+    const seen: number[] = [];
+    const { ok, differences, checked } = await verifyLedger(ctx, { onProgress: (transfers) => seen.push(transfers) });
+    assert.deepEqual(differences, []);
+    assert.ok(ok);
+    const { head, ...counts } = checked;
+    assert.deepEqual(counts, { transfers: 54, accounts: 4, wallets: 1, currencies: 1, blocks: 3, unsealed: 0 });
+    assert.equal(head?.number, 3n);
+    assert.equal(seen.at(-1), 54);
+  });
+
+  for (const [what, statements, expected] of TAMPERING)
+    test(`finds and names ${what}`, async () => {
+      await tamper(...statements);
+      const { ok, differences } = await verifyLedger(ctx);
+      assert.equal(ok, false);
+      for (const { where, sentence } of expected)
+        assert.ok(
+          differences.some((each) => each.where === where && sentence.test(each.sentence)),
+          `${where} ${sentence} is not among:\n${differences.map((each) => `${each.where}: ${each.sentence}`).join('\n')}`,
+        );
+    });
+
+  test('one edited running balance is one difference of that account, not one for every later transfer', async () => {
+    await tamper('update ledger_transfers set credit_balance = credit_balance + 1 where id = 25');
+    const { differences } = await verifyLedger(ctx);
+    assert.deepEqual(differences.map((each) => each.where).sort(), ['block 2', 'transfer 25']);
+  });
+
+  test('a past rewritten as a whole is found against a block that was noted down', async () => {
+    const noted = (await verifyLedger(ctx)).checked.head;
+    assert.ok(noted);
+    assert.ok((await verifyLedger(ctx, { knownBlock: noted })).ok);
+    await tamper(
+      `update ledger_transfers set transaction_id = gen_random_uuid() where id = 40`,
+      'delete from ledger_blocks where number = 3',
+    );
+    assert.ok((await verifyLedger(ctx)).ok);
+    assert.match(
+      (await verifyLedger(ctx, { knownBlock: noted })).differences[0]?.sentence ?? '',
+      /end of the chain was removed/,
+    );
+    await sealAll();
+    assert.ok((await verifyLedger(ctx)).ok);
+    assert.match(
+      (await verifyLedger(ctx, { knownBlock: noted })).differences[0]?.sentence ?? '',
+      /the past was rewritten/,
+    );
+  });
+});
+
+describe('the chain', () => {
+  test('leaves a block that is neither full nor old for later', async () => {
+    const transfers = collectionSucceeded({
+      holderId: 1n,
+      currency: 'XOF',
+      rail: 'sandbox',
+      amount: 5_00n,
+      fee: 0n,
+      transactionId: createUuid(ctx.clock.millis()),
+    });
+    await ctx.db.transaction((tx) => post(tx, transfers, ctx.clock.now()));
+    for (let pass = 0; pass < 3; pass++) assert.equal(await extendChain(ctx), 0);
+    assert.equal((await verifyLedger(ctx)).checked.unsealed, 1);
+    ctx.clock.advance(5_000);
+    await sealAll();
+    assert.equal((await verifyLedger(ctx)).checked.blocks, 4);
+  });
+
+  test('never seals past a transfer whose transaction is still open', async () => {
+    const fact = { currency: 'XOF', amount: 5_00n, fee: 0n, holderId: 1n };
+    const topUp = (rail: string) =>
+      collectionSucceeded({ ...fact, rail, transactionId: createUuid(ctx.clock.millis()) }).map((each) => ({
+        ...each,
+        credit: { kind: 'suspense', currency: rail === 'slow' ? 'UGX' : 'KES' } as const,
+        debit: { kind: 'operator_clearing', rail, currency: rail === 'slow' ? 'UGX' : 'KES' } as const,
+        currency: rail === 'slow' ? 'UGX' : 'KES',
+      }));
+    await ctx.db.transaction(async (tx) => {
+      await post(tx, topUp('slow'), ctx.clock.now());
+      await ctx.db.transaction((other) => post(other, topUp('quick'), ctx.clock.now()));
+      for (let pass = 0; pass < 3; pass++) assert.equal(await extendChain(ctx, { partial: true }), 0);
+    });
+    await sealAll();
+    const { ok, checked } = await verifyLedger(ctx);
+    assert.deepEqual([ok, checked.transfers, checked.unsealed], [true, 56, 0]);
+  });
+
+  test('two processes that seal at once make one chain', async () => {
+    const transfers = collectionSucceeded({
+      holderId: 1n,
+      currency: 'XOF',
+      rail: 'sandbox',
+      amount: 5_00n,
+      fee: 1n,
+      transactionId: createUuid(ctx.clock.millis()),
+    });
+    await ctx.db.transaction((tx) => post(tx, transfers, ctx.clock.now()));
+    await Promise.all(Array.from({ length: 8 }, () => extendChain(ctx, { partial: true })));
+    await sealAll();
+    const { ok, checked } = await verifyLedger(ctx);
+    assert.deepEqual([ok, checked.blocks], [true, 4]);
+  });
+});

@@ -1,0 +1,289 @@
+// Re-derives the ledger from its transfers and says exactly what differs: every balance, every running balance, the
+// hash chain, the sum per currency, the wallets. Reads in pieces from one snapshot, so it may run beside
+// traffic and over millions of transfers; memory grows with the number of accounts, not of transfers.
+
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { formatAmount } from '../platform/money.ts';
+import { type KnownBlock, openChain, TRANSFER_LINE } from './chain.ts';
+import type { Difference, Report } from './differences.ts';
+
+const PIECE = 5_000;
+/** Differences told in full; beyond that they are only counted. */
+const MAX_DIFFERENCES = 200;
+
+export type Verification = {
+  readonly ok: boolean;
+  readonly checked: {
+    transfers: number;
+    accounts: number;
+    wallets: number;
+    currencies: number;
+    blocks: number;
+    /** Transfers that no block holds yet. */
+    unsealed: number;
+    /** The newest block. Kept elsewhere and given as `knownBlock` later, it proves that the past was not rewritten. */
+    head: KnownBlock | null;
+  };
+  readonly differences: Difference[];
+  readonly differencesInAll: number;
+};
+
+export type VerifyOptions = {
+  onProgress?: (transfers: number) => void;
+  knownBlock?: KnownBlock;
+};
+
+export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyOptions = {}): Promise<Verification> {
+  const differences: Difference[] = [];
+  let differencesInAll = 0;
+  const report: Report = (difference) => {
+    differencesInAll++;
+    if (differences.length < MAX_DIFFERENCES) differences.push(difference);
+  };
+  const checked = await ctx.db.withConnection(async (connection) => {
+    await connection.query('begin isolation level repeatable read read only');
+    try {
+      return await verifySnapshot(connection, options, report);
+    } finally {
+      await connection.query('rollback');
+    }
+  });
+  return { ok: differencesInAll === 0, checked, differences, differencesInAll };
+}
+
+async function verifySnapshot(
+  reader: Reader,
+  options: VerifyOptions,
+  report: Report,
+): Promise<Verification['checked']> {
+  const books: Books = new Map();
+  await readAccounts(reader, books);
+  const chain = await openChain(reader, options.knownBlock, report);
+  let transfers = 0;
+  for await (const line of readLines(reader)) {
+    const transfer = parseLine(line);
+    await chain.add(transfer.id, line);
+    checkTransfer(books, transfer, report);
+    if (++transfers % PIECE === 0) options.onProgress?.(transfers);
+  }
+  const { blocks, unsealed, head } = await chain.finish();
+  checkBalances(books, report);
+  const currencies = await checkCurrencies(reader, report);
+  const wallets = await checkWallets(reader, report);
+  options.onProgress?.(transfers);
+  return { transfers, accounts: books.size, wallets, currencies, blocks, unsealed, head };
+}
+
+type Line = {
+  id: bigint;
+  debit: string;
+  credit: string;
+  amount: bigint;
+  currency: string;
+  kind: string;
+  transactionId: string;
+  debitBalance: bigint;
+  creditBalance: bigint;
+};
+
+async function* readLines(reader: Reader): AsyncGenerator<string> {
+  let after = 0n;
+  for (;;) {
+    const rows = await reader.query<{ id: bigint; line: string }>(
+      `select id, ${TRANSFER_LINE} as line from ledger_transfers where id > $1 order by id limit $2`,
+      [after, PIECE],
+    );
+    for (const row of rows) yield row.line;
+    const last = rows.at(-1);
+    if (!last || rows.length < PIECE) return;
+    after = last.id;
+  }
+}
+
+/** What is checked is read from the very text that is hashed. */
+function parseLine(line: string): Line {
+  const fields = line.split('|');
+  const field = (index: number) => fields[index] ?? '';
+  return {
+    id: BigInt(field(0)),
+    debit: field(2),
+    credit: field(3),
+    amount: BigInt(field(4)),
+    currency: field(5),
+    kind: field(6),
+    transactionId: field(7),
+    debitBalance: BigInt(field(9)),
+    creditBalance: BigInt(field(10)),
+  };
+}
+
+/** What one account's transfers say, as far as they were read. */
+type Book = {
+  readonly key: string;
+  readonly currency: string;
+  readonly mayGoNegative: boolean;
+  readonly stored: bigint;
+  sum: bigint;
+  /** Where the account stood after its last transfer, as that transfer says. */
+  stated: bigint;
+  /** Set when that transfer contradicted the ones before: where they say it stood. */
+  derived: bigint | null;
+  lastTransfer: bigint | null;
+};
+/** By id. */
+type Books = Map<string, Book>;
+
+async function readAccounts(reader: Reader, books: Books): Promise<void> {
+  let after = 0n;
+  for (;;) {
+    const rows = await reader.query<{
+      id: bigint;
+      key: string;
+      currency: string;
+      may_go_negative: boolean;
+      balance: bigint;
+    }>(`select id, key, currency, may_go_negative, balance from ledger_accounts where id > $1 order by id limit $2`, [
+      after,
+      PIECE,
+    ]);
+    for (const row of rows)
+      books.set(String(row.id), {
+        key: row.key,
+        currency: row.currency,
+        mayGoNegative: row.may_go_negative,
+        stored: row.balance,
+        sum: 0n,
+        stated: 0n,
+        derived: null,
+        lastTransfer: null,
+      });
+    const last = rows.at(-1);
+    if (!last || rows.length < PIECE) return;
+    after = last.id;
+  }
+}
+
+function checkTransfer(books: Books, transfer: Line, report: Report): void {
+  const where = `transfer ${transfer.id}`;
+  if (transfer.amount <= 0n)
+    report({
+      what: 'transfer',
+      where,
+      expected: 'an amount above zero',
+      found: formatAmount(transfer.amount),
+      sentence: `Transfer ${transfer.id} moves ${formatAmount(transfer.amount)} ${transfer.currency}; a transfer moves more than nothing.`,
+    });
+  checkSide(books, transfer, transfer.debit, -transfer.amount, transfer.debitBalance, report);
+  checkSide(books, transfer, transfer.credit, transfer.amount, transfer.creditBalance, report);
+}
+
+function checkSide(books: Books, transfer: Line, id: string, change: bigint, stated: bigint, report: Report): void {
+  const where = `transfer ${transfer.id}`;
+  const named = `Transfer ${transfer.id} (${transfer.kind} of ${transfer.transactionId})`;
+  const book = books.get(id);
+  if (!book) {
+    const sentence = `${named} names account ${id}, which does not exist.`;
+    report({ what: 'transfer', where, expected: `account ${id}`, found: 'no such account', sentence });
+    return;
+  }
+  if (book.currency !== transfer.currency)
+    report({
+      what: 'transfer',
+      where,
+      expected: book.currency,
+      found: transfer.currency,
+      sentence: `${named} is in ${transfer.currency}, but account ${book.key} is in ${book.currency}.`,
+    });
+  const follows = book.stated + change === stated || (book.derived !== null && book.derived + change === stated);
+  if (!follows) {
+    const before = book.lastTransfer === null ? 'before its first transfer' : `after transfer ${book.lastTransfer}`;
+    report({
+      what: 'transfer',
+      where,
+      expected: formatAmount(book.stated + change),
+      found: formatAmount(stated),
+      sentence:
+        `${named} says that account ${book.key} held ${formatAmount(stated)} after it. The account held ${formatAmount(book.stated)} ${before}, ` +
+        `and this transfer moves ${formatAmount(change)}, which makes ${formatAmount(book.stated + change)}: this transfer was edited, or one between the two was removed or added.`,
+    });
+  } else if (stated < 0n && !book.mayGoNegative) {
+    const sentence = `${named} leaves account ${book.key} at ${formatAmount(stated)}; it may not go below zero.`;
+    report({ what: 'transfer', where, expected: 'zero or more', found: formatAmount(stated), sentence });
+  }
+  book.derived = follows ? null : book.stated + change;
+  book.stated = stated;
+  book.sum += change;
+  book.lastTransfer = transfer.id;
+}
+
+function checkBalances(books: Books, report: Report): void {
+  for (const book of books.values()) {
+    const where = `account ${book.key}`;
+    if (book.stored !== book.sum)
+      report({
+        what: 'balance',
+        where,
+        expected: formatAmount(book.sum),
+        found: formatAmount(book.stored),
+        sentence: `Account ${book.key} holds ${formatAmount(book.stored)} ${book.currency}, but its transfers add up to ${formatAmount(book.sum)}.`,
+      });
+    else if (book.stated !== book.sum)
+      // The sums agree, so the last transfer states a wrong balance (told above) or a removed pair cancelled out.
+      report({
+        what: 'balance',
+        where,
+        expected: formatAmount(book.sum),
+        found: formatAmount(book.stated),
+        sentence: `Account ${book.key} holds ${formatAmount(book.sum)} ${book.currency}, but its last transfer ${book.lastTransfer} says ${formatAmount(book.stated)}.`,
+      });
+    if (book.stored < 0n && !book.mayGoNegative) {
+      const sentence = `Account ${book.key} holds ${formatAmount(book.stored)} ${book.currency}; it may not go below zero.`;
+      report({ what: 'balance', where, expected: 'zero or more', found: formatAmount(book.stored), sentence });
+    }
+  }
+}
+
+async function checkCurrencies(reader: Reader, report: Report): Promise<number> {
+  const rows = await reader.query<{ currency: string; sum: string }>(
+    'select currency, sum(balance)::text as sum from ledger_accounts group by currency order by currency',
+  );
+  for (const { currency, sum } of rows)
+    if (sum !== '0') {
+      const found = formatAmount(BigInt(sum));
+      const sentence = `All accounts in ${currency} together hold ${found}; every transfer takes what it gives, so they must hold 0.`;
+      report({ what: 'currency', where: currency, expected: '0', found, sentence });
+    }
+  return rows.length;
+}
+
+/** Every wallet has its two accounts, under the holder's and the currency's own key, and every such account its wallet. */
+async function checkWallets(reader: Reader, report: Report): Promise<number> {
+  const rows = await reader.query<{ wallet_account: number; expected: string; found: string | null }>(
+    `select w.wallet_account, format('wallet:%s:%s:%s', w.holder_id, w.currency, side.name) as expected, a.key as found
+     from wallets w
+     cross join (values ('wallet_available', 'available'), ('wallet_reserved', 'reserved')) as side (kind, name)
+     left join ledger_accounts a on a.wallet_account = w.wallet_account and a.kind = side.kind
+     where a.key is distinct from format('wallet:%s:%s:%s', w.holder_id, w.currency, side.name)
+       or a.currency is distinct from w.currency
+     order by 1, 2 limit $1`,
+    [MAX_DIFFERENCES],
+  );
+  for (const row of rows) {
+    const found = row.found ?? 'no account';
+    const sentence = `Wallet ${row.wallet_account} should have the account ${row.expected}; there is ${found}.`;
+    report({ what: 'wallet', where: `wallet ${row.wallet_account}`, expected: row.expected, found, sentence });
+  }
+  const strays = await reader.query<{ key: string; wallet_account: number }>(
+    `select key, wallet_account from ledger_accounts a
+     where wallet_account is not null and not exists (select from wallets w where w.wallet_account = a.wallet_account)
+     order by id limit $1`,
+    [MAX_DIFFERENCES],
+  );
+  for (const { key, wallet_account: wallet } of strays) {
+    const sentence = `Account ${key} belongs to wallet ${wallet}, which does not exist.`;
+    report({ what: 'wallet', where: `wallet ${wallet}`, expected: 'a wallet', found: 'none', sentence });
+  }
+  const [count] = await reader.query<{ wallets: number }>('select count(*)::int as wallets from wallets');
+  return count?.wallets ?? 0;
+}
