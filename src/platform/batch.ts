@@ -45,7 +45,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     } catch (error) {
       // One item that the database refuses must not fail its neighbours: each then goes alone.
       // Any other fault (connection, doubt about the commit) belongs to all of them.
-      if (entries.length === 1 || !isDataFault(error)) {
+      if (entries.length === 1 || !isFaultOfOne(error)) {
         for (const entry of entries) entry.reject(error);
         return;
       }
@@ -86,4 +86,9 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     idle: () =>
       running === 0 && waiting.length === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve)),
   };
+}
+
+/** A refusal that may concern a single item: a constraint of the database, or a problem the caller can fix. */
+function isFaultOfOne(error: unknown): boolean {
+  return isDataFault(error) || (error instanceof Problem && error.status < 500);
 }

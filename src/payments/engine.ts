@@ -1,0 +1,248 @@
+// The engine of one process: it calls operators about open transactions and applies what they say. Work comes from
+// two sides: handed over directly by the request that just committed it, and claimed from the table of due jobs
+// (whatever another process, or this one before a crash, left behind). Calls happen outside any transaction.
+
+import { randomInt } from 'node:crypto';
+import { findLiveIntegration } from '../holders/integrations.ts';
+import { type Batch, createBatch } from '../platform/batch.ts';
+import { failpoint } from '../platform/failpoint.ts';
+import { callResult } from '../rails/health.ts';
+import type { RailReply } from '../rails/rail.ts';
+import type { PaymentsContext } from './context.ts';
+import { type Applied, applyOutcomes, type Outcome } from './outcomes.ts';
+import { railMethod } from './rail-method.ts';
+import type { EvidenceSource } from './states.ts';
+import { readTransactions, refOf, type Transaction } from './transactions.ts';
+import { expireVerification, sendVerificationToken } from './verification.ts';
+
+/** How long whoever claimed a job may take: an operator's call takes 15 s at most. */
+export const LEASE_MS = 30_000;
+const MAX_CALLS_IN_FLIGHT = 256;
+/** Work that may wait in this process; beyond that it waits in the table, for any process. */
+const MAX_QUEUED = 1_000;
+const CLAIM_LIMIT = 200;
+/** While an operator is down its transactions wait this long, and a little more so that they do not come back at once. */
+const BREAKER_PAUSE_MS = 5_000;
+
+export type JobKind = 'send_token' | 'submit' | 'query' | 'expire' | 'approval';
+export type Work = { kind: JobKind; transaction: Transaction };
+
+export interface PaymentEngine {
+  /** Whether work can be handed over now. Ask before committing; then `hand` it over after the commit. */
+  hasRoom(): boolean;
+  hand(work: Work): void;
+  /** Applies an outcome together with whatever others are waiting. Settles after the commit. */
+  apply(outcome: Outcome): Promise<Applied>;
+  /** One pass over the table of due jobs. Answers how many were claimed. */
+  pass(): Promise<number>;
+  /** Asks the operator about a transaction now and applies the answer. */
+  refresh(transaction: Transaction): Promise<void>;
+  /** Resolves when nothing is queued or under way. */
+  idle(): Promise<void>;
+  /** Finishes the calls under way, gives the rest back to the table. */
+  stop(): Promise<void>;
+}
+
+export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
+  const queue: Work[] = [];
+  let calls = 0;
+  let stopping = false;
+  let idleWaiters: (() => void)[] = [];
+
+  const outcomes: Batch<Outcome, Applied> = createBatch({
+    maxItems: 256,
+    maxWaiting: 20_000,
+    observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
+    async run(items) {
+      const { applied, events } = await ctx.db.transaction((tx) => applyOutcomes(tx, ctx, items));
+      failpoint('outcomes-committed');
+      for (const { transaction, effect } of applied)
+        if (transaction && effect === 'applied')
+          ctx.metrics.outcomes.inc({ rail: transaction.rail, status: transaction.status });
+      ctx.tellEvents(events);
+      return applied;
+    },
+  });
+
+  function pump(): void {
+    while (!stopping && calls < MAX_CALLS_IN_FLIGHT) {
+      const work = queue.shift();
+      if (!work) break;
+      calls++;
+      perform(work)
+        // The job's lease ends by itself, and the operator is then asked: nothing is lost.
+        .catch((error: unknown) =>
+          ctx.log.warn({ err: error, kind: work.kind, ref: refOf(work.transaction) }, 'work on a transaction failed'),
+        )
+        .finally(() => {
+          calls--;
+          pump();
+          if (calls === 0 && queue.length === 0) {
+            for (const wake of idleWaiters) wake();
+            idleWaiters = [];
+          }
+        });
+    }
+  }
+
+  async function perform(work: Work): Promise<void> {
+    const { transaction } = work;
+    switch (work.kind) {
+      case 'send_token':
+        return sendVerificationToken(ctx, transaction);
+      case 'expire': {
+        const outcome = await expireVerification(ctx, transaction);
+        if (outcome) await outcomes.add(outcome);
+        return;
+      }
+      case 'submit':
+        if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postpone(ctx, transaction.id);
+        failpoint('before-submit');
+        return learn(transaction, 'submit', () => submit(ctx, transaction));
+      case 'query':
+        return learn(transaction, 'poll', () => query(ctx, transaction));
+      case 'approval':
+        return;
+    }
+  }
+
+  async function learn(
+    transaction: Transaction,
+    source: EvidenceSource,
+    call: () => Promise<RailReply>,
+  ): Promise<void> {
+    const started = performance.now();
+    const { observation, raw } = await call();
+    const milliseconds = performance.now() - started;
+    failpoint(`after-${source}`);
+    ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
+    ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
+    await outcomes.add({ transactionId: transaction.id, source, observation, raw });
+  }
+
+  return {
+    hasRoom: () => !stopping && queue.length < MAX_QUEUED,
+    hand(work) {
+      queue.push(work);
+      pump();
+    },
+    apply: (outcome) => outcomes.add(outcome),
+    async pass() {
+      if (stopping || queue.length > 0) return 0;
+      const claimed = await claimDue(ctx, CLAIM_LIMIT);
+      queue.push(...claimed);
+      pump();
+      return claimed.length;
+    },
+    refresh: (transaction) => learn(transaction, 'poll', () => query(ctx, transaction)),
+    async idle() {
+      if (calls > 0 || queue.length > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve));
+      await outcomes.idle();
+    },
+    async stop() {
+      stopping = true;
+      const waiting = queue.splice(0);
+      await giveBack(ctx, waiting);
+      if (calls > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve));
+      await outcomes.idle();
+    },
+  };
+}
+
+/** Sends the transaction to its operator. Its reference was committed before: after a crash we ask, we do not send again. */
+async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+  const rail = ctx.rails.byName(transaction.rail);
+  const method = railMethod(ctx.catalog, transaction.method);
+  if (!rail || !method)
+    return {
+      observation: {
+        state: 'unknown',
+        reason: `this gateway has no rail "${transaction.rail}" for ${transaction.method} any more`,
+      },
+      raw: '',
+    };
+  const call = {
+    reference: refOf(transaction),
+    method,
+    msisdn: transaction.msisdn ?? transaction.account_number ?? '',
+    amount: transaction.amount,
+    currency: transaction.currency,
+    label: await labelOf(ctx, transaction),
+  };
+  return transaction.direction === 'payin'
+    ? rail.collect({ ...call, verified: transaction.verification === 'otp' })
+    : rail.payout(call);
+}
+
+async function query(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+  const rail = ctx.rails.byName(transaction.rail);
+  const method = railMethod(ctx.catalog, transaction.method);
+  if (!rail || !method)
+    return {
+      observation: {
+        state: 'unknown',
+        reason: `this gateway has no rail "${transaction.rail}" for ${transaction.method} any more`,
+      },
+      raw: '',
+    };
+  return rail.query({
+    reference: refOf(transaction),
+    direction: transaction.direction === 'payin' ? 'collection' : 'payout',
+    method,
+    railReference: transaction.rail_reference,
+  });
+}
+
+/** The business' name as the payer's prompt shows it. */
+async function labelOf(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
+  if (transaction.integration_id === null) return ctx.config.brandName;
+  const integration = await findLiveIntegration(ctx, { id: transaction.integration_id });
+  return integration?.title ?? ctx.config.brandName;
+}
+
+/**
+ * Claims due jobs. A 'submit' becomes a 'query' in the same statement: that commit is our durable intent, and
+ * whoever finds the job after a crash will ask the operator, who alone knows whether the call arrived.
+ */
+async function claimDue(ctx: PaymentsContext, limit: number): Promise<Work[]> {
+  const now = ctx.clock.now();
+  const claimed = await ctx.db.query<{ transaction_id: string; was: JobKind }>(
+    {
+      name: 'claim_payment_jobs',
+      text: `with due as (
+               select transaction_id, kind as was from payment_jobs where due_at <= $1 and kind <> 'approval'
+               order by due_at limit $2 for update skip locked
+             )
+             update payment_jobs j set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end
+             from due where j.transaction_id = due.transaction_id
+             returning j.transaction_id, due.was`,
+    },
+    [now, limit, new Date(now.getTime() + LEASE_MS)],
+  );
+  if (claimed.length === 0) return [];
+  const rows = await readTransactions(
+    ctx.db,
+    claimed.map((job) => job.transaction_id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return claimed.flatMap(({ transaction_id, was }) => {
+    const transaction = byId.get(transaction_id);
+    return transaction ? [{ kind: was, transaction }] : [];
+  });
+}
+
+/** The operator is known to be down: wait for it, without having called. */
+async function postpone(ctx: PaymentsContext, id: string): Promise<void> {
+  const dueAt = new Date(ctx.clock.millis() + BREAKER_PAUSE_MS + randomInt(1_000));
+  await ctx.db.query(`update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1`, [id, dueAt]);
+}
+
+/** Work that was queued here and never begun goes back as it came. */
+async function giveBack(ctx: PaymentsContext, waiting: Work[]): Promise<void> {
+  if (waiting.length === 0) return;
+  await ctx.db.query(
+    `update payment_jobs j set kind = w.kind, due_at = $3
+     from unnest($1::uuid[], $2::text[]) as w (id, kind) where j.transaction_id = w.id`,
+    [waiting.map((work) => work.transaction.id), waiting.map((work) => work.kind), ctx.clock.now()],
+  );
+}

@@ -1,0 +1,372 @@
+// The one place where a transaction changes state. Whoever learned something (the submit job, an operator's
+// callback, the sweeper, a person) brings it here as outcomes; on arrays, in any order, any number of times.
+// State, evidence, ledger, events, cases and the next job are written in the caller's transaction.
+
+import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
+import { type FailureCode, failureMessage } from '../catalog/failures.ts';
+import { walletAvailable } from '../ledger/chart.ts';
+import { postEach } from '../ledger/ledger.ts';
+import {
+  collectionReversed,
+  collectionReversedFromSuspense,
+  collectionSucceeded,
+  latePayoutSucceeded,
+  latePayoutSucceededFromSuspense,
+  payoutPosted,
+  payoutReleased,
+  payoutReversed,
+  type Transfer,
+} from '../ledger/postings.ts';
+import type { Tx } from '../platform/db.ts';
+import type { Observation } from '../rails/rail.ts';
+import { openCases } from './cases.ts';
+import type { PaymentsContext } from './context.ts';
+import { eventData } from './record.ts';
+import {
+  type CaseKind,
+  decide,
+  type EvidenceSource,
+  isFinal,
+  nextQueryDelayMs,
+  type Status,
+  UNANSWERED_MS,
+  type Verdict,
+} from './states.ts';
+import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
+
+export type Outcome = { transactionId: string; source: EvidenceSource; observation: Observation; raw: string };
+
+export type Applied = {
+  /** The transaction as it stands now; null when there is none with that id. */
+  transaction: Transaction | null;
+  effect: Verdict['effect'] | 'unknown_transaction';
+};
+
+export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
+
+/** A transaction on its way through its outcomes. */
+type Subject = {
+  row: Transaction;
+  changed: boolean;
+  job: { attempts: number; since: Date } | null;
+  /** Postings of each transition, with what bears the cost if the wallet cannot. */
+  postings: { transfers: Transfer[]; otherwise: Transfer[] | null }[];
+  events: { status: Status; late: boolean; row: Transaction }[];
+  cases: { kind: CaseKind; observation: Observation }[];
+  next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
+};
+
+export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outcome[]): Promise<AppliedOutcomes> {
+  const at = ctx.clock.now();
+  const subjects = await lockSubjects(tx, outcomes);
+  const applied: Applied[] = [];
+  const evidence: EvidenceRow[] = [];
+  for (const outcome of outcomes) {
+    const subject = subjects.get(outcome.transactionId);
+    if (!subject) {
+      applied.push({ transaction: null, effect: 'unknown_transaction' });
+      continue;
+    }
+    const effect = applyOne(ctx, subject, outcome, at);
+    evidence.push(evidenceRow(outcome, effect, at));
+    applied.push({ transaction: subject.row, effect });
+  }
+  const all = [...subjects.values()];
+  await insertEvidence(tx, evidence);
+  await postAll(tx, all, at);
+  await updateTransactions(
+    tx,
+    all.filter((subject) => subject.changed),
+  );
+  await scheduleNext(tx, all, at);
+  await openCases(
+    tx,
+    ctx,
+    all.flatMap((subject) =>
+      subject.cases.map(({ kind, observation }) => ({
+        holderId: subject.row.holder_id,
+        transactionId: subject.row.id,
+        kind,
+        detail: describe(observation),
+      })),
+    ),
+  );
+  const settled = all
+    .filter((subject) => subject.events.some((event) => event.status === 'success'))
+    .map((subject) => subject.row);
+  if (settled.length > 0) for (const hook of ctx.settledHooks) await hook(tx, settled, at);
+  const events = await recordEvents(
+    tx,
+    all.flatMap((subject) => eventsOf(ctx, subject)),
+    at,
+  );
+  // `applied` was filled while rows were still changing; the final row of each is what callers see.
+  for (const entry of applied)
+    if (entry.transaction) entry.transaction = subjects.get(entry.transaction.id)?.row ?? null;
+  return { applied, events };
+}
+
+async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Subject>> {
+  // In sorted order, so that two batches over the same transactions never wait for each other in a circle.
+  const rows = await tx.query<Transaction & { attempts: number | null; since: Date | null }>(
+    {
+      name: 'lock_transactions',
+      text: `select ${TRANSACTION_COLUMNS}, j.attempts, j.since
+             from transactions t left join payment_jobs j on j.transaction_id = t.id
+             where t.id = any($1) order by t.id for update of t`,
+    },
+    [[...new Set(outcomes.map((outcome) => outcome.transactionId))]],
+  );
+  return new Map(
+    rows.map(({ attempts, since, ...row }) => [
+      row.id,
+      {
+        row,
+        changed: false,
+        job: attempts === null || since === null ? null : { attempts, since },
+        postings: [],
+        events: [],
+        cases: [],
+        next: null,
+      },
+    ]),
+  );
+}
+
+function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Verdict['effect'] {
+  const { observation } = outcome;
+  const verdict = decide(subject.row, observation);
+  for (const status of verdict.transitions) enter(subject, status, observation, verdict.late, at);
+  if ('railReference' in observation && observation.railReference && subject.row.rail_reference === null) {
+    subject.row = { ...subject.row, rail_reference: observation.railReference };
+    subject.changed = true;
+  }
+  if (verdict.caseKind) subject.cases.push({ kind: verdict.caseKind, observation });
+  if (!isFinal(subject.row.status)) planNext(ctx, subject, observation, at);
+  return verdict.effect;
+}
+
+/** Moves to a state: the row, the money that moves with it, the event that tells of it. */
+function enter(subject: Subject, status: Status, observation: Observation, late: boolean, at: Date): void {
+  const failure = observation.state === 'failed' ? observation : null;
+  const receipt = 'receipt' in observation ? observation.receipt : null;
+  const row: Transaction = {
+    ...subject.row,
+    status,
+    receipt: subject.row.receipt ?? receipt,
+    failure_code: failure?.failureCode ?? null,
+    failure_message: failure ? failureMessage(failure.failureCode as FailureCode) : null,
+    settled_at: status === 'success' ? at : subject.row.settled_at,
+    updated_at: at,
+  };
+  subject.row = row;
+  subject.changed = true;
+  const posting = postingFor(row, status, late);
+  if (posting) subject.postings.push(posting);
+  if (isFinal(status)) subject.events.push({ status, late, row });
+}
+
+function postingFor(row: Transaction, status: Status, late: boolean): Subject['postings'][number] | null {
+  const fact = {
+    transactionId: row.id,
+    holderId: row.holder_id,
+    currency: row.currency,
+    amount: row.amount,
+    fee: row.fee,
+    rail: row.rail,
+  };
+  if (row.direction === 'payin') {
+    if (status === 'success') return { transfers: collectionSucceeded(fact), otherwise: null };
+    if (status === 'reversed')
+      return { transfers: collectionReversed(fact), otherwise: collectionReversedFromSuspense(fact) };
+    return null;
+  }
+  if (status === 'success')
+    return late
+      ? { transfers: latePayoutSucceeded(fact), otherwise: latePayoutSucceededFromSuspense(fact) }
+      : { transfers: payoutPosted(fact), otherwise: null };
+  if (status === 'failed') return { transfers: payoutReleased(fact), otherwise: null };
+  if (status === 'reversed') return { transfers: payoutReversed(fact), otherwise: null };
+  return null;
+}
+
+/** When the operator is asked next; or, where it certainly never saw the reference, that it is submitted again. */
+function planNext(ctx: PaymentsContext, subject: Subject, observation: Observation, at: Date): void {
+  const { row, job } = subject;
+  const attempts = job?.attempts ?? 0;
+  const openForMs = at.getTime() - (job?.since ?? row.created_at).getTime();
+  if (openForMs >= UNANSWERED_MS) subject.cases.push({ kind: 'no_answer', observation });
+  subject.next = { kind: 'query', delayMs: nextQueryDelayMs(attempts, openForMs), attempts: attempts + 1 };
+  if (observation.state !== 'unknown' || !observation.definitelyNotFound) return;
+  const capabilities = ctx.rails.byName(row.rail)?.capabilities;
+  if (!capabilities || openForMs < capabilities.notFoundIsFinalAfterMs) return;
+  // A payout whose outcome is unknown is never sent again by us: a person decides.
+  if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
+  else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
+}
+
+async function postAll(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
+  const planned = subjects.flatMap((subject) => subject.postings.map((posting) => ({ subject, ...posting })));
+  if (planned.length === 0) return;
+  const results = await postEach(
+    tx,
+    planned.map((entry) => entry.transfers),
+    at,
+  );
+  const borne: typeof planned = [];
+  for (const [index, entry] of planned.entries()) {
+    const result = results[index];
+    if (result?.ok) noteBalance(entry.subject, result.transfers);
+    else if (entry.otherwise) borne.push(entry);
+    else throw new Error(`the ledger refused what must be possible: transaction ${entry.subject.row.id}`);
+  }
+  if (borne.length === 0) return;
+  // The holder has spent what is taken back. Suspense bears it until a person has settled that.
+  await postEach(
+    tx,
+    borne.map((entry) => entry.otherwise ?? []),
+    at,
+  );
+  for (const entry of borne)
+    entry.subject.cases.push({
+      kind: 'contradiction',
+      observation: { state: 'unknown', reason: 'the wallet no longer holds this money; suspense bears it' },
+    });
+}
+
+/** Keeps the wallet's balance right after this transaction: the record shows it. */
+function noteBalance(
+  subject: Subject,
+  transfers: { debit: Transfer['debit']; credit: Transfer['credit']; debitBalance: bigint; creditBalance: bigint }[],
+): void {
+  const wallet = walletAvailable(subject.row.holder_id, subject.row.currency);
+  for (const transfer of transfers) {
+    if (transfer.credit.kind === wallet.kind) subject.row = { ...subject.row, balance_after: transfer.creditBalance };
+    else if (transfer.debit.kind === wallet.kind)
+      subject.row = { ...subject.row, balance_after: transfer.debitBalance };
+  }
+  for (const event of subject.events) event.row = { ...event.row, balance_after: subject.row.balance_after };
+}
+
+async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
+  if (subjects.length === 0) return;
+  const rows = subjects.map((subject) => subject.row);
+  await tx.query(
+    {
+      name: 'update_transactions',
+      text: `update transactions t
+             set status = u.status, rail_reference = u.rail_reference, receipt = u.receipt, failure_code = u.failure_code,
+                 failure_message = u.failure_message, balance_after = u.balance_after, updated_at = u.updated_at, settled_at = u.settled_at
+             from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::timestamptz[], $9::timestamptz[])
+               as u (id, status, rail_reference, receipt, failure_code, failure_message, balance_after, updated_at, settled_at)
+             where t.id = u.id`,
+    },
+    [
+      rows.map((row) => row.id),
+      rows.map((row) => row.status),
+      rows.map((row) => row.rail_reference),
+      rows.map((row) => row.receipt),
+      rows.map((row) => row.failure_code),
+      rows.map((row) => row.failure_message),
+      rows.map((row) => row.balance_after),
+      rows.map((row) => row.updated_at),
+      rows.map((row) => row.settled_at),
+    ],
+  );
+}
+
+async function scheduleNext(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
+  const over = subjects
+    .filter((subject) => subject.job && isFinal(subject.row.status))
+    .map((subject) => subject.row.id);
+  if (over.length > 0)
+    await tx.query({ name: 'end_jobs', text: 'delete from payment_jobs where transaction_id = any($1)' }, [over]);
+  const open = subjects.flatMap(({ row, next }) => (next && !isFinal(row.status) ? [{ id: row.id, ...next }] : []));
+  if (open.length === 0) return;
+  await tx.query(
+    {
+      name: 'schedule_jobs',
+      text: `insert into payment_jobs (transaction_id, kind, due_at, attempts, since)
+             select id, kind, due_at, attempts, $5 from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) as j (id, kind, due_at, attempts)
+             on conflict (transaction_id) do update set kind = excluded.kind, due_at = excluded.due_at, attempts = excluded.attempts`,
+    },
+    [
+      open.map((job) => job.id),
+      open.map((job) => job.kind),
+      open.map((job) => new Date(at.getTime() + job.delayMs)),
+      open.map((job) => job.attempts),
+      at,
+    ],
+  );
+}
+
+function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
+  const family = subject.row.direction === 'payin' ? 'collection' : 'payout';
+  return subject.events.flatMap(({ status, late, row }) => {
+    const event = {
+      holderId: row.holder_id,
+      integrationId: row.integration_id,
+      transactionId: row.id,
+      data: eventData(ctx.catalog, row, late),
+      url: row.callback_url,
+    };
+    // Only final states are told, and a payout never expires.
+    const told: NewEvent[] = [{ ...event, type: `${family}.${status}` as EventType }];
+    if (status === 'success' && row.link_id !== null) told.push({ ...event, type: 'payment_link.paid' });
+    return told;
+  });
+}
+
+type EvidenceRow = {
+  transactionId: string;
+  at: Date;
+  source: EvidenceSource;
+  state: string;
+  receipt: string | null;
+  failureCode: string | null;
+  effect: string;
+  raw: string;
+};
+
+function evidenceRow(outcome: Outcome, effect: string, at: Date): EvidenceRow {
+  const { observation } = outcome;
+  return {
+    transactionId: outcome.transactionId,
+    at,
+    source: outcome.source,
+    state: observation.state,
+    receipt: 'receipt' in observation ? observation.receipt : null,
+    failureCode: observation.state === 'failed' ? observation.failureCode : null,
+    effect,
+    raw: outcome.raw || describe(observation).reason || '',
+  };
+}
+
+async function insertEvidence(tx: Tx, rows: EvidenceRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.query(
+    {
+      name: 'insert_evidence',
+      text: `insert into evidence (transaction_id, at, source, state, receipt, failure_code, effect, raw)
+             select * from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])`,
+    },
+    [
+      rows.map((row) => row.transactionId),
+      rows.map((row) => row.at),
+      rows.map((row) => row.source),
+      rows.map((row) => row.state),
+      rows.map((row) => row.receipt),
+      rows.map((row) => row.failureCode),
+      rows.map((row) => row.effect),
+      rows.map((row) => row.raw),
+    ],
+  );
+}
+
+/** What the observation said, for the person who opens the case. */
+function describe(observation: Observation): Record<string, string> & { reason?: string } {
+  const said: Record<string, string> = { state: observation.state };
+  for (const [name, value] of Object.entries(observation))
+    if (typeof value === 'string' || typeof value === 'bigint') said[name] = String(value);
+  return said;
+}

@@ -1,0 +1,160 @@
+// Verification by a six-digit token (`otp`): we make it, the operator sends it by SMS, the payer gives it back through
+// the merchant or the checkout. Until it is right nothing is submitted, so only here may we end a transaction ourselves:
+// the payer was certainly never charged.
+
+import { createHmac, randomInt } from 'node:crypto';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { formatAmount } from '../platform/money.ts';
+import { constantTimeEqual } from '../platform/secrets.ts';
+import type { Observation } from '../rails/rail.ts';
+import type { PaymentsContext } from './context.ts';
+import { applyOutcomes, type Outcome } from './outcomes.ts';
+import { railMethod } from './rail-method.ts';
+import { findTransaction, type Transaction } from './transactions.ts';
+
+export const VERIFICATION_MS = 10 * 60_000;
+const RESEND_AFTER_MS = 30_000;
+const MAX_WRONG_TOKENS = 5;
+const TOKEN = /^\d{6}$/;
+
+type TokenRow = { token_hash: Buffer; wrong_tries: number; sent_at: Date; expires_at: Date };
+
+function hashToken(ctx: PaymentsContext, transactionId: string, token: string): Buffer {
+  // Keyed, because a million possible tokens are hashed in a second.
+  return createHmac('sha256', ctx.vault.deriveKey('verification-token')).update(`${transactionId}:${token}`).digest();
+}
+
+/** Makes a token, stores its hash, and has it sent. A token that did not arrive is simply sent again on request. */
+export async function sendVerificationToken(ctx: PaymentsContext, transaction: Transaction): Promise<void> {
+  const token = String(randomInt(1_000_000)).padStart(6, '0');
+  const at = ctx.clock.now();
+  const expiresAt = new Date(transaction.created_at.getTime() + VERIFICATION_MS);
+  await ctx.db.transaction(async (tx) => {
+    await tx.query(
+      `insert into verification_tokens (transaction_id, token_hash, sent_at, expires_at) values ($1, $2, $3, $4)
+       on conflict (transaction_id) do update set token_hash = excluded.token_hash, sent_at = excluded.sent_at`,
+      [transaction.id, hashToken(ctx, transaction.id, token), at, expiresAt],
+    );
+    await tx.query(
+      `update payment_jobs set kind = 'expire', due_at = $2 where transaction_id = $1 and kind = 'send_token'`,
+      [transaction.id, expiresAt],
+    );
+  });
+  const rail = ctx.rails.byName(transaction.rail);
+  const method = railMethod(ctx.catalog, transaction.method);
+  if (!rail?.sendToken || !method) throw new Error(`the rail "${transaction.rail}" cannot send tokens`);
+  const text = `${token} is your code to pay ${transaction.currency} ${formatAmount(transaction.amount)}. Give it only to the business you are paying.`;
+  await rail.sendToken({ msisdn: transaction.msisdn ?? '', text, method });
+}
+
+/**
+ * The token came back. Right: the transaction is due to be submitted. Wrong five times: it has failed. A wrong token is
+ * an answer, not an exception: the try was counted and committed.
+ */
+export async function verifyToken(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  id: string,
+  token: string,
+  alongside: (tx: Tx) => Promise<void>,
+): Promise<Transaction | Problem> {
+  const decision = await ctx.db.transaction(async (tx) => {
+    const transaction = await findTransaction(tx, holderId, id);
+    if (!transaction) throw new Problem('transaction_not_found');
+    const row = await lockToken(tx, id);
+    if (
+      transaction.verification !== 'otp' ||
+      transaction.status !== 'pending' ||
+      !row ||
+      row.expires_at <= ctx.clock.now()
+    )
+      throw new Problem('verification_failed', {
+        message: 'This transaction does not wait for a token.',
+        errors: { id: ['The transaction was already verified, has ended, or is not verified by a token.'] },
+      });
+    await alongside(tx);
+    const right = TOKEN.test(token) && constantTimeEqual(row.token_hash, hashToken(ctx, id, token));
+    const wrongTries = row.wrong_tries + (right ? 0 : 1);
+    if (!right)
+      await tx.query('update verification_tokens set wrong_tries = $2 where transaction_id = $1', [id, wrongTries]);
+    if (!right && wrongTries < MAX_WRONG_TOKENS)
+      return { transaction, right, left: MAX_WRONG_TOKENS - wrongTries, events: [] };
+    const observation: Observation = right
+      ? { state: 'pending' }
+      : { state: 'failed', failureCode: 'VERIFICATION_FAILED', rawCode: '', message: 'wrong token five times' };
+    await tx.query('delete from verification_tokens where transaction_id = $1', [id]);
+    const { applied, events } = await applyOutcomes(tx, ctx, [
+      { transactionId: id, source: 'verification', observation, raw: right ? 'right token' : 'wrong token five times' },
+    ]);
+    const after = applied[0]?.transaction ?? transaction;
+    // Verified: now, and only now, it goes to the operator.
+    if (right)
+      await tx.query(`update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1`, [
+        id,
+        ctx.clock.now(),
+      ]);
+    return { transaction: after, right, left: 0, events };
+  });
+  if (decision.right) return decision.transaction;
+  ctx.tellEvents(decision.events);
+  const left =
+    decision.left === 0
+      ? 'The transaction has failed.'
+      : `${decision.left} ${decision.left === 1 ? 'try is' : 'tries are'} left.`;
+  return new Problem('verification_failed', { errors: { token: [`The token is wrong. ${left}`] } });
+}
+
+async function lockToken(reader: Reader, id: string): Promise<TokenRow | null> {
+  const [row] = await reader.query<TokenRow>(
+    'select token_hash, wrong_tries, sent_at, expires_at from verification_tokens where transaction_id = $1 for update',
+    [id],
+  );
+  return row ?? null;
+}
+
+/** Has the token sent again, at most once in 30 seconds. */
+export async function resendToken(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  id: string,
+  alongside: (tx: Tx) => Promise<void>,
+): Promise<Transaction> {
+  const transaction = await ctx.db.transaction(async (tx) => {
+    const found = await findTransaction(tx, holderId, id);
+    if (!found) throw new Problem('transaction_not_found');
+    const row = await lockToken(tx, id);
+    const now = ctx.clock.millis();
+    if (found.verification !== 'otp' || found.status !== 'pending' || (row && row.expires_at.getTime() <= now))
+      throw new Problem('verification_failed', { message: 'This transaction does not wait for a token.' });
+    const waitMs = row ? row.sent_at.getTime() + RESEND_AFTER_MS - now : 0;
+    if (waitMs > 0) throw new Problem('resend_too_soon', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+    await alongside(tx);
+    // Taken here, so that two requests at once send one SMS.
+    if (row)
+      await tx.query('update verification_tokens set sent_at = $2 where transaction_id = $1', [id, ctx.clock.now()]);
+    return found;
+  });
+  await sendVerificationToken(ctx, transaction);
+  return transaction;
+}
+
+/** Ten minutes are over. Nothing was ever submitted, so the payer was not charged: expired. */
+export async function expireVerification(ctx: PaymentsContext, transaction: Transaction): Promise<Outcome | null> {
+  const [row] = await ctx.db.query(
+    'delete from verification_tokens where transaction_id = $1 and expires_at <= $2 returning transaction_id',
+    [transaction.id, ctx.clock.now()],
+  );
+  if (!row || transaction.status !== 'pending') return null;
+  return {
+    transactionId: transaction.id,
+    source: 'verification',
+    observation: {
+      state: 'failed',
+      failureCode: 'PROMPT_EXPIRED',
+      rawCode: '',
+      message: 'the token was not given back in time',
+    },
+    raw: 'the token was not given back within ten minutes; nothing was submitted',
+  };
+}

@@ -1,0 +1,68 @@
+// Idempotency keys: the first request with a key is performed, later ones with the same params are answered as it was.
+
+import { canonicalJson } from './canonical-json.ts';
+import type { Context } from './context.ts';
+import type { Reader } from './db.ts';
+import { Problem } from './errors.ts';
+import { constantTimeEqual, sha256 } from './secrets.ts';
+import type { JsonObject } from './strict-json.ts';
+
+const MAX_KEY_CHARACTERS = 128;
+const KEPT_MS = 24 * 3_600_000;
+const PURGE_LIMIT = 10_000;
+
+export type IdempotencyKey = { key: string; paramsHash: Buffer };
+
+/** Reads the `Idempotency-Key` header. `refusal` is the operation's own message for bad input. */
+export function readIdempotencyKey(
+  header: string | string[] | undefined,
+  params: JsonObject,
+  refusal: string,
+): IdempotencyKey | null {
+  if (header === undefined) return null;
+  if (
+    typeof header !== 'string' ||
+    header.length < 1 ||
+    header.length > MAX_KEY_CHARACTERS ||
+    !/^[\x21-\x7e]+$/.test(header)
+  )
+    throw new Problem('invalid_params', {
+      message: refusal,
+      errors: {
+        'Idempotency-Key': [
+          `The Idempotency-Key header must have 1 to ${MAX_KEY_CHARACTERS} visible ASCII characters.`,
+        ],
+      },
+    });
+  return { key: header, paramsHash: sha256(canonicalJson(params)) };
+}
+
+/** What the first request with this key answered; null when there was none within 24 hours. Other params: 409. */
+export async function findAnswer(
+  reader: Reader,
+  integrationId: bigint,
+  operation: string,
+  { key, paramsHash }: IdempotencyKey,
+  now: Date,
+): Promise<JsonObject | null> {
+  const [row] = await reader.query<{ operation: string; params_hash: Buffer; answer: JsonObject }>(
+    {
+      name: 'find_idempotent_answer',
+      text: 'select operation, params_hash, answer from idempotency_keys where integration_id = $1 and key = $2 and created_at > $3',
+    },
+    [integrationId, key, new Date(now.getTime() - KEPT_MS)],
+  );
+  if (!row) return null;
+  if (row.operation !== operation || !constantTimeEqual(row.params_hash, paramsHash))
+    throw new Problem('idempotency_conflict');
+  return row.answer;
+}
+
+/** Forgets keys older than 24 hours, a bounded number a pass. */
+export async function purgeIdempotencyKeys(ctx: Context): Promise<number> {
+  const rows = await ctx.db.query(
+    `delete from idempotency_keys where ctid = any(array(select ctid from idempotency_keys where created_at <= $1 limit $2)) returning 1`,
+    [new Date(ctx.clock.millis() - KEPT_MS), PURGE_LIMIT],
+  );
+  return rows.length;
+}
