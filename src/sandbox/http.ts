@@ -1,0 +1,260 @@
+// The pretend operator on the wire: its own protocol for the gateway, the phone for pages and people, and scripts for tests.
+// Bare node:http: the gateway's hottest path ends here. Scripted faults spoil the answers in every way a network can.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { formatAmount } from '../platform/money.ts';
+import { answerPayment, describePayment } from './announcements.ts';
+import type { OperatorCalls } from './calls.ts';
+import { keepSilent, spoil } from './faults.ts';
+import type { PhoneView, PretendPhone } from './phone.ts';
+import { type CallName, readScript, ScriptFault, type Scripts } from './scripts.ts';
+import { readAmount, readMsisdn, readSubmission, SubmissionFault } from './submissions.ts';
+
+const MAX_BODY_BYTES = 64 * 1024;
+const DEFAULT_WAIT_MS = 25_000;
+
+export interface OperatorServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export type OperatorServerOptions = {
+  calls: OperatorCalls;
+  phone: PretendPhone;
+  scripts: Scripts;
+  log: Logger;
+  port: number;
+  silenceMs: number;
+};
+
+type Answer = { status: number; body: unknown } | 'silence';
+
+/** A request that cannot be served, as the operator says it. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export async function serveOperator(options: OperatorServerOptions): Promise<OperatorServer> {
+  const server = createServer((request, response) => void handle(options, request, response));
+  server.requestTimeout = 10_000;
+  server.headersTimeout = 5_000;
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function handle(options: OperatorServerOptions, request: IncomingMessage, response: ServerResponse) {
+  try {
+    const body = request.method === 'POST' ? await readBody(request) : null;
+    const path = request.url ?? '/';
+    const answer = path.startsWith('/v1/')
+      ? await serveGateway(options, request.method ?? '', path, body, response)
+      : await servePeople(options, request, path, body);
+    if (answer === 'silence') keepSilent(response, options.silenceMs);
+    else if (answer !== null) send(response, answer.status, answer.body);
+  } catch (error) {
+    if (error instanceof Refusal) send(response, error.status, { error: error.code, message: error.message });
+    else if (error instanceof SubmissionFault || error instanceof ScriptFault)
+      send(response, 400, { error: 'not_understood', message: error.message });
+    else {
+      options.log.warn({ err: error }, 'the pretend operator failed');
+      send(response, 500, { error: 'internal', message: 'The pretend operator failed.' });
+    }
+  }
+}
+
+/** The protocol of the gateway: payments, refunds, SMS. Null: a scripted fault has answered already. */
+async function serveGateway(
+  options: OperatorServerOptions,
+  method: string,
+  path: string,
+  body: unknown,
+  response: ServerResponse,
+): Promise<Answer | null> {
+  const { calls } = options;
+  if (method === 'POST' && path === '/v1/payments') {
+    const submission = readSubmission(body);
+    return faulty(options, response, 'submit', submission.msisdn, async () => {
+      const result = await calls.submit(submission);
+      if (result.answer === 'silence') return 'silence';
+      if (result.answer === 'conflict')
+        return { status: 409, body: { error: 'reference_conflict', message: 'Another payment has this reference.' } };
+      return { status: 200, body: answerPayment(result.payment) };
+    });
+  }
+  if (method === 'POST' && path === '/v1/messages') {
+    const message = fields(body);
+    const msisdn = readMsisdn(message.get('msisdn'));
+    return faulty(options, response, 'message', msisdn, async () => {
+      await calls.sendMessage(msisdn, text(message, 'sender'), text(message, 'text'));
+      return { status: 200, body: { sent: true } };
+    });
+  }
+  const [, , , reference = '', action] = path.split('/').map((part) => decodeURIComponent(part));
+  if (!path.startsWith('/v1/payments/') || reference === '') throw new Refusal(404, 'no_such_path', 'No such path.');
+  const notFound = { status: 404, body: { error: 'payment_not_found', message: 'No payment has this reference.' } };
+  if (method === 'GET' && action === undefined) {
+    const payment = await calls.query(reference);
+    return faulty(options, response, 'query', payment?.msisdn ?? null, async () =>
+      payment ? { status: 200, body: answerPayment(payment) } : notFound,
+    );
+  }
+  if (method === 'POST' && action === 'refund') {
+    const asked = fields(body);
+    return faulty(options, response, 'refund', null, async () => {
+      const result = await calls.refund(reference, readAmount(asked.get('amount')), text(asked, 'currency'));
+      if (result === null) return notFound;
+      if (result === 'not_refundable')
+        return { status: 409, body: { error: 'not_refundable', message: 'Only a whole, paid collection goes back.' } };
+      return { status: 200, body: describePayment(result) };
+    });
+  }
+  throw new Refusal(405, 'wrong_method', 'Wrong method.');
+}
+
+/** Does the work as the scripts allow, and spoils the answer as they want. */
+async function faulty(
+  options: OperatorServerOptions,
+  response: ServerResponse,
+  call: CallName,
+  msisdn: string | null,
+  work: () => Promise<Answer>,
+): Promise<Answer | null> {
+  const fault = options.scripts.wireFault(call, msisdn);
+  if (fault === null) return work();
+  if (fault.endsWith('_after')) await work();
+  spoil(fault, response, options.silenceMs);
+  return null;
+}
+
+/** The phone and the scripts, for pages, people and tests. */
+async function servePeople(
+  options: OperatorServerOptions,
+  request: IncomingMessage,
+  path: string,
+  body: unknown,
+): Promise<Answer> {
+  const url = new URL(path, 'http://operator');
+  const [, root, subject = '', action = '', id = ''] = url.pathname.split('/').map((part) => decodeURIComponent(part));
+  if (root === 'script' && subject === '') return serveScripts(options.scripts, request.method ?? '', url, body);
+  if (root !== 'phones') throw new Refusal(404, 'no_such_path', 'No such path.');
+  const msisdn = readMsisdn(subject);
+  if (request.method === 'GET') {
+    if (action === '') return { status: 200, body: printView(await options.phone.view(msisdn)) };
+    if (action !== 'news') throw new Refusal(404, 'no_such_path', 'No such path.');
+    const gone = new AbortController();
+    request.socket.once('close', () => gone.abort());
+    const version = Number(url.searchParams.get('version') ?? 0);
+    const waitMs = Number(url.searchParams.get('wait_ms') ?? DEFAULT_WAIT_MS) || 0;
+    return { status: 200, body: printView(await options.phone.waitForNews(msisdn, version, waitMs, gone.signal)) };
+  }
+  if (request.method !== 'POST') throw new Refusal(405, 'wrong_method', 'Wrong method.');
+  const result = await useHandset(options.phone, msisdn, action, id, fields(body));
+  return { status: result.ok ? 200 : 409, body: result };
+}
+
+function useHandset(phone: PretendPhone, msisdn: string, action: string, id: string, given: Map<string, unknown>) {
+  switch (action) {
+    case 'answer':
+      return phone.answer(msisdn, id, text(given, 'pin'));
+    case 'cancel':
+      return phone.cancel(msisdn, id);
+    case 'ignore':
+      return phone.ignore(msisdn, id);
+    case 'switch':
+      return phone.switchTo(msisdn, given.get('on') === true);
+    case 'dial':
+      return phone.dial(msisdn, text(given, 'code'));
+    case 'pay':
+      return phone.pay(msisdn, {
+        to: text(given, 'to'),
+        accountReference: text(given, 'account_reference'),
+        amount: readAmount(given.get('amount')),
+        currency: text(given, 'currency'),
+      });
+    default:
+      throw new Refusal(404, 'no_such_path', 'No such path.');
+  }
+}
+
+function serveScripts(scripts: Scripts, method: string, url: URL, body: unknown): Answer {
+  if (method === 'POST') scripts.add(readScript(body));
+  else if (method === 'DELETE') scripts.clear(url.searchParams.get('msisdn') ?? undefined);
+  else if (method !== 'GET') throw new Refusal(405, 'wrong_method', 'Wrong method.');
+  return { status: 200, body: { scripts: scripts.list() } };
+}
+
+function printView(view: PhoneView) {
+  return {
+    msisdn: view.msisdn,
+    is_on: view.isOn,
+    version: view.version,
+    messages: view.messages,
+    prompts: view.prompts.map((prompt) => ({
+      id: prompt.id,
+      method: prompt.method,
+      operator: prompt.operator,
+      label: prompt.label,
+      amount: formatAmount(prompt.amount),
+      currency: prompt.currency,
+      text: prompt.text,
+      state: prompt.state,
+      dial_code: prompt.dialCode,
+      pay_to: prompt.payTo,
+      account_reference: prompt.accountReference,
+      expires_at: prompt.expiresAt,
+      at: prompt.at,
+    })),
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new Refusal(413, 'too_large', 'The body is too large.');
+    chunks.push(chunk);
+  }
+  if (length === 0) return {};
+  try {
+    return JSON.parse((chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)).toString('utf8'));
+  } catch {
+    throw new Refusal(400, 'not_understood', 'The body is not JSON.');
+  }
+}
+
+function fields(body: unknown): Map<string, unknown> {
+  return new Map(typeof body === 'object' && body !== null ? Object.entries(body) : []);
+}
+
+/** A field as text; whatever is not one is empty. */
+function text(given: Map<string, unknown>, name: string): string {
+  const value = given.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  if (response.destroyed || response.headersSent) return;
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length }).end(bytes);
+}

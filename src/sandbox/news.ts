@@ -1,0 +1,64 @@
+// Waiting for news of a phone. Changes made by this process wake those who wait at once; changes made by another process
+// are found by looking from time to time. Every wait is bounded, and so is their number.
+
+const LONGEST_WAIT_MS = 25_000;
+const LOOK_EVERY_MS = 500;
+const MAX_WAITING = 1_000;
+
+export interface News {
+  tell(msisdns: string[]): void;
+  /** Resolves when `hasChanged` says so, when the time is over, or when the listener goes away. */
+  wait(
+    msisdn: string,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+    hasChanged: () => Promise<boolean>,
+  ): Promise<void>;
+  /** Ends every wait. */
+  close(): void;
+}
+
+export function createNews(): News {
+  const waiting = new Map<string, Set<() => void>>();
+  let count = 0;
+  let closed = false;
+
+  /** Until somebody tells news of this phone, or the time is over. */
+  async function pause(msisdn: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const set = waiting.get(msisdn) ?? new Set();
+    waiting.set(msisdn, set);
+    count++;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(wake, ms);
+      function wake() {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', wake);
+        set.delete(wake);
+        if (set.size === 0) waiting.delete(msisdn);
+        count--;
+        resolve();
+      }
+      set.add(wake);
+      signal?.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  return {
+    tell(msisdns) {
+      for (const msisdn of msisdns) for (const wake of Array.from(waiting.get(msisdn) ?? [])) wake();
+    },
+    async wait(msisdn, waitMs, signal, hasChanged) {
+      // Real time on purpose: this is how long a connection is held open.
+      const until = performance.now() + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
+      for (;;) {
+        const left = until - performance.now();
+        if (closed || signal?.aborted || left <= 0 || count >= MAX_WAITING || (await hasChanged())) return;
+        await pause(msisdn, Math.min(left, LOOK_EVERY_MS), signal);
+      }
+    },
+    close() {
+      closed = true;
+      for (const wake of Array.from(waiting.values()).flatMap((set) => Array.from(set))) wake();
+    },
+  };
+}

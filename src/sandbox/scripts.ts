@@ -1,0 +1,151 @@
+// Scripts: faults that a test or a developer orders from the pretend operator, for one number or for all, a number
+// of times or until they are taken back. They live in the memory of the process they were given to.
+
+import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS } from './scenarios.ts';
+
+const MAX_SCRIPTS = 100;
+const MAX_TIMES = 1_000_000;
+const MAX_DELAY_MS = 24 * 60 * 60_000;
+
+/** Which calls a wire fault meets. */
+export const CALLS = ['submit', 'query', 'refund', 'message'] as const;
+export type CallName = (typeof CALLS)[number];
+
+/**
+ * Faults of the wire. `*_after`: the operator does what was asked, and only its answer is spoilt. The others are
+ * refused before anything is done.
+ */
+export const WIRE_FAULTS = [
+  'error',
+  'error_after',
+  'timeout',
+  'timeout_after',
+  'reset',
+  'reset_after',
+  'garbage_after',
+  'html_after',
+  'huge_after',
+  'drip_after',
+  'redirect_after',
+  'down',
+] as const;
+export type WireFault = (typeof WIRE_FAULTS)[number];
+
+/**
+ * Faults of operator callbacks. lose: never sent. delay: sent `delay_ms` later. double: sent twice. stale: followed by an
+ * older "pending" (reordered on the way). contradict: says the opposite of the truth.
+ */
+export const CALLBACK_FAULTS = ['lose', 'delay', 'double', 'stale', 'contradict'] as const;
+export type CallbackFault = (typeof CALLBACK_FAULTS)[number];
+
+export type Script = {
+  /** Absent: every number. */
+  msisdn?: string;
+  /** How often it strikes; absent: until it is taken back. */
+  times?: number;
+} & (
+  | { call: CallName | 'any'; fault: WireFault }
+  | { callback: CallbackFault; delay_ms?: number }
+  /** Submits follow this line of the table instead of their number's. */
+  | { scenario: string }
+  /** The status query says the opposite of the truth about payments that are submitted from now on. */
+  | { query: 'contradict' }
+);
+
+export interface Scripts {
+  add(script: Script): void;
+  /** Takes back all scripts, or those of one number. */
+  clear(msisdn?: string): void;
+  list(): Script[];
+  wireFault(call: CallName, msisdn: string | null): WireFault | null;
+  callbackFault(msisdn: string): { fault: CallbackFault; delayMs: number } | null;
+  scenarioFor(msisdn: string): string | null;
+  queryContradicts(msisdn: string): boolean;
+}
+
+export function createScripts(): Scripts {
+  let scripts: Script[] = [];
+
+  /** The first script that fits is used up once. The hot path has none and pays one comparison. */
+  function take<S extends Script>(msisdn: string | null, fits: (script: Script) => script is S): S | null {
+    if (scripts.length === 0) return null;
+    const found = scripts.find(
+      (script): script is S => (script.msisdn === undefined || script.msisdn === msisdn) && fits(script),
+    );
+    if (found === undefined) return null;
+    if (found.times !== undefined && --found.times <= 0) scripts = scripts.filter((script) => script !== found);
+    return found;
+  }
+
+  return {
+    add(script) {
+      if (scripts.length >= MAX_SCRIPTS) throw new ScriptFault(`there are ${MAX_SCRIPTS} scripts already; clear some`);
+      scripts.push({ ...script });
+    },
+    clear(msisdn) {
+      scripts = msisdn === undefined ? [] : scripts.filter((script) => script.msisdn !== msisdn);
+    },
+    list: () => scripts.map((script) => ({ ...script })),
+    wireFault: (call, msisdn) =>
+      take(
+        msisdn,
+        (script): script is Script & { fault: WireFault } =>
+          'fault' in script && (script.call === 'any' || script.call === call),
+      )?.fault ?? null,
+    callbackFault(msisdn) {
+      const script = take(msisdn, (candidate): candidate is Script & { callback: CallbackFault } => {
+        return 'callback' in candidate;
+      });
+      return script ? { fault: script.callback, delayMs: ('delay_ms' in script && script.delay_ms) || 0 } : null;
+    },
+    scenarioFor: (msisdn) =>
+      take(msisdn, (script): script is Script & { scenario: string } => 'scenario' in script)?.scenario ?? null,
+    queryContradicts: (msisdn) =>
+      take(msisdn, (script): script is Script & { query: 'contradict' } => 'query' in script) !== null,
+  };
+}
+
+/** A script that cannot be understood; the message is for whoever wrote it. */
+export class ScriptFault extends Error {}
+
+export function readScript(value: unknown): Script {
+  if (typeof value !== 'object' || value === null) throw new ScriptFault('a script is an object');
+  const given = new Map<string, unknown>(Object.entries(value));
+  const common = {
+    ...(given.has('msisdn') ? { msisdn: readMsisdn(given.get('msisdn')) } : {}),
+    ...(given.has('times') ? { times: readNumber('times', given.get('times'), 1, MAX_TIMES) } : {}),
+  };
+  if (given.has('fault'))
+    return {
+      ...common,
+      call: readChoice('call', given.get('call') ?? 'any', [...CALLS, 'any']),
+      fault: readChoice('fault', given.get('fault'), WIRE_FAULTS),
+    };
+  if (given.has('callback'))
+    return {
+      ...common,
+      callback: readChoice('callback', given.get('callback'), CALLBACK_FAULTS),
+      delay_ms: readNumber('delay_ms', given.get('delay_ms') ?? 0, 0, MAX_DELAY_MS),
+    };
+  if (given.has('query')) return { ...common, query: readChoice('query', given.get('query'), ['contradict']) };
+  const known = [...new Set([...Object.keys(COLLECTION_SCENARIOS), ...Object.keys(PAYOUT_SCENARIOS)])];
+  if (given.has('scenario'))
+    return { ...common, scenario: readChoice('scenario', given.get('scenario'), known.sort()) };
+  throw new ScriptFault('a script has one of fault, callback, scenario, query');
+}
+
+function readChoice<const T extends string>(name: string, value: unknown, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === value);
+  if (found === undefined) throw new ScriptFault(`${name} must be one of ${choices.join(', ')}`);
+  return found;
+}
+
+function readNumber(name: string, value: unknown, least: number, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new ScriptFault(`${name} must be a whole number from ${least} to ${most}`);
+}
+
+function readMsisdn(value: unknown): string {
+  if (typeof value === 'string' && /^\d{6,15}$/.test(value)) return value;
+  throw new ScriptFault('msisdn must be digits with the dial code, such as 254712345678');
+}

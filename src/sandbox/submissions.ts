@@ -1,0 +1,151 @@
+// A submit as the pretend operator reads it, and the payment it becomes by the table of scenarios.
+
+import type { Direction } from '../catalog/catalog.ts';
+import { amountFrom } from '../platform/money.ts';
+import type { Payment, PayTo } from './book.ts';
+import { createReceipt } from './outcomes.ts';
+import type { Plan, Scenario, Style } from './scenarios.ts';
+
+const STYLES: readonly Style[] = ['prompt', 'shortcode', 'otp', 'instructions'];
+const MAX_TEXT_LENGTH = 200;
+/** Enough of a reference to be unique, short enough to be typed on a phone (M-PESA takes twelve characters). */
+const ACCOUNT_REFERENCE_LENGTH = 10;
+
+export type Submission = {
+  reference: string;
+  direction: Direction;
+  method: string;
+  style: Style;
+  type: string;
+  operator: string;
+  dialCode: string | null;
+  msisdn: string;
+  amount: bigint;
+  currency: string;
+  label: string;
+  verified: boolean;
+};
+
+/** How long the payer has: to answer a prompt, to dial, to send the money. */
+export type Lives = { promptMs: number; dialMs: number; instructionsMs: number };
+
+/** A request that the operator does not understand; the message is for whoever wrote it. */
+export class SubmissionFault extends Error {}
+
+export function readSubmission(body: unknown): Submission {
+  if (typeof body !== 'object' || body === null) throw new SubmissionFault('the body must be an object');
+  const given = new Map<string, unknown>(Object.entries(body));
+  const direction = given.get('direction');
+  if (direction !== 'collection' && direction !== 'payout')
+    throw new SubmissionFault('direction must be collection or payout');
+  const style = STYLES.find((known) => known === given.get('style'));
+  if (style === undefined) throw new SubmissionFault(`style must be one of ${STYLES.join(', ')}`);
+  const dialCode = given.get('dial_code');
+  return {
+    reference: readText(given, 'reference'),
+    direction,
+    method: readText(given, 'method'),
+    style,
+    type: readText(given, 'type'),
+    operator: readText(given, 'operator'),
+    dialCode: typeof dialCode === 'string' ? dialCode.slice(0, MAX_TEXT_LENGTH) : null,
+    msisdn: readMsisdn(given.get('msisdn')),
+    amount: readAmount(given.get('amount')),
+    currency: readText(given, 'currency'),
+    label: readText(given, 'label'),
+    verified: given.get('verified') === true,
+  };
+}
+
+export function readMsisdn(value: unknown): string {
+  if (typeof value === 'string' && /^\d{6,15}$/.test(value)) return value;
+  throw new SubmissionFault('msisdn must be digits with the dial code, such as 254712345678');
+}
+
+export function readAmount(value: unknown): bigint {
+  try {
+    const amount = typeof value === 'string' ? amountFrom(value) : 0n;
+    if (amount > 0n) return amount;
+  } catch {
+    // Said below.
+  }
+  throw new SubmissionFault('amount must be a positive decimal string, such as "25.50"');
+}
+
+function readText(given: Map<string, unknown>, name: string): string {
+  const value = given.get(name);
+  if (typeof value === 'string' && value !== '' && value.length <= MAX_TEXT_LENGTH) return value;
+  throw new SubmissionFault(`${name} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`);
+}
+
+/** The payment as the book will hold it. */
+export function planPayment(submission: Submission, plan: Plan, now: Date, lives: Lives): Payment {
+  const payment: Payment = {
+    reference: submission.reference,
+    direction: submission.direction,
+    method: submission.method,
+    operator: submission.operator,
+    msisdn: submission.msisdn,
+    amount: submission.amount,
+    currency: submission.currency,
+    label: submission.label,
+    scenario: plan.kind === 'handset' ? 'handset' : plan.name,
+    status: 'pending',
+    receipt: null,
+    failureCode: null,
+    handset: null,
+    dialCode: null,
+    accountReference: null,
+    payTo: null,
+    expiresAt: null,
+    queryContradicts: false,
+    nextStep: null,
+    dueAt: null,
+    createdAt: now,
+  };
+  const after = (ms: number) => new Date(now.getTime() + ms);
+  if (plan.kind === 'scenario') return { ...payment, ...followScenario(plan.scenario, now) };
+  if (plan.kind === 'instructions') {
+    const expiresAt = after(lives.instructionsMs);
+    return {
+      ...payment,
+      handset: 'instructions',
+      accountReference: submission.reference.slice(-ACCOUNT_REFERENCE_LENGTH).toUpperCase(),
+      payTo: payTo(submission),
+      expiresAt,
+      queryContradicts: plan.pays?.queryContradicts ?? false,
+      nextStep: plan.pays ? 'succeed' : 'expire',
+      dueAt: plan.pays ? after(plan.pays.afterMs) : expiresAt,
+    };
+  }
+  const mustDial = submission.style === 'shortcode' && submission.dialCode !== null;
+  const expiresAt = after(mustDial ? lives.dialMs : lives.promptMs);
+  return {
+    ...payment,
+    handset: mustDial ? 'dial' : 'prompt',
+    dialCode: submission.dialCode,
+    expiresAt,
+    nextStep: 'expire',
+    dueAt: expiresAt,
+  };
+}
+
+function followScenario(scenario: Scenario, now: Date): Partial<Payment> {
+  const succeeds = scenario.outcome === 'succeed';
+  if (scenario.decides === 'never') return {};
+  if (scenario.decides === 'reply')
+    return succeeds
+      ? { status: 'succeeded', receipt: createReceipt() }
+      : { status: 'failed', failureCode: scenario.outcome };
+  return {
+    queryContradicts: scenario.queryContradicts,
+    nextStep: succeeds ? 'succeed' : 'fail',
+    dueAt: new Date(now.getTime() + scenario.afterMs),
+  };
+}
+
+function payTo(submission: Submission): PayTo {
+  if (submission.type === 'till number') return { kind: 'till', number: '5203344', name: submission.label, bank: null };
+  if (submission.type === 'pay bill') return { kind: 'paybill', number: '888880', name: submission.label, bank: null };
+  return { kind: 'bank_account', number: '9900112233', name: submission.label, bank: 'Sandbox Bank' };
+}
