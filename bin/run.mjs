@@ -24,6 +24,7 @@ export async function run(argv) {
   const [script, ...rest] = argv;
   const file = resolve(root, script);
   const pinned = join(root, 'node_modules/node/bin/node');
+  watchNpm();
   if (major >= 24) {
     process.argv = [process.argv[0], file, ...rest];
     await import(pathToFileURL(file).href);
@@ -33,6 +34,18 @@ export async function run(argv) {
   const child = spawn(pinned, [file, ...rest], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
+}
+
+/** npm passes a signal on, but a killed npm cannot: then nobody could stop us any more, so we stop ourselves. */
+function watchNpm() {
+  if (!process.env.npm_lifecycle_event) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500);
+  timer.unref();
 }
 
 async function installMissing(dev) {

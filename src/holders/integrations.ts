@@ -6,6 +6,7 @@ import ipaddr from 'ipaddr.js';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { isAddressIn } from '../platform/http.ts';
 import { randomName, randomSecret } from '../platform/ids.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { HolderStatus } from './holders.ts';
@@ -289,6 +290,20 @@ export async function findLiveIntegration(
   }
 }
 
+/** Whether the vault's master key is the one that this database's secrets were sealed under. */
+export async function canOpenSecrets(ctx: Context): Promise<boolean> {
+  const [row] = await ctx.db.query<{ integration_id: bigint; kind: SecretKind; sealed: Buffer }>(
+    'select integration_id, kind, sealed from integration_secrets limit 1',
+  );
+  if (!row) return true;
+  try {
+    ctx.vault.open(row.sealed, sealPurpose(row.kind, row.integration_id));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Live callback secrets (`whsec_…`), newest first, at most two. */
 export async function callbackSecrets(ctx: Context, integrationId: bigint): Promise<string[]> {
   return (await findLiveIntegration(ctx, { id: integrationId }))?.callbackSecrets ?? [];
@@ -296,13 +311,5 @@ export async function callbackSecrets(ctx: Context, integrationId: bigint): Prom
 
 /** Whether an address may call for this integration. An empty list allows every address. */
 export function isAddressAllowed(integration: Integration, address: string): boolean {
-  if (integration.allowedAddresses.length === 0) return true;
-  if (!ipaddr.isValid(address)) return false;
-  const caller = ipaddr.process(address);
-  return integration.allowedAddresses.some((entry) => {
-    const [range, bits] = ipaddr.isValidCIDR(entry)
-      ? ipaddr.parseCIDR(entry)
-      : [ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128];
-    return range.kind() === caller.kind() && caller.match(range, bits);
-  });
+  return integration.allowedAddresses.length === 0 || isAddressIn(integration.allowedAddresses, address);
 }

@@ -126,6 +126,12 @@ export const SETTINGS = {
     isRange,
     'IP addresses or CIDR ranges',
   ),
+  METRICS_ALLOWED_RANGES: list(
+    'Addresses or ranges besides this machine that may read /metrics in live mode.',
+    '',
+    isRange,
+    'IP addresses or CIDR ranges',
+  ),
   ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
   ALLOW_SIGN_UP: flag('Whether strangers may open an account in the console.'),
   CATALOG_FILE: text(

@@ -210,6 +210,12 @@ export const PROBLEMS = {
     cause: 'The database does not answer.',
     fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
   },
+  not_ready: {
+    status: 503,
+    message: 'The service is not ready.',
+    cause: 'GET /readyz found the database away, migrations missing, or the clocks apart.',
+    fix: '`errors` names each finding; `simbi doctor` prints the fix for it.',
+  },
   outcome_unknown: {
     status: 503,
     message: 'The outcome is not known. Ask again with the same Idempotency-Key.',

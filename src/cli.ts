@@ -1,0 +1,117 @@
+// The command table, and how a command ends: its exit code and its last words.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { Command, CommanderError } from 'commander';
+import { doctorCommand } from './commands/doctor.ts';
+import { holderCommands } from './commands/holder.ts';
+import { integrationCommands } from './commands/integration.ts';
+import { loginLinkCommand } from './commands/login-link.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { exitCodeOf } from './commands/remote.ts';
+import { serveCommands } from './commands/serve.ts';
+import { signCommand } from './commands/sign.ts';
+import { statusCommand } from './commands/status.ts';
+import { CommandFault, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
+import { tokenCommand } from './commands/token.ts';
+import { StartFault } from './instance.ts';
+import { ConfigFault } from './platform/config.ts';
+import { DataDirInUse } from './platform/data-dir-lock.ts';
+import { Problem } from './platform/errors.ts';
+import { MigrationFault } from './platform/migrate.ts';
+import { EmbeddedPostgresFault } from './platform/postgres-installation.ts';
+
+const COMMANDS = [
+  serveCommands,
+  statusCommand,
+  doctorCommand,
+  migrateCommand,
+  holderCommands,
+  integrationCommands,
+  loginLinkCommand,
+  tokenCommand,
+  signCommand,
+];
+
+const EXAMPLES = `Examples:
+  $ npx simbi up                                      start everything in sandbox mode
+  $ npx simbi token                                   get an API token
+  $ npx simbi sign --explain --params '{"id":"TX_1"}'   see how a request is signed
+  $ npx simbi doctor                                  find out what is wrong, and the fix
+`;
+
+const EXIT_CODES = `
+Exit codes:
+  0 done   1 fault   2 usage or configuration   3 not authenticated   4 not found
+  5 conflict (already running, taken)   6 network or service unavailable   7 payment failed
+
+Settings are environment variables, or lines of a file .env; .env.example lists them all.`;
+
+function createProgram(terminal: Terminal): Command {
+  const program = new Command('simbi')
+    .description('A payments gateway that you run yourself.')
+    .version(readVersion(), '-V, --version')
+    .helpCommand('help [command]', 'the help of a command')
+    .addHelpText('before', EXAMPLES)
+    .addHelpText('after', EXIT_CODES)
+    .showHelpAfterError('Help: npx simbi --help')
+    .exitOverride();
+  for (const add of COMMANDS) add(program, terminal);
+  inheritExit(program);
+  return program;
+}
+
+/** Groups and commands end by the same rules as the program. */
+function inheritExit(command: Command): void {
+  for (const child of command.commands) {
+    child.exitOverride();
+    inheritExit(child);
+  }
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+async function main(args: string[]): Promise<number> {
+  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
+  const terminal = createTerminal({ ...file, ...process.env });
+  const program = createProgram(terminal);
+  if (args.length === 0) {
+    program.outputHelp({ error: true });
+    return EXIT.usage;
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? EXIT.ok);
+  } catch (error) {
+    return explain(terminal, error, args.includes('--json'));
+  }
+}
+
+/** The last words on standard error, and the code. What we do not know is a fault of ours, shown whole. */
+function explain(terminal: Terminal, error: unknown, json: boolean): number {
+  // Commander has already printed its own words.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  const code = exitCodeFor(error);
+  const known = code !== null;
+  const message = error instanceof Error ? error.message : String(error);
+  if (json) terminal.say(toJson({ success: false, message, exit_code: code ?? EXIT.fault }));
+  else terminal.say(known ? message : `A fault of Simbi: ${error instanceof Error ? error.stack : message}`);
+  return code ?? EXIT.fault;
+}
+
+function exitCodeFor(error: unknown): number | null {
+  if (error instanceof ConfigFault) return EXIT.usage;
+  if (error instanceof CommandFault || error instanceof StartFault) return error.exitCode;
+  if (error instanceof DataDirInUse) return EXIT.conflict;
+  if (error instanceof EmbeddedPostgresFault || error instanceof MigrationFault) return EXIT.fault;
+  if (error instanceof Problem) return exitCodeOf(error.status);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  // The database of DATABASE_URL is away, or does not let us in (class 28, unknown database 3D000).
+  if (/^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|28...|3D000)$/.test(code)) return EXIT.unavailable;
+  return null;
+}
+
+process.exitCode = await main(process.argv.slice(2));

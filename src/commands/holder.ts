@@ -1,0 +1,68 @@
+// simbi holder: the businesses that use the gateway.
+
+import type { Command } from 'commander';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { createHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
+import { addMember } from '../holders/members.ts';
+import { addCommand, addGroup, confirm, parseId, show, type Terminal, table, withContext } from './terminal.ts';
+
+export function holderCommands(program: Command, terminal: Terminal): void {
+  const group = addGroup(program, 'holder', 'make, list, suspend and close accounts');
+
+  addCommand(group, 'create <name>', 'make an account', [
+    'npx simbi holder create "Mama Put Kitchen"',
+    'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
+  ])
+    .option('--owner <email>', 'a person who owns it')
+    .action(async (name: string, options: { json?: boolean; owner?: string }) => {
+      const holder = await withContext(terminal, async (ctx) => {
+        const made = await createHolder(ctx, COMMAND_LINE, name);
+        if (options.owner) {
+          const person = { email: options.owner, name: options.owner, holderId: made.id, role: 'owner' } as const;
+          await addMember(ctx, COMMAND_LINE, person);
+        }
+        return made;
+      });
+      show(terminal, options, holder, rowsOf([holder]));
+      terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
+    });
+
+  addCommand(group, 'list', 'every account', ['npx simbi holder list', 'npx simbi holder list --json']).action(
+    async (options: { json?: boolean }) => {
+      const holders = await withContext(terminal, (ctx) => listHolders(ctx.db));
+      show(terminal, options, holders, rowsOf(holders));
+    },
+  );
+
+  const change = async (id: string, status: HolderStatus, options: { json?: boolean }) => {
+    const holder = await withContext(terminal, (ctx) => setHolderStatus(ctx, COMMAND_LINE, parseId(id), status));
+    show(terminal, options, holder, rowsOf([holder]));
+  };
+
+  addCommand(group, 'suspend <id>', 'refuse its requests until it is resumed', ['npx simbi holder suspend 3']).action(
+    (id: string, options: { json?: boolean }) => change(id, 'suspended', options),
+  );
+
+  addCommand(group, 'resume <id>', 'take requests of a suspended account again', ['npx simbi holder resume 3']).action(
+    (id: string, options: { json?: boolean }) => change(id, 'active', options),
+  );
+
+  addCommand(group, 'close <id>', 'close for good', ['npx simbi holder close 3 --yes'])
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: { json?: boolean; yes?: boolean }) => {
+      await confirm(terminal, options, `Closing account ${parseId(id)} is final.`);
+      await change(id, 'closed', options);
+    });
+}
+
+function rowsOf(holders: Holder[]): string {
+  return table(
+    ['id', 'name', 'status', 'since'],
+    holders.map((holder) => [
+      String(holder.id),
+      holder.name,
+      holder.status,
+      holder.created_at.toISOString().slice(0, 10),
+    ]),
+  );
+}

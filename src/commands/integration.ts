@@ -1,0 +1,130 @@
+// simbi integration: how an account's programs speak to the gateway. Secrets are shown once, when they are made.
+
+import type { Command } from 'commander';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { findHolder, listHolders } from '../holders/holders.ts';
+import {
+  createIntegration,
+  findByClientId,
+  type Integration,
+  listIntegrations,
+  rotateSecret,
+  updateIntegration,
+} from '../holders/integrations.ts';
+import type { Context } from '../platform/context.ts';
+import {
+  addCommand,
+  addGroup,
+  CommandFault,
+  confirm,
+  EXIT,
+  parseId,
+  show,
+  type Terminal,
+  table,
+  withContext,
+} from './terminal.ts';
+
+const MAX_OVERLAP_SECONDS = 30 * 86_400;
+
+export function integrationCommands(program: Command, terminal: Terminal): void {
+  const group = addGroup(program, 'integration', 'make, list, rotate and revoke API integrations');
+  addCreate(group, terminal);
+  addRotate(group, terminal);
+
+  addCommand(group, 'list', 'every integration', [
+    'npx simbi integration list',
+    'npx simbi integration list --holder 3',
+  ])
+    .option('--holder <id>', 'only those of one account')
+    .action(async (options: { json?: boolean; holder?: string }) => {
+      const found = await withContext(terminal, async (ctx) => {
+        const only = options.holder ? parseId(options.holder) : null;
+        const ids = only ? [only] : (await listHolders(ctx.db)).map((holder) => holder.id);
+        const lists = [];
+        for (const id of ids) lists.push(await listIntegrations(ctx.db, id));
+        return lists.flat();
+      });
+      show(terminal, options, found, rowsOf(found));
+    });
+
+  addCommand(group, 'revoke <client_id>', 'refuse its requests for good', [
+    'npx simbi integration revoke client_7k… --yes',
+  ])
+    .option('--yes', 'do not ask')
+    .action(async (clientId: string, options: { json?: boolean; yes?: boolean }) => {
+      await confirm(terminal, options, `Revoking ${clientId} is final: its programs are refused at once.`);
+      const revoked = await withContext(terminal, async (ctx) => {
+        const { holderId, id } = await requireIntegration(ctx, clientId);
+        return await updateIntegration(ctx, COMMAND_LINE, holderId, id, { status: 'revoked' });
+      });
+      show(terminal, options, revoked, rowsOf([revoked]));
+    });
+}
+
+function addCreate(group: Command, terminal: Terminal): void {
+  addCommand(group, 'create <holder> <title>', 'make an integration; prints its secrets once', [
+    'npx simbi integration create 3 "Web shop"',
+    'npx simbi integration create 3 "Web shop" --callback-url https://shop.example.org/paid',
+  ])
+    .option('--callback-url <url>', 'where callbacks go when a request names no other place')
+    .action(async (holder: string, title: string, options: { json?: boolean; callbackUrl?: string }) => {
+      const made = await withContext(terminal, async (ctx) => {
+        const found = await findHolder(ctx.db, parseId(holder));
+        if (!found) throw new CommandFault(`There is no account ${holder}.`, EXIT.notFound);
+        const place = options.callbackUrl ? { defaultCallbackUrl: options.callbackUrl } : {};
+        return await createIntegration(ctx, COMMAND_LINE, found.id, title, place);
+      });
+      const lines = [
+        `client_id        ${made.clientId}`,
+        `sender           ${made.title}`,
+        `secret_key       ${made.secretKey}`,
+        `callback_secret  ${made.callbackSecret}`,
+      ];
+      show(terminal, options, made, lines.join('\n'));
+      terminal.say('Keep both secrets now: they are never shown again.');
+    });
+}
+
+function addRotate(group: Command, terminal: Terminal): void {
+  addCommand(group, 'rotate <client_id>', 'make a new secret; the present one goes on working for a while', [
+    'npx simbi integration rotate client_7k…',
+    'npx simbi integration rotate client_7k… --kind callback --overlap 3600',
+  ])
+    .option('--kind <kind>', 'api or callback', 'api')
+    .option('--overlap <seconds>', 'how long the present secret goes on working', '86400')
+    .action(async (clientId: string, options: { json?: boolean; kind: string; overlap: string }) => {
+      const { kind } = options;
+      if (kind !== 'api' && kind !== 'callback') throw new CommandFault('--kind is api or callback.', EXIT.usage);
+      const overlap = /^\d{1,8}$/.test(options.overlap) ? Number(options.overlap) : Number.NaN;
+      if (!(overlap <= MAX_OVERLAP_SECONDS))
+        throw new CommandFault(`--overlap is a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
+      const rotated = await withContext(terminal, async (ctx) => {
+        const { holderId, id } = await requireIntegration(ctx, clientId);
+        return await rotateSecret(ctx, COMMAND_LINE, holderId, id, kind, overlap);
+      });
+      show(terminal, options, { ...rotated, kind, client_id: clientId }, rotated.secret);
+      terminal.say(
+        `Shown once. The secret before it works until ${rotated.previousExpiresAt.toISOString()}; one older than that has stopped working.`,
+      );
+    });
+}
+
+async function requireIntegration(ctx: Context, clientId: string): Promise<Integration> {
+  const integration = await findByClientId(ctx.db, clientId);
+  if (!integration) throw new CommandFault(`There is no integration ${clientId}.`, EXIT.notFound);
+  return integration;
+}
+
+function rowsOf(integrations: Integration[]): string {
+  return table(
+    ['client_id', 'holder', 'title', 'status', 'callbacks to'],
+    integrations.map((one) => [
+      one.clientId,
+      String(one.holderId),
+      one.title,
+      one.status,
+      one.defaultCallbackUrl ?? '-',
+    ]),
+  );
+}

@@ -1,0 +1,36 @@
+// simbi migrate: brings the database to the schema of this version.
+
+import type { Command } from 'commander';
+import { openCommandDatabase } from '../instance.ts';
+import { readConfig } from '../platform/config.ts';
+import { connectDatabase } from '../platform/db.ts';
+import { migrate, pendingMigrations } from '../platform/migrate.ts';
+import { addCommand, show, type Terminal } from './terminal.ts';
+
+export function migrateCommand(program: Command, terminal: Terminal): void {
+  addCommand(program, 'migrate', 'apply missing migrations to the database', [
+    'npx simbi migrate',
+    'npx simbi migrate --dry-run',
+  ])
+    .option('--dry-run', 'only list what is missing')
+    .action(async (options: { json?: boolean; dryRun?: boolean }) => {
+      const say = (sentence: string) => terminal.say(`  ${sentence}`);
+      const database = await openCommandDatabase(readConfig(terminal.environment), say);
+      try {
+        const files = options.dryRun ? await listPending(database.url) : await migrate(database.url, say);
+        const data = options.dryRun ? { pending: files } : { applied: files };
+        show(terminal, options, data, files.length > 0 ? files.join('\n') : 'Nothing is missing.');
+      } finally {
+        await database.close();
+      }
+    });
+}
+
+async function listPending(url: string): Promise<string[]> {
+  const db = connectDatabase({ url, poolSize: 2 });
+  try {
+    return await pendingMigrations(db);
+  } finally {
+    await db.close();
+  }
+}

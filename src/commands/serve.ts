@@ -1,0 +1,126 @@
+// simbi up, serve, worker: the process itself. `up` is for a person at a terminal (a short block, the log in
+// a file), `serve` and `worker` are for a machine (the log on standard output).
+
+import type { Command } from 'commander';
+import { demoBlock, readDemoFile } from '../demo.ts';
+import { type Config, dataPath, readConfig } from '../platform/config.ts';
+import { DataDirInUse } from '../platform/data-dir-lock.ts';
+import { type Server, type ServerOptions, startServer } from '../server.ts';
+import { addCommand, CommandFault, EXIT, type Terminal, toJson } from './terminal.ts';
+
+/** One Ctrl-C reaches us several times: from the terminal, from npm and from the launcher. */
+const SAME_KEY_PRESS_MS = 500;
+
+export function serveCommands(program: Command, terminal: Terminal): void {
+  addCommand(program, 'up', 'start everything, for a person at a terminal', [
+    'npx simbi up',
+    'PORT=9000 npx simbi up',
+    'npx simbi up --verbose',
+  ])
+    .option('-v, --verbose', 'the log on standard output instead of a file in DATA_DIR')
+    .action((options: { json?: boolean; verbose?: boolean }) => up(terminal, options));
+
+  addCommand(program, 'serve', 'start the service, for a process manager: the log goes to standard output', [
+    'npx simbi serve',
+    'MODE=live DATABASE_URL=postgres://… MASTER_KEY_FILE=/run/secrets/key PUBLIC_URL=https://pay.example.org npx simbi serve',
+    'ROLE=api npx simbi serve',
+  ]).action(() => serve(terminal, readConfig(terminal.environment)));
+
+  addCommand(program, 'worker', 'do background work only (serve with ROLE=worker)', [
+    'PORT=8081 DATABASE_URL=postgres://… npx simbi worker',
+  ]).action(() => serve(terminal, readConfig({ ...terminal.environment, ROLE: 'worker' })));
+}
+
+async function up(terminal: Terminal, options: { json?: boolean; verbose?: boolean }): Promise<void> {
+  const config = readConfig(terminal.environment);
+  const started = performance.now();
+  const logTo = dataPath(config, 'simbi.log');
+  const progress = showProgress(terminal);
+  try {
+    await runUntilStopped(
+      config,
+      { onProgress: progress.next, ...(options.verbose ? {} : { logTo }) },
+      (server) => {
+        progress.end();
+        const seconds = ((performance.now() - started) / 1000).toFixed(1);
+        const mode = config.mode === 'sandbox' ? 'SANDBOX: no real money' : 'LIVE';
+        if (options.json) terminal.out(toJson({ url: server.url, demo: server.demo?.file ?? null }));
+        else terminal.out(`\n  ${terminal.bold(`Simbi is ready`)} in ${seconds} s   ${mode}\n\n${blockOf(server)}\n`);
+      },
+      terminal,
+    );
+  } catch (error) {
+    progress.end();
+    if (!(error instanceof DataDirInUse)) throw error;
+    const demo = await readDemoFile(config);
+    if (demo && error.url)
+      terminal.out(`\n${demoBlock(demo, { path: dataPath(config, 'demo.json'), secret: false })}\n`);
+    throw new CommandFault(
+      `${error.message} Nothing was started; set DATA_DIR and PORT for a second one.`,
+      EXIT.conflict,
+    );
+  }
+}
+
+function blockOf(server: Server): string {
+  const { demo } = server;
+  if (demo) return demoBlock(demo.file, { path: demo.path, secret: demo.isNew });
+  return `  API         ${server.url}\n  Console     ${server.url}/console   (sign-in link: npx simbi login-link <email>)\n\n  Stop: Ctrl-C (data is kept)   Problems: npx simbi doctor`;
+}
+
+async function serve(terminal: Terminal, config: Config): Promise<void> {
+  const onProgress = (sentence: string) => terminal.say(sentence);
+  await runUntilStopped(config, { onProgress }, (server) => terminal.say(`Listening: ${server.url}`), terminal);
+}
+
+/** Each step on a line of its own, with the time it took once the next one begins. */
+function showProgress(terminal: Terminal): { next: (sentence: string) => void; end: () => void } {
+  let current: { sentence: string; at: number } | null = null;
+  function end(): void {
+    if (current)
+      terminal.say(`  ${current.sentence} · done in ${((performance.now() - current.at) / 1000).toFixed(1)} s`);
+    current = null;
+  }
+  return {
+    next: (sentence) => {
+      if (sentence === current?.sentence) return;
+      end();
+      current = { sentence, at: performance.now() };
+      if (terminal.interactive) process.stderr.write(`  ${sentence} …\r`);
+      else terminal.say(`  ${sentence} …`);
+    },
+    end,
+  };
+}
+
+/** Runs the server until a signal, or until the launcher that started us is gone. Ends the process. */
+async function runUntilStopped(
+  config: Config,
+  options: ServerOptions,
+  onReady: (server: Server) => void,
+  terminal: Terminal,
+): Promise<void> {
+  let signalled = 0;
+  const asked = new Promise<string>((resolve) => {
+    const ask = (why: string) => {
+      const now = performance.now();
+      if (signalled === 0) signalled = now;
+      else if (why === 'SIGINT' && now - signalled > SAME_KEY_PRESS_MS) process.exit(130);
+      resolve(why);
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
+    process.once('disconnect', () => ask('the launcher is gone'));
+  });
+  const server = await startServer(config, options);
+  process.on('uncaughtException', (error) => {
+    server.ctx.log.fatal({ err: error }, 'an error that nobody caught; the process ends');
+    terminal.say(String(error.stack ?? error));
+    process.exit(1);
+  });
+  onReady(server);
+  const why = await asked;
+  server.ctx.log.info({ why }, 'stopping');
+  if (terminal.interactive) terminal.say('\n  Stopping; a second Ctrl-C ends at once.');
+  await server.stop();
+  process.exit(EXIT.ok);
+}

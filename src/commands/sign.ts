@@ -1,0 +1,83 @@
+// simbi sign: signs a request body on this machine, and shows each step of it.
+
+import type { Command } from 'commander';
+import { canonicalEnvelope, signatureOf } from '../holders/envelope.ts';
+import { systemClock } from '../platform/clock.ts';
+import { randomSecret } from '../platform/ids.ts';
+import { sha256 } from '../platform/secrets.ts';
+import { JsonFault, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
+import { CREDENTIALS_HELP, readCredentials } from './remote.ts';
+import { addCommand, CommandFault, EXIT, type Terminal, toJson } from './terminal.ts';
+
+type SignOptions = { json?: boolean; explain?: boolean; params?: string; timestamp?: string; salt?: string };
+
+export function signCommand(program: Command, terminal: Terminal): void {
+  addCommand(program, 'sign', 'sign a request body and print it, ready to send', [
+    `npx simbi sign --explain --params '{"id":"TX_1"}'`,
+    `npx simbi sign --params '{}' | curl -H 'Content-Type: application/json' -d @- http://localhost:8080/api/v3/get-unified-balance`,
+    'npx simbi sign < body.json',
+  ])
+    .option('--params <json>', 'the params; without it the body (or the params) is read from standard input')
+    .option('--explain', 'also print the canonical string, its SHA-256 and the signature')
+    .option('--timestamp <seconds>', 'Unix time; default: now')
+    .option('--salt <text>', 'default: random')
+    .addHelpText(
+      'after',
+      `\nInput with a member "params" is taken as a whole body: what it lacks is filled in.${CREDENTIALS_HELP}`,
+    )
+    .action((options: SignOptions) => sign(terminal, options));
+}
+
+async function sign(terminal: Terminal, options: SignOptions): Promise<void> {
+  const input = options.params === undefined ? await terminal.readInput() : Buffer.from(options.params);
+  if (input === null) throw new CommandFault('Give the params with --params, or a body on standard input.', EXIT.usage);
+  const given = parseInput(input);
+  const isBody = options.params === undefined && 'params' in given;
+  const credentials = await readCredentials(terminal);
+  if (options.timestamp !== undefined && !/^-?\d{1,15}$/.test(options.timestamp))
+    throw new CommandFault('--timestamp is a whole number of seconds.', EXIT.usage);
+  const body: JsonObject = {
+    client_id: credentials.clientId,
+    sender: credentials.sender,
+    timestamp: Math.floor(systemClock.millis() / 1000),
+    salt: randomSecret(16),
+    ...(isBody ? given : { params: given }),
+    ...(options.timestamp === undefined ? {} : { timestamp: Number(options.timestamp) }),
+    ...(options.salt === undefined ? {} : { salt: options.salt }),
+  };
+  const canonical = canonicalEnvelope(body);
+  const signature = signatureOf(credentials.secretKey, body);
+  const signed = { ...body, signature };
+  if (!options.explain) {
+    terminal.out(JSON.stringify(signed));
+    return;
+  }
+  const digest = sha256(canonical).toString('hex');
+  if (options.json) {
+    terminal.out(toJson({ canonical, sha256: digest, signature, body: signed }));
+    return;
+  }
+  const steps: [string, string][] = [
+    ['1. The canonical JSON (RFC 8785) of the body without "signature":', canonical],
+    ['2. Its SHA-256, to compare with yours:', digest],
+    ['3. The signature, HMAC-SHA256 of 1 with your secret_key, in lower-case hexadecimal:', signature],
+    ['4. The body to send:', JSON.stringify(signed)],
+  ];
+  terminal.out(steps.map(([title, text]) => `${terminal.bold(title)}\n${text}`).join('\n\n'));
+}
+
+function parseInput(input: Buffer): JsonObject {
+  let value: JsonValue;
+  try {
+    value = parseStrictJson(input);
+  } catch (fault) {
+    if (!(fault instanceof JsonFault)) throw fault;
+    throw new CommandFault(
+      `The input is not acceptable JSON: ${fault.message}, at position ${fault.position}.`,
+      EXIT.usage,
+    );
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new CommandFault('The input must be a JSON object.', EXIT.usage);
+  return value;
+}

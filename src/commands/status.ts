@@ -1,0 +1,60 @@
+// simbi status: whether a gateway runs here, whether it is ready, and how to reach it.
+
+import type { Command } from 'commander';
+import { readDemoFile } from '../demo.ts';
+import { runningServer } from '../instance.ts';
+import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
+import { addCommand, EXIT, show, type Terminal } from './terminal.ts';
+
+const TIMEOUT_MS = 5_000;
+
+export function statusCommand(program: Command, terminal: Terminal): void {
+  addCommand(program, 'status', 'is it running, is it ready, where', [
+    'npx simbi status',
+    'npx simbi status --json',
+    'eval "$(npx simbi status --env)"',
+  ])
+    .option('--env', 'print the demo credentials as shell variables')
+    .action(async (options: { json?: boolean; env?: boolean }) => {
+      const config = readConfig(terminal.environment);
+      const demo = await readDemoFile(config);
+      if (options.env && demo) {
+        const pairs = {
+          SIMBI_URL: demo.base_url,
+          SIMBI_CLIENT_ID: demo.client_id,
+          SIMBI_SECRET_KEY: demo.secret_key,
+          SIMBI_SENDER: demo.sender,
+        };
+        terminal.out(
+          Object.entries(pairs)
+            .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
+            .join('\n'),
+        );
+        return;
+      }
+      const owner = runningServer(config);
+      const url = owner?.url ?? demo?.base_url ?? publicUrl(config);
+      const ready = await askReadiness(url, config);
+      const data = { running: ready !== null, ready: ready?.ready ?? false, url, pid: owner?.pid ?? null };
+      const lines = [
+        ready === null ? `Nothing answers at ${url}. Start it: npm start` : `${ready.message} ${url}`,
+        ...(owner ? [`Process    ${owner.pid}`] : []),
+        `Data       ${dataPath(config)}`,
+        ...(demo ? [`Console    ${demo.console_url}   (sign-in link: npx simbi login-link)`] : []),
+      ];
+      show(terminal, options, data, lines.join('\n'));
+      if (!data.ready) process.exitCode = EXIT.unavailable;
+    });
+}
+
+async function askReadiness(url: string, config: Config): Promise<{ ready: boolean; message: string } | null> {
+  // An address that listens everywhere or on loopback is asked directly; PUBLIC_URL may be behind a proxy.
+  const local = config.publicUrl && config.port ? `http://127.0.0.1:${config.port}` : url;
+  try {
+    const response = await fetch(new URL('/readyz', local), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const body = (await response.json()) as { message?: unknown };
+    return { ready: response.ok, message: String(body.message) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,132 @@
+// What every command shares: the terminal it speaks to (data on standard output, words on standard error),
+// the codes it ends with, and the way it opens the gateway.
+
+import type { Command } from 'commander';
+import { pino } from 'pino';
+import { openInstance } from '../instance.ts';
+import { type Environment, readConfig } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
+import { createLogger } from '../platform/log.ts';
+
+const MAX_INPUT_BYTES = 4 * 1024 * 1024;
+
+/** Documented in the help; scripts depend on them. */
+export const EXIT = {
+  ok: 0,
+  fault: 1,
+  usage: 2,
+  auth: 3,
+  notFound: 4,
+  conflict: 5,
+  unavailable: 6,
+  paymentFailed: 7,
+} as const;
+
+/** A command that cannot do what was asked: a sentence for the person and a code for the script. */
+export class CommandFault extends Error {
+  override readonly name = 'CommandFault';
+  readonly exitCode: number;
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export type Terminal = {
+  environment: Environment;
+  /** A person can answer questions. */
+  interactive: boolean;
+  out(text: string): void;
+  say(text: string): void;
+  bold(text: string): string;
+  /** What is piped in, or null when nothing is. */
+  readInput(): Promise<Buffer | null>;
+};
+
+export function createTerminal(environment: Environment): Terminal {
+  const coloured = process.stdout.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
+  return {
+    environment,
+    interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    out: (text) => void process.stdout.write(`${text}\n`),
+    say: (text) => void process.stderr.write(`${text}\n`),
+    bold: (text) => (coloured ? `\u001b[1m${text}\u001b[22m` : text),
+    readInput: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
+  };
+}
+
+async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > MAX_INPUT_BYTES) throw new CommandFault('The input is larger than 4 MiB.', EXIT.usage);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Adds a command whose help begins with examples and that knows --json. */
+export function addCommand(parent: Command, usage: string, summary: string, examples: string[]): Command {
+  return parent
+    .command(usage)
+    .description(summary)
+    .option('--json', 'print JSON for programs')
+    .addHelpText('before', `Examples:\n${examples.map((example) => `  $ ${example}`).join('\n')}\n`);
+}
+
+/** A command that only holds others, such as `simbi holder`. */
+export function addGroup(parent: Command, name: string, summary: string): Command {
+  return parent.command(name).description(summary);
+}
+
+/** The result: JSON for programs, otherwise lines for people. */
+export function show(terminal: Terminal, options: { json?: boolean }, data: unknown, lines: string): void {
+  terminal.out(options.json ? toJson(data) : lines);
+}
+
+export function toJson(data: unknown): string {
+  return JSON.stringify(data, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value), 2);
+}
+
+/** Rows under their headings, in columns. */
+export function table(headings: string[], rows: string[][]): string {
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
+  return [headings, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Opens the gateway as the server does, for one operation. */
+export async function withContext<T>(terminal: Terminal, work: (ctx: Context) => Promise<T>): Promise<T> {
+  const config = readConfig(terminal.environment);
+  const log = createLogger(config.logLevel === 'silent' ? 'silent' : 'warn', pino.destination({ dest: 2, sync: true }));
+  const instance = await openInstance(config, log, (sentence) => terminal.say(`  ${sentence}`));
+  try {
+    return await work(instance.ctx);
+  } finally {
+    await instance.close();
+  }
+}
+
+/** Asks before something that cannot be taken back. Without a person at the terminal, --yes must say so. */
+export async function confirm(terminal: Terminal, options: { yes?: boolean }, question: string): Promise<void> {
+  if (options.yes) return;
+  if (!terminal.interactive) throw new CommandFault(`${question} Add --yes to confirm.`, EXIT.usage);
+  const prompts = await import('@clack/prompts');
+  if ((await prompts.confirm({ message: question, initialValue: false, output: process.stderr })) !== true)
+    throw new CommandFault('Nothing was changed.', EXIT.fault);
+}
+
+/** A number that a person typed as an id. */
+export function parseId(text: string): bigint {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new CommandFault(`"${text}" is not an id: a whole number.`, EXIT.usage);
+  return BigInt(text);
+}

@@ -1,0 +1,147 @@
+// The first five minutes: in sandbox mode a new database gets an account to play with, and DATA_DIR/demo.json
+// tells programs (ours and yours) how to use it. Everything in it can be read back from the database, so the
+// file is simply written anew at every start, with the address of today.
+
+import { renameSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { type Actor, COMMAND_LINE } from './holders/audit.ts';
+import { createHolder, listHolders } from './holders/holders.ts';
+import {
+  createIntegration,
+  type Integration,
+  listIntegrations,
+  loadLiveIntegration,
+  updateIntegration,
+} from './holders/integrations.ts';
+import { addMember, createLoginLink, findMemberByEmail, type Member } from './holders/members.ts';
+import { type Config, dataPath, publicUrl } from './platform/config.ts';
+import type { Context } from './platform/context.ts';
+
+const DEMO_NAME = 'Demo shop';
+export const DEMO_EMAIL = 'demo@simbi.local';
+const CATCHER_PATH = '/sandbox/callbacks';
+/** "demo" in ASCII: of several processes that start on one new database, one makes the account. */
+const DEMO_LOCK = '1684368751';
+const ACTOR: Actor = { ...COMMAND_LINE, name: 'first start' };
+
+export type DemoFile = {
+  base_url: string;
+  client_id: string;
+  secret_key: string;
+  sender: string;
+  callback_secret: string;
+  console_url: string;
+  login_link: string;
+  wallet_accounts: unknown[];
+  payment_link: string | null;
+  phone_url: string;
+};
+
+export type Demo = { file: DemoFile; path: string; isNew: boolean };
+
+/** What other modules add to the demo account. Find it or make it: this runs at every start. */
+async function furnishDemo(
+  _ctx: Context,
+  _integration: Integration,
+  _isNew: boolean,
+): Promise<Pick<DemoFile, 'wallet_accounts' | 'payment_link'>> {
+  return { wallet_accounts: [], payment_link: null };
+}
+
+/** Makes the demo account in a new database, finds it in a used one, and writes demo.json. */
+export async function prepareDemo(ctx: Context): Promise<Demo | null> {
+  const account = await ctx.db.withConnection(async (connection) => {
+    await connection.query(`select pg_advisory_lock(${DEMO_LOCK})`);
+    try {
+      return await findOrCreateAccount(ctx);
+    } finally {
+      await connection.query(`select pg_advisory_unlock(${DEMO_LOCK})`);
+    }
+  });
+  if (!account) return null;
+  const base = publicUrl(ctx.config);
+  const live = await loadLiveIntegration(ctx, { id: account.integration.id });
+  const link = await createLoginLink(ctx, account.member.id);
+  const file: DemoFile = {
+    base_url: base,
+    client_id: account.integration.clientId,
+    secret_key: live?.apiSecrets[0]?.toString('utf8') ?? '',
+    sender: account.integration.title,
+    callback_secret: live?.callbackSecrets[0] ?? '',
+    console_url: `${base}/console`,
+    login_link: loginUrl(base, link.token),
+    ...(await furnishDemo(ctx, account.integration, account.isNew)),
+    phone_url: `${base}/sandbox/phone`,
+  };
+  return { file, path: await writeDemoFile(ctx.config, file), isNew: account.isNew };
+}
+
+/** Where a one-time sign-in token is spent. */
+export function loginUrl(base: string, token: string): string {
+  return `${base}/console/login/${token}`;
+}
+
+async function findOrCreateAccount(
+  ctx: Context,
+): Promise<{ member: Member; integration: Integration; isNew: boolean } | null> {
+  const holders = await listHolders(ctx.db);
+  const isNew = holders.length === 0;
+  // A start that was killed half way is completed by the next: each piece is looked for and made if it is missing.
+  const holder = isNew
+    ? await createHolder(ctx, ACTOR, DEMO_NAME)
+    : holders.find((candidate) => candidate.name === DEMO_NAME && candidate.status === 'active');
+  if (!holder) return null;
+  const person = { email: DEMO_EMAIL, name: 'Demo', holderId: holder.id, role: 'owner' } as const;
+  const member = (await findMemberByEmail(ctx.db, DEMO_EMAIL)) ?? (await addMember(ctx, ACTOR, person));
+  const integrations = await listIntegrations(ctx.db, holder.id);
+  const callbackUrl = `${publicUrl(ctx.config)}${CATCHER_PATH}`;
+  if (integrations.length === 0) {
+    const integration = await createIntegration(ctx, ACTOR, holder.id, DEMO_NAME, { defaultCallbackUrl: callbackUrl });
+    return { member, integration, isNew };
+  }
+  const integration = integrations.find((one) => one.title === DEMO_NAME && one.status === 'active');
+  if (!integration) return null;
+  // The built-in receiver moves with the port; an address that a person chose stays.
+  const moved =
+    integration.defaultCallbackUrl?.endsWith(CATCHER_PATH) && integration.defaultCallbackUrl !== callbackUrl;
+  if (moved) await updateIntegration(ctx, ACTOR, holder.id, integration.id, { defaultCallbackUrl: callbackUrl });
+  return { member, integration, isNew };
+}
+
+async function writeDemoFile(config: Config, file: DemoFile): Promise<string> {
+  const path = dataPath(config, 'demo.json');
+  await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+  return path;
+}
+
+export async function readDemoFile(config: Config): Promise<DemoFile | null> {
+  const text = await readFile(dataPath(config, 'demo.json'), 'utf8').catch(() => null);
+  return text === null ? null : (JSON.parse(text) as DemoFile);
+}
+
+/** The block that a start ends with: every line a link, a key or the next command to try. */
+export function demoBlock(demo: DemoFile, options: { path: string; secret: boolean }): string {
+  const lines: [string, string, string?][] = [
+    ['Console', demo.login_link, 'one-time, 30 minutes; another: npx simbi login-link'],
+    ...(demo.payment_link ? [['Checkout', demo.payment_link, 'a payment link'] as [string, string, string]] : []),
+    ['Phone', demo.phone_url, 'the pretend phone that approves payments'],
+    ['API', demo.base_url],
+    ['Docs', `${demo.base_url}/docs`],
+    ['client_id', demo.client_id],
+    ['sender', demo.sender],
+    options.secret ? ['secret_key', demo.secret_key] : ['Secrets', options.path],
+  ];
+  const rows = lines.map(([name, value, note]) => `  ${name.padEnd(12)}${value}${note ? `   (${note})` : ''}`);
+  return [
+    ...rows,
+    '',
+    '  Try it now, in a second terminal:',
+    '    npx simbi token',
+    `    npx simbi sign --explain --params '{"id":"TX_1"}'`,
+    '',
+    '  Stop: Ctrl-C (data is kept)   Problems: npx simbi doctor',
+  ].join('\n');
+}

@@ -1,0 +1,84 @@
+// What the ops team asks the process itself: is it alive, can it work, and its numbers.
+
+import { isoMicroseconds } from './clock.ts';
+import type { Context } from './context.ts';
+import type { Reader } from './db.ts';
+import { PROBLEMS, Problem } from './errors.ts';
+import { addressOf, type HttpServer, isAddressIn } from './http.ts';
+import { pendingMigrations } from './migrate.ts';
+
+const MAX_CLOCK_SKEW_MS = 30_000;
+/** Anybody may ask whether we are ready; the database is asked at most this often. */
+const READINESS_MS = 500;
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+
+/** Rows that wait for a background job, by queue. Each count looks at a bounded number of rows. */
+export type Backlogs = Record<string, (reader: Reader) => Promise<number>>;
+
+type Readiness = { faults: Record<string, string[]>; clockSkewMs: number | null; backlog: Record<string, number> };
+
+export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs = {}): void {
+  const options = { config: { unlimited: true } };
+
+  app.get('/healthz', options, async () => ({ success: true, message: 'Alive.' }));
+
+  let last: { at: number; readiness: Promise<Readiness> } | null = null;
+  app.get('/readyz', options, async (request, reply) => {
+    const now = performance.now();
+    if (!last || now - last.at > READINESS_MS) last = { at: now, readiness: checkReadiness(ctx, backlogs) };
+    const { faults, clockSkewMs, backlog } = await last.readiness;
+    const data = { time: isoMicroseconds(ctx.clock.now()), clock_skew_ms: clockSkewMs, backlog };
+    if (Object.keys(faults).length === 0) return { success: true, message: 'Ready.', data };
+    const message = `${PROBLEMS.not_ready.message} ${Object.values(faults).flat().join(' ')}`;
+    void reply.code(503).header('Retry-After', '1');
+    return { success: false, message, code: 'not_ready', request_id: request.id, errors: faults, data };
+  });
+
+  app.get('/metrics', options, async (request, reply) => {
+    // Behind a proxy that we were not told about everybody seems to be this machine.
+    const direct = ctx.config.trustedProxies.length > 0 || request.headers['x-forwarded-for'] === undefined;
+    const allowed = direct && isAddressIn([...LOOPBACK, ...ctx.config.metricsAllowedRanges], addressOf(request));
+    if (ctx.config.mode === 'live' && !allowed) throw new Problem('not_found');
+    await measureBacklogs(ctx, backlogs).catch(() => undefined);
+    return reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics());
+  });
+}
+
+async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readiness> {
+  const faults: Record<string, string[]> = {};
+  try {
+    const pending = await pendingMigrations(ctx.db);
+    if (pending.length > 0) faults.migrations = [`The database lacks ${pending.join(', ')}; run: npx simbi migrate.`];
+    const clockSkewMs = await measureClockSkew(ctx);
+    if (Math.abs(clockSkewMs) > MAX_CLOCK_SKEW_MS)
+      faults.clock = [
+        `The clock of this machine is ${Math.abs(Math.round(clockSkewMs / 1000))} s ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the database's; set both by NTP.`,
+      ];
+    return { faults, clockSkewMs, backlog: pending.length > 0 ? {} : await measureBacklogs(ctx, backlogs) };
+  } catch (error) {
+    // A database of a newer version of ours answers with its own sentence; a broken connection says nothing useful.
+    const sentence = error instanceof Error && error.name === 'MigrationFault' ? error.message : null;
+    if (!sentence) ctx.log.warn({ err: error }, 'not ready');
+    return {
+      faults: { ...faults, database: [sentence ?? 'The database does not answer.'] },
+      clockSkewMs: null,
+      backlog: {},
+    };
+  }
+}
+
+/** How far our clock is ahead of the database's: half the way there and back is taken off. */
+export async function measureClockSkew(ctx: Context): Promise<number> {
+  const before = ctx.clock.millis();
+  const [row] = await ctx.db.query<{ at: Date }>('select clock_timestamp() as at');
+  return Math.round((before + ctx.clock.millis()) / 2 - (row?.at.getTime() ?? 0));
+}
+
+async function measureBacklogs(ctx: Context, backlogs: Backlogs): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [queue, count] of Object.entries(backlogs)) {
+    counts[queue] = await count(ctx.db);
+    ctx.metrics.backlog.set({ queue }, counts[queue] ?? 0);
+  }
+  return counts;
+}

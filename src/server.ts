@@ -1,0 +1,164 @@
+// Start and stop. Starting: settings, DATA_DIR, port, database, migrations, demo, then listening and background
+// work. Stopping is the reverse: nothing new is taken, what is in flight is finished, the database goes last.
+
+import { statSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { createApp, createWorkerApp } from './app.ts';
+import { type Demo, prepareDemo } from './demo.ts';
+import { maintainSignatures } from './holders/signatures.ts';
+import { claimDataDir, createContext, type OpenDatabase, openDatabase, type Progress, StartFault } from './instance.ts';
+import { type Config, dataPath, publicUrl } from './platform/config.ts';
+import type { Context } from './platform/context.ts';
+import type { DataDirLock } from './platform/data-dir-lock.ts';
+import type { HttpServer } from './platform/http.ts';
+import { createLogger } from './platform/log.ts';
+import { migrate } from './platform/migrate.ts';
+import { startWorkers, type Workers } from './worker.ts';
+
+/** Requests in flight may take this long once we stop; with the database's own end it stays under ten seconds. */
+const DRAIN_MS = 8_000;
+const IDLE_SWEEP_MS = 50;
+const POOL_CLOSE_MS = 1_000;
+const MAX_LOG_BYTES = 20 * 1024 * 1024;
+
+export type ServerOptions = {
+  onProgress?: Progress;
+  /** A file for the log; standard output when left out. */
+  logTo?: string;
+};
+
+export type Server = {
+  readonly ctx: Context;
+  readonly app: HttpServer;
+  readonly url: string;
+  /** Null outside sandbox mode, in a pure worker, and where no demo account is left. */
+  readonly demo: Demo | null;
+  stop(): Promise<void>;
+};
+
+type Opened = {
+  lock: DataDirLock;
+  log: { logger: Logger; flush(): void };
+  database?: OpenDatabase;
+  ctx?: Context;
+  app?: HttpServer;
+  workers?: Workers;
+};
+
+export async function startServer(settings: Config, options: ServerOptions = {}): Promise<Server> {
+  const opened: Opened = { lock: await claimDataDir(settings), log: await openLog(settings, options.logTo) };
+  try {
+    const running = await start(opened, settings, options.onProgress ?? (() => undefined));
+    let stopping: Promise<void> | null = null;
+    return {
+      ...running,
+      stop() {
+        stopping ??= close(opened);
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await close(opened);
+    throw error;
+  }
+}
+
+async function start(opened: Opened, settings: Config, onProgress: Progress): Promise<Omit<Server, 'stop'>> {
+  const config = { ...settings, port: await findPort(settings) };
+  const database = await openDatabase(config, onProgress);
+  opened.database = database;
+  // To the person who waits, many migrations are one step.
+  await migrate(database.url, (sentence) => onProgress(sentence.replace(/^Applying migration.*/, 'Making the tables')));
+  const ctx = await createContext(config, database.url, opened.log.logger);
+  opened.ctx = ctx;
+  await maintainSignatures(ctx);
+  const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(ctx) : null;
+  const app = config.role === 'worker' ? createWorkerApp(ctx) : createApp(ctx);
+  opened.app = app;
+  ctx.metrics.collectProcessMetrics();
+  await listen(app, config);
+  if (config.role !== 'api') opened.workers = startWorkers(ctx);
+  const url = publicUrl(config);
+  opened.lock.setUrl(url);
+  ctx.log.info({ url, mode: config.mode, role: config.role }, 'ready');
+  return { ctx, app, url, demo };
+}
+
+async function close(opened: Opened): Promise<void> {
+  // Whoever starts next on this DATA_DIR sees an owner on its way out, and waits.
+  opened.lock.setUrl('');
+  const jobs = opened.workers?.stop();
+  if (opened.app) await drain(opened.app);
+  await within(DRAIN_MS, jobs);
+  await within(POOL_CLOSE_MS, opened.ctx?.db.close());
+  await opened.database?.close();
+  opened.lock.release();
+  opened.log.flush();
+}
+
+async function drain(app: HttpServer): Promise<void> {
+  // A connection that was busy when we began becomes idle when its answer is sent; nobody else closes it then.
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  await within(DRAIN_MS, app.close());
+  clearInterval(sweep);
+  app.server.closeAllConnections();
+}
+
+async function within(milliseconds: number, work: Promise<unknown> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work?.catch(() => undefined), patience]);
+  clearTimeout(timer);
+}
+
+/**
+ * The port, known before anything is started: a taken one costs nothing, and 0 becomes a number that can be
+ * written into links.
+ */
+export function findPort(config: Config): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, config)));
+    probe.listen(config.port, config.host, () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : config.port));
+    });
+  });
+}
+
+async function listen(app: HttpServer, config: Config): Promise<void> {
+  try {
+    await app.listen({ port: config.port, host: config.host });
+  } catch (error) {
+    throw listenFault(error as NodeJS.ErrnoException, config);
+  }
+}
+
+function listenFault(error: NodeJS.ErrnoException, config: Config): Error {
+  if (error.code === 'EADDRINUSE')
+    return new StartFault(
+      `Port ${config.port} of ${config.host} is taken by another program. Choose another with PORT, for instance: PORT=${config.port + 1} npm start`,
+      5,
+    );
+  if (error.code === 'EACCES')
+    return new StartFault(`This user may not listen on port ${config.port}. Choose one above 1023 with PORT.`, 2);
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new StartFault(
+      `HOST names an address that this machine does not have (it is "${config.host}"). Use 127.0.0.1, or 0.0.0.0 for every address.`,
+      2,
+    );
+  return error;
+}
+
+async function openLog(config: Config, path: string | undefined) {
+  if (!path) return { logger: createLogger(config.logLevel), flush: () => undefined };
+  await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_LOG_BYTES) await rename(path, `${path}.old`);
+  const destination = pino.destination({ dest: path, sync: false, mode: 0o600 });
+  const logger = createLogger(config.logLevel, destination as DestinationStream);
+  return { logger, flush: () => destination.flushSync() };
+}
