@@ -1,0 +1,144 @@
+// Pages: an `html` tag that escapes whatever is not already markup, and the way a page leaves us. Style and script
+// stand inline (a page is one round trip), and a strict policy names their hashes: nothing else runs or loads.
+
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html as escaping } from 'ghtml';
+
+const deflate = promisify(gzip);
+const squeeze = promisify(brotliCompress);
+
+/** Not worth the processor's time below this. */
+const COMPRESS_FROM_BYTES = 600;
+const BROTLI_QUALITY = 5;
+
+const markupOf = Symbol('markup');
+
+/** Markup that is safe to send: only `html` and `trusted` make it. */
+export type Html = { readonly [markupOf]: string };
+
+export type HtmlValue = string | number | bigint | Html | false | null | undefined | readonly HtmlValue[];
+
+/** Markup with values. Texts are escaped, markup is not; false, null and undefined are nothing; lists are joined. */
+export function html(literals: TemplateStringsArray, ...values: HtmlValue[]): Html {
+  let markup = literals[0] ?? '';
+  for (const [index, value] of values.entries()) markup += render(value) + (literals[index + 1] ?? '');
+  return { [markupOf]: markup };
+}
+
+/** Markup of our own making that did not come through `html`, such as a generated picture. Never anything a person wrote. */
+export function trusted(markup: string): Html {
+  return { [markupOf]: markup };
+}
+
+/** The text of the markup. */
+export function printHtml(page: Html): string {
+  return page[markupOf];
+}
+
+function render(value: HtmlValue): string {
+  if (value === null || value === undefined || value === false) return '';
+  if (typeof value === 'string') return escaping`${value}`;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (markupOf in value) return value[markupOf];
+  return value.map(render).join('');
+}
+
+/** A style or script that stands inline, with the hash by which the policy allows it. */
+export type Inline = { readonly markup: Html; readonly hash: string; readonly bytes: number };
+
+export function inlineStyle(css: string): Inline {
+  const text = css.replace(/\s*\n\s*/g, '');
+  return { markup: trusted(`<style>${text}</style>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };
+}
+
+export function inlineScript(source: string): Inline {
+  const text = source.replace(/\n\s*/g, '\n').trim();
+  return { markup: trusted(`<script>${text}</script>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+export type Page = {
+  language: string;
+  title: string;
+  styles: readonly Inline[];
+  scripts?: readonly Inline[];
+  head?: Html;
+  /** Attributes of the body, for instance what the script needs to know. */
+  attributes?: Html;
+  body: Html;
+  status?: number;
+  /** Pages whose forms are checked for where they came from must let the browser say so. */
+  referrer?: 'no-referrer' | 'same-origin';
+};
+
+/** The whole document. */
+export function printPage(page: Page): string {
+  const { language, title, styles, scripts = [], head, attributes, body } = page;
+  return printHtml(html`<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">
+${styles.map((style) => style.markup)}${head}</head><body${attributes && html` ${attributes}`}>${body}${scripts.map((script) => script.markup)}</body></html>`);
+}
+
+/** What every page is sent with. */
+export function pageHeaders(page: Pick<Page, 'styles' | 'scripts' | 'referrer'>): Record<string, string> {
+  const hashes = (inlines: readonly Inline[]) => inlines.map((inline) => inline.hash).join(' ') || "'none'";
+  return {
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      `style-src ${hashes(page.styles)}`,
+      `script-src ${hashes(page.scripts ?? [])}`,
+      "img-src 'self' data:",
+      "connect-src 'self'",
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': page.referrer ?? 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+  };
+}
+
+/** Sends a page, compressed as the browser allows. */
+export async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
+  void reply.headers(pageHeaders(page)).type('text/html; charset=utf-8');
+  if (request.protocol === 'https') void reply.header('Strict-Transport-Security', 'max-age=31536000');
+  if (page.status !== undefined) void reply.code(page.status);
+  return sendCompressed(request, reply, printPage(page));
+}
+
+/** Sends text in the smallest form that the browser takes. */
+export async function sendCompressed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  text: string,
+): Promise<FastifyReply> {
+  const bytes = Buffer.from(text);
+  void reply.header('Vary', 'Accept-Encoding, Accept-Language');
+  const accepted = String(request.headers['accept-encoding'] ?? '');
+  if (bytes.length < COMPRESS_FROM_BYTES) return reply.send(bytes);
+  if (/\bbr\b/.test(accepted)) {
+    const params = { [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [zlib.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    return reply.header('Content-Encoding', 'br').send(await squeeze(bytes, { params }));
+  }
+  if (/\bgzip\b/.test(accepted)) return reply.header('Content-Encoding', 'gzip').send(await deflate(bytes));
+  return reply.send(bytes);
+}
+
+/**
+ * A page in answer to an error (`problemPage` of a route): only the text is returned, the headers are set here, because
+ * whoever answers errors sends it.
+ */
+export function problemText(reply: FastifyReply, page: Page): string {
+  void reply.headers(pageHeaders(page));
+  return printPage(page);
+}
