@@ -6,6 +6,8 @@ import { createUuid } from '../platform/ids.ts';
 import type { CaseKind } from './states.ts';
 
 export type NewCase = {
+  /** Given where money in suspense is booked under the case's id. */
+  id?: string;
   holderId: bigint | null;
   transactionId: string | null;
   kind: CaseKind;
@@ -34,7 +36,7 @@ export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise
      from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[]) as c (id, holder_id, transaction_id, kind, detail)
      on conflict (transaction_id, kind) where status = 'open' do nothing`,
     [
-      cases.map(() => createUuid(at.getTime())),
+      cases.map((entry) => entry.id ?? createUuid(at.getTime())),
       cases.map((entry) => entry.holderId),
       cases.map((entry) => entry.transactionId),
       cases.map((entry) => entry.kind),

@@ -14,7 +14,6 @@ import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import type { CollectionDesk, CollectionOrder } from './accept.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
-import { railMethod } from './rail-method.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { VERIFICATION_MS } from './verification.ts';
 
@@ -22,14 +21,16 @@ const OPERATION = 'collection';
 const MAX_REFERENCE_CHARACTERS = 128;
 const MAX_URL_CHARACTERS = 2_048;
 
-export const COLLECTION_MESSAGES: OperationMessages = {
-  badParams: 'Transaction was not created!',
-  integrationNotFound: 'Entity integration record not found',
-  clientMismatch: 'Client id not matched',
-  notVerified: 'Request was not verified.',
-  accountClosed: 'User not found!',
-  accountSuspended: 'Service user not found',
-};
+export function collectionMessages(brand: string): OperationMessages {
+  return {
+    badParams: 'Transaction was not created!',
+    integrationNotFound: 'Entity integration record not found',
+    clientMismatch: 'Client id not matched',
+    notVerified: 'Request was not verified.',
+    accountClosed: 'User not found!',
+    accountSuspended: `${brand} user not found`,
+  };
+}
 
 /** Accepts a collection, or answers as the first request with the same idempotency key was answered. */
 export async function createCollection(
@@ -160,9 +161,8 @@ export async function completeOrder(
   rest: Omit<CollectionOrder, 'amount' | 'fee' | 'currency' | 'method' | 'rail' | 'msisdn' | 'verification'>,
 ): Promise<CollectionOrder> {
   const { method, msisdn, amount } = payment;
-  const asRail = railMethod(ctx.catalog, method.code);
-  const rail = asRail && ctx.rails.railFor(asRail, ctx.config.mode);
-  if (!rail || !asRail)
+  const rail = ctx.rails.railFor(method, ctx.config.mode);
+  if (!rail)
     throw new Problem('operator_unavailable', {
       errors: { payment_method_type: [`This gateway has no connection to ${method.name} yet.`] },
     });
@@ -179,7 +179,7 @@ export async function completeOrder(
     method: method.code,
     rail: rail.name,
     msisdn,
-    verification: rail.verificationFor(asRail, msisdn),
+    verification: rail.verificationFor(method, msisdn),
   };
 }
 

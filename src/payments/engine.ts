@@ -10,8 +10,7 @@ import { callResult } from '../rails/health.ts';
 import type { RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { type Applied, applyOutcomes, type Outcome } from './outcomes.ts';
-import { railMethod } from './rail-method.ts';
-import type { EvidenceSource } from './states.ts';
+import { type EvidenceSource, isFinal } from './states.ts';
 import { readTransactions, refOf, type Transaction } from './transactions.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 
@@ -23,6 +22,8 @@ const MAX_QUEUED = 1_000;
 const CLAIM_LIMIT = 200;
 /** While an operator is down its transactions wait this long, and a little more so that they do not come back at once. */
 const BREAKER_PAUSE_MS = 5_000;
+const ASKED_RECENTLY_MS = 2_000;
+const MAX_ASKED = 10_000;
 
 export type JobKind = 'send_token' | 'submit' | 'query' | 'expire' | 'approval';
 export type Work = { kind: JobKind; transaction: Transaction };
@@ -35,8 +36,8 @@ export interface PaymentEngine {
   apply(outcome: Outcome): Promise<Applied>;
   /** One pass over the table of due jobs. Answers how many were claimed. */
   pass(): Promise<number>;
-  /** Asks the operator about a transaction now and applies the answer. */
-  refresh(transaction: Transaction): Promise<void>;
+  /** Asks the operator about a transaction, unless it was just asked, and waits a moment for the answer to be applied. */
+  refresh(transaction: Transaction, patienceMs: number): Promise<void>;
   /** Resolves when nothing is queued or under way. */
   idle(): Promise<void>;
   /** Finishes the calls under way, gives the rest back to the table. */
@@ -48,6 +49,8 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   let calls = 0;
   let stopping = false;
   let idleWaiters: (() => void)[] = [];
+  /** When a reader last made us ask about a transaction. */
+  const asked = new Map<string, number>();
 
   const outcomes: Batch<Outcome, Applied> = createBatch({
     maxItems: 256,
@@ -134,7 +137,19 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       pump();
       return claimed.length;
     },
-    refresh: (transaction) => learn(transaction, 'poll', () => query(ctx, transaction)),
+    async refresh(transaction, patienceMs) {
+      const now = ctx.clock.millis();
+      if (isFinal(transaction.status) || transaction.status === 'pending') return;
+      if (now - (asked.get(transaction.id) ?? 0) < ASKED_RECENTLY_MS || calls >= MAX_CALLS_IN_FLIGHT) return;
+      asked.delete(transaction.id);
+      asked.set(transaction.id, now);
+      if (asked.size > MAX_ASKED) asked.delete(asked.keys().next().value ?? transaction.id);
+      const answer = learn(transaction, 'poll', () => query(ctx, transaction)).catch((error: unknown) =>
+        ctx.log.warn({ err: error, ref: refOf(transaction) }, 'asking the operator failed'),
+      );
+      // Patience is real time: a person waits for the answer.
+      await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
+    },
     async idle() {
       if (calls > 0 || queue.length > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve));
       await outcomes.idle();
@@ -152,7 +167,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
 /** Sends the transaction to its operator. Its reference was committed before: after a crash we ask, we do not send again. */
 async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
-  const method = railMethod(ctx.catalog, transaction.method);
+  const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method)
     return {
       observation: {
@@ -176,7 +191,7 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
 
 async function query(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
-  const method = railMethod(ctx.catalog, transaction.method);
+  const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method)
     return {
       observation: {

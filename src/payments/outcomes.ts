@@ -34,7 +34,14 @@ import {
 } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
-export type Outcome = { transactionId: string; source: EvidenceSource; observation: Observation; raw: string };
+export type Outcome = {
+  transactionId: string;
+  source: EvidenceSource;
+  observation: Observation;
+  raw: string;
+  /** The rail that said so, when it spoke unasked: it can only speak of its own transactions. */
+  rail?: string;
+};
 
 export type Applied = {
   /** The transaction as it stands now; null when there is none with that id. */
@@ -63,7 +70,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
   const evidence: EvidenceRow[] = [];
   for (const outcome of outcomes) {
     const subject = subjects.get(outcome.transactionId);
-    if (!subject) {
+    if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) {
       applied.push({ transaction: null, effect: 'unknown_transaction' });
       continue;
     }
@@ -74,6 +81,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
   const all = [...subjects.values()];
   await insertEvidence(tx, evidence);
   await postAll(tx, all, at);
+  await insertInstructions(tx, outcomes, subjects);
   await updateTransactions(
     tx,
     all.filter((subject) => subject.changed),
@@ -246,6 +254,20 @@ function noteBalance(
       subject.row = { ...subject.row, balance_after: transfer.debitBalance };
   }
   for (const event of subject.events) event.row = { ...event.row, balance_after: subject.row.balance_after };
+}
+
+/** Where the payer was told to pay: incoming money is matched by it. */
+async function insertInstructions(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>): Promise<void> {
+  for (const { transactionId, observation } of outcomes) {
+    const subject = subjects.get(transactionId);
+    if (!subject || observation.state !== 'pending' || !observation.instructions) continue;
+    const { accountReference, payTo, expiresAt } = observation.instructions;
+    await tx.query(
+      `insert into payment_instructions (account_reference, transaction_id, rail, pay_to, expires_at) values ($1, $2, $3, $4, $5)
+       on conflict (account_reference) do nothing`,
+      [accountReference, transactionId, subject.row.rail, payTo, expiresAt],
+    );
+  }
 }
 
 async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {

@@ -10,7 +10,6 @@ import { constantTimeEqual } from '../platform/secrets.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { applyOutcomes, type Outcome } from './outcomes.ts';
-import { railMethod } from './rail-method.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
 export const VERIFICATION_MS = 10 * 60_000;
@@ -42,7 +41,7 @@ export async function sendVerificationToken(ctx: PaymentsContext, transaction: T
     );
   });
   const rail = ctx.rails.byName(transaction.rail);
-  const method = railMethod(ctx.catalog, transaction.method);
+  const method = ctx.catalog.methods.get(transaction.method);
   if (!rail?.sendToken || !method) throw new Error(`the rail "${transaction.rail}" cannot send tokens`);
   const text = `${token} is your code to pay ${transaction.currency} ${formatAmount(transaction.amount)}. Give it only to the business you are paying.`;
   await rail.sendToken({ msisdn: transaction.msisdn ?? '', text, method });

@@ -1,0 +1,164 @@
+// What operators tell us unasked. The raw message is durable before the operator gets its 200; it is read and applied
+// right afterwards, or by the next pass if we crash in between. Messages that prove nothing are kept, a few, and counted.
+
+import { type Batch, createBatch } from '../platform/batch.ts';
+import type { Tx } from '../platform/db.ts';
+import { failpoint } from '../platform/failpoint.ts';
+import { createRateLimiter } from '../platform/rate-limit.ts';
+import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
+import type { PaymentsContext } from './context.ts';
+import { LEASE_MS } from './engine.ts';
+import { type IncomingPayment, receivePayments } from './incoming.ts';
+import { applyOutcomes, type Outcome } from './outcomes.ts';
+import { idFromRef } from './transactions.ts';
+
+const CLAIM_LIMIT = 200;
+/** Rejected messages that are kept, a minute and rail; the rest is only counted. */
+const REJECTED_KEPT_PER_MINUTE = 60;
+/** Headers that could carry an operator's credentials are not kept. */
+const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
+
+type Message = CallbackRequest & { rail: string };
+type InboxRow = { id: bigint; rail: string; path: string; headers: CallbackRequest['headers']; body: Buffer };
+
+export interface OperatorIntake {
+  /** Keeps a message and has it applied soon. Answers false when it proves nothing. */
+  receive(message: Message): Promise<boolean>;
+  /** Applies what a crash left behind. */
+  pass(): Promise<number>;
+  idle(): Promise<void>;
+}
+
+export function createOperatorIntake(ctx: PaymentsContext): OperatorIntake {
+  const keptRejections = createRateLimiter(ctx.clock, REJECTED_KEPT_PER_MINUTE / 60, REJECTED_KEPT_PER_MINUTE);
+
+  const applying: Batch<InboxRow, void> = createBatch({
+    maxItems: 256,
+    maxWaiting: 20_000,
+    observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
+    async run(rows) {
+      const events = await ctx.db.transaction((tx) => applyRows(tx, ctx, rows));
+      failpoint('inbox-applied');
+      ctx.tellEvents(events);
+      return rows.map(() => undefined);
+    },
+  });
+
+  const keeping: Batch<Message, InboxRow> = createBatch({
+    maxItems: 256,
+    maxWaiting: 5_000,
+    async run(messages) {
+      const rows = await ctx.db.transaction((tx) => insertMessages(tx, messages, ctx.clock.now()));
+      failpoint('inbox-committed');
+      return rows;
+    },
+  });
+
+  return {
+    async receive(message) {
+      const readings = read(ctx, message);
+      const rejected = readings.every((reading) => reading.kind === 'rejected');
+      if (rejected) {
+        ctx.metrics.refusals.inc({ code: 'operator_callback_rejected' });
+        const reason =
+          readings.map((reading) => (reading.kind === 'rejected' ? reading.reason : '')).join('; ') || 'says nothing';
+        if (keptRejections.take(message.rail).allowed)
+          await ctx.db.transaction((tx) => keepRejected(tx, message, reason, ctx.clock.now()));
+        return false;
+      }
+      const row = await keeping.add(message);
+      // Not awaited: the operator gets its answer as soon as the message is durable.
+      applying
+        .add(row)
+        .catch((error: unknown) => ctx.log.warn({ err: error }, 'an operator callback waits for the next pass'));
+      return true;
+    },
+    async pass() {
+      const rows = await claimDue(ctx);
+      await Promise.all(rows.map((row) => applying.add(row)));
+      return rows.length;
+    },
+    idle: () => applying.idle(),
+  };
+}
+
+function read(ctx: PaymentsContext, message: Message): CallbackReading[] {
+  const rail = ctx.rails.byName(message.rail);
+  return rail ? rail.readCallback(message) : [{ kind: 'rejected', reason: 'there is no such rail' }];
+}
+
+async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<InboxRow[]> {
+  const ids = await tx.query<{ id: bigint }>(
+    {
+      name: 'keep_operator_callbacks',
+      text: `insert into operator_inbox (rail, path, headers, body, received_at, due_at)
+             select rail, path, headers::jsonb, body, $5, $6
+             from unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) with ordinality as m (rail, path, headers, body, position)
+             order by position returning id`,
+    },
+    [
+      messages.map((message) => message.rail),
+      messages.map((message) => message.path),
+      messages.map((message) => JSON.stringify(keptHeaders(message))),
+      messages.map((message) => message.body),
+      at,
+      new Date(at.getTime() + LEASE_MS),
+    ],
+  );
+  return messages.map((message, index) => ({ ...message, id: ids[index]?.id ?? 0n }));
+}
+
+async function applyRows(tx: Tx, ctx: PaymentsContext, rows: InboxRow[]) {
+  const outcomes: Outcome[] = [];
+  const payments: IncomingPayment[] = [];
+  const hints: string[] = [];
+  for (const row of rows) {
+    const raw = row.body.toString('utf8').slice(0, MAX_RAW_CHARACTERS);
+    for (const reading of read(ctx, row)) {
+      if (reading.kind === 'rejected') await keepRejected(tx, row, reading.reason, ctx.clock.now());
+      else if (reading.kind === 'payment_received') payments.push({ ...reading, rail: row.rail, raw });
+      else {
+        const transactionId = idFromRef(reading.reference);
+        if (transactionId === null) await keepRejected(tx, row, 'is about no transaction of ours', ctx.clock.now());
+        else if (reading.kind === 'hint') hints.push(transactionId);
+        else
+          outcomes.push({ transactionId, source: 'callback', observation: reading.observation, raw, rail: row.rail });
+      }
+    }
+  }
+  outcomes.push(...(await receivePayments(tx, ctx, payments)));
+  const { applied, events } = await applyOutcomes(tx, ctx, outcomes);
+  const unknown = applied.filter((entry) => entry.effect === 'unknown_transaction').length;
+  if (unknown > 0) ctx.log.warn({ count: unknown }, 'operator callbacks about transactions we do not know');
+  // A hint proves nothing: the operator is asked, now.
+  if (hints.length > 0)
+    await tx.query(`update payment_jobs set due_at = $2 where transaction_id = any($1) and kind = 'query'`, [
+      hints,
+      ctx.clock.now(),
+    ]);
+  await tx.query({ name: 'end_operator_callbacks', text: 'delete from operator_inbox where id = any($1)' }, [
+    rows.map((row) => row.id),
+  ]);
+  return events;
+}
+
+async function keepRejected(tx: Tx, message: Message, reason: string, at: Date): Promise<void> {
+  await tx.query(
+    'insert into rejected_callbacks (rail, reason, headers, body, received_at) values ($1, $2, $3, $4, $5)',
+    [message.rail, reason.slice(0, 500), keptHeaders(message), message.body.subarray(0, MAX_RAW_CHARACTERS), at],
+  );
+}
+
+function keptHeaders(message: Message): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(message.headers).filter(([name]) => !SECRET_HEADERS.test(name)));
+}
+
+async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
+  const now = ctx.clock.now();
+  return ctx.db.query<InboxRow>(
+    `with due as (select id from operator_inbox where due_at <= $1 order by due_at limit $2 for update skip locked)
+     update operator_inbox i set due_at = $3 from due where i.id = due.id
+     returning i.id, i.rail, i.path, i.headers, i.body`,
+    [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS)],
+  );
+}

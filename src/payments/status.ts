@@ -1,0 +1,120 @@
+// Status of one transaction (v2 and v3) and the holder's balances. Reads: the signature is spent once the answer is known.
+
+import { type OperationMessages, type SignedRequest, spendOrRefuse } from '../holders/envelope.ts';
+import { balancesOf } from '../ledger/ledger.ts';
+import { isoMicroseconds } from '../platform/clock.ts';
+import type { Reader } from '../platform/db.ts';
+import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import { amountToNumber } from '../platform/money.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import type { PaymentsContext } from './context.ts';
+import type { PaymentEngine } from './engine.ts';
+import { isFinal } from './states.ts';
+import { findTransaction, idFromRef, type Transaction } from './transactions.ts';
+
+/** How long reading an open transaction may wait for the operator's newest word. */
+const REFRESH_PATIENCE_MS = 300;
+
+export function statusMessages(brand: string): OperationMessages {
+  return {
+    badParams: 'Transaction was not created!',
+    integrationNotFound: 'Entity integration record not found',
+    clientMismatch: 'Client id not matched',
+    notVerified: 'Request was not verified.',
+    accountClosed: `${brand} user not found`,
+    accountSuspended: `${brand} user not found`,
+  };
+}
+
+export const BALANCE_MESSAGES: OperationMessages = {
+  badParams: 'Balance was not retrieved.',
+  integrationNotFound: 'Entity integration record not found',
+  clientMismatch: 'Client id not matched',
+  // The specification writes two full stops here.
+  notVerified: 'Request was not verified..',
+  accountClosed: 'User not found.',
+  accountSuspended: 'User not found.',
+};
+
+/** The transaction that `params.id` names, as fresh as 300 ms allow. */
+export async function readStatus(
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  messages: OperationMessages,
+  request: SignedRequest,
+): Promise<Transaction> {
+  const { id, type } = request.params;
+  const faults = collectFieldErrors();
+  if (typeof id !== 'string')
+    faults.add('id', id === undefined ? 'id is required: the ref of the transaction.' : 'id must be a string.');
+  if (type !== undefined && type !== null && type !== 'payin' && type !== 'payout')
+    faults.add('type', 'type must be payin or payout.');
+  if (faults.any()) throw new Problem('invalid_params', { message: messages.badParams, errors: faults.errors });
+  const transaction = await findFresh(ctx, engine, request.integration.holderId, String(id));
+  if (!transaction || (type && transaction.direction !== type))
+    throw new Problem('transaction_not_found', { message: messages.badParams });
+  await spendOrRefuse(ctx, messages, request);
+  return transaction;
+}
+
+/** A transaction of this holder; while it is open, the operator is asked first. */
+export async function findFresh(
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  holderId: bigint,
+  ref: string,
+): Promise<Transaction | null> {
+  const id = idFromRef(ref);
+  if (id === null) return null;
+  const transaction = await findTransaction(ctx.db, holderId, id);
+  if (!transaction || isFinal(transaction.status)) return transaction;
+  await engine.refresh(transaction, REFRESH_PATIENCE_MS);
+  return findTransaction(ctx.db, holderId, id);
+}
+
+export async function readBalances(ctx: PaymentsContext, request: SignedRequest): Promise<JsonObject[]> {
+  const { wallet_account: wallet, currency } = request.params;
+  const faults = collectFieldErrors();
+  if (wallet !== undefined && wallet !== null && (typeof wallet !== 'number' || !Number.isInteger(wallet)))
+    faults.add('wallet_account', 'wallet_account must be an integer.');
+  if (currency !== undefined && currency !== null && typeof currency !== 'string')
+    faults.add('currency', 'currency must be a string.');
+  if (faults.any()) throw new Problem('invalid_params', { message: BALANCE_MESSAGES.badParams, errors: faults.errors });
+  const entries = await listBalances(ctx.db, request.integration.holderId, {
+    ...(typeof wallet === 'number' ? { walletAccount: wallet } : {}),
+    ...(typeof currency === 'string' ? { currency } : {}),
+  });
+  await spendOrRefuse(ctx, BALANCE_MESSAGES, request);
+  return entries;
+}
+
+/** Wallets as the balance operation shows them. `pending` is what open collections would bring. */
+export async function listBalances(
+  reader: Reader,
+  holderId: bigint,
+  filter: { walletAccount?: number; currency?: string },
+): Promise<JsonObject[]> {
+  const wallets = await balancesOf(reader, holderId, filter);
+  if (wallets.length === 0) return [];
+  const pending = await pendingOf(reader, holderId);
+  return wallets.map((wallet) => ({
+    wallet_account: wallet.walletAccount,
+    currency: wallet.currency,
+    balance: amountToNumber(wallet.balance),
+    available: amountToNumber(wallet.available),
+    pending: amountToNumber(pending.get(wallet.currency) ?? 0n),
+    reserved: amountToNumber(wallet.reserved),
+    updated_at: isoMicroseconds(wallet.updatedAt),
+  }));
+}
+
+/** Open transactions are those with a job, and those are few: no index over all transactions is needed for this. */
+async function pendingOf(reader: Reader, holderId: bigint): Promise<Map<string, bigint>> {
+  const rows = await reader.query<{ currency: string; pending: bigint }>(
+    `select t.currency, sum(t.amount - t.fee)::bigint as pending
+     from payment_jobs j join transactions t on t.id = j.transaction_id
+     where t.holder_id = $1 and t.direction = 'payin' group by t.currency`,
+    [holderId],
+  );
+  return new Map(rows.map((row) => [row.currency, row.pending]));
+}
