@@ -1,7 +1,7 @@
 // One bounded HTTP exchange with an operator over kept-alive connections. It answers a value for everything that
 // can go wrong on the wire, because none of it says what the operator did.
 
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { CALL_TIMEOUT_MS, MAX_ANSWER_BYTES } from './rail.ts';
 
 const MAX_CONNECTIONS = 64;
@@ -48,38 +48,71 @@ export function connectOperator(options: OperatorOptions): Operator {
   }
 
   return {
-    async exchange(request) {
+    exchange(request) {
       const url = options.url();
-      if (url === null) return { answered: false, reason: 'the operator has no address' };
-      const abort = new AbortController();
-      const deadline = setTimeout(() => abort.abort(), timeoutMs);
-      try {
-        const response = await poolFor(url).request({
-          method: request.method,
-          path: request.path,
-          headers: options.headers,
-          signal: abort.signal,
-          ...(request.body === undefined ? {} : { body: request.body }),
-        });
-        const chunks: Buffer[] = [];
-        let length = 0;
-        for await (const chunk of response.body as AsyncIterable<Buffer>) {
-          length += chunk.length;
-          // Leaving the loop destroys the body, and with it the connection.
-          if (length > MAX_ANSWER_BYTES) return { answered: false, reason: 'the answer is too large' };
-          chunks.push(chunk);
+      if (url === null) return Promise.resolve({ answered: false, reason: 'the operator has no address' });
+      return new Promise<Exchange>((resolve) => {
+        const handler = createHandler(timeoutMs, resolve);
+        try {
+          const { method, path, body = null } = request;
+          poolFor(url).dispatch({ method, path, body, headers: options.headers }, handler);
+        } catch (error) {
+          handler.onResponseError(null, error);
         }
-        const body = chunks.length === 1 ? (chunks[0]?.toString('utf8') ?? '') : Buffer.concat(chunks).toString('utf8');
-        return { answered: true, status: response.statusCode, body };
-      } catch (error) {
-        return { answered: false, reason: abort.signal.aborted ? 'timed out' : describe(error) };
-      } finally {
-        clearTimeout(deadline);
-      }
+      });
     },
     close: async () => {
       await pool?.pool.destroy();
       pool = null;
+    },
+  };
+}
+
+/**
+ * Gathers one answer. Written against undici's handler rather than its `request`, because the stream that `request`
+ * makes of every body costs more than the exchange itself.
+ */
+function createHandler(timeoutMs: number, resolve: (exchange: Exchange) => void) {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let status = 0;
+  let running: Dispatcher.DispatchController | null = null;
+  let isOver = false;
+  const deadline = setTimeout(() => giveUp('timed out'), timeoutMs);
+
+  function finish(exchange: Exchange): void {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(deadline);
+    resolve(exchange);
+  }
+
+  function giveUp(reason: string): void {
+    finish({ answered: false, reason });
+    running?.abort(new Error(reason));
+  }
+
+  return {
+    onRequestStart(controller: Dispatcher.DispatchController) {
+      running = controller;
+      // Its time was over before a connection was free: then it is not sent at all.
+      if (isOver) controller.abort(new Error('timed out'));
+    },
+    onResponseStart(_: Dispatcher.DispatchController, statusCode: number) {
+      status = statusCode;
+    },
+    onResponseData(_: Dispatcher.DispatchController, chunk: Buffer) {
+      length += chunk.length;
+      if (length > MAX_ANSWER_BYTES) giveUp('the answer is too large');
+      else chunks.push(chunk);
+    },
+    onResponseEnd() {
+      const [first] = chunks;
+      const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks);
+      finish({ answered: true, status, body: bytes.toString('utf8') });
+    },
+    onResponseError(_: Dispatcher.DispatchController | null, error: unknown) {
+      finish({ answered: false, reason: describe(error) });
     },
   };
 }

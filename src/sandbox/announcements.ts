@@ -8,7 +8,7 @@ import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { Payment } from './book.ts';
-import type { Scripts } from './scripts.ts';
+import type { CallbackFault, Scripts } from './scripts.ts';
 
 export const CALLBACK_PATH = '/operators/sandbox';
 /** The same words as in the gateway's rail: both sides derive the callback key from the master key. */
@@ -69,6 +69,32 @@ export function paymentUpdated(payment: Payment): Announcement {
   };
 }
 
+/** What the gateway is told instead of `events`, when a script will have it so. */
+function distort(fault: CallbackFault, payment: Payment, events: Announcement['event'][]): Announcement['event'][] {
+  switch (fault) {
+    case 'lose':
+      return [];
+    case 'delay':
+      return events;
+    case 'double':
+      return [...events, ...events];
+    case 'stale': {
+      const earlier: Payment = { ...payment, status: 'pending', receipt: null, failureCode: null };
+      return [...events, paymentUpdated(earlier).event];
+    }
+    case 'contradict':
+      return [paymentUpdated(contradict(payment)).event];
+    case 'wrong_amount':
+      return events.map((event) => ({ ...event, amount: formatAmount(payment.amount + 1n) }));
+    case 'unknown_reference':
+      return events.map((event) =>
+        'reference' in event
+          ? { ...event, reference: `${payment.reference}X` }
+          : { ...event, account_reference: `${payment.accountReference}X` },
+      );
+  }
+}
+
 /** Writes announcements, `copies` of each, as the scripts of their numbers have it. */
 export async function announce(
   tx: Tx,
@@ -80,16 +106,10 @@ export async function announce(
   for (const { payment, announcement, copies } of facts) {
     if (copies === 0) continue;
     const script = scripts.callbackFault(announcement.msisdn);
-    if (script?.fault === 'lose') continue;
-    const told = script?.fault === 'contradict' ? paymentUpdated(contradict(payment)) : announcement;
-    const dueAt = new Date(now.getTime() + (script?.delayMs ?? 0));
-    const row = { subject: told.subject, event: told.event, due_at: dueAt };
-    for (let copy = 0; copy < (script?.fault === 'double' ? copies * 2 : copies); copy++) rows.push(row);
-    if (script?.fault === 'stale')
-      rows.push({
-        ...row,
-        event: paymentUpdated({ ...payment, status: 'pending', receipt: null, failureCode: null }).event,
-      });
+    const due_at = new Date(now.getTime() + (script?.delayMs ?? 0));
+    const events = Array.from({ length: copies }, () => announcement.event);
+    for (const event of script ? distort(script.fault, payment, events) : events)
+      rows.push({ subject: announcement.subject, event, due_at });
   }
   if (rows.length === 0) return;
   await tx.query(

@@ -93,6 +93,7 @@ const ACCEPT = {
 
 export function createBook(ctx: Context): Batch<Payment, Acceptance> {
   return createBatch<Payment, Acceptance>({
+    concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'sandbox_accept' }, items),
     async run(payments) {
       // One reference may stand twice in a batch; the second is answered as the repetition it is.

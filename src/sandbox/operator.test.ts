@@ -250,6 +250,18 @@ describe('scripts', () => {
     assert.deepEqual(words(await settle()), ['succeeded']);
   });
 
+  test('callbacks: a wrong amount, an unknown reference', async () => {
+    operator.scripts.add({ callback: 'wrong_amount', times: 1 });
+    await submit('256772345008');
+    const [wrong] = await settle();
+    assert.ok(wrong?.kind === 'proof' && wrong.observation.state === 'succeeded');
+    assert.equal(wrong.observation.amount, 150_001n);
+    operator.scripts.add({ callback: 'unknown_reference', times: 1 });
+    const { reference } = await submit('256772345011');
+    const [unknown] = await settle();
+    assert.ok(unknown?.kind === 'proof' && unknown.reference !== reference);
+  });
+
   test('any number can follow any line of the table, and the query can be made to lie', async () => {
     operator.scripts.add({ scenario: '003', msisdn: '256772345000', times: 1 });
     assert.equal(word((await submit('256772345000')).observation), 'PAYER_NOT_FOUND');
@@ -287,8 +299,11 @@ describe('scripts', () => {
 });
 
 test('numbers ending 000 cost one statement for many, and none afterwards', async () => {
+  const submitMany = () => Promise.all(Array.from({ length: 60 }, () => submit('256772345000')));
+  // The first round opens the connections.
+  await submitMany();
   const before = ctx.db.counters.statements;
-  await Promise.all(Array.from({ length: 60 }, () => submit('256772345000')));
+  await submitMany();
   const statements = ctx.db.counters.statements - before;
   assert.ok(statements <= 12, `${statements} statements for 60 submits`);
   assert.deepEqual(await settle(), []);
@@ -322,4 +337,6 @@ test('the wire refuses what it does not understand', async () => {
   assert.equal(await post('/v1/nothing', '{}'), 404);
   assert.equal(await post('/phones/abc/dial', '{}'), 400);
   assert.equal((await fetch(`${operator.url()}/nothing`)).status, 404);
+  const foreign = { headers: { origin: 'https://evil.example' } };
+  assert.equal((await fetch(`${operator.url()}/phones/256772345678`, foreign)).status, 403);
 });

@@ -33,9 +33,18 @@ export type WireFault = (typeof WIRE_FAULTS)[number];
 
 /**
  * Faults of operator callbacks. lose: never sent. delay: sent `delay_ms` later. double: sent twice. stale: followed by an
- * older "pending" (reordered on the way). contradict: says the opposite of the truth.
+ * older "pending" (reordered on the way). contradict: says the opposite of the truth. wrong_amount, unknown_reference: says so of
+ * another amount, or of a payment that nobody asked for.
  */
-export const CALLBACK_FAULTS = ['lose', 'delay', 'double', 'stale', 'contradict'] as const;
+export const CALLBACK_FAULTS = [
+  'lose',
+  'delay',
+  'double',
+  'stale',
+  'contradict',
+  'wrong_amount',
+  'unknown_reference',
+] as const;
 export type CallbackFault = (typeof CALLBACK_FAULTS)[number];
 
 export type Script = {
