@@ -1,0 +1,225 @@
+// Tokens: what buys one, what does not, and that a refusal never tells more than "no".
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { createTestContext } from '../../test/world.ts';
+import { createHttpServer, type HttpServer } from '../platform/http.ts';
+import { sha256 } from '../platform/secrets.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import { COMMAND_LINE } from './audit.ts';
+import { signatureOf } from './envelope.ts';
+import { rotateSecret, updateIntegration } from './integrations.ts';
+import { holderRoutes } from './routes.ts';
+import { revokeToken } from './tokens.ts';
+
+const GET_TOKEN = '/api/integration/get-token';
+const SIGN = '/api/service-signature';
+const DAY_MS = 86_400_000;
+
+describe('tokens', () => {
+  let ctx: Awaited<ReturnType<typeof createTestContext>>;
+  let app: HttpServer;
+  let shop: Shop;
+  let addresses = 0;
+
+  before(async () => {
+    ctx = await createTestContext({ RATE_LIMIT_PER_SECOND: '0', RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0' });
+    app = createHttpServer(ctx);
+    holderRoutes(app, ctx);
+    shop = await createShop(ctx);
+  });
+  after(() => ctx.close());
+
+  async function post(url: string, payload: unknown, headers: Record<string, string> = {}, remoteAddress?: string) {
+    const response = await app.inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/json', ...headers },
+      payload: JSON.stringify(payload),
+      remoteAddress: remoteAddress ?? nextAddress(),
+    });
+    const body = response.json() as {
+      success: boolean;
+      message: string;
+      code: string;
+      data: Record<string, string>;
+      errors?: unknown;
+    };
+    return { status: response.statusCode, headers: response.headers, body };
+  }
+  /** Failures are counted per address: each test comes from elsewhere. */
+  const nextAddress = () => `198.51.${Math.floor(++addresses / 250)}.${addresses % 250}`;
+  const credentials = (changes: JsonObject = {}) => ({
+    client_id: shop.clientId,
+    secret_key: shop.secretKey,
+    ...changes,
+  });
+  const buy = async () => (await post(GET_TOKEN, credentials())).body.data.token ?? '';
+  const sign = (
+    token: string | undefined,
+    body: unknown = { client_id: shop.clientId, sender: shop.title, params: {} },
+  ) => post(SIGN, body, token === undefined ? {} : { authorization: token });
+
+  test('the right credentials buy a token of the specified form; only its hash is kept', async () => {
+    const { status, body } = await post(GET_TOKEN, credentials());
+    assert.equal(status, 200);
+    assert.deepEqual([body.success, body.message, body.data.token_type], [true, 'Credentials verified.', 'Bearer']);
+    assert.match(body.data.token ?? '', /^[1-9]\d*\|[A-Za-z0-9_-]{40,}$/);
+    assert.equal(Date.parse(body.data.expires_at ?? '') - ctx.clock.millis(), DAY_MS);
+    assert.match(body.data.expires_at ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    const [id, secret] = (body.data.token ?? '').split('|');
+    const [row] = await ctx.db.query<{ text: string; secret_hash: Buffer }>(
+      'select t::text as text, secret_hash from tokens t where id = $1',
+      [id],
+    );
+    assert.deepEqual(row?.secret_hash, sha256(secret ?? ''));
+    assert.ok(!row?.text.includes(secret ?? ''));
+  });
+
+  test('several live at once, for 24 hours, unless revoked', async () => {
+    const [first, second] = [await buy(), await buy()];
+    assert.equal((await sign(`Bearer ${first}`)).status, 200);
+    assert.equal((await sign(`bearer ${second}`)).status, 200, 'the scheme is not case sensitive');
+    await revokeToken(ctx, shop.id, BigInt(first.split('|')[0] ?? ''));
+    assert.equal((await sign(`Bearer ${first}`)).status, 401);
+    ctx.clock.advance(DAY_MS - 1);
+    assert.equal((await sign(`Bearer ${second}`)).status, 200);
+    ctx.clock.advance(1);
+    assert.equal((await sign(`Bearer ${second}`)).status, 401);
+  });
+
+  test('a token of a revoked integration is dead, and either live secret buys one', async () => {
+    const other = await createShop(ctx, 'Rotated');
+    const pair = (secret: string) => ({ client_id: other.clientId, secret_key: secret });
+    const { secret } = await rotateSecret(ctx, COMMAND_LINE, other.holderId, other.id, 'api');
+    assert.equal((await post(GET_TOKEN, pair(other.secretKey))).status, 200);
+    const token = (await post(GET_TOKEN, pair(secret))).body.data.token;
+    await updateIntegration(ctx, COMMAND_LINE, other.holderId, other.id, { status: 'revoked' });
+    ctx.clock.advance(1_000);
+    assert.equal((await sign(`Bearer ${token}`)).status, 401);
+    assert.equal((await post(GET_TOKEN, pair(secret))).status, 401);
+  });
+
+  test('an unknown client and a wrong secret are the same refusal: body, headers, statements', async () => {
+    const ask = async (body: JsonObject) => {
+      const before = { ...ctx.db.counters };
+      const { status, headers, body: answer } = await post(GET_TOKEN, body);
+      const { request_id: _, ...words } = answer as unknown as Record<string, unknown>;
+      const { date: _date, ...shown } = headers;
+      return { status, words, shown, statements: ctx.db.counters.statements - before.statements };
+    };
+    const unknown = await ask(credentials({ client_id: `client_${'0'.repeat(24)}` }));
+    const wrong = await ask(credentials({ secret_key: `sk_${'0'.repeat(43)}` }));
+    assert.deepEqual(unknown, wrong);
+    assert.deepEqual(unknown.words, {
+      success: false,
+      message: 'Credentials were not verified.',
+      code: 'credentials_not_verified',
+    });
+    assert.equal(unknown.status, 401);
+  });
+
+  test('an unknown client and a wrong secret take the same time', async () => {
+    const time = async (body: JsonObject) => {
+      const started = performance.now();
+      await post(GET_TOKEN, body);
+      return performance.now() - started;
+    };
+    const unknown: number[] = [];
+    const wrong: number[] = [];
+    // Taken in turns, so that whatever else the machine does falls on both alike.
+    for (let round = 0; round < 150; round++) {
+      unknown.push(await time(credentials({ client_id: `client_${String(round).padStart(24, '0')}` })));
+      wrong.push(await time(credentials({ secret_key: `sk_${String(round).padStart(43, '0')}` })));
+    }
+    const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+    const [a, b] = [median(unknown), median(wrong)];
+    assert.ok(Math.max(a, b) < Math.min(a, b) * 1.5 + 0.3, `medians ${a.toFixed(3)} and ${b.toFixed(3)} ms`);
+  });
+
+  test('ten failures a minute for one client, fifty for one address; nobody locks out another', async () => {
+    const here = nextAddress();
+    const wrong = credentials({ secret_key: 'sk_wrong' });
+    for (let tries = 0; tries < 10; tries++) assert.equal((await post(GET_TOKEN, wrong, {}, here)).status, 401);
+    const refused = await post(GET_TOKEN, credentials(), {}, here);
+    assert.deepEqual([refused.status, refused.body.code, refused.headers['retry-after']], [429, 'rate_limited', '60']);
+    assert.equal((await post(GET_TOKEN, credentials())).status, 200, 'the rightful caller elsewhere is not locked out');
+    for (let tries = 10; tries < 50; tries++)
+      assert.equal((await post(GET_TOKEN, credentials({ client_id: `client_${tries}` }), {}, here)).status, 401);
+    assert.equal((await post(GET_TOKEN, credentials({ client_id: 'client_fresh' }), {}, here)).status, 429);
+    ctx.clock.advance(60_000);
+    assert.equal((await post(GET_TOKEN, credentials(), {}, here)).status, 200);
+  });
+
+  test('a request without credentials is told what is missing', async () => {
+    for (const body of [
+      {},
+      { client_id: 1 },
+      { client_id: '', secret_key: '' },
+      [],
+      null,
+      { client_id: 'x'.repeat(300) },
+    ]) {
+      const { status, body: answer } = await post(GET_TOKEN, body);
+      assert.deepEqual([status, answer.code], [400, 'invalid_params']);
+      assert.ok(answer.errors);
+    }
+  });
+
+  test('every malformed token is the same 401', async () => {
+    const good = await buy();
+    const [id, secret] = good.split('|');
+    const forms = [
+      '1', '|x', '1|', `0${id}|${secret}`, `+${id}|${secret}`, `9223372036854775808|${secret}`, `9223372036854775807|${secret}`,
+      `${id}|${secret}|y`, `${id}|${secret}x`, `${id}|${secret?.slice(1)}`, `-${id}|${secret}`, `${id}.0|${secret}`, `१|${encodeURIComponent('१')}`,
+      `${id}|${'x'.repeat(8_000)}`, `99999999999999999999|${secret}`, `${id}%7C${secret}`, `${Number(id) + 1_000}|${secret}`,
+    ]; // biome-ignore format: a list of forms
+    for (const form of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${good}`,
+      good,
+      `Bearer  ${good}`,
+      ...forms.map((form) => `Bearer ${encodeURI(form).replaceAll('%7C', '|')}`),
+    ]) {
+      const { status, body } = await sign(form);
+      const { request_id: _, ...words } = body as unknown as Record<string, unknown>;
+      assert.equal(status, 401, String(form).slice(0, 60));
+      assert.deepEqual(words, { success: false, message: 'Unauthenticated.', code: 'unauthenticated' });
+    }
+    assert.equal((await sign(`Bearer ${good}`)).status, 200);
+  });
+
+  test('the signing endpoint signs what the server will accept, fills in what is left out, and spends nothing', async () => {
+    const token = `Bearer ${await buy()}`;
+    const asked = { client_id: shop.clientId, sender: shop.title, params: { id: 'TX_1', note: 'é' }, extra: 1 };
+    const { status, body } = await sign(token, asked);
+    assert.deepEqual([status, body.message], [200, 'Signature generated.']);
+    const { signature, timestamp, salt, envelope } = body.data as unknown as { [key: string]: never };
+    assert.deepEqual(Object.keys(body.data), ['signature', 'timestamp', 'salt', 'envelope']);
+    assert.deepEqual(envelope, { ...asked, timestamp, salt, signature });
+    assert.equal(signature, signatureOf(shop.secretKey, envelope));
+    const again = await sign(token, { ...asked, timestamp, salt });
+    assert.equal(again.body.data.signature, signature);
+  });
+
+  test('the signing endpoint signs only for its own integration', async () => {
+    const token = `Bearer ${await buy()}`;
+    const other = await createShop(ctx, 'Stranger');
+    const refusals: [JsonObject, number, string][] = [
+      [{ client_id: other.clientId, sender: other.title, params: {} }, 403, 'integration_not_found'],
+      [{ client_id: shop.clientId, sender: other.title, params: {} }, 403, 'client_mismatch'],
+      [{ client_id: shop.clientId, sender: shop.title }, 400, 'invalid_envelope'],
+      [{ client_id: shop.clientId, sender: shop.title, params: [] }, 400, 'invalid_envelope'],
+      [{ client_id: shop.clientId, sender: shop.title, params: {}, salt: '' }, 400, 'invalid_envelope'],
+      [{ client_id: shop.clientId, sender: shop.title, params: {}, timestamp: '1' }, 400, 'invalid_envelope'],
+    ];
+    for (const [body, status, code] of refusals) {
+      const told = await sign(token, body);
+      assert.deepEqual([told.status, told.body.code], [status, code]);
+    }
+  });
+});
