@@ -23,24 +23,24 @@ export function createNews(): News {
   let count = 0;
   let closed = false;
 
-  /** Until somebody tells news of this phone, or the time is over. */
-  async function pause(msisdn: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Until somebody tells news of this phone, or the time is over; `end` ends it early. */
+  function pause(msisdn: string, ms: number, signal: AbortSignal | undefined): { over: Promise<void>; end(): void } {
     const set = waiting.get(msisdn) ?? new Set();
     waiting.set(msisdn, set);
     count++;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(wake, ms);
-      function wake() {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', wake);
-        set.delete(wake);
-        if (set.size === 0) waiting.delete(msisdn);
-        count--;
-        resolve();
-      }
-      set.add(wake);
-      signal?.addEventListener('abort', wake, { once: true });
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(end, ms);
+    function end() {
+      if (!set.delete(end)) return;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      if (set.size === 0) waiting.delete(msisdn);
+      count--;
+      resolve();
+    }
+    set.add(end);
+    signal?.addEventListener('abort', end, { once: true });
+    return { over: promise, end };
   }
 
   return {
@@ -52,8 +52,15 @@ export function createNews(): News {
       const until = performance.now() + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
       for (;;) {
         const left = until - performance.now();
-        if (closed || signal?.aborted || left <= 0 || count >= MAX_WAITING || (await hasChanged())) return;
-        await pause(msisdn, Math.min(left, LOOK_EVERY_MS), signal);
+        if (closed || signal?.aborted || left <= 0 || count >= MAX_WAITING) return;
+        // Listening begins before looking: what happens in between is not missed.
+        const listening = pause(msisdn, Math.min(left, LOOK_EVERY_MS), signal);
+        try {
+          if (await hasChanged()) return;
+          await listening.over;
+        } finally {
+          listening.end();
+        }
       }
     },
     close() {
