@@ -98,6 +98,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const routes = new Map<string, Route>();
   const vetting = new Map<string, Promise<Route>>();
   let sweeper: NodeJS.Timeout | undefined;
+  let closed = false;
 
   function mayReach(address: string): boolean {
     if (isAlwaysForbidden(address)) return false;
@@ -266,6 +267,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const started = performance.now();
     const target = readTarget(wanted.url);
     if (target.refusal !== null) return failure(new OutboundError('refused_address', target.refusal), started);
+    if (closed) return failure(new OutboundError('unreachable', 'The gateway is stopping.'), started);
     const timeoutMs = wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     try {
       const found = findRoute(target);
@@ -281,6 +283,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     request,
     poolCount: () => routes.size,
     async close() {
+      closed = true;
       clearInterval(sweeper);
       const pools = [...routes.values()].map((route) => route.pool.destroy());
       routes.clear();

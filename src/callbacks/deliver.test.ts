@@ -1,0 +1,319 @@
+// Deliveries: signed so that the standard library verifies them, retried by the array, the same bytes for ever, fair.
+
+import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import {
+  createCallbackSecret,
+  newEvent,
+  record,
+  startDeliverer,
+  startReceiver,
+  type TestReceiver,
+} from '../../test/callback-world.ts';
+import { createTestContext } from '../../test/world.ts';
+import { createOutbound } from '../platform/outbound.ts';
+import { LEASE_MS } from './events.ts';
+import { GIVE_UP_AFTER_MS, JITTER, LATER_DELAY_MS, RETRY_DELAYS_MS } from './schedule.ts';
+
+let ctx: Awaited<ReturnType<typeof createTestContext>>;
+let receiver: TestReceiver;
+
+before(async () => {
+  ctx = await createTestContext();
+  receiver = await startReceiver();
+});
+after(async () => {
+  await receiver.close();
+  await ctx.close();
+});
+beforeEach(async () => {
+  await ctx.db.query('truncate events, callback_deliveries, callback_attempts, callback_receivers, callback_pauses');
+  receiver.received = [];
+  receiver.mostAtOnce = 0;
+  receiver.answer = (_, response) => void response.end('ok');
+});
+
+const waiting = async () =>
+  (await ctx.db.query<{ n: number }>('select count(*)::int as n from callback_deliveries'))[0]?.n ?? -1;
+
+describe('signature', () => {
+  test('the standardwebhooks package verifies what is sent, with either secret while one is being changed', async () => {
+    ctx.clock.set(new Date());
+    const secrets = [createCallbackSecret(), createCallbackSecret()];
+    const deliverer = startDeliverer(ctx, { secrets });
+    deliverer.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+    await deliverer.idle();
+    const [arrival] = receiver.received;
+    assert.ok(arrival);
+    const text = arrival.body.toString();
+    for (const secret of secrets) {
+      const event = new Webhook(secret).verify(text, arrival.headers) as Record<string, unknown>;
+      assert.equal(event.id, arrival.headers['webhook-id']);
+      assert.deepEqual(Object.keys(event), ['id', 'type', 'created_at', 'data']);
+    }
+    const webhook = new Webhook(secrets[0] ?? '');
+    const tampered = (headers: Record<string, string>, body = text) =>
+      assert.throws(() => webhook.verify(body, { ...arrival.headers, ...headers }));
+    tampered({}, text.replace('25.5', '95.5'));
+    tampered({ 'webhook-id': `${arrival.id.slice(0, -1)}0` });
+    tampered({ 'webhook-timestamp': String(Number(arrival.headers['webhook-timestamp']) + 1) });
+    assert.throws(() => new Webhook(createCallbackSecret()).verify(text, arrival.headers));
+    await deliverer.close();
+  });
+});
+
+describe('retries', () => {
+  test('thirty days of a dead receiver give exactly the attempts of the array, through a restart at every step', async () => {
+    const dead = await startReceiver();
+    await dead.close();
+    const [event] = await record(ctx, [newEvent(ctx, dead.url)]);
+    assert.ok(event);
+    const started = ctx.clock.millis();
+    const first = startDeliverer(ctx);
+    first.deliverFresh([event]);
+    await first.idle();
+    await first.close();
+    for (;;) {
+      const [row] = await ctx.db.query<{ due_at: Date }>('select due_at from callback_deliveries');
+      if (!row) break;
+      ctx.clock.set(new Date(row.due_at.getTime() - 1));
+      const early = startDeliverer(ctx);
+      assert.equal(await early.drain(), 0, 'an attempt came before its time');
+      await early.close();
+      ctx.clock.advance(1);
+      // Every step is made by a new process, as it were.
+      const next = startDeliverer(ctx);
+      assert.equal(await next.drain(), 1);
+      await next.close();
+    }
+    const attempts = await ctx.db.query<{ at: Date; number: number; error: string }>(
+      'select at, number, error from callback_attempts order by at',
+    );
+    let least = 0;
+    for (const [index, attempt] of attempts.entries()) {
+      assert.equal(attempt.number, index + 1);
+      assert.equal(attempt.error, 'The receiver refused the connection.');
+      const before = attempts[index - 1];
+      if (!before) continue;
+      const planned = RETRY_DELAYS_MS[index - 1] ?? LATER_DELAY_MS;
+      const delay = attempt.at.getTime() - before.at.getTime();
+      assert.ok(Math.abs(delay - planned) <= planned * JITTER + 1, `attempt ${index + 1} came after ${delay} ms`);
+      least++;
+    }
+    assert.ok(least > RETRY_DELAYS_MS.length + 45, `${least} retries`);
+    const last = attempts.at(-1)?.at.getTime() ?? 0;
+    assert.ok(last <= started + GIVE_UP_AFTER_MS && last > started + GIVE_UP_AFTER_MS - LATER_DELAY_MS * (1 + JITTER));
+  });
+
+  test('a crash after the receiver answered 200 sends the same id and the same bytes once more', async () => {
+    const outbound = createOutbound({ mode: 'sandbox' });
+    // This process gets its 200 and dies before it can write that down.
+    let answered = () => {};
+    const died = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    const crashing = startDeliverer(ctx, {
+      outbound: {
+        request: async (request) => {
+          await outbound.request(request);
+          answered();
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    crashing.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+    await died;
+    assert.equal(receiver.received.length, 1);
+    const next = startDeliverer(ctx);
+    assert.equal(await next.drain(), 0, 'the lease still holds');
+    ctx.clock.advance(LEASE_MS);
+    assert.equal(await next.drain(), 1);
+    assert.equal(receiver.received.length, 2);
+    assert.equal(receiver.received[0]?.id, receiver.received[1]?.id);
+    assert.deepEqual(receiver.received[0]?.body, receiver.received[1]?.body);
+    assert.equal(await waiting(), 0);
+    await Promise.all([outbound.close(), next.close()]);
+  });
+
+  test('every kind of failure is retried and kept in words, with what was sent and what came back', async () => {
+    receiver.answer = (_, response) =>
+      void response.writeHead(302, { location: 'http://169.254.169.254/', 'x-note': 'moved' }).end('x'.repeat(9_000));
+    const deliverer = startDeliverer(ctx);
+    deliverer.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+    await deliverer.idle();
+    const [attempt] = await ctx.db.query<{
+      status: number;
+      error: string;
+      signature: string;
+      answer_headers: Record<string, string>;
+      answer_start: Buffer;
+    }>('select * from callback_attempts');
+    assert.ok(attempt);
+    assert.equal(attempt.status, 302);
+    assert.equal(attempt.error, 'The receiver answered 302, a redirect; redirects are not followed.');
+    assert.equal(attempt.answer_headers['x-note'], 'moved');
+    assert.equal(attempt.answer_start.length, 4_096);
+    assert.match(attempt.signature, /^v1,[A-Za-z0-9+/=]{44}$/);
+    assert.equal(receiver.received.length, 1);
+    await deliverer.close();
+  });
+
+  test('Retry-After is honoured within its bounds', async () => {
+    const deliverer = startDeliverer(ctx);
+    const cases: [string, number, number][] = [
+      ['1', 1_000, 1_000],
+      ['120', 120_000, 120_000],
+      ['31536000', 6 * 3_600_000, 6 * 3_600_000],
+      ['-5', 1_000, 1_000],
+      ['0', 1_000, 1_000],
+      [new Date(ctx.clock.millis() + 90_000).toUTCString(), 89_000, 91_000],
+      ['soon', 4_000, 6_000],
+    ];
+    for (const [header, least, most] of cases) {
+      receiver.answer = (_, response) => void response.writeHead(429, { 'retry-after': header }).end();
+      const at = ctx.clock.millis();
+      const [event] = await record(ctx, [newEvent(ctx, receiver.url)]);
+      assert.ok(event);
+      deliverer.deliverFresh([event]);
+      await deliverer.idle();
+      // One good answer in between, so that the receiver does not count as failing here.
+      receiver.answer = (_, response) => void response.end();
+      deliverer.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+      await deliverer.idle();
+      const [row] = await ctx.db.query<{ due_at: Date }>('select due_at from callback_deliveries where event_id = $1', [
+        event.id,
+      ]);
+      const delay = (row?.due_at.getTime() ?? 0) - at;
+      assert.ok(delay >= least && delay <= most, `${header}: ${delay} ms`);
+    }
+    await deliverer.close();
+  });
+
+  test('410 stops the address: its events are kept, others of the same receiver go on', async () => {
+    receiver.answer = (callback, response) =>
+      void response
+        .writeHead(callback.headers['x-path'] === undefined && callback.body.includes('gone') ? 410 : 200)
+        .end();
+    const gone = `${receiver.url}/gone`;
+    const deliverer = startDeliverer(ctx);
+    const toGone = () => newEvent(ctx, gone, { data: { note: 'gone' } });
+    deliverer.deliverFresh(await record(ctx, [toGone()]));
+    await deliverer.idle();
+    deliverer.deliverFresh(await record(ctx, [toGone(), newEvent(ctx, receiver.url)]));
+    await deliverer.drain();
+    ctx.clock.advance(3_600_000);
+    await deliverer.drain();
+    assert.equal(receiver.received.filter((callback) => callback.body.includes('gone')).length, 1);
+    assert.equal(receiver.received.length, 2);
+    assert.equal(await waiting(), 2);
+    await deliverer.close();
+  });
+
+  test('an integration without a live secret sends nothing unsigned', async () => {
+    const deliverer = startDeliverer(ctx, { secrets: [] });
+    deliverer.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+    await deliverer.idle();
+    assert.equal(receiver.received.length, 0);
+    assert.equal(await waiting(), 1);
+    await deliverer.close();
+  });
+});
+
+describe('fairness', () => {
+  test('200 hanging receivers do not delay a healthy one', async (t) => {
+    const hanging = createServer((socket) => void socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => hanging.listen(0, '0.0.0.0', resolve));
+    const { port } = hanging.address() as AddressInfo;
+    // One listener stands for 200 receivers: every loopback address is an origin of its own.
+    const urls = Array.from(
+      { length: 200 },
+      (_, index) => `http://127.0.${1 + Math.floor(index / 100)}.${1 + (index % 100)}:${port}/`,
+    );
+    const outbound = createOutbound({ mode: 'sandbox' });
+    const deliverer = startDeliverer(ctx, { timeoutMs: 10_000, outbound });
+    t.after(async () => {
+      const stopped = deliverer.stop();
+      await outbound.close();
+      await stopped;
+      hanging.close();
+    });
+    // Each of them has a backlog, fresh and old, before the healthy one gets its first.
+    await record(
+      ctx,
+      urls.flatMap((url) => Array.from({ length: 10 }, () => newEvent(ctx, url))),
+      false,
+    );
+    deliverer.deliverFresh(
+      await record(
+        ctx,
+        urls.flatMap((url) => Array.from({ length: 20 }, () => newEvent(ctx, url))),
+      ),
+    );
+    await deliverer.pass();
+    const arrived: number[] = [];
+    receiver.answer = (_, response) => {
+      arrived.push(performance.now());
+      response.end();
+    };
+    const delays: number[] = [];
+    for (let count = 0; count < 100; count++) {
+      const handed = performance.now();
+      const fresh = count % 2 === 0;
+      const events = await record(ctx, [newEvent(ctx, receiver.url)], fresh);
+      if (fresh) deliverer.deliverFresh(events);
+      else await deliverer.pass();
+      while (arrived.length <= count) await new Promise((resolve) => setImmediate(resolve));
+      delays.push((arrived[count] ?? Number.POSITIVE_INFINITY) - handed);
+    }
+    const p99 = delays.toSorted((left, right) => left - right)[98] ?? Number.POSITIVE_INFINITY;
+    assert.ok(p99 < 2_000, `p99 is ${p99} ms`);
+    assert.ok(outbound.poolCount() > 200, `${outbound.poolCount()} receivers`);
+    assert.ok((await waiting()) >= urls.length * 30, 'the others still hang');
+  });
+
+  test('a receiver that comes back after ten minutes is probed within one and gets 5,000 events at its cap', async () => {
+    receiver.answer = (_, response) => void response.writeHead(500).end();
+    const deliverer = startDeliverer(ctx);
+    const all = 5_000;
+    await record(
+      ctx,
+      Array.from({ length: all }, () => newEvent(ctx, receiver.url)),
+      false,
+    );
+    // They all failed many times already: nothing is due for hours.
+    await ctx.db.query('update callback_deliveries set attempts = 9, due_at = $1, tried_at = $2', [
+      new Date(ctx.clock.millis() + 3_600_000),
+      ctx.clock.now(),
+    ]);
+    for (let count = 0; count < 3; count++) {
+      deliverer.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+      await deliverer.idle();
+    }
+    const [failing] = await ctx.db.query<{ recovered_at: Date | null }>('select recovered_at from callback_receivers');
+    assert.equal(failing?.recovered_at, null);
+    // While it fails, a minute brings a probe, and the probe is neither history nor counted.
+    ctx.clock.advance(60_000);
+    const before = receiver.received.length;
+    await deliverer.pass();
+    await deliverer.idle();
+    assert.ok(receiver.received.length > before);
+    receiver.answer = (_, response) => void response.end();
+    receiver.mostAtOnce = 0;
+    receiver.received = [];
+    ctx.clock.advance(60_000);
+    const started = performance.now();
+    // A new process finds the state in the database.
+    const next = startDeliverer(ctx);
+    await next.drain();
+    assert.equal(await waiting(), 0);
+    assert.equal(new Set(receiver.received.map((callback) => callback.id)).size, all + 3);
+    assert.ok(receiver.mostAtOnce <= 16, `${receiver.mostAtOnce} at once`);
+    assert.ok(performance.now() - started < 60_000);
+    ctx.clock.advance(10_000);
+    await next.pass();
+    assert.deepEqual(await ctx.db.query('select origin from callback_receivers'), []);
+    await Promise.all([deliverer.close(), next.close()]);
+  });
+});

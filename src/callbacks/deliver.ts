@@ -1,0 +1,355 @@
+// The job that sends callbacks. Fresh events are handed over right after their commit; a pass claims, with a lease,
+// whatever else is due, a little of each receiver. Sending happens outside any transaction, results are written in
+// batches, and a crash in between means that the same bytes under the same id are sent once more.
+
+import { createBatch } from '../platform/batch.ts';
+import type { Context } from '../platform/context.ts';
+import { publicId } from '../platform/ids.ts';
+import type { Job } from '../platform/jobs.ts';
+import type { Outbound, OutboundResult } from '../platform/outbound.ts';
+import { type Outcome, recordAttempts } from './attempts.ts';
+import { LEASE_MS, originOf, type RecordedEvent } from './events.ts';
+import { createFairQueue } from './queue.ts';
+import { nextAttempt, readRetryAfter } from './schedule.ts';
+import { callbackHeaders, signCallback } from './signature.ts';
+
+const SEND_TIMEOUT_MS = 10_000;
+/** An item is only sent while its lease lasts longer than a send can take. */
+const LEASE_MARGIN_MS = SEND_TIMEOUT_MS + 2_000;
+const MAX_ANSWER_BYTES = 16_384;
+const KEPT_ANSWER_BYTES = 4_096;
+const KEPT_HEADER_CHARACTERS = 4_096;
+/** Claimed ahead of one receiver, so that it never waits for us; and of all receivers in one pass. */
+const CLAIM_PER_RECEIVER = 64;
+const CLAIM_IN_ALL = 1_024;
+/** Failures in a row after which a receiver counts as failing: it is held to one attempt at a time, and probed. */
+const FAILING_AFTER = 3;
+const TIDY_EVERY_MS = 5_000;
+const RESULTS_PER_STATEMENT = 256;
+const MAX_WAITING_RESULTS = 100_000;
+
+export type DelivererOptions = {
+  outbound: Pick<Outbound, 'request'>;
+  /** Live callback secrets of an integration, newest first. */
+  secretsOf: (integrationId: bigint) => Promise<readonly string[]>;
+  random?: () => number;
+  timeoutMs?: number;
+};
+
+export interface Deliverer extends Job {
+  /** Sends what `recordEvents` returned, after its transaction has committed. */
+  deliverFresh(events: readonly RecordedEvent[]): void;
+  /** Called when more could be claimed at once: the loop's `wake`. */
+  onHungry(wake: () => void): void;
+  /** Resolves when everything taken has been sent and recorded. */
+  idle(): Promise<void>;
+  /** Finishes what is being sent and gives back what is not, so that the next process has it at once. */
+  stop(): Promise<void>;
+}
+
+/** A delivery in this process' hands. */
+type Parcel = {
+  eventId: string;
+  publicId: string;
+  holderId: bigint;
+  integrationId: bigint;
+  origin: string;
+  url: string;
+  body: Buffer;
+  attempts: number;
+  startedAt: Date;
+  leasedUntilMs: number;
+  /** Set for a probe: the date that stays when the probe fails. */
+  keptDate: Date | null;
+};
+
+export function createDeliverer(ctx: Context, options: DelivererOptions): Deliverer {
+  const random = options.random ?? Math.random;
+  const timeoutMs = options.timeoutMs ?? SEND_TIMEOUT_MS;
+  /** Failures in a row, by receiver; one that answers well has no entry. */
+  const failures = new Map<string, number>();
+  /** Receivers of which the last claim left some behind. */
+  const hungry = new Set<string>();
+  let wake = () => {};
+  let tidiedAtMs = Number.NEGATIVE_INFINITY;
+  let stopping = false;
+  const unsent: string[] = [];
+
+  const results = createBatch<Outcome, null>({
+    run: async (outcomes) => {
+      await recordAttempts(ctx, outcomes);
+      return outcomes.map(() => null);
+    },
+    maxItems: RESULTS_PER_STATEMENT,
+    maxWaiting: MAX_WAITING_RESULTS,
+    observe: (items) => ctx.metrics.batchItems.observe({ batch: 'callback_attempts' }, items),
+  });
+  const queue = createFairQueue<Parcel>({
+    work: deliver,
+    onEmpty: (origin) => {
+      if (hungry.delete(origin)) wake();
+    },
+  });
+
+  function isFailing(origin: string): boolean {
+    return (failures.get(origin) ?? 0) >= FAILING_AFTER;
+  }
+
+  async function deliver(parcel: Parcel): Promise<void> {
+    if (stopping) return void unsent.push(parcel.eventId);
+    const at = ctx.clock.now();
+    if (at.getTime() > parcel.leasedUntilMs - LEASE_MARGIN_MS) return;
+    try {
+      const secrets = await options.secretsOf(parcel.integrationId);
+      const seconds = Math.floor(at.getTime() / 1_000);
+      const signature = signCallback(secrets, parcel.publicId, seconds, parcel.body);
+      const result: OutboundResult =
+        secrets.length === 0
+          ? { error: 'unreachable', words: 'The integration has no live callback secret to sign with.', latencyMs: 0 }
+          : await options.outbound.request({
+              url: parcel.url,
+              method: 'POST',
+              headers: callbackHeaders(parcel.publicId, seconds, signature),
+              body: parcel.body,
+              timeoutMs,
+              maxAnswerBytes: MAX_ANSWER_BYTES,
+            });
+      // Not awaited: the place is free for the next one while the result is written.
+      void results.add(judge(parcel, at, signature, result)).catch(reportFault);
+    } catch (error) {
+      reportFault(error);
+    }
+  }
+
+  /** Nothing is lost here: the lease ends, and the delivery is found again. */
+  function reportFault(error: unknown): void {
+    ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
+  }
+
+  function judge(parcel: Parcel, at: Date, signature: string, result: OutboundResult): Outcome {
+    const status = result.error === null ? result.status : null;
+    const delivered = status !== null && status >= 200 && status < 300;
+    const gone = status === 410;
+    const probe = parcel.keptDate !== null;
+    const attempts = probe ? parcel.attempts : parcel.attempts + 1;
+    const retryAfterMs = result.error === null ? readRetryAfter(result.headers['retry-after'], at) : null;
+    const retry = { attempts, startedAt: parcel.startedAt, at, retryAfterMs };
+    ctx.metrics.deliveries.inc({ result: delivered ? 'delivered' : gone ? 'gone' : (result.error ?? 'refused') });
+    return {
+      eventId: parcel.eventId,
+      holderId: parcel.holderId,
+      integrationId: parcel.integrationId,
+      origin: parcel.origin,
+      url: parcel.url,
+      at,
+      number: probe ? 0 : attempts,
+      delivered,
+      signature,
+      status,
+      answerHeaders: result.error === null ? clipHeaders(result.headers) : null,
+      answerStart:
+        result.error === null && result.bodyStart.length > 0 ? result.bodyStart.subarray(0, KEPT_ANSWER_BYTES) : null,
+      latencyMs: result.latencyMs,
+      error: delivered ? null : result.error === null ? describeStatus(result.status) : result.words,
+      attempts,
+      nextAt: delivered || gone ? null : (parcel.keptDate ?? nextAttempt(retry, random)),
+      gone,
+      receiver: noteHealth(parcel.origin, delivered || gone),
+      retryAfterMs,
+    };
+  }
+
+  /** 410 is an answer of a living receiver about one address, so it counts as health. */
+  function noteHealth(origin: string, well: boolean): Outcome['receiver'] {
+    if (!well) {
+      failures.set(origin, (failures.get(origin) ?? 0) + 1);
+      if (!isFailing(origin)) return 'unchanged';
+      queue.setFailing(origin, true);
+      return 'failing';
+    }
+    const wasFailing = isFailing(origin);
+    failures.delete(origin);
+    queue.setFailing(origin, false);
+    if (!wasFailing) return 'unchanged';
+    hungry.add(origin);
+    return 'recovered';
+  }
+
+  async function pass(): Promise<number> {
+    const now = ctx.clock.now();
+    if (now.getTime() - tidiedAtMs >= TIDY_EVERY_MS) {
+      tidiedAtMs = now.getTime();
+      await tidy(ctx, now);
+    }
+    const rows = await claim(ctx, now, queue.loads());
+    const taken = new Map<string, number>();
+    for (const row of rows) {
+      if (row.failing && !isFailing(row.origin)) failures.set(row.origin, FAILING_AFTER);
+      queue.setFailing(row.origin, isFailing(row.origin));
+      taken.set(row.origin, (taken.get(row.origin) ?? 0) + 1);
+      queue.add(row.origin, parcelFrom(row, now));
+    }
+    for (const [origin, count] of taken) if (count >= CLAIM_PER_RECEIVER / 2) hungry.add(origin);
+    return rows.length;
+  }
+
+  return {
+    name: 'deliver_callbacks',
+    pass,
+    deliverFresh(events) {
+      for (const event of events) {
+        if (event.url === null) continue;
+        const origin = originOf(event.url);
+        // A full queue is no loss: the row waits in the database and is claimed when its lease ends.
+        queue.add(origin, {
+          eventId: event.id,
+          publicId: event.publicId,
+          holderId: event.holderId,
+          integrationId: event.integrationId,
+          origin,
+          url: event.url,
+          body: event.body,
+          attempts: 0,
+          startedAt: event.createdAt,
+          leasedUntilMs: event.leasedUntil.getTime(),
+          keptDate: null,
+        });
+      }
+    },
+    onHungry(callback) {
+      wake = callback;
+    },
+    async idle() {
+      await queue.idle();
+      await results.idle();
+    },
+    async stop() {
+      stopping = true;
+      await queue.idle();
+      await results.idle();
+      if (unsent.length > 0) await giveBack(ctx, unsent.splice(0));
+    },
+  };
+}
+
+type ClaimedRow = {
+  event_id: string;
+  holder_id: bigint;
+  integration_id: bigint;
+  origin: string;
+  url: string;
+  attempts: number;
+  started_at: Date;
+  was_due_at: Date;
+  probe: boolean;
+  failing: boolean;
+  body: Buffer;
+};
+
+function parcelFrom(row: ClaimedRow, now: Date): Parcel {
+  return {
+    eventId: row.event_id,
+    publicId: publicId('evt', row.event_id),
+    holderId: row.holder_id,
+    integrationId: row.integration_id,
+    origin: row.origin,
+    url: row.url,
+    body: row.body,
+    attempts: row.attempts,
+    startedAt: row.started_at,
+    leasedUntilMs: now.getTime() + LEASE_MS,
+    keptDate: row.probe ? row.was_due_at : null,
+  };
+}
+
+// `heads` jumps along the index from receiver to receiver and reads one entry of each, so a receiver with a
+// million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has come
+// back, or is to be probed) only as many rows are taken as this process can soon send.
+const CLAIM = {
+  name: 'claim_callbacks',
+  text: `
+    with recursive heads as (
+      (select origin, due_at from callback_deliveries where not leased order by origin, due_at limit 1)
+      union all
+      select next.origin, next.due_at
+      from heads, lateral (
+        select d.origin, d.due_at from callback_deliveries d
+        where not d.leased and d.origin > heads.origin order by d.origin, d.due_at limit 1
+      ) next
+    ), receivers as (
+      select h.origin, r.recovered_at,
+             r.origin is not null and r.recovered_at is null as failing,
+             r.origin is not null and r.recovered_at is null and h.due_at > $1 as probe,
+             case when r.origin is not null and r.recovered_at is null then 1 else $5::int end - coalesce(l.load, 0) as room
+      from heads h
+      left join callback_receivers r on r.origin = h.origin
+      left join unnest($3::text[], $4::int[]) as l (origin, load) on l.origin = h.origin
+      where h.due_at < 'infinity' and (h.due_at <= $1 or r.recovered_at is not null or r.probe_at <= $1)
+    ), picked as (
+      select d.event_id, d.due_at, r.origin, r.probe, r.failing
+      from receivers r cross join lateral (
+        select w.event_id, w.due_at from callback_deliveries w
+        where w.origin = r.origin and not w.leased and w.due_at < 'infinity'
+          and (w.due_at <= $1 or r.probe or w.tried_at < r.recovered_at)
+        order by w.due_at limit greatest(r.room, 0) for update skip locked
+      ) d
+      limit $6
+    ), probed as (
+      update callback_receivers r set probe_at = $1 + interval '1 minute' from picked p where p.probe and r.origin = p.origin
+    ), claimed as (
+      update callback_deliveries d set leased = true, due_at = $2 from picked p where d.event_id = p.event_id
+      returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
+                p.due_at as was_due_at, p.probe, p.failing
+    )
+    select c.event_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at, c.was_due_at, c.probe, c.failing, e.body
+    from claimed c join events e on e.transaction_id = c.transaction_id and e.id = c.event_id`,
+};
+
+function claim(ctx: Context, now: Date, loads: { receiver: string; load: number }[]): Promise<ClaimedRow[]> {
+  return ctx.db.query<ClaimedRow>(CLAIM, [
+    now,
+    new Date(now.getTime() + LEASE_MS),
+    loads.map((each) => each.receiver),
+    loads.map((each) => each.load),
+    CLAIM_PER_RECEIVER,
+    CLAIM_IN_ALL,
+  ]);
+}
+
+async function giveBack(ctx: Context, eventIds: string[]): Promise<void> {
+  await ctx.db.query(
+    'update callback_deliveries set leased = false, due_at = $2 where leased and event_id = any ($1::uuid[])',
+    [eventIds, ctx.clock.now()],
+  );
+}
+
+/** Leases whose process is gone end here; receivers that have had their backlog are healthy again. */
+async function tidy(ctx: Context, now: Date): Promise<void> {
+  await ctx.db.query('update callback_deliveries set leased = false where leased and due_at <= $1', [now]);
+  await ctx.db.query(
+    `delete from callback_receivers r
+     where (r.recovered_at is not null or r.probe_at <= $1) and not exists (
+       select from callback_deliveries d
+       where d.origin = r.origin and not d.leased and d.due_at < 'infinity'
+         and (r.recovered_at is null or d.tried_at < r.recovered_at))`,
+    [now],
+  );
+}
+
+function describeStatus(status: number): string {
+  if (status >= 300 && status < 400) return `The receiver answered ${status}, a redirect; redirects are not followed.`;
+  if (status === 410) return 'The receiver answered 410: this address is gone. Callbacks to it are paused.';
+  return `The receiver answered ${status}.`;
+}
+
+/** The answer's headers, as many as fit. */
+function clipHeaders(headers: Record<string, string>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  let room = KEPT_HEADER_CHARACTERS;
+  for (const [name, value] of Object.entries(headers)) {
+    room -= name.length + value.length;
+    if (room < 0) break;
+    kept[name] = value;
+  }
+  return kept;
+}

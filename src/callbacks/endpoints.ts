@@ -1,0 +1,55 @@
+// The state of where callbacks go: receivers that are failing, and addresses that said 410 Gone and wait for a person.
+
+import type { Context } from '../platform/context.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+
+const MAX_LISTED = 200;
+
+export type FailingReceiver = { origin: string; failingSince: Date; lastError: string; waiting: number };
+export type PausedAddress = { url: string; integrationId: bigint; pausedAt: Date };
+
+/** Failing receivers that hold back deliveries of this holder. */
+export async function listFailingReceivers(reader: Reader, holderId: bigint): Promise<FailingReceiver[]> {
+  const rows = await reader.query<{ origin: string; failing_since: Date; last_error: string; waiting: bigint }>(
+    `select r.origin, r.failing_since, r.last_error, count(*) as waiting
+     from callback_receivers r
+     join callback_deliveries d on d.origin = r.origin and d.holder_id = $1
+     where r.recovered_at is null
+     group by r.origin, r.failing_since, r.last_error order by r.failing_since limit $2`,
+    [holderId, MAX_LISTED],
+  );
+  return rows.map((row) => ({
+    origin: row.origin,
+    failingSince: row.failing_since,
+    lastError: row.last_error,
+    waiting: Number(row.waiting),
+  }));
+}
+
+export async function listPausedAddresses(reader: Reader, holderId: bigint): Promise<PausedAddress[]> {
+  const rows = await reader.query<{ url: string; integration_id: bigint; paused_at: Date }>(
+    'select url, integration_id, paused_at from callback_pauses where holder_id = $1 order by paused_at desc limit $2',
+    [holderId, MAX_LISTED],
+  );
+  return rows.map((row) => ({ url: row.url, integrationId: row.integration_id, pausedAt: row.paused_at }));
+}
+
+/** A person says that the address works again: what waited for it is due at once. Answers how many deliveries that are. */
+export function resumeAddress(ctx: Context, holderId: bigint, url: string): Promise<number> {
+  return ctx.db.transaction((tx) => resumeAddresses(tx, holderId, [url], ctx.clock.now()));
+}
+
+/** The same within the caller's transaction; without a list, all paused addresses of the holder. */
+export async function resumeAddresses(tx: Tx, holderId: bigint, urls: string[] | null, at: Date): Promise<number> {
+  const rows = await tx.query(
+    `with resumed as (
+       delete from callback_pauses where holder_id = $1 and ($2::text[] is null or url = any ($2)) returning integration_id, url
+     )
+     update callback_deliveries d set due_at = $3, started_at = $3
+     from resumed r
+     where d.holder_id = $1 and d.integration_id = r.integration_id and d.url = r.url and d.due_at = 'infinity'
+     returning 1`,
+    [holderId, urls, at],
+  );
+  return rows.length;
+}

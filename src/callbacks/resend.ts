@@ -1,0 +1,235 @@
+// Deliveries for people: what was sent, what came back, send one again, and replay everything that failed since a time.
+
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { resumeAddresses } from './endpoints.ts';
+import { type EventType, originOf } from './events.ts';
+import { callbackHeaders } from './signature.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+const MAX_ATTEMPTS_SHOWN = 200;
+const REPLAY_PAGE = 1_000;
+const MAX_REPLAY_PAGES = 1_000;
+
+/** waiting: first attempt to come; retrying: failed so far; paused: 410; given_up: thirty days over; feed_only: no address. */
+export type DeliveryStatus = 'waiting' | 'retrying' | 'paused' | 'delivered' | 'given_up' | 'feed_only';
+
+export type Attempt = {
+  at: Date;
+  /** 0: a probe out of turn. */
+  number: number;
+  delivered: boolean;
+  requestHeaders: Record<string, string>;
+  status: number | null;
+  answerHeaders: Record<string, string> | null;
+  answerStart: string | null;
+  latencyMs: number;
+  error: string | null;
+};
+
+export type Delivery = {
+  eventId: string;
+  type: EventType;
+  transactionRef: string;
+  url: string | null;
+  status: DeliveryStatus;
+  createdAt: Date;
+  nextAttemptAt: Date | null;
+  body: string;
+  attempts: Attempt[];
+};
+
+export type DeliveryFilter = {
+  status?: DeliveryStatus | undefined;
+  eventId?: string | undefined;
+  transactionId?: string | undefined;
+  since?: Date | undefined;
+  /** Public id of the last event of the page before: the list goes from new to old. */
+  before?: string | undefined;
+  limit?: number | undefined;
+};
+
+type DeliveryRow = {
+  id: string;
+  type: EventType;
+  transaction_id: string;
+  url: string | null;
+  body: Buffer;
+  created_at: Date;
+  due_at: Date | number | null;
+  status: DeliveryStatus;
+};
+
+export async function listDeliveries(
+  reader: Reader,
+  holderId: bigint,
+  filter: DeliveryFilter = {},
+): Promise<Delivery[]> {
+  // What still waits is in the small table: starting there, a long history costs nothing.
+  const waits = filter.status === 'waiting' || filter.status === 'retrying' || filter.status === 'paused';
+  const rows = await reader.query<DeliveryRow>(
+    `select * from (
+       select e.id, e.type, e.transaction_id, e.url, e.body, e.created_at, e.position, d.due_at,
+              case when e.url is null then 'feed_only'
+                   when d.due_at = 'infinity' then 'paused'
+                   when d.attempts = 0 then 'waiting'
+                   when d.attempts > 0 then 'retrying'
+                   when exists (select from callback_attempts a where a.event_id = e.id and a.delivered) then 'delivered'
+                   else 'given_up' end as status
+       from events e ${waits ? 'join' : 'left join'} callback_deliveries d
+         on d.event_id = e.id and d.transaction_id = e.transaction_id
+       where e.holder_id = $1
+         and ($2::uuid is null or e.transaction_id = $2)
+         and ($3::uuid is null or e.id = $3)
+         and ($4::timestamptz is null or e.created_at >= $4)
+         and ($5::uuid is null or (e.position, e.id) < (select b.position, b.id from events b where b.id = $5 and b.holder_id = $1))
+     ) listed
+     where ($6::text is null or status = $6)
+     order by position desc, id desc limit $7`,
+    [
+      holderId,
+      filter.transactionId ?? null,
+      uuidOrNull(filter.eventId),
+      filter.since ?? null,
+      uuidOrNull(filter.before),
+      filter.status ?? null,
+      Math.min(Math.max(filter.limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT),
+    ],
+  );
+  const attempts = await listAttempts(
+    reader,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => ({
+    eventId: publicId('evt', row.id),
+    type: row.type,
+    transactionRef: publicId('TX', row.transaction_id),
+    url: row.url,
+    status: row.status,
+    createdAt: row.created_at,
+    nextAttemptAt: row.due_at instanceof Date ? row.due_at : null,
+    body: row.body.toString('utf8'),
+    attempts: attempts.get(row.id) ?? [],
+  }));
+}
+
+function uuidOrNull(eventId: string | undefined): string | null {
+  if (eventId === undefined) return null;
+  const uuid = uuidFromPublicId('evt', eventId);
+  if (uuid === null) throw new Problem('event_not_found');
+  return uuid;
+}
+
+/** The newest attempts of each event, oldest first. Events were already chosen by their holder. */
+async function listAttempts(reader: Reader, eventIds: string[]): Promise<Map<string, Attempt[]>> {
+  const rows = await reader.query<{
+    event_id: string;
+    at: Date;
+    number: number;
+    delivered: boolean;
+    signature: string;
+    status: number | null;
+    answer_headers: Record<string, string> | null;
+    answer_start: Buffer | null;
+    latency_ms: number;
+    error: string | null;
+  }>(
+    `select a.* from unnest($1::uuid[]) as wanted (id) cross join lateral (
+       select event_id, at, number, delivered, signature, status, answer_headers, answer_start, latency_ms, error
+       from callback_attempts where event_id = wanted.id order by at desc limit $2
+     ) a order by a.at`,
+    [eventIds, MAX_ATTEMPTS_SHOWN],
+  );
+  const byEvent = new Map<string, Attempt[]>();
+  for (const row of rows) {
+    const attempt: Attempt = {
+      at: row.at,
+      number: row.number,
+      delivered: row.delivered,
+      requestHeaders: callbackHeaders(
+        publicId('evt', row.event_id),
+        Math.floor(row.at.getTime() / 1_000),
+        row.signature,
+      ),
+      status: row.status,
+      answerHeaders: row.answer_headers,
+      answerStart: row.answer_start?.toString('utf8') ?? null,
+      latencyMs: row.latency_ms,
+      error: row.error,
+    };
+    const list = byEvent.get(row.event_id);
+    if (list) list.push(attempt);
+    else byEvent.set(row.event_id, [attempt]);
+  }
+  return byEvent;
+}
+
+/** Sends one event again, delivered or not: the same id, the same bytes. A paused address is resumed by it. */
+export async function resendEvent(ctx: Context, holderId: bigint, eventId: string): Promise<void> {
+  const id = uuidOrNull(eventId);
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    const [event] = await tx.query<{ transaction_id: string; integration_id: bigint; url: string | null }>(
+      'select transaction_id, integration_id, url from events where id = $1 and holder_id = $2',
+      [id, holderId],
+    );
+    if (!event) throw new Problem('event_not_found');
+    if (event.url === null)
+      throw new Problem('invalid_params', {
+        message: 'This event has no callback address, so there is nowhere to send it. It is in the feed.',
+      });
+    await resumeAddresses(tx, holderId, [event.url], at);
+    await tx.query(
+      `insert into callback_deliveries (event_id, transaction_id, holder_id, integration_id, origin, url, leased, due_at, started_at)
+       values ($1, $2, $3, $4, $5, $6, false, $7, $7)
+       on conflict on constraint delivery_once do update set leased = false, due_at = $7, started_at = $7`,
+      [id, event.transaction_id, holderId, event.integration_id, originOf(event.url), event.url, at],
+    );
+  });
+}
+
+// One page of a holder's events, from new to old. What was never delivered is made due, but of a transaction only the
+// newest event of its kind: after an outage nobody wants to be told first that it succeeded and then that it was reversed.
+const REPLAY = `
+  with page as materialized (
+    select e.* from events e
+    where e.holder_id = $1 and e.created_at >= $2 and (e.position, e.id) < ($4::bigint, $5::uuid)
+    order by e.position desc, e.id desc limit $6
+  ), replayed as (
+    insert into callback_deliveries (event_id, transaction_id, holder_id, integration_id, origin, url, leased, due_at, started_at)
+    select p.id, p.transaction_id, p.holder_id, p.integration_id,
+           coalesce(substring(p.url from '^[a-z]+://[^/?#]+'), 'invalid:'), p.url, false, $3, $3
+    from page p
+    where p.url is not null
+      and not exists (select from callback_attempts a where a.event_id = p.id and a.delivered)
+      and not exists (
+        select from events n
+        where n.transaction_id = p.transaction_id and split_part(n.type, '.', 1) = split_part(p.type, '.', 1)
+          and (n.position, n.id) > (p.position, p.id))
+    on conflict on constraint delivery_once do update set due_at = $3, started_at = $3 where not callback_deliveries.leased
+    returning event_id
+  )
+  select (select count(*) from replayed) as replayed, (select count(*) from page) as seen,
+         last.position, last.id
+  from (select 1) as one left join (select position, id from page order by position, id limit 1) as last on true`;
+
+/** Makes every event since a time that was not delivered due at once. Answers how many. */
+export async function replayFailed(ctx: Context, holderId: bigint, since: Date): Promise<number> {
+  const at = ctx.clock.now();
+  await ctx.db.transaction((tx) => resumeAddresses(tx, holderId, null, at));
+  let from: { position: bigint; id: string } = { position: 2n ** 63n - 1n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+  let replayed = 0;
+  for (let page = 0; page < MAX_REPLAY_PAGES; page++) {
+    const [row] = await ctx.db.query<{ replayed: bigint; seen: bigint; position: bigint | null; id: string | null }>(
+      REPLAY,
+      [holderId, since, at, from.position, from.id, REPLAY_PAGE],
+    );
+    replayed += Number(row?.replayed ?? 0n);
+    if (!row || row.position === null || row.id === null || row.seen < REPLAY_PAGE) break;
+    from = { position: row.position, id: row.id };
+  }
+  return replayed;
+}
