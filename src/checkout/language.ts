@@ -1,0 +1,121 @@
+// Which language a payer reads, and how money and times look in it: what he asked for, then what he asked for before,
+// then what his browser prefers, then what his country speaks.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Country, Language } from '../catalog/catalog.ts';
+import { formatAmount } from '../platform/money.ts';
+import type { Words } from './words.ts';
+import { english } from './words-en.ts';
+import { french } from './words-fr.ts';
+import { portuguese } from './words-pt.ts';
+import { swahili } from './words-sw.ts';
+
+export const LANGUAGES: Readonly<Record<Language, { name: string; words: Words }>> = {
+  en: { name: 'English', words: english },
+  fr: { name: 'Français', words: french },
+  sw: { name: 'Kiswahili', words: swahili },
+  pt: { name: 'Português', words: portuguese },
+};
+
+export const LANGUAGE_CODES: readonly Language[] = ['en', 'fr', 'sw', 'pt'];
+
+const COOKIE_SECONDS = 365 * 24 * 3_600;
+const MAX_HEADER_LENGTH = 500;
+
+/** Countries keep one time each; the catalogue knows no others yet. */
+const TIME_ZONES: Readonly<Record<string, string>> = {
+  KE: 'Africa/Nairobi',
+  BJ: 'Africa/Porto-Novo',
+  CI: 'Africa/Abidjan',
+  CM: 'Africa/Douala',
+  SN: 'Africa/Dakar',
+  TZ: 'Africa/Dar_es_Salaam',
+  UG: 'Africa/Kampala',
+  ZM: 'Africa/Lusaka',
+  SL: 'Africa/Freetown',
+  GH: 'Africa/Accra',
+  NG: 'Africa/Lagos',
+};
+
+/** How this payer reads. */
+export type Reading = {
+  language: Language;
+  words: Words;
+  /** The language was asked for in the address: links to our own pages carry it on. */
+  asked: boolean;
+  money(amount: bigint, currency: string): string;
+  /** A moment of today: the time of day. */
+  clock(moment: Date): string;
+  /** Any moment: date and time, with the zone. */
+  date(moment: Date): string;
+};
+
+/** Chooses the language of a request; a language that was asked for is remembered. */
+export function readLanguage(request: FastifyRequest, reply: FastifyReply | null, country: Country | null): Reading {
+  const query = request.query as Record<string, unknown>;
+  const asked = asLanguage(query.lang);
+  if (asked && reply)
+    void reply.header('Set-Cookie', `lang=${asked}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`);
+  const language =
+    asked ??
+    asLanguage(/(?:^|;\s*)lang=([a-z]{2})(?:;|$)/.exec(request.headers.cookie ?? '')?.[1]) ??
+    preferredLanguage(request.headers['accept-language']) ??
+    country?.languages[0] ??
+    'en';
+  return createReading(language, country, asked !== null);
+}
+
+export function createReading(language: Language, country: Country | null, asked = false): Reading {
+  // Portuguese is nobody's official language in the catalogue yet; Mozambique's way of writing stands for all.
+  const locale = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
+  const timeZone = (country && TIME_ZONES[country.iso]) ?? 'UTC';
+  return {
+    language,
+    words: LANGUAGES[language].words,
+    asked,
+    money: (amount, currency) => formatMoney(amount, currency, locale),
+    clock: (moment) => new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }).format(moment),
+    date: (moment) =>
+      new Intl.DateTimeFormat(locale, {
+        day: 'numeric',
+        month: 'long',
+        year: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        timeZone,
+        timeZoneName: 'short',
+      }).format(moment),
+  };
+}
+
+/** Money as the country writes it. Whole amounts go without decimals: they are easier to compare with the phone. */
+export function formatMoney(amount: bigint, currency: string, locale: string): string {
+  const digits = amount % 100n === 0n ? 0 : 2;
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  // Given as text the amount stays exact; a number would be a double.
+  return format.format(formatAmount(amount) as Intl.StringNumericLiteral);
+}
+
+function asLanguage(value: unknown): Language | null {
+  return LANGUAGE_CODES.find((code) => code === value) ?? null;
+}
+
+/** The best of our languages in an Accept-Language header. */
+export function preferredLanguage(header: string | undefined): Language | null {
+  const wishes = (header ?? '')
+    .slice(0, MAX_HEADER_LENGTH)
+    .split(',')
+    .flatMap((part, index) => {
+      const [tag = '', ...options] = part.trim().toLowerCase().split(';');
+      const language = asLanguage(tag.split('-')[0]);
+      const quality = Number(/^\s*q=([\d.]+)/.exec(options[0] ?? '')?.[1] ?? 1);
+      return language && quality > 0 ? [{ language, quality, index }] : [];
+    })
+    .sort((left, right) => right.quality - left.quality || left.index - right.index);
+  return wishes[0]?.language ?? null;
+}
