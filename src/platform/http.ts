@@ -52,10 +52,15 @@ export function createHttpServer(ctx: Context): HttpServer {
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     clientErrorHandler: answerBrokenRequest,
+    // An address that cannot be decoded is refused before any hook runs; it still gets our shape.
+    frameworkErrors: (error, request, reply) => {
+      markMode(ctx, reply);
+      void sendProblem(ctx, problemOf(error), request, reply);
+    },
   });
   limitSockets(app);
-  parseOnlyStrictJson(app);
   shedAndLimit(app, ctx);
+  parseOnlyStrictJson(app);
   logRequests(app, ctx);
   answerProblems(app, ctx);
   // Schemas on routes describe them for OpenAPI; the operations validate with the same schemas themselves,
@@ -112,7 +117,7 @@ function shedAndLimit(app: HttpServer, ctx: Context): void {
   let inFlight = 0;
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
-    if (ctx.config.mode === 'sandbox') void reply.header('X-Simbi-Mode', 'sandbox');
+    markMode(ctx, reply);
     if (inFlight >= ctx.config.maxInFlight && !request.routeOptions.config.unlimited) {
       ctx.metrics.shed.inc();
       done(new Problem('overloaded', { retryAfterSeconds: 1 }));
@@ -125,6 +130,10 @@ function shedAndLimit(app: HttpServer, ctx: Context): void {
     const verdict = request.routeOptions.config.unlimited ? null : addresses.take(request.ip);
     done(verdict && !verdict.allowed ? tooManyRequests(verdict, 'address') : undefined);
   });
+}
+
+function markMode(ctx: Context, reply: FastifyReply): void {
+  if (ctx.config.mode === 'sandbox') void reply.header('X-Simbi-Mode', 'sandbox');
 }
 
 /** 429 with the headers that tell a client how to behave (draft-ietf-httpapi-ratelimit-headers). */
@@ -219,6 +228,7 @@ const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'not_acceptable_request',
   FST_ERR_BAD_URL: 'not_found',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
   FST_ERR_CTP_EMPTY_TYPE: 'unsupported_media_type',
 };
 

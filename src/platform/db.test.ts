@@ -1,0 +1,122 @@
+// The database under stress: nothing hangs, nothing doubtful is called done, and what broke comes back.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createShop, probeRoute, signBody } from '../../test/shop.ts';
+import { createTestContext } from '../../test/world.ts';
+import { connectDatabase, type Database, isDataFault, type Tx, violatedConstraint } from './db.ts';
+import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { createHttpServer } from './http.ts';
+import { migrate } from './migrate.ts';
+
+describe('the database', () => {
+  let database: TestDatabase;
+  let db: Database;
+  before(async () => {
+    database = await createTestDatabase();
+    db = connectDatabase({ url: database.url, poolSize: 3 });
+    await db.query('create table things (id int constraint things_once primary key, n bigint not null)');
+    await db.query('insert into things values (1, 0), (2, 0)');
+  });
+  after(async () => {
+    await db.close();
+    await database.drop();
+  });
+
+  test('a transaction is all or nothing, and numbers come back as they went', async () => {
+    const failed = db.transaction(async (tx) => {
+      await tx.query('insert into things values (10, 1)');
+      throw new Error('changed my mind');
+    });
+    await assert.rejects(failed, /changed my mind/);
+    assert.deepEqual(await db.query('select * from things where id = 10'), []);
+    const [row] = await db.query('select 9223372036854775807::bigint as n, now() as at');
+    assert.equal(row?.n, 9_223_372_036_854_775_807n);
+    assert.ok(row?.at instanceof Date);
+  });
+
+  test('a constraint that refuses is told by its name', async () => {
+    const error: unknown = await db.query('insert into things values (1, 1)').catch((fault: unknown) => fault);
+    assert.equal(violatedConstraint(error), 'things_once');
+    assert.equal(isDataFault(error), true);
+    assert.equal(violatedConstraint(new Error('x')), null);
+  });
+
+  test('a deadlock is tried again: both transactions end well', async () => {
+    const bothHaveOne = Promise.withResolvers<void>();
+    let holding = 0;
+    const swap = (first: number, second: number) =>
+      db.transaction(async (tx: Tx) => {
+        await tx.query('update things set n = n + 1 where id = $1', [first]);
+        if (++holding === 2) bothHaveOne.resolve();
+        await bothHaveOne.promise;
+        await tx.query('update things set n = n + 1 where id = $1', [second]);
+      });
+    await Promise.all([swap(1, 2), swap(2, 1)]);
+    assert.deepEqual(await db.query('select n from things where id < 3'), [{ n: 2n }, { n: 2n }]);
+  });
+
+  test('when every connection is lent out the next caller hears 503 within a second or so, and later ones are served', async () => {
+    const letGo = Promise.withResolvers<void>();
+    const holders = Array.from({ length: 3 }, () => db.withConnection(() => letGo.promise));
+    const started = performance.now();
+    await assert.rejects(db.query('select 1'), { code: 'database_unavailable', status: 503 });
+    assert.ok(performance.now() - started < 2_000);
+    letGo.resolve();
+    await Promise.all(holders);
+    assert.equal((await db.query('select 1')).length, 1);
+  });
+
+  test('a connection ended under a transaction is 503 before the commit, and the pool recovers', async () => {
+    const failed = db.transaction(async (tx) => {
+      const [mine] = await tx.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await db.query('select pg_terminate_backend($1)', [mine?.pid]);
+      await tx.query('select 1');
+    });
+    await assert.rejects(failed, { code: 'database_unavailable' });
+    assert.equal((await db.query('select 1')).length, 1);
+  });
+});
+
+describe('a database that is killed', () => {
+  test('requests get 503 while it is away and work again after; nothing acknowledged is lost', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'simbi-killed-'));
+    const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+    let postgres = await start();
+    const world = await createTestContext();
+    const db = connectDatabase({ url: postgres.url });
+    try {
+      await migrate(postgres.url);
+      const ctx = { ...world, db };
+      const app = createHttpServer(ctx);
+      probeRoute(app, ctx);
+      const shop = await createShop(ctx);
+      const post = (body: object) =>
+        app.inject({
+          method: 'POST',
+          url: '/probe',
+          headers: { 'content-type': 'application/json' },
+          payload: JSON.stringify(body),
+        });
+      const spent = signBody(shop, ctx.clock.millis());
+      assert.equal((await post(spent)).statusCode, 200);
+      process.kill(postgres.pid, 'SIGKILL');
+      const away = await post(signBody(shop, ctx.clock.millis()));
+      assert.equal(away.statusCode, 503);
+      assert.equal(away.headers['retry-after'], '1');
+      assert.match(away.json().code, /^(database_unavailable|outcome_unknown)$/);
+      postgres = await start();
+      assert.equal((await post(spent)).json().code, 'signature_reused', 'what was answered is on the disk');
+      assert.equal((await post(signBody(shop, ctx.clock.millis()))).statusCode, 200);
+    } finally {
+      await db.close();
+      await world.close();
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,107 @@
+// Background loops: at once while there is work, patient while there is none, and never ended by a failure.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createVirtualClock } from './clock.ts';
+import type { Context } from './context.ts';
+import { runLoop } from './jobs.ts';
+import { createLogger } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { createFailureCounter, createRateLimiter } from './rate-limit.ts';
+
+/** A loop uses only the log and the metrics of its context. */
+const ctx = { log: createLogger('silent'), metrics: createMetrics() } as unknown as Context;
+const NEVER = { shortest: 3_600_000, longest: 3_600_000 };
+
+/** A pass that answers from a list, and then promises to be done. */
+function createPasses(results: (number | Error)[]) {
+  const done = Promise.withResolvers<void>();
+  let passes = 0;
+  return {
+    done: done.promise,
+    count: () => passes,
+    pass: async () => {
+      const result = results[passes++];
+      if (passes === results.length) done.resolve();
+      if (result instanceof Error) throw result;
+      return result ?? 0;
+    },
+  };
+}
+
+describe('background loops', () => {
+  test('goes on at once while there is work, then waits; stopping ends the wait', async () => {
+    const passes = createPasses([5, 1, 0]);
+    const job = runLoop(ctx, { name: 'test', pass: passes.pass, idleMs: NEVER });
+    await passes.done;
+    await job.stop();
+    assert.equal(passes.count(), 3);
+  });
+
+  test('waking ends the pause; waking during a pass is not lost', async () => {
+    const passes = createPasses([0, 0, 0]);
+    const job = runLoop(ctx, {
+      name: 'test',
+      idleMs: NEVER,
+      pass: async () => {
+        if (passes.count() === 1) job.wake();
+        return await passes.pass();
+      },
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    job.wake();
+    await passes.done;
+    await job.stop();
+    assert.ok(passes.count() >= 3);
+  });
+
+  test('a pass that fails is counted and tried again', async () => {
+    const passes = createPasses([new Error('database away'), 0]);
+    const job = runLoop(ctx, { name: 'failing', pass: passes.pass, idleMs: { shortest: 1, longest: 1 } });
+    await passes.done;
+    await job.stop();
+    const { values } = await ctx.metrics.jobRuns.get();
+    const failed = values.find((value) => value.labels.job === 'failing' && value.labels.result === 'failed');
+    assert.equal(failed?.value, 1);
+  });
+
+  test('stopping waits for the pass under way', async () => {
+    const held = Promise.withResolvers<number>();
+    const job = runLoop(ctx, { name: 'test', pass: () => held.promise, idleMs: NEVER });
+    let stopped = false;
+    const stopping = job.stop().then(() => {
+      stopped = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(stopped, false);
+    held.resolve(0);
+    await stopping;
+  });
+});
+
+describe('counters in memory', () => {
+  test('a bucket fills again with time, by fractions too, and never over its burst', () => {
+    const clock = createVirtualClock('2026-03-02T09:00:00Z');
+    const limiter = createRateLimiter(clock, 1 / 6, 2);
+    const allowed = () => limiter.take('a').allowed;
+    assert.deepEqual([allowed(), allowed(), allowed()], [true, true, false]);
+    assert.equal(limiter.take('a').resetSeconds, 6);
+    clock.advance(6_000);
+    assert.deepEqual([allowed(), allowed()], [true, false]);
+    clock.advance(3_600_000);
+    assert.deepEqual([allowed(), allowed(), allowed()], [true, true, false]);
+    clock.advance(-60_000);
+    assert.equal(allowed(), false, 'a clock set back gives nothing away');
+    assert.equal(createRateLimiter(clock, 0, 0).take('a').allowed, true);
+  });
+
+  test('failures are counted per key and forgotten with the window', () => {
+    const clock = createVirtualClock('2026-03-02T09:00:00Z');
+    const failures = createFailureCounter(clock, 60);
+    failures.add('a');
+    failures.add('a');
+    assert.deepEqual([failures.count('a'), failures.count('b')], [2, 0]);
+    clock.advance(60_000);
+    assert.equal(failures.count('a'), 0);
+  });
+});
