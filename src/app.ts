@@ -1,23 +1,46 @@
 // Every HTTP route, one line a module.
 
+import type { Gateway } from './gateway.ts';
 import { holderRoutes } from './holders/routes.ts';
-import type { Context } from './platform/context.ts';
+import { linkRoutes } from './links/routes.ts';
+import { paymentRoutes } from './payments/routes.ts';
+import type { Reader } from './platform/db.ts';
 import { type Backlogs, healthRoutes } from './platform/health.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 
-/** What waits for a background job, one line a queue: shown by /readyz and /metrics. */
-const BACKLOGS: Backlogs = {};
+/** A backlog is counted up to here: beyond it the exact number helps nobody. */
+const MAX_COUNTED = 100_000;
 
-export function createApp(ctx: Context): HttpServer {
+/** What waits for a background job, one line a queue: shown by /readyz and /metrics. */
+function backlogsOf({ ctx }: Gateway): Backlogs {
+  return {
+    payments: (reader) => countDue(reader, 'payment_jobs', ctx.clock.now()),
+    operator_callbacks: (reader) => countDue(reader, 'operator_inbox', ctx.clock.now()),
+    callbacks: (reader) => countDue(reader, 'callback_deliveries', ctx.clock.now()),
+  };
+}
+
+async function countDue(reader: Reader, table: string, now: Date): Promise<number> {
+  const [row] = await reader.query<{ count: bigint }>(
+    `select count(*) from (select 1 from ${table} where due_at <= $1 limit ${MAX_COUNTED}) as due`,
+    [now],
+  );
+  return Number(row?.count ?? 0);
+}
+
+export function createApp(gateway: Gateway): HttpServer {
+  const { ctx, desk } = gateway;
   const app = createHttpServer(ctx);
-  healthRoutes(app, ctx, BACKLOGS);
+  healthRoutes(app, ctx, backlogsOf(gateway));
   holderRoutes(app, ctx);
+  paymentRoutes(app, ctx, desk);
+  linkRoutes(app, ctx);
   return app;
 }
 
 /** What a process answers that only does background work. */
-export function createWorkerApp(ctx: Context): HttpServer {
-  const app = createHttpServer(ctx);
-  healthRoutes(app, ctx, BACKLOGS);
+export function createWorkerApp(gateway: Gateway): HttpServer {
+  const app = createHttpServer(gateway.ctx);
+  healthRoutes(app, gateway.ctx, backlogsOf(gateway));
   return app;
 }

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { createApp, createWorkerApp } from './app.ts';
 import { type Demo, prepareDemo } from './demo.ts';
+import { createGateway, type Gateway } from './gateway.ts';
 import { maintainSignatures } from './holders/signatures.ts';
 import { claimDataDir, createContext, type OpenDatabase, openDatabase, type Progress, StartFault } from './instance.ts';
 import { type Config, dataPath, publicUrl } from './platform/config.ts';
@@ -43,6 +44,7 @@ type Opened = {
   log: { logger: Logger; flush(): void };
   database?: OpenDatabase;
   ctx?: Context;
+  gateway?: Gateway;
   app?: HttpServer;
   workers?: Workers;
 };
@@ -75,11 +77,13 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.ctx = ctx;
   await maintainSignatures(ctx);
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(ctx) : null;
-  const app = config.role === 'worker' ? createWorkerApp(ctx) : createApp(ctx);
+  const gateway = await createGateway(ctx);
+  opened.gateway = gateway;
+  const app = config.role === 'worker' ? createWorkerApp(gateway) : createApp(gateway);
   opened.app = app;
   ctx.metrics.collectProcessMetrics();
   await listen(app, config);
-  if (config.role !== 'api') opened.workers = startWorkers(ctx);
+  if (config.role !== 'api') opened.workers = startWorkers(gateway);
   const url = publicUrl(config);
   opened.lock.setUrl(url);
   ctx.log.info({ url, mode: config.mode, role: config.role }, 'ready');
@@ -92,6 +96,8 @@ async function close(opened: Opened): Promise<void> {
   const jobs = opened.workers?.stop();
   if (opened.app) await drain(opened.app);
   await within(DRAIN_MS, jobs);
+  // Payments and callbacks under way are finished; what had not begun waits in the database for the next start.
+  await within(DRAIN_MS, opened.gateway?.stop());
   await within(POOL_CLOSE_MS, opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();

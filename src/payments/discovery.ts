@@ -69,7 +69,10 @@ export async function preflight(ctx: PaymentsContext, holderId: bigint, body: un
     const number = normaliseNumber(input.mobile, (rows[0] as TableRow).country);
     faults.add('mobile', number.ok ? 'This is not a mobile number of the country.' : number.sentence);
   }
-  const name = typeof input.payment_method_type === 'string' ? input.payment_method_type : null;
+  const given = input.payment_method_type ?? null;
+  if (given !== null && typeof given !== 'string')
+    faults.add('payment_method_type', 'payment_method_type must be a string.');
+  const name = typeof given === 'string' ? given : null;
   const choice = found ? chooseMethod(found.row, name, found.digits) : null;
   if (choice && !choice.ok) faults.add('payment_method_type', choice.sentence);
   const method = choice?.ok ? choice.method : null;

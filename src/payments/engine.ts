@@ -124,7 +124,8 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   }
 
   return {
-    hasRoom: () => !stopping && queue.length < MAX_QUEUED,
+    // A process that only answers requests leaves the work to the others.
+    hasRoom: () => !stopping && queue.length < MAX_QUEUED && ctx.config.role !== 'api',
     hand(work) {
       queue.push(work);
       pump();

@@ -1,9 +1,9 @@
 // The HTTP operations about money: collections and their verification, status v2 and v3, balance, discovery, and the
 // address that operators call.
 
-import Type from 'typebox';
 import { handleSigned } from '../holders/envelope.ts';
 import { requireToken, signedCall } from '../holders/routes.ts';
+import { envelopeProblems } from '../holders/schemas.ts';
 import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -18,12 +18,29 @@ import { describeCountries, preflight } from './discovery.ts';
 import type { PaymentEngine } from './engine.ts';
 import type { OperatorIntake } from './operator-callbacks.ts';
 import { recordV2, recordV3 } from './record.ts';
+import {
+  ACCEPTED_MESSAGE,
+  BalanceAnswer,
+  BalanceBody,
+  CollectionAnswer,
+  CollectionBody,
+  CountriesAnswer,
+  IdempotencyHeaders,
+  PreflightAnswer,
+  PreflightBody,
+  ResendAnswer,
+  ResendBody,
+  StatusV2Answer,
+  StatusV2Body,
+  StatusV3Answer,
+  StatusV3Body,
+  VerifyAnswer,
+  VerifyBody,
+} from './schemas.ts';
 import { BALANCE_MESSAGES, readBalances, readStatus, statusMessages } from './status.ts';
 import { idFromRef } from './transactions.ts';
 import { resendToken, verifyToken } from './verification.ts';
 
-const ACCEPTED_MESSAGE =
-  "A verification token has been sent to the customer's mobile number. Please verify to proceed with the payment.";
 /** v2 of the status operation has been superseded since then (RFC 9745: a date, in seconds). */
 const V2_DEPRECATED_AT = 1_767_225_600;
 const OPERATOR_BODY_LIMIT_BYTES = 256 * 1024;
@@ -37,28 +54,36 @@ export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, desk: Payme
   operatorRoutes(app, desk);
 }
 
-const Envelope = <T extends Type.TSchema>(params: T) =>
-  Type.Object({
-    client_id: Type.String({ maxLength: 256, description: 'Public identifier of the API integration.' }),
-    sender: Type.String({ maxLength: 256, description: 'Title of the API integration.' }),
-    timestamp: Type.Integer({ description: 'Unix timestamp of the moment the request is made, in seconds.' }),
-    salt: Type.String({ minLength: 1, maxLength: 128, description: 'Random string.' }),
-    signature: Type.String({
-      description: 'HMAC-SHA256 of the canonical body without this member, in lower-case hexadecimal.',
-    }),
-    params,
-  });
-
 function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk): void {
   const messages = collectionMessages(ctx.config.brandName);
+  const tokenProblems = {
+    ...envelopeProblems(messages),
+    invalid_params: { message: messages.badParams },
+    transaction_not_found: {},
+    verification_failed: {},
+  };
   app.post(
     '/api/v3/service-unified-collections',
     {
       schema: {
         summary: 'Submit unified collection',
+        description:
+          'Starts a collection from a customer’s mobile wallet. Answered once it is durable; the customer then verifies on the phone, and the result is told to callback_url.',
         tags: ['Collections'],
         operationId: 'createCollection',
-        body: Envelope(CollectionParams),
+        headers: IdempotencyHeaders,
+        body: CollectionBody,
+        response: { 200: CollectionAnswer },
+      },
+      config: {
+        problems: {
+          ...envelopeProblems(messages),
+          invalid_params: { message: messages.badParams },
+          country_not_found: {},
+          country_not_supported: {},
+          idempotency_conflict: {},
+          operator_unavailable: {},
+        },
       },
     },
     (request, reply) =>
@@ -80,10 +105,14 @@ function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDe
     {
       schema: {
         summary: 'Verify a collection by token',
+        description:
+          'For collections whose verification.method is otp. Five wrong tokens fail the transaction; ten minutes expire it.',
         tags: ['Collections'],
         operationId: 'verifyCollection',
-        body: Envelope(VerifyParams),
+        body: VerifyBody,
+        response: { 200: VerifyAnswer },
       },
+      config: { problems: tokenProblems },
     },
     async (request, reply) => {
       const result = await handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
@@ -112,10 +141,13 @@ function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDe
     {
       schema: {
         summary: 'Send the verification token again',
+        description: 'At most once in 30 seconds. The token sent before stops working.',
         tags: ['Collections'],
         operationId: 'resendCollectionToken',
-        body: Envelope(ResendParams),
+        body: ResendBody,
+        response: { 200: ResendAnswer },
       },
+      config: { problems: { ...tokenProblems, resend_too_soon: {} } },
     },
     (request, reply) =>
       handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
@@ -153,11 +185,22 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
     {
       schema: {
         summary: 'Get transaction status (superseded by v3)',
+        description:
+          'The transaction record without the members that only v3 has. Answers carry Deprecation and Link headers.',
         tags: ['Status'],
         operationId: 'getStatusV2',
         deprecated: true,
         security: [{ apiKeyAuth: [] }, {}],
-        body: Envelope(StatusV2Params),
+        body: StatusV2Body,
+        response: { 200: StatusV2Answer },
+      },
+      config: {
+        problems: {
+          ...envelopeProblems(messages),
+          invalid_params: { message: messages.badParams },
+          transaction_not_found: { status: 400, message: messages.badParams },
+          unauthenticated: { status: 403, message: messages.notVerified },
+        },
       },
     },
     (request, reply) => {
@@ -184,9 +227,18 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
     {
       schema: {
         summary: 'Get transaction status',
+        description: 'The record of one transaction, payin or payout; while it is open the operator is asked first.',
         tags: ['Status'],
         operationId: 'getStatus',
-        body: Envelope(StatusV3Params),
+        body: StatusV3Body,
+        response: { 200: StatusV3Answer },
+      },
+      config: {
+        problems: {
+          ...envelopeProblems(messages),
+          invalid_params: { message: messages.badParams },
+          transaction_not_found: { message: messages.badParams },
+        },
       },
     },
     (request, reply) =>
@@ -201,12 +253,20 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
     {
       schema: {
         summary: 'Get unified balance',
+        description: 'The wallets of the account, one for each currency.',
         tags: ['Balance'],
         operationId: 'getBalance',
-        body: Envelope(BalanceParams),
+        body: BalanceBody,
+        response: { 200: BalanceAnswer },
       },
-      // On this operation `success` is a string, and `data` an array even when something went wrong.
-      config: { problemBody: (body) => ({ ...body, success: 'false', data: [] }) },
+      config: {
+        // On this operation `success` is a string, and `data` an array even when something went wrong.
+        problemBody: (body) => ({ ...body, success: 'false', data: [] }),
+        problems: {
+          ...envelopeProblems(BALANCE_MESSAGES),
+          invalid_params: { message: BALANCE_MESSAGES.badParams },
+        },
+      },
     },
     (request, reply) =>
       handleSigned(ctx, BALANCE_MESSAGES, signedCall(request, reply), async (signed) => {
@@ -234,9 +294,11 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
     {
       schema: {
         summary: 'Countries and methods',
+        description: 'Both countries tables with their methods, decimals and limits.',
         tags: ['Discovery'],
         operationId: 'listCountries',
         security: [{ bearerAuth: [] }],
+        response: { 200: CountriesAnswer },
       },
     },
     async (request, reply) => {
@@ -250,11 +312,15 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
     {
       schema: {
         summary: 'Check a payment without creating it',
+        description:
+          'Which operator, number, limits, decimals and fee a payment would have, and why it would be refused.',
         tags: ['Discovery'],
         operationId: 'preflight',
         security: [{ bearerAuth: [] }],
         body: PreflightBody,
+        response: { 200: PreflightAnswer },
       },
+      config: { problems: { invalid_params: {} } },
     },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);
@@ -288,41 +354,3 @@ function operatorRoutes(app: HttpServer, desk: PaymentDesk): void {
     });
   });
 }
-
-const CollectionParams = Type.Object({
-  amount: Type.Union([Type.Number(), Type.String()], {
-    description: 'Amount; a number or a decimal string. Never rounded.',
-    examples: [2500],
-  }),
-  mobile: Type.String({ description: "Customer's mobile number, international or national." }),
-  country_id: Type.Integer({ description: 'From the collections countries table.' }),
-  currency: Type.String({ description: 'Currency code of the country.' }),
-  payment_method_type: Type.Optional(
-    Type.String({ description: 'Method or operator of the country; may be left out where the number tells it.' }),
-  ),
-  callback_url: Type.Optional(Type.String({ description: 'http(s) URL that is told the result.' })),
-  third_party_reference_1: Type.Optional(Type.String({ maxLength: 128 })),
-  third_party_reference_2: Type.Optional(Type.String({ maxLength: 128 })),
-});
-const VerifyParams = Type.Object({
-  id: Type.String({ description: 'ref of the collection.' }),
-  token: Type.String({ pattern: '^\\d{6}$' }),
-});
-const ResendParams = Type.Object({ id: Type.String({ description: 'ref of the collection.' }) });
-const StatusV2Params = Type.Object({ id: Type.String({ description: 'Transaction reference (ref).' }) });
-const StatusV3Params = Type.Object({
-  id: Type.String({ description: 'Transaction reference (ref).' }),
-  type: Type.Optional(Type.Union([Type.Literal('payin'), Type.Literal('payout')])),
-});
-const BalanceParams = Type.Object({
-  wallet_account: Type.Optional(Type.Integer()),
-  currency: Type.Optional(Type.String()),
-});
-const PreflightBody = Type.Object({
-  mobile: Type.String(),
-  amount: Type.Union([Type.Number(), Type.String()]),
-  currency: Type.String(),
-  country_id: Type.Optional(Type.Integer()),
-  payment_method_type: Type.Optional(Type.String()),
-  direction: Type.Optional(Type.Union([Type.Literal('collection'), Type.Literal('payout')])),
-});

@@ -101,7 +101,10 @@ export async function verifyToken(
     decision.left === 0
       ? 'The transaction has failed.'
       : `${decision.left} ${decision.left === 1 ? 'try is' : 'tries are'} left.`;
-  return new Problem('verification_failed', { errors: { token: [`The token is wrong. ${left}`] } });
+  return new Problem('verification_failed', {
+    errors: { token: [`The token is wrong. ${left}`] },
+    extra: { tries_left: decision.left },
+  });
 }
 
 async function lockToken(reader: Reader, id: string): Promise<TokenRow | null> {

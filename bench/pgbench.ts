@@ -1,0 +1,109 @@
+// What PostgreSQL alone does with the same rows: pgbench writes the rows of one accept (P1) and of one whole payment (P2)
+// into the same tables with the same constraints and triggers, one payment a transaction. Needs Debian's pgbench.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const WALLETS = 1_000;
+const SIGNED_AT = `date_trunc('second', now())`;
+
+const ACCEPT = `
+with spent as (
+  insert into spent_signatures (signed_at, signature) values (${SIGNED_AT}, decode(md5(random()::text) || md5(random()::text), 'hex'))
+), accepted as (
+  insert into transactions (id, holder_id, integration_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, detail,
+                            reference_1, callback_url, verification, created_at, updated_at)
+  values (uuidv7(), :wallet, :wallet, 'payin', 'pending', 100000, 1000, 'UGX', 11, 'MTN_MOMO_UGA', 'sandbox', '256772123000',
+          'Collection from 256772123000 by MTN MoMo', 'order-' || :wallet, 'http://127.0.0.1:8080/cb/1', 'prompt', now(), now())
+  returning id
+)
+insert into payment_jobs (transaction_id, kind, due_at, since) select id, 'query', now() + interval '30 s', now() from accepted`;
+
+// The same as three statements, each its own commit: accept, settle, delivered. Locks in the order of account ids.
+const SETTLE = `
+begin;
+select transaction_id as tx from payment_jobs order by due_at limit 1 for update skip locked \\gset
+select id as fees, balance as fees_balance from ledger_accounts where key = 'fees:UGX' for no key update \\gset
+select id as clearing, balance as clearing_balance from ledger_accounts where key = 'clearing:sandbox:UGX' for no key update \\gset
+select id as available, balance as available_balance from ledger_accounts where key = 'wallet:' || :wallet || ':UGX:available' for no key update \\gset
+with settled as (
+  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :available_balance + 99000, updated_at = now(), settled_at = now() where id = :'tx'
+), witnessed as (
+  insert into evidence (transaction_id, at, source, state, receipt, effect, raw)
+  values (:'tx', now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
+), ended as (
+  delete from payment_jobs where transaction_id = :'tx'
+), told as (
+  insert into events (transaction_id, type, sequence, id, position, holder_id, integration_id, url, body, created_at)
+  values (:'tx', 'collection.success', 1, uuidv7(), pg_current_xact_id()::text::bigint, :wallet, :wallet, 'http://127.0.0.1:8080/cb/1', decode(repeat('78', 900), 'hex'), now())
+)
+insert into ledger_transfers (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
+values (:clearing, :available, 99000, :clearing_balance - 99000, :available_balance + 99000, clock_timestamp(), :'tx', 'collection', 'UGX'),
+       (:clearing, :fees, 1000, :clearing_balance - 100000, :fees_balance + 1000, clock_timestamp(), :'tx', 'collection_fee', 'UGX');
+commit;
+insert into callback_attempts (at, event_id, number, delivered, signature, status, latency_ms)
+values (now(), uuidv7(), 1, true, repeat('s', 60), 200, 3);`;
+
+export type PgbenchRates = { p1: number; p2: number } | { missing: string };
+
+/** Best of several client counts for each. `url` names a migrated database that may be filled with rubbish. */
+export function measurePgbench(url: string, seconds: number, onProgress: (sentence: string) => void): PgbenchRates {
+  const program = ['pgbench', '/usr/lib/postgresql/15/bin/pgbench'].find(
+    (name) => spawnSync(name, ['--version']).status === 0,
+  );
+  if (!program)
+    return { missing: "pgbench is not installed (Debian's package postgresql-contrib or postgresql-client)" };
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-pgbench-'));
+  const run = (name: string, script: string, clients: number): number => {
+    const file = join(folder, `${name}.sql`);
+    writeFileSync(file, `\\set wallet random(1, ${WALLETS})\n${script}\n`);
+    const output = execFileSync(
+      program,
+      [
+        '--no-vacuum',
+        '--client',
+        String(clients),
+        '--jobs',
+        '2',
+        '--time',
+        String(seconds),
+        '--file',
+        file,
+        '--protocol',
+        'prepared',
+        url,
+      ],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const rate = Number(/tps = ([\d.]+)/.exec(output)?.[1] ?? Number.NaN);
+    onProgress(`${name} with ${clients} clients: ${rate.toFixed(0)}/s`);
+    return rate;
+  };
+  try {
+    const p1 = Math.max(...[8, 16, 32].map((clients) => run('P1', `${ACCEPT};`, clients)));
+    // The first accepts give the first settles something to work on.
+    const p2 = Math.max(...[8, 16].map((clients) => run('P2', `${ACCEPT};\n${SETTLE}`, clients)));
+    return { p1, p2 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Latency of one accept alone, one client. */
+export function singleClientLatencyMs(url: string): number | null {
+  const rates = spawnSync('pgbench', ['--version']).status === 0;
+  if (!rates) return null;
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-pgbench-'));
+  try {
+    const file = join(folder, 'one.sql');
+    writeFileSync(file, `\\set wallet random(1, ${WALLETS})\n${ACCEPT};\n`);
+    const output = execFileSync('pgbench', ['-n', '-c', '1', '-T', '3', '-f', file, '--protocol', 'prepared', url], {
+      encoding: 'utf8',
+    });
+    return Number(/latency average = ([\d.]+)/.exec(output)?.[1] ?? Number.NaN);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,316 @@
+// The shapes of the operations about money, for OpenAPI. The operations check by hand, in sentences; a test with random
+// params holds both to each other: what an operation takes its schema takes too.
+
+import Type from 'typebox';
+import { FAILURE_CODES } from '../catalog/failures.ts';
+import { Envelope } from '../holders/schemas.ts';
+import { answerOf, dateAndTime, moment, nullable } from '../platform/api-schemas.ts';
+import { STATUS_CODES, type Status } from './states.ts';
+
+export const ACCEPTED_MESSAGE =
+  "A verification token has been sent to the customer's mobile number. Please verify to proceed with the payment.";
+
+const EXAMPLE_REF = 'TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT';
+const CREATED = '2026-03-02T09:00:00.000000Z';
+const UPDATED = '2026-03-02T09:00:21.000000Z';
+
+const ref = (description: string) => Type.String({ description, examples: [EXAMPLE_REF] });
+const oneOf = (values: readonly string[], description: string) => Type.String({ enum: [...values], description });
+const STATUSES = Object.keys(STATUS_CODES) as Status[];
+
+const amount = Type.Union(
+  [
+    Type.Number({ exclusiveMinimum: 0 }),
+    Type.String({
+      pattern: '^(0|[1-9]\\d*)(\\.\\d+)?$',
+      maxLength: 40,
+      description: 'Decimal text such as "2500.50".',
+    }),
+  ],
+  { description: 'A number, or a decimal string. Never rounded: more decimals than the method takes are refused.' },
+);
+
+const CollectionParams = Type.Object({
+  amount,
+  mobile: Type.String({
+    description: "Customer's mobile number, international (with or without +) or national.",
+    pattern: '^\\+?\\d+$',
+    maxLength: 17,
+  }),
+  country_id: Type.Integer({ description: 'From the collections countries table.' }),
+  currency: Type.String({ description: 'Currency code of the country.' }),
+  payment_method_type: Type.Optional(
+    nullable(
+      Type.String(),
+      'Method or operator of the country, by name or catalogue code. May be left out where the country has one method or the number tells the operator.',
+    ),
+  ),
+  callback_url: Type.Optional(
+    nullable(
+      Type.String({ maxLength: 2_048 }),
+      'http(s) URL that is told the result. Left out: the default of the integration.',
+    ),
+  ),
+  third_party_reference_1: Type.Optional(nullable(Type.String({ maxLength: 128 }), 'Your own reference.')),
+  third_party_reference_2: Type.Optional(nullable(Type.String({ maxLength: 128 }), 'A second one.')),
+});
+
+export const CollectionBody = Envelope(CollectionParams, {
+  amount: 2500,
+  mobile: '256772123000',
+  country_id: 11,
+  currency: 'UGX',
+  payment_method_type: 'MTN MoMo',
+  third_party_reference_1: 'order-1042',
+});
+
+export const IdempotencyHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description:
+        'The same key with the same params answers as the first request did, for 24 hours, with Idempotent-Replayed: true.',
+    }),
+  ),
+});
+
+export const CollectionAnswer = answerOf(
+  Type.Object({
+    ref: ref('Transaction reference: send it as params.id.'),
+    status: oneOf(STATUSES, 'pending.'),
+    amount: Type.Number(),
+    fee: Type.Number(),
+    currency: Type.String(),
+    mobile: Type.String({ description: 'Digits with the dial code.' }),
+    country_id: Type.Integer(),
+    payment_method_type: Type.String({ description: 'Catalogue code of the method.' }),
+    third_party_reference_1: nullable(Type.String()),
+    third_party_reference_2: nullable(Type.String()),
+    verification: Type.Object({
+      method: oneOf(['prompt', 'shortcode', 'otp', 'instructions'], 'How the customer verifies.'),
+      instructions: Type.String({ description: 'What the customer has to do.' }),
+      expires_at: moment('How long the customer has.'),
+    }),
+  }),
+  ACCEPTED_MESSAGE,
+  {
+    ref: EXAMPLE_REF,
+    status: 'pending',
+    amount: 2500,
+    fee: 25,
+    currency: 'UGX',
+    mobile: '256772123000',
+    country_id: 11,
+    payment_method_type: 'MTN_MOMO_UGA',
+    third_party_reference_1: 'order-1042',
+    third_party_reference_2: null,
+    verification: {
+      method: 'prompt',
+      instructions: 'A prompt from MTN MoMo appears on the phone; enter the PIN to approve.',
+      expires_at: '2026-03-02T09:10:00.000000Z',
+    },
+  },
+);
+
+export const VerifyBody = Envelope(
+  Type.Object({
+    id: ref('ref of the collection.'),
+    token: Type.String({ pattern: '^\\d{6}$', description: 'The six digits of the SMS.' }),
+  }),
+  { id: EXAMPLE_REF, token: '123456' },
+);
+export const ResendBody = Envelope(Type.Object({ id: ref('ref of the collection.') }), { id: EXAMPLE_REF });
+export const StatusV2Body = Envelope(Type.Object({ id: ref('Transaction reference (ref).') }), { id: EXAMPLE_REF });
+export const StatusV3Body = Envelope(
+  Type.Object({
+    id: ref('Transaction reference (ref).'),
+    type: Type.Optional(nullable(oneOf(['payin', 'payout'], 'When given it must match.'))),
+  }),
+  { id: EXAMPLE_REF, type: 'payin' },
+);
+export const BalanceBody = Envelope(
+  Type.Object({
+    wallet_account: Type.Optional(nullable(Type.Integer(), 'Only this wallet.')),
+    currency: Type.Optional(nullable(Type.String(), 'Only wallets of this currency.')),
+  }),
+  { currency: 'UGX' },
+);
+
+const RECORD = {
+  amount: Type.Number({ description: 'Transaction amount.' }),
+  fee: Type.Number({ description: 'Transaction fee.' }),
+  currency: Type.String({ description: 'Currency code.' }),
+  status: oneOf(STATUSES, 'Transaction status.'),
+  payee: nullable(Type.String(), 'Payee; for payouts where available.'),
+  invoice_no: nullable(Type.String(), 'Invoice number; for payouts.'),
+  mobile: nullable(Type.String(), 'Mobile number of the party.'),
+  account_number: nullable(Type.String(), 'Account number, where applicable.'),
+  ref: ref('Transaction reference; this is the value sent as params.id.'),
+  balance: nullable(Type.Number(), 'Balance of the wallet after this transaction; null until it has settled.'),
+  transaction_detail: Type.String({ description: 'Free description of the transaction.' }),
+  payment_channel: Type.String({ description: 'Channel used.' }),
+  transaction_date: dateAndTime('When it settled; until then, when it was created.'),
+  created_at: moment('Creation time.'),
+  updated_at: moment('Last update time.'),
+  callback_url: nullable(Type.String(), 'Callback address of the transaction.'),
+};
+const EXAMPLE_RECORD = {
+  amount: 2500,
+  fee: 25,
+  currency: 'UGX',
+  status: 'success',
+  payee: null,
+  invoice_no: null,
+  mobile: '256772123000',
+  account_number: null,
+  ref: EXAMPLE_REF,
+  balance: 2475,
+  transaction_detail: 'Collection from 256772123000 by MTN MoMo',
+  payment_channel: 'MTN MoMo',
+  transaction_date: '2026-03-02 09:00:21',
+  created_at: CREATED,
+  updated_at: UPDATED,
+  callback_url: null,
+};
+const EXAMPLE_RECORD_V3 = {
+  ...EXAMPLE_RECORD,
+  status_code: '200',
+  failureReason: { failureCode: null, failureMessage: null },
+  third_party_reference_1: 'order-1042',
+  third_party_reference_2: null,
+};
+
+export const RecordV2Schema = Type.Object(RECORD);
+export const RecordV3Schema = Type.Object({
+  ...RECORD,
+  status_code: oneOf(Object.values(STATUS_CODES), 'Status code of the transaction.'),
+  failureReason: Type.Object({
+    failureCode: nullable(oneOf(FAILURE_CODES, 'Why it failed.'), 'Null when there is no failure.'),
+    failureMessage: nullable(Type.String(), 'The same as a sentence. Null when there is no failure.'),
+  }),
+  third_party_reference_1: nullable(Type.String()),
+  third_party_reference_2: nullable(Type.String()),
+});
+
+export const VerifyAnswer = answerOf(RecordV3Schema, 'Token verified. The payment is being processed.', {
+  ...EXAMPLE_RECORD_V3,
+  status: 'processing',
+  status_code: '102',
+  balance: null,
+});
+export const ResendAnswer = answerOf(
+  RecordV3Schema,
+  "A verification token has been sent to the customer's mobile number.",
+  { ...EXAMPLE_RECORD_V3, status: 'pending', status_code: '100', balance: null },
+);
+export const StatusV2Answer = answerOf(RecordV2Schema, 'Transaction retrieved.', EXAMPLE_RECORD);
+export const StatusV3Answer = answerOf(RecordV3Schema, 'Transaction retrieved.', EXAMPLE_RECORD_V3);
+
+const EXAMPLE_BALANCE = {
+  wallet_account: 1,
+  currency: 'UGX',
+  balance: 2475,
+  available: 2475,
+  pending: 0,
+  reserved: 0,
+  updated_at: UPDATED,
+};
+
+/** On this operation `success` is a string. */
+export const BalanceAnswer = Type.Object(
+  {
+    success: Type.Literal('true', { description: 'The string "true".' }),
+    message: Type.String(),
+    data: Type.Array(
+      Type.Object({
+        wallet_account: Type.Integer({ description: 'The wallet; one for each currency.' }),
+        currency: Type.String(),
+        balance: Type.Number({ description: 'available + reserved.' }),
+        available: Type.Number({ description: 'What can be paid out.' }),
+        pending: Type.Number({ description: 'What open collections would bring.' }),
+        reserved: Type.Number({ description: 'What open payouts hold back.' }),
+        updated_at: moment('When the balance last moved.'),
+      }),
+    ),
+  },
+  {
+    description: 'Success. An unknown wallet, or one of another account: an empty array.',
+    examples: [{ success: 'true', message: 'Balance retrieved.', data: [EXAMPLE_BALANCE] }],
+  },
+);
+
+const MethodSchema = Type.Object({
+  code: Type.String({ examples: ['MTN_MOMO_UGA'] }),
+  name: Type.String(),
+  type: Type.String(),
+  verification: oneOf(['prompt', 'shortcode', 'otp', 'instructions'], 'How a payer verifies.'),
+  decimals: Type.Integer(),
+  minimum: Type.String({ description: 'Decimal string.' }),
+  maximum: Type.String({ description: 'Decimal string.' }),
+});
+const COUNTRY = {
+  country_id: Type.Integer(),
+  country: Type.String(),
+  dial_code: Type.String(),
+  currency: Type.String(),
+  payment_method_types: Type.String({ description: 'As the table of the specification writes them.' }),
+  methods: Type.Array(MethodSchema),
+};
+export const CountriesAnswer = answerOf(
+  Type.Object({
+    payment_links: Type.Array(Type.Object(COUNTRY), { description: 'The countries table for payment links.' }),
+    collections: Type.Array(
+      Type.Object({
+        ...COUNTRY,
+        extra_column: Type.String({ description: "The table's column without a header." }),
+        supported: Type.Boolean({ description: 'Whether the API takes collections for this country.' }),
+      }),
+      { description: 'The countries table for collections: another table.' },
+    ),
+  }),
+  'Countries retrieved.',
+);
+
+export const PreflightBody = Type.Object(
+  {
+    mobile: Type.String({ pattern: '^\\+?\\d+$', maxLength: 17 }),
+    amount,
+    currency: Type.String(),
+    country_id: Type.Optional(Type.Integer()),
+    payment_method_type: Type.Optional(nullable(Type.String())),
+    direction: Type.Optional(oneOf(['collection', 'payout'], 'collection when left out.')),
+  },
+  { examples: [{ mobile: '0772123456', amount: '2500', currency: 'UGX' }] },
+);
+export const PreflightAnswer = answerOf(
+  Type.Object({
+    direction: oneOf(['collection', 'payout'], 'As asked.'),
+    would_be_accepted: Type.Boolean(),
+    errors: Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'Field → sentences; empty when accepted.',
+    }),
+    mobile: nullable(Type.String(), 'The number as it would be stored.'),
+    country_id: nullable(Type.Integer()),
+    operator: nullable(Type.Object({ code: Type.String(), name: Type.String(), verification: Type.String() })),
+    predicted: Type.Boolean({ description: "Whether the operator was told from the number's prefix." }),
+    decimals: nullable(Type.Integer()),
+    limits: nullable(Type.Object({ minimum: Type.String(), maximum: Type.String() })),
+    amount: nullable(Type.Number()),
+    fee: nullable(Type.Number()),
+  }),
+  'Preflight done. Nothing was created.',
+  {
+    direction: 'collection',
+    would_be_accepted: true,
+    errors: {},
+    mobile: '256772123456',
+    country_id: 11,
+    operator: { code: 'MTN_MOMO_UGA', name: 'MTN MoMo', verification: 'prompt' },
+    predicted: true,
+    decimals: 2,
+    limits: { minimum: '500', maximum: '5000000' },
+    amount: 2500,
+    fee: 25,
+  },
+);

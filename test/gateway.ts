@@ -1,0 +1,82 @@
+// A whole gateway for one test: its own database, a clock that stands still, the pretend operator on loopback, and every
+// route on a real port. Background passes run when the test says so: `settle` repeats them until nothing moves.
+
+import { createServer } from 'node:net';
+import { createApp } from '../src/app.ts';
+import { createGateway, type Gateway, type GatewayOptions } from '../src/gateway.ts';
+import type { Environment } from '../src/platform/config.ts';
+import type { HttpServer } from '../src/platform/http.ts';
+import { createTestContext, type TestContext } from './world.ts';
+
+const MAX_ROUNDS = 200;
+
+export type TestGateway = {
+  readonly ctx: TestContext & Gateway['ctx'];
+  readonly gateway: Gateway;
+  readonly app: HttpServer;
+  readonly url: string;
+  /** Runs every pass until there is nothing left to do at this moment of the clock. */
+  settle(): Promise<void>;
+  /** Moves the clock, then settles. */
+  advance(milliseconds: number): Promise<void>;
+  close(): Promise<void>;
+};
+
+export async function createTestGateway(
+  settings: Environment = {},
+  options: GatewayOptions = {},
+): Promise<TestGateway> {
+  const port = await freePort();
+  const base = await createTestContext({
+    PORT: String(port),
+    RATE_LIMIT_PER_SECOND: '0',
+    RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
+    ...settings,
+  });
+  const gateway = await createGateway(base, options);
+  const app = createApp(gateway);
+  await app.listen({ port, host: '127.0.0.1' });
+
+  async function settle(): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      let handled = await gateway.desk.engine.pass();
+      await gateway.desk.engine.idle();
+      handled += (await gateway.operator?.runDueOutcomes()) ?? 0;
+      handled += await gateway.desk.intake.pass();
+      await gateway.desk.intake.idle();
+      handled += await gateway.deliverer.pass();
+      await gateway.deliverer.idle();
+      if (handled === 0) return;
+    }
+    throw new Error(`still not settled after ${MAX_ROUNDS} rounds`);
+  }
+
+  return {
+    ctx: { ...base, ...gateway.ctx, clock: base.clock },
+    gateway,
+    app,
+    url: `http://127.0.0.1:${port}`,
+    settle,
+    async advance(milliseconds) {
+      base.clock.advance(milliseconds);
+      await settle();
+    },
+    async close() {
+      await app.close();
+      await gateway.stop();
+      await base.close();
+    },
+  };
+}
+
+/** The port must be known before the gateway is made: links and operator callbacks carry it. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
