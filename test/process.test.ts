@@ -1,0 +1,327 @@
+// The process as people meet it: real commands, real signals, real kills.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { isAlive } from '../src/platform/processes.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { freePort, machineNode, type RunningProcess, type Settings, simbi, start } from './processes.ts';
+import { createShop, type Shop, signBody } from './shop.ts';
+import { createTestContext } from './world.ts';
+
+const DEMO_KEYS = [
+  'base_url',
+  'client_id',
+  'secret_key',
+  'sender',
+  'callback_secret',
+  'console_url',
+  'login_link',
+  'wallet_accounts',
+  'payment_link',
+  'phone_url',
+];
+
+type Demo = Record<string, string>;
+
+const folder = mkdtempSync(join(tmpdir(), 'simbi-process-'));
+const running = new Set<RunningProcess>();
+after(async () => {
+  for (const each of running) {
+    each.child.kill('SIGTERM');
+    await each.ended;
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function launch(args: string[], settings: Settings, node?: string): RunningProcess {
+  const started = simbi(args, settings, node);
+  running.add(started);
+  void started.ended.then(() => running.delete(started));
+  return started;
+}
+
+const run = async (args: string[], settings: Settings) => await launch(args, settings).ended;
+
+async function postJson(url: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const getToken = (demo: Demo) =>
+  postJson(`${demo.base_url}/api/integration/get-token`, {
+    client_id: demo.client_id,
+    secret_key: demo.secret_key,
+  });
+
+describe('settings that are wrong', () => {
+  test('all faults in one message, code 2, nothing made', async () => {
+    const dataDir = join(folder, 'never');
+    for (const command of ['up', 'serve', 'doctor']) {
+      const { code, out, words } = await run([command], {
+        DATA_DIR: dataDir,
+        PORT: 'eighty',
+        MODE: 'live',
+        ROLE: 'king',
+      });
+      assert.equal(code, 2);
+      assert.equal(out, '');
+      for (const name of ['PORT', 'ROLE', 'MASTER_KEY', 'DATABASE_URL', 'PUBLIC_URL'])
+        assert.match(words, new RegExp(`- ${name} `));
+      assert.doesNotMatch(words, /at .*\.ts:/, 'no stack is shown to a person');
+    }
+    assert.equal(existsSync(dataDir), false);
+  });
+
+  test('usage: code 2, with the nearest command; help shows examples first and the exit codes', async () => {
+    const typo = await run(['tokne'], {});
+    assert.equal(typo.code, 2);
+    assert.match(typo.words, /Did you mean token\?/);
+    const help = await run(['--help'], {});
+    assert.equal(help.code, 0);
+    assert.match(help.out, /^Examples:/);
+    assert.match(help.out, /Exit codes:/);
+  });
+
+  test('a database that is not there: code 6, in words', async () => {
+    const settings = {
+      DATA_DIR: join(folder, 'away'),
+      DATABASE_URL: 'postgres://u:topsecret@127.0.0.1:1/x',
+      PORT: '0',
+    };
+    const { code, words } = await run(['serve'], settings);
+    assert.equal(code, 6);
+    assert.ok(!words.includes('topsecret') && !words.includes('.ts:'));
+  });
+});
+
+describe('the embedded database', () => {
+  const dataDir = join(folder, 'data');
+  let settings: Settings;
+  let server: RunningProcess;
+  const demo = () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  /** The pid of the server itself, whatever launched it. */
+  const serverPid = () => (JSON.parse(readFileSync(join(dataDir, 'simbi.lock'), 'utf8')) as { pid: number }).pid;
+  const postgresPid = () =>
+    Number(readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8').split('\n')[0]);
+
+  before(async () => {
+    settings = { DATA_DIR: dataDir, PORT: String(await freePort()) };
+    server = launch(['up'], settings, machineNode());
+    await server.printed(/Stop: Ctrl-C/);
+  });
+
+  test('the first start is ready, writes demo.json for its owner only, and shows the secret once', async () => {
+    const ready = await fetch(`http://127.0.0.1:${settings.PORT}/readyz`);
+    assert.equal(ready.status, 200);
+    assert.deepEqual(Object.keys(demo()), DEMO_KEYS);
+    assert.equal(statSync(join(dataDir, 'demo.json')).mode & 0o777, 0o600);
+    assert.equal(statSync(join(dataDir, 'master.key')).mode & 0o777, 0o600);
+    await server.printed(new RegExp(demo().secret_key ?? 'missing'));
+    assert.equal((await getToken(demo())).status, 200);
+  });
+
+  test('a second start on the same folder is refused in words, and shows where the first one is', async () => {
+    const { code, out, words } = await run(['up'], settings);
+    assert.equal(code, 5);
+    assert.match(
+      words,
+      new RegExp(`already runs on this DATA_DIR \\(process ${serverPid()}, http://localhost:${settings.PORT}\\)`),
+    );
+    assert.ok(out.includes(demo().console_url ?? '') && !out.includes(demo().secret_key ?? ''));
+    assert.equal((await fetch(`http://127.0.0.1:${settings.PORT}/readyz`)).status, 200);
+  });
+
+  test('a port that is taken: says so, names PORT, makes nothing', async () => {
+    const other = join(folder, 'other');
+    const { code, words } = await run(['serve'], { DATA_DIR: other, PORT: settings.PORT });
+    assert.equal(code, 5);
+    assert.match(words, new RegExp(`Port ${settings.PORT} .* PORT`));
+    assert.deepEqual(readdirSync(other), []);
+  });
+
+  test('commands work beside the running server', async () => {
+    const [token, holder, doctor, link, signed] = await Promise.all([
+      run(['token'], settings),
+      run(['holder', 'create', 'Made by command', '--json'], settings),
+      run(['doctor', '--json'], settings),
+      run(['login-link'], settings),
+      run(
+        ['sign', '--explain', '--json', '--params', '{"b":1.0,"a":"é"}', '--timestamp', '1', '--salt', 's'],
+        settings,
+      ),
+    ]);
+    assert.match(token.out, /^\d+\|[\w-]{40,}\n$/);
+    assert.equal((JSON.parse(holder.out) as { name: string }).name, 'Made by command');
+    const findings = JSON.parse(doctor.out) as { check: string; ok: boolean }[];
+    assert.deepEqual(
+      findings.map((finding) => `${finding.check} ${finding.ok}`),
+      ['Node', 'disk', 'port', 'database', 'migrations', 'master key', 'clock', 'public URL'].map(
+        (name) => `${name} true`,
+      ),
+    );
+    assert.match(link.out, /^http:\/\/localhost:\d+\/console\/login\/otl_/);
+    const steps = JSON.parse(signed.out) as { canonical: string; signature: string; sha256: string };
+    assert.equal(
+      steps.canonical,
+      `{"client_id":"${demo().client_id}","params":{"a":"é","b":1},"salt":"s","sender":"Demo shop","timestamp":1}`,
+    );
+    assert.match(steps.signature, /^[0-9a-f]{64}$/);
+    for (const { code } of [token, holder, doctor, link, signed]) assert.equal(code, 0);
+    const missing = await run(['login-link', 'nobody@example.org'], settings);
+    assert.equal(missing.code, 4);
+  });
+
+  test('killed with -9 under load, it starts again within seconds and has lost nothing', async () => {
+    const tokens: string[] = [];
+    const busy = Array.from({ length: 4 }, async () => {
+      for (;;) {
+        const answer = await getToken(demo()).catch(() => null);
+        if (!answer) return;
+        if (answer.status === 200) tokens.push((answer.body.data as { token: string }).token);
+      }
+    });
+    while (tokens.length < 20) await new Promise((resolve) => setImmediate(resolve));
+    process.kill(serverPid(), 'SIGKILL');
+    await Promise.all([...busy, server.ended]);
+    const orphan = postgresPid();
+    assert.ok(isAlive(orphan), 'PostgreSQL outlives its killed server');
+    const started = performance.now();
+    server = launch(['up'], settings);
+    await server.printed(/Stop: Ctrl-C/);
+    assert.ok(performance.now() - started < 10_000);
+    assert.equal(postgresPid(), orphan, 'and is adopted');
+    for (const token of tokens) {
+      const response = await fetch(`${demo().base_url}/api/service-signature`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ client_id: demo().client_id, sender: demo().sender, params: {} }),
+      });
+      assert.equal(response.status, 200, 'every token that was answered is in the database');
+    }
+    assert.ok(!(await server.printed(/Secrets .*demo\.json/)).input.includes(demo().secret_key ?? ''));
+  });
+
+  test('SIGTERM under requests: what was taken is answered, it exits 0, and PostgreSQL is gone', async () => {
+    let answered = 0;
+    const statuses = new Set<number>();
+    const busy = Array.from({ length: 8 }, async () => {
+      for (;;) {
+        const answer = await getToken(demo()).catch((error: Error & { cause?: { code?: string } }) => error);
+        // Refused or reset before an answer began is how a closed door looks; half an answer would be a parse error.
+        if (answer instanceof Error) return answer.cause?.code ?? answer.message;
+        statuses.add(answer.status);
+        answered++;
+      }
+    });
+    while (answered < 50) await new Promise((resolve) => setImmediate(resolve));
+    const postgres = postgresPid();
+    const started = performance.now();
+    server.child.kill('SIGTERM');
+    const { code } = await server.ended;
+    const took = performance.now() - started;
+    assert.equal(code, 0);
+    assert.ok(took < 10_000, `${took} ms`);
+    assert.deepEqual([...statuses], [200]);
+    for (const end of await Promise.all(busy)) assert.match(String(end), /ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET/);
+    assert.equal(isAlive(postgres), false);
+    assert.equal(existsSync(join(dataDir, 'simbi.lock')), false);
+  });
+
+  test('a command without a server starts the database for the moment and stops it again', async () => {
+    const { code, out } = await run(['holder', 'list', '--json'], settings);
+    assert.equal(code, 0);
+    assert.deepEqual(
+      (JSON.parse(out) as { name: string }[]).map((holder) => holder.name),
+      ['Demo shop', 'Made by command'],
+    );
+    assert.equal(existsSync(join(dataDir, 'postgres/cluster/postmaster.pid')), false);
+  });
+
+  test('when its launcher is killed the server stops too, and the next start waits for that', async () => {
+    const older = machineNode();
+    server = launch(['serve'], settings, older);
+    await server.printed(/Listening/);
+    server.child.kill('SIGKILL');
+    const again = launch(['serve'], settings);
+    await again.printed(/Listening/);
+    assert.equal((await fetch(`${demo().base_url}/readyz`)).status, 200);
+    again.child.kill('SIGINT');
+    assert.equal((await again.ended).code, 0);
+  });
+});
+
+describe('one outside database, several processes', () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+
+  test('two servers and a worker share it: one demo account, tokens good everywhere, a wrong master key refused', async () => {
+    const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'shared'), PORT: '0' };
+    const both = [launch(['serve'], settings), launch(['serve'], settings), launch(['worker'], settings)];
+    const urls = await Promise.all(both.map(async (each) => (await each.printed(/Listening: (\S+)/))[1] ?? ''));
+    const demo = JSON.parse(readFileSync(join(folder, 'shared/demo.json'), 'utf8')) as Demo;
+    const { body } = await getToken({ ...demo, base_url: urls[0] ?? '' });
+    const response = await fetch(`${urls[1]}/api/service-signature`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${(body.data as { token: string }).token}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ client_id: demo.client_id, sender: demo.sender, params: {} }),
+    });
+    assert.equal(response.status, 200);
+    assert.equal((await fetch(`${urls[2]}/readyz`)).status, 200);
+    assert.equal((await fetch(`${urls[2]}/api/integration/get-token`, { method: 'POST' })).status, 404);
+    const list = await run(['integration', 'list', '--json'], settings);
+    assert.equal((JSON.parse(list.out) as unknown[]).length, 1);
+    const stranger = await run(['serve'], { ...settings, DATA_DIR: join(folder, 'stranger') });
+    assert.equal(stranger.code, 2);
+    assert.match(stranger.words, /sealed under another master key/);
+    for (const each of both) each.child.kill('SIGTERM');
+    for (const each of both) assert.equal((await each.ended).code, 0);
+  });
+
+  test('one signature, fifty times at once through two processes, then after a restart: it passes once', async () => {
+    const masterKey = randomBytes(32).toString('hex');
+    const ctx = await createTestContext({ MASTER_KEY: masterKey });
+    const { createVault } = await import('../src/platform/secrets.ts');
+    const shop: Shop = await createShop({ ...ctx, vault: createVault(Buffer.from(masterKey, 'hex')) });
+    const settings = { DATABASE_URL: ctx.databaseUrl, MASTER_KEY: masterKey, DATA_DIR: join(folder, 'probe') };
+    const open = async () => {
+      const probe = start('test/probe-server.ts', [], settings);
+      running.add(probe);
+      return { probe, url: (await probe.printed(/Listening: (\S+)/))[1] ?? '' };
+    };
+    const close = async (opened: { probe: RunningProcess }) => {
+      opened.probe.child.kill('SIGKILL');
+      await opened.probe.ended;
+      running.delete(opened.probe);
+    };
+    const pair = await Promise.all([open(), open()]);
+    const body = signBody(shop, Date.now());
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => postJson(`${pair[index % 2]?.url}/probe`, body)),
+    );
+    assert.equal(results.filter((result) => result.status === 200).length, 1);
+    assert.equal(results.filter((result) => result.body.code === 'signature_reused').length, 49);
+    await Promise.all(pair.map(close));
+    const restarted = await open();
+    const again = await postJson(`${restarted.url}/probe`, body);
+    assert.deepEqual(
+      [again.status, again.body.message, again.body.code],
+      [403, 'Request was not verified.', 'signature_reused'],
+    );
+    await close(restarted);
+    await ctx.close();
+  });
+});
