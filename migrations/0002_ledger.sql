@@ -13,7 +13,8 @@ create table wallets (
   constraint wallet_once_per_currency unique (holder_id, currency)
 );
 
--- Half of each page stays free, so that a new balance is written beside the old one and no index is touched.
+-- Three quarters of each page stay free, so that a new balance is written beside the old ones and no index is touched,
+-- also while a long report keeps old balances from being cleaned away.
 create table ledger_accounts (
   id bigint generated always as identity primary key,
   balance bigint not null default 0,
@@ -30,7 +31,7 @@ create table ledger_accounts (
   constraint account_floor_fixed check (may_go_negative = (kind in ('operator_clearing', 'suspense', 'sandbox_funding'))),
   constraint account_wallet_named check ((wallet_account is not null) = (kind in ('wallet_available', 'wallet_reserved'))),
   constraint account_once_per_wallet unique (wallet_account, kind)
-) with (fillfactor = 50);
+) with (fillfactor = 25);
 
 create type transfer_kind as enum (
   'collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal',
