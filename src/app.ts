@@ -1,5 +1,6 @@
 // Every HTTP route, one line a module.
 
+import { docsRoutes } from './docs/routes.ts';
 import type { Gateway } from './gateway.ts';
 import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
@@ -31,6 +32,8 @@ async function countDue(reader: Reader, table: string, now: Date): Promise<numbe
 export function createApp(gateway: Gateway): HttpServer {
   const { ctx, desk } = gateway;
   const app = createHttpServer(ctx);
+  // First: it collects the routes that follow.
+  docsRoutes(app, ctx);
   healthRoutes(app, ctx, backlogsOf(gateway));
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, desk);

@@ -3,7 +3,6 @@
 
 import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { collectFieldErrors, Problem } from '../platform/errors.ts';
@@ -12,6 +11,7 @@ import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { canonicalEnvelope, limitRate, type SignedCall } from './envelope.ts';
 import type { LiveIntegration } from './integrations.ts';
+import { SignatureAnswer, SignatureRequest, TokenAnswer, TokenRequest } from './schemas.ts';
 import { authenticateToken, bearerToken, exchangeCredentials } from './tokens.ts';
 
 const MAX_CREDENTIAL_CHARACTERS = 256;
@@ -38,31 +38,20 @@ export async function requireToken(
   return integration;
 }
 
-const TokenRequest = Type.Object({
-  client_id: Type.String({
-    minLength: 1,
-    maxLength: MAX_CREDENTIAL_CHARACTERS,
-    description: 'Public identifier of the integration.',
-  }),
-  secret_key: Type.String({
-    minLength: 1,
-    maxLength: MAX_CREDENTIAL_CHARACTERS,
-    description: 'Secret of the integration.',
-  }),
-});
-
-const SignatureRequest = Type.Object({
-  client_id: Type.String({ description: 'Must be the client_id of the token.' }),
-  sender: Type.String({ description: 'Must be the title of the integration.' }),
-  timestamp: Type.Optional(Type.Integer({ description: 'Unix seconds; filled in when left out.' })),
-  salt: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Filled in when left out.' })),
-  params: Type.Object({}, { additionalProperties: true }),
-});
-
 export function holderRoutes(app: HttpServer, ctx: Context): void {
   app.post(
     '/api/integration/get-token',
-    { schema: { summary: 'Get token', tags: ['Credentials'], operationId: 'getToken', body: TokenRequest } },
+    {
+      schema: {
+        summary: 'Get token',
+        description: 'Exchanges the credentials of an integration for a bearer token.',
+        tags: ['Credentials'],
+        operationId: 'getToken',
+        body: TokenRequest,
+        response: { 200: TokenAnswer },
+      },
+      config: { problems: { invalid_params: {}, credentials_not_verified: {} } },
+    },
     async (request) => {
       const body = objectBody(request.body);
       const faults = collectFieldErrors();
@@ -89,11 +78,15 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
     {
       schema: {
         summary: 'Sign a request',
+        description:
+          'Signs an envelope for callers that cannot compute an HMAC. Signing does not use the signature up; sending it does.',
         tags: ['Credentials'],
         operationId: 'createSignature',
         body: SignatureRequest,
         security: [{ bearerAuth: [] }],
+        response: { 200: SignatureAnswer },
       },
+      config: { problems: { invalid_envelope: {}, integration_not_found: {}, client_mismatch: {} } },
     },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);

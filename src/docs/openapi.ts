@@ -1,0 +1,251 @@
+// The OpenAPI 3.1 document: collected from the schemas of the routes, completed with what every route has in common
+// (security, refusals, callbacks), and put in an order that does not depend on the order of registration.
+
+import swagger from '@fastify/swagger';
+import type { ProblemWords } from '../platform/api-schemas.ts';
+import { publicUrl } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
+import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
+import type { HttpServer } from '../platform/http.ts';
+
+export const API_VERSION = '3.0.0';
+const TITLE = 'Unified Payments API';
+const REQUEST_ID = 'req_01JNAFQ7M0E9SRC45Y6Z8XKBDT';
+
+const TAGS: { name: string; description: string }[] = [
+  { name: 'Collections', description: 'Money from a customer’s mobile wallet.' },
+  { name: 'Status', description: 'What became of one transaction.' },
+  { name: 'Balance', description: 'Wallets of the account.' },
+  { name: 'Payment links', description: 'Hosted pages that anybody can pay on.' },
+  { name: 'Events', description: 'What happened, to be pulled; callbacks push the same.' },
+  { name: 'Discovery', description: 'Countries, methods, limits and fees.' },
+  { name: 'Credentials', description: 'Tokens and signatures.' },
+];
+
+const DESCRIPTION = `Payment links, mobile-money collections, transaction status, balances.
+
+Bodies are JSON. Signed operations take an envelope: client_id, sender, timestamp, salt, signature, params. The signature is
+the lower-case hexadecimal HMAC-SHA256 of the RFC 8785 canonical JSON of the body without its signature, keyed with
+secret_key; it works once. The other operations take a bearer token from POST /api/integration/get-token.
+
+Every answer has success and message; a refusal has a code too, and each code has a page at /docs/errors/<code>.`;
+
+/** Refusals that any route may answer. */
+const EVERYWHERE: ProblemWords = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };
+const WITH_BODY: ProblemWords = { invalid_json: {}, body_too_large: {}, unsupported_media_type: {} };
+
+export type Schema = { [keyword: string]: unknown };
+export type Media = {
+  schema?: Schema;
+  example?: unknown;
+  examples?: Record<string, { summary?: string; value: unknown }>;
+};
+export type Answer = { description: string; content?: Record<string, Media>; headers?: Record<string, unknown> };
+export type Parameter = { name: string; in: string; required?: boolean; description?: string; schema?: Schema };
+export type Operation = {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  deprecated?: boolean;
+  security?: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, Media> };
+  responses: Record<string, Answer>;
+};
+export type ApiDocument = {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks?: Record<string, unknown>;
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> };
+};
+
+type RouteFacts = { problems: ProblemWords; problemBody: (body: Record<string, unknown>) => Record<string, unknown> };
+
+/**
+ * Begins to collect routes: call it before any of them is added. Answers how to read the document once the app is
+ * ready.
+ */
+export function collectRoutes(app: HttpServer, ctx: Context): () => ApiDocument {
+  const facts = new Map<string, RouteFacts>();
+  app.addHook('onRoute', (route) => {
+    const { problems = {}, problemBody = same } = route.config ?? {};
+    for (const method of [route.method].flat())
+      facts.set(`${method.toLowerCase()} ${route.url.replace(/:([A-Za-z]+)/g, '{$1}')}`, { problems, problemBody });
+  });
+  const options = {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: TITLE, version: API_VERSION, description: DESCRIPTION },
+      servers: [{ url: publicUrl(ctx.config) }],
+      components: { securitySchemes: SECURITY },
+    },
+    hideUntagged: true,
+    stripBasePath: false,
+    // The plugin hands over either document; we asked for this one.
+    transformObject: (documents: object) =>
+      complete((documents as { openapiObject: ApiDocument }).openapiObject, facts) as never,
+  };
+  // Called, not registered: registered plugins load after the routes of the app, and would see none of them.
+  swagger(app, options, (fault) => {
+    if (fault) throw fault;
+  });
+  return () => app.swagger() as unknown as ApiDocument;
+}
+
+const same = (body: Record<string, unknown>) => body;
+
+const SECURITY = {
+  bearerAuth: {
+    type: 'http' as const,
+    scheme: 'bearer',
+    description: 'A token of POST /api/integration/get-token.',
+  },
+  apiKeyAuth: {
+    type: 'apiKey' as const,
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'Optional on status v2: a live token of the same integration.',
+  },
+};
+
+function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDocument {
+  const order = (operations: Record<string, Operation>) => {
+    const tag = Object.values(operations)[0]?.tags?.[0] ?? '';
+    const place = TAGS.findIndex(({ name }) => name === tag);
+    return place < 0 ? TAGS.length : place;
+  };
+  const entries = Object.entries(document.paths)
+    .filter(([, operations]) => Object.keys(operations).length > 0)
+    .sort(([left, a], [right, b]) => order(a) - order(b) || (left < right ? -1 : 1));
+  for (const [path, operations] of entries)
+    for (const [method, operation] of Object.entries(operations))
+      addRefusals(operation, method, facts.get(`${method} ${path}`));
+  const known = new Set(
+    entries.flatMap(([, operations]) => Object.values(operations).flatMap(({ tags = [] }) => tags)),
+  );
+  return {
+    openapi: document.openapi,
+    info: document.info,
+    servers: document.servers,
+    tags: TAGS.filter(({ name }) => known.has(name)),
+    paths: Object.fromEntries(entries),
+    webhooks: WEBHOOKS,
+    components: { ...document.components, schemas: { ...document.components.schemas, ...PROBLEM_SCHEMAS } },
+  };
+}
+
+/** Refusals grouped by status, each with an example of its exact words. */
+function addRefusals(operation: Operation, method: string, facts: RouteFacts | undefined): void {
+  const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
+  const words: ProblemWords = {
+    ...(method === 'post' ? WITH_BODY : {}),
+    ...(needsToken ? { unauthenticated: {} } : {}),
+    ...facts?.problems,
+    ...EVERYWHERE,
+  };
+  const byStatus = Map.groupBy(
+    Object.entries(words),
+    ([code, own]) => own.status ?? PROBLEMS[code as ProblemCode].status,
+  );
+  for (const [status, group] of [...byStatus].sort(([left], [right]) => left - right)) {
+    const examples = group.map(([code, own]) => {
+      const body = {
+        success: false,
+        message: own.message ?? PROBLEMS[code as ProblemCode].message,
+        code,
+        request_id: REQUEST_ID,
+      };
+      return [code, { summary: PROBLEMS[code as ProblemCode].cause, value: facts?.problemBody(body) ?? body }] as const;
+    });
+    const isBalance = examples.some(([, { value }]) => typeof (value as { success: unknown }).success === 'string');
+    operation.responses[status] = {
+      description: group.map(([code]) => `\`${code}\``).join(', '),
+      content: {
+        'application/json': {
+          schema: { $ref: `#/components/schemas/${isBalance ? 'BalanceProblem' : 'Problem'}` },
+          examples: Object.fromEntries(examples),
+        },
+      },
+    };
+  }
+}
+
+const PROBLEM_MEMBERS = {
+  message: { type: 'string', description: 'A sentence for a person; some operations have their own.' },
+  code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'What programs go by. See /docs/errors/<code>.' },
+  request_id: { type: ['string', 'null'], description: 'Tell it to whoever runs the gateway.' },
+  errors: {
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string' } },
+    description: 'Field → what is wrong with it, in sentences.',
+  },
+};
+const PROBLEM_SCHEMAS: Record<string, Schema> = {
+  Problem: {
+    type: 'object',
+    required: ['success', 'message', 'code', 'request_id'],
+    properties: { success: { const: false }, ...PROBLEM_MEMBERS },
+  },
+  BalanceProblem: {
+    type: 'object',
+    description: 'On the balance operation `success` is a string and `data` an array, in refusals too.',
+    required: ['success', 'message', 'code', 'request_id', 'data'],
+    properties: { success: { const: 'false' }, ...PROBLEM_MEMBERS, data: { type: 'array', maxItems: 0 } },
+  },
+};
+
+const EVENT_TYPES = [
+  'collection.success',
+  'collection.failed',
+  'collection.expired',
+  'collection.reversed',
+  'payout.success',
+  'payout.failed',
+  'payout.reversed',
+  'payment_link.paid',
+];
+const RECORD_OF_V3 =
+  '#/paths/~1api~1v3~1get-unified-transaction-status/post/responses/200/content/application~1json/schema/properties/data';
+
+const WEBHOOKS = {
+  event: {
+    post: {
+      summary: 'Callback: a transaction ended or was reversed',
+      description:
+        'Sent to callback_url. Signed as Standard Webhooks with the callback secret of the integration; the id is the same on every retry. Any 2xx within ten seconds is delivered; 410 stops.',
+      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => ({
+        name,
+        in: 'header',
+        required: true,
+        schema: { type: 'string' },
+      })),
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              required: ['id', 'type', 'created_at', 'data'],
+              properties: {
+                id: { type: 'string', pattern: '^evt_' },
+                type: { type: 'string', enum: EVENT_TYPES },
+                created_at: { type: 'string' },
+                data: {
+                  allOf: [{ $ref: RECORD_OF_V3 }],
+                  properties: {
+                    payment_link_id: { type: 'string', description: 'For payments through a link.' },
+                    late: { const: true, description: 'A success that came after failed or expired.' },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+      responses: { '2XX': { description: 'Taken.' }, '410': { description: 'Send no more.' } },
+    },
+  },
+};

@@ -1,0 +1,188 @@
+// The reference and the page of each error, written as Markdown from the OpenAPI document and the table of problems.
+// The pages render this text, programs read it as it is.
+
+import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
+import { anchorOf } from './markdown.ts';
+import type { Answer, ApiDocument, Media, Operation, Schema } from './openapi.ts';
+
+const JSON_TYPE = 'application/json';
+
+type Entry = { path: string; method: string; operation: Operation };
+
+export function listOperations(document: ApiDocument): Entry[] {
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+}
+
+/** Where the reference describes an operation. */
+export function anchorOfOperation({ path, method }: Entry): string {
+  return anchorOf(`${method} ${path}`);
+}
+
+export function writeReference(document: ApiDocument): string {
+  const operations = listOperations(document);
+  const sections = document.tags.map(({ name, description }) => {
+    const own = operations.filter(({ operation }) => operation.tags?.[0] === name);
+    return `## ${name}\n\n${description}\n\n${own.map(writeOperation).join('\n\n')}`;
+  });
+  return `# API reference\n\n${document.info.description}\n\nBase URL: \`${document.servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).\n\n${sections.join('\n\n')}\n`;
+}
+
+function writeOperation(entry: Entry): string {
+  const { operation } = entry;
+  const body = operation.requestBody?.content[JSON_TYPE];
+  const params = memberOf(body?.schema, 'params');
+  const success = operation.responses['200'];
+  return [
+    `### ${entry.method} ${entry.path}`,
+    `**${operation.summary ?? ''}**${operation.deprecated ? ' (superseded)' : ''} ${operation.description ?? ''}`,
+    `Authentication: ${describeSecurity(operation, params !== null)}.`,
+    operation.parameters ? writeParameters(operation) : null,
+    params ? `Members of \`params\`:\n\n${writeMembers(params)}` : body?.schema ? writeMembers(body.schema) : null,
+    body?.example === undefined ? null : `Request:\n\n${writeJson(body.example)}`,
+    success ? writeSuccess(success) : null,
+    `Refusals:\n\n${writeRefusals(operation)}`,
+  ]
+    .filter((part) => part !== null)
+    .join('\n\n');
+}
+
+function describeSecurity(operation: Operation, isSigned: boolean): string {
+  const token = operation.security?.some((scheme) => 'bearerAuth' in scheme);
+  const apiKey = operation.security?.some((scheme) => 'apiKeyAuth' in scheme);
+  if (isSigned) return apiKey ? 'signed envelope; `X-API-Key` optional' : 'signed envelope';
+  return token ? 'bearer token' : 'none';
+}
+
+function writeParameters(operation: Operation): string {
+  const rows = (operation.parameters ?? []).map(
+    (one) => `| \`${one.name}\` | ${one.in} | ${describeType(one.schema ?? {})} | ${cell(one.description ?? '')} |`,
+  );
+  return ['| parameter | in | type | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function writeMembers(schema: Schema): string {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const rows = Object.entries(propertiesOf(schema)).map(
+    ([name, member]) =>
+      `| \`${name}\` | ${describeType(member)} | ${required.has(name) ? 'yes' : 'no'} | ${cell(textOf(member.description))} |`,
+  );
+  return ['| member | type | required | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function writeSuccess(answer: Answer): string {
+  const media: Media | undefined = answer.content?.[JSON_TYPE];
+  const data = memberOf(media?.schema, 'data');
+  const record = data?.type === 'array' ? (data.items as Schema) : data;
+  const members = record && Object.keys(propertiesOf(record)).length > 0 ? writeMembers(record) : null;
+  return [
+    '200:',
+    media?.example === undefined ? null : writeJson(media.example),
+    members &&
+      `Members of ${data?.type === 'array' ? 'an entry of `data`' : '`data`'} (all are always present unless the last column but one says no):\n\n${members}`,
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+function writeRefusals(operation: Operation): string {
+  const rows = Object.entries(operation.responses).flatMap(([status, answer]) =>
+    Object.entries(answer.content?.[JSON_TYPE]?.examples ?? {}).map(
+      ([code, { value }]) =>
+        `| ${status} | [${code}](/docs/errors/${code}) | ${cell(textOf((value as { message?: unknown }).message))} |`,
+    ),
+  );
+  return ['| status | code | message |', '|---|---|---|', ...rows].join('\n');
+}
+
+function describeType(schema: Schema): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
+  if (schema.const !== undefined) return `\`${String(schema.const)}\``;
+  if (Array.isArray(schema.anyOf))
+    return [...new Set(schema.anyOf.map((one) => describeType(one as Schema)))].join(' or ');
+  if (schema.type === 'array') return `array of ${describeType((schema.items as Schema) ?? {})}`;
+  return typeof schema.type === 'string' ? schema.type : 'any';
+}
+
+function propertiesOf(schema: Schema): Record<string, Schema> {
+  return typeof schema.properties === 'object' && schema.properties !== null
+    ? (schema.properties as Record<string, Schema>)
+    : {};
+}
+
+function memberOf(schema: Schema | undefined, name: string): Schema | null {
+  return schema ? (propertiesOf(schema)[name] ?? null) : null;
+}
+
+function writeJson(value: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(PROBLEMS, text);
+}
+
+/** One error as data. */
+export function describeProblem(code: ProblemCode) {
+  return { code, ...PROBLEMS[code] };
+}
+
+/** One page an error: what happened and what to do. */
+export function writeProblem(code: ProblemCode, document: ApiDocument | null): string {
+  const { status, message, cause, fix } = PROBLEMS[code];
+  const users = (document ? listOperations(document) : []).flatMap((entry) => {
+    const found = Object.entries(entry.operation.responses).find(
+      ([, answer]) => answer.content?.[JSON_TYPE]?.examples?.[code] !== undefined,
+    );
+    if (!found) return [];
+    const value = found[1].content?.[JSON_TYPE]?.examples?.[code]?.value as { message?: string };
+    return [
+      `| [${entry.method} ${entry.path}](/docs/reference#${anchorOfOperation(entry)}) | ${found[0]} | ${cell(value.message ?? '')} |`,
+    ];
+  });
+  const table =
+    users.length > 0 && users.length < 12
+      ? `\n\n| operation | status | message |\n|---|---|---|\n${users.join('\n')}`
+      : '';
+  return `# ${code}\n\nStatus ${status}: “${message}”\n\n## Cause\n\n${cause}\n\n## What to do\n\n${fix}${table}\n\n[All errors](/docs/errors)\n`;
+}
+
+/** The guide to all errors; committed as docs/errors.md. */
+export function writeErrors(): string {
+  const rows = (Object.keys(PROBLEMS) as ProblemCode[]).map((code) => {
+    const { status, cause, fix } = PROBLEMS[code];
+    return `| [\`${code}\`](/docs/errors/${code}) | ${status} | ${cell(cause)} | ${cell(fix)} |`;
+  });
+  return `# Errors
+
+A refusal is JSON: \`success\` is false, \`message\` is a sentence, \`code\` is what programs go by, \`request_id\` is for
+whoever runs the gateway, and \`errors\`, where there is one, maps each field to what is wrong with it:
+
+\`\`\`json
+{
+  "success": false,
+  "message": "Transaction was not created!",
+  "code": "invalid_params",
+  "request_id": "req_01JNAFQ7M0E9SRC45Y6Z8XKBDT",
+  "errors": { "amount": ["The smallest amount for MTN MoMo in Uganda is 500 UGX."] }
+}
+\`\`\`
+
+Messages differ between operations, to the full stop: the specification words them so. On the balance operation
+\`success\` is the string \`"false"\` and \`data\` an empty array. A 4xx did nothing and used no signature up; after a 503
+or a lost answer, sign again and send again with the same \`Idempotency-Key\`.
+
+| code | status | cause | what to do |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
