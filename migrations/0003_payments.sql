@@ -52,7 +52,9 @@ create table payment_jobs (
     check (kind in ('send_token', 'submit', 'query', 'expire', 'approval')),
   due_at timestamptz not null,
   attempts integer not null default 0,
-  since timestamptz not null
+  since timestamptz not null,
+  -- When it was last sent, or was about to be: before an operator's own delay its "not found" proves nothing.
+  submitted_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index payment_jobs_due on payment_jobs (due_at);
 
@@ -86,7 +88,9 @@ create table cases (
   resolved_by text,
   resolution text
 );
-create unique index case_open_once on cases (transaction_id, kind) where status = 'open';
+-- Money that fits nothing is a case each time it comes: each holds its own sum in suspense.
+create unique index case_open_once on cases (transaction_id, kind)
+  where status = 'open' and kind not in ('wrong_amount', 'second_payment');
 create index cases_open_by_holder on cases (holder_id, opened_at desc) where status = 'open';
 
 -- Six-digit tokens for methods that verify by SMS. Only a keyed hash is stored.

@@ -130,8 +130,8 @@ const WRITE = {
         and (key is null or (integration_id, key) in (select integration_id, key from keyed))
       returning id
     ), queued as (
-      insert into payment_jobs (transaction_id, kind, due_at, since)
-      select id, job, $25, $24 from input where id in (select id from accepted)
+      insert into payment_jobs (transaction_id, kind, due_at, since, submitted_at)
+      select id, job, $25, $24, case when job = 'query' then $24 end from input where id in (select id from accepted)
     )
     select i.id, i.id in (select id from accepted) as accepted,
            i.signature is null or i.signature in (select signature from spent) as fresh

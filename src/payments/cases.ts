@@ -1,4 +1,5 @@
-// Cases: what only a person can decide. A case is opened once per transaction and kind; resolving it says who and why.
+// Cases: what only a person can decide. A case is opened once per transaction and kind (money that fits nothing: once
+// per payment); resolving it says who and why.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -34,7 +35,7 @@ export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise
     `insert into cases (id, holder_id, transaction_id, kind, detail, opened_at)
      select id, holder_id, transaction_id, kind, detail::jsonb, $6
      from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[]) as c (id, holder_id, transaction_id, kind, detail)
-     on conflict (transaction_id, kind) where status = 'open' do nothing`,
+     on conflict (transaction_id, kind) where status = 'open' and kind not in ('wrong_amount', 'second_payment') do nothing`,
     [
       cases.map((entry) => entry.id ?? createUuid(at.getTime())),
       cases.map((entry) => entry.holderId),

@@ -19,6 +19,8 @@ export const LEASE_MS = 30_000;
 const MAX_CALLS_IN_FLIGHT = 256;
 /** Work that may wait in this process; beyond that it waits in the table, for any process. */
 const MAX_QUEUED = 1_000;
+/** Work that waited longer is left alone: a call that begins now could outlast the lease, and others ask by then. */
+const MAX_QUEUED_MS = LEASE_MS / 2;
 const CLAIM_LIMIT = 200;
 /** While an operator is down its transactions wait this long, and a little more so that they do not come back at once. */
 const BREAKER_PAUSE_MS = 5_000;
@@ -45,7 +47,7 @@ export interface PaymentEngine {
 }
 
 export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
-  const queue: Work[] = [];
+  const queue: (Work & { queuedAt: number })[] = [];
   let calls = 0;
   let stopping = false;
   let idleWaiters: (() => void)[] = [];
@@ -67,10 +69,14 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     },
   });
 
+  const enqueue = (work: Work) => queue.push({ ...work, queuedAt: ctx.clock.millis() });
+  const isStale = (work: { queuedAt: number }) => ctx.clock.millis() - work.queuedAt > MAX_QUEUED_MS;
+
   function pump(): void {
     while (!stopping && calls < MAX_CALLS_IN_FLIGHT) {
       const work = queue.shift();
       if (!work) break;
+      if (isStale(work)) continue;
       calls++;
       perform(work)
         // The job's lease ends by itself, and the operator is then asked: nothing is lost.
@@ -93,11 +99,8 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     switch (work.kind) {
       case 'send_token':
         return sendVerificationToken(ctx, transaction);
-      case 'expire': {
-        const outcome = await expireVerification(ctx, transaction);
-        if (outcome) await outcomes.add(outcome);
-        return;
-      }
+      case 'expire':
+        return expireVerification(ctx, transaction);
       case 'submit':
         if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postpone(ctx, transaction.id);
         failpoint('before-submit');
@@ -115,26 +118,27 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     call: () => Promise<RailReply>,
   ): Promise<void> {
     const started = performance.now();
+    const askedAt = ctx.clock.now();
     const { observation, raw } = await call();
     const milliseconds = performance.now() - started;
     failpoint(`after-${source}`);
     ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
     ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
-    await outcomes.add({ transactionId: transaction.id, source, observation, raw });
+    await outcomes.add({ transactionId: transaction.id, source, observation, raw, askedAt });
   }
 
   return {
     // A process that only answers requests leaves the work to the others.
     hasRoom: () => !stopping && queue.length < MAX_QUEUED && ctx.config.role !== 'api',
     hand(work) {
-      queue.push(work);
+      enqueue(work);
       pump();
     },
     apply: (outcome) => outcomes.add(outcome),
     async pass() {
       if (stopping || queue.length > 0) return 0;
       const claimed = await claimDue(ctx, CLAIM_LIMIT);
-      queue.push(...claimed);
+      for (const work of claimed) enqueue(work);
       pump();
       return claimed.length;
     },
@@ -157,7 +161,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     },
     async stop() {
       stopping = true;
-      const waiting = queue.splice(0);
+      const waiting = queue.splice(0).filter((work) => !isStale(work));
       await giveBack(ctx, waiting);
       if (calls > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve));
       await outcomes.idle();
@@ -229,7 +233,9 @@ async function claimDue(ctx: PaymentsContext, limit: number): Promise<Work[]> {
                select transaction_id, kind as was from payment_jobs where due_at <= $1 and kind <> 'approval'
                order by due_at limit $2 for update skip locked
              )
-             update payment_jobs j set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end
+             update payment_jobs j
+             set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
+                 submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
              from due where j.transaction_id = due.transaction_id
              returning j.transaction_id, due.was`,
     },

@@ -41,6 +41,8 @@ export type Outcome = {
   raw: string;
   /** The rail that said so, when it spoke unasked: it can only speak of its own transactions. */
   rail?: string;
+  /** When the operator was asked, if it was. */
+  askedAt?: Date;
 };
 
 export type Applied = {
@@ -51,14 +53,25 @@ export type Applied = {
 
 export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
 
+type Job = {
+  kind: string;
+  attempts: number;
+  since: Date;
+  /** When it was last sent, or was about to be. */
+  submittedAt: Date | null;
+};
+type Posting = { transfers: Transfer[]; otherwise: Transfer[] | null };
+/** A final state that was entered, and the transaction as it stood then. */
+type ToldState = { status: Status; late: boolean; row: Transaction };
+
 /** A transaction on its way through its outcomes. */
 type Subject = {
   row: Transaction;
   changed: boolean;
-  job: { attempts: number; since: Date } | null;
+  job: Job | null;
   /** Postings of each transition, with what bears the cost if the wallet cannot. */
-  postings: { transfers: Transfer[]; otherwise: Transfer[] | null }[];
-  events: { status: Status; late: boolean; row: Transaction }[];
+  postings: (Posting & { event: ToldState | null })[];
+  events: ToldState[];
   cases: { kind: CaseKind; observation: Observation }[];
   next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
 };
@@ -116,22 +129,23 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
 
 async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Subject>> {
   // In sorted order, so that two batches over the same transactions never wait for each other in a circle.
-  const rows = await tx.query<Transaction & { attempts: number | null; since: Date | null }>(
+  type Row = Transaction & { job: string | null; attempts: number; since: Date; submitted_at: Date | null };
+  const rows = await tx.query<Row>(
     {
       name: 'lock_transactions',
-      text: `select ${TRANSACTION_COLUMNS}, j.attempts, j.since
+      text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at
              from transactions t left join payment_jobs j on j.transaction_id = t.id
              where t.id = any($1) order by t.id for update of t`,
     },
     [[...new Set(outcomes.map((outcome) => outcome.transactionId))]],
   );
   return new Map(
-    rows.map(({ attempts, since, ...row }) => [
+    rows.map(({ job, attempts, since, submitted_at: submittedAt, ...row }) => [
       row.id,
       {
         row,
         changed: false,
-        job: attempts === null || since === null ? null : { attempts, since },
+        job: job === null ? null : { kind: job, attempts, since, submittedAt },
         postings: [],
         events: [],
         cases: [],
@@ -150,7 +164,7 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
     subject.changed = true;
   }
   if (verdict.caseKind) subject.cases.push({ kind: verdict.caseKind, observation });
-  if (!isFinal(subject.row.status)) planNext(ctx, subject, observation, at);
+  if (!isFinal(subject.row.status)) planNext(ctx, subject, outcome, at);
   return verdict.effect;
 }
 
@@ -169,12 +183,13 @@ function enter(subject: Subject, status: Status, observation: Observation, late:
   };
   subject.row = row;
   subject.changed = true;
+  const event = isFinal(status) ? { status, late, row } : null;
+  if (event) subject.events.push(event);
   const posting = postingFor(row, status, late);
-  if (posting) subject.postings.push(posting);
-  if (isFinal(status)) subject.events.push({ status, late, row });
+  if (posting) subject.postings.push({ ...posting, event });
 }
 
-function postingFor(row: Transaction, status: Status, late: boolean): Subject['postings'][number] | null {
+function postingFor(row: Transaction, status: Status, late: boolean): Posting | null {
   const fact = {
     transactionId: row.id,
     holderId: row.holder_id,
@@ -199,15 +214,19 @@ function postingFor(row: Transaction, status: Status, late: boolean): Subject['p
 }
 
 /** When the operator is asked next; or, where it certainly never saw the reference, that it is submitted again. */
-function planNext(ctx: PaymentsContext, subject: Subject, observation: Observation, at: Date): void {
+function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt }: Outcome, at: Date): void {
   const { row, job } = subject;
+  // Still to be sent: that the operator does not know it is no news, and its turn to be sent must not be lost.
+  if (job?.kind === 'submit' && observation.state === 'unknown') return;
   const attempts = job?.attempts ?? 0;
   const openForMs = at.getTime() - (job?.since ?? row.created_at).getTime();
   if (openForMs >= UNANSWERED_MS) subject.cases.push({ kind: 'no_answer', observation });
   subject.next = { kind: 'query', delayMs: nextQueryDelayMs(attempts, openForMs), attempts: attempts + 1 };
   if (observation.state !== 'unknown' || !observation.definitelyNotFound) return;
   const capabilities = ctx.rails.byName(row.rail)?.capabilities;
-  if (!capabilities || openForMs < capabilities.notFoundIsFinalAfterMs) return;
+  // Counted from the last time it was sent: an answer to a question asked before that is about the time before.
+  const sentForMs = (askedAt ?? at).getTime() - (job?.submittedAt ?? row.created_at).getTime();
+  if (!capabilities || sentForMs <= 0 || sentForMs < capabilities.notFoundIsFinalAfterMs) return;
   // A payout whose outcome is unknown is never sent again by us: a person decides.
   if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
   else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
@@ -224,27 +243,34 @@ async function postAll(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
   const borne: typeof planned = [];
   for (const [index, entry] of planned.entries()) {
     const result = results[index];
-    if (result?.ok) noteBalance(entry.subject, result.transfers);
+    if (result?.ok) noteBalance(entry.subject, entry.event, result.transfers);
     else if (entry.otherwise) borne.push(entry);
-    else throw new Error(`the ledger refused what must be possible: transaction ${entry.subject.row.id}`);
+    else throw refusedByLedger(entry.subject);
   }
   if (borne.length === 0) return;
   // The holder has spent what is taken back. Suspense bears it until a person has settled that.
-  await postEach(
+  const bearing = await postEach(
     tx,
     borne.map((entry) => entry.otherwise ?? []),
     at,
   );
-  for (const entry of borne)
+  for (const [index, entry] of borne.entries()) {
+    if (!bearing[index]?.ok) throw refusedByLedger(entry.subject);
     entry.subject.cases.push({
       kind: 'contradiction',
       observation: { state: 'unknown', reason: 'the wallet no longer holds this money; suspense bears it' },
     });
+  }
 }
 
-/** Keeps the wallet's balance right after this transaction: the record shows it. */
+function refusedByLedger(subject: Subject): Error {
+  return new Error(`the ledger refused what must be possible: transaction ${subject.row.id}`);
+}
+
+/** Keeps the wallet's balance right after this transaction: the record shows it, and each event as it was then. */
 function noteBalance(
   subject: Subject,
+  event: ToldState | null,
   transfers: { debit: Transfer['debit']; credit: Transfer['credit']; debitBalance: bigint; creditBalance: bigint }[],
 ): void {
   const wallet = walletAvailable(subject.row.holder_id, subject.row.currency);
@@ -253,7 +279,7 @@ function noteBalance(
     else if (transfer.debit.kind === wallet.kind)
       subject.row = { ...subject.row, balance_after: transfer.debitBalance };
   }
-  for (const event of subject.events) event.row = { ...event.row, balance_after: subject.row.balance_after };
+  if (event) event.row = { ...event.row, balance_after: subject.row.balance_after };
 }
 
 /** Where the payer was told to pay: incoming money is matched by it. */

@@ -16,6 +16,7 @@ import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { isFinal } from './states.ts';
 import { findTransaction, idFromRef, refOf, TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 const MAX_TEXT_CHARACTERS = 120;
@@ -367,9 +368,22 @@ export async function decideLostPayout(
   const events = await ctx.db.transaction(async (tx) => {
     const transaction = await findTransaction(tx, holderId, id);
     if (transaction?.direction !== 'payout') throw new Problem('transaction_not_found');
+    // Only where the operator itself said that it knows nothing; and of two people, one decides.
+    const [opened] = await tx.query(
+      `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
+       where transaction_id = $1 and holder_id = $2 and kind = 'payout_not_found' and status = 'open' returning id`,
+      [id, holderId, at, actor.name, decision],
+    );
+    if (!opened || isFinal(transaction.status))
+      throw new Problem('not_found', {
+        message: 'This payout waits for no decision: it has ended, or it is under way.',
+      });
     await recordAudit(tx, { holderId, actor, action: `payout.${decision}`, subject: ref }, at);
     if (decision === 'send_again') {
-      await tx.query(`update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1`, [id, at]);
+      await tx.query(
+        `update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1 and kind = 'query'`,
+        [id, at],
+      );
       return [];
     }
     const result = await applyOutcomes(tx, ctx, [

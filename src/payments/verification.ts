@@ -9,7 +9,8 @@ import { formatAmount } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
-import { applyOutcomes, type Outcome } from './outcomes.ts';
+import { applyOutcomes } from './outcomes.ts';
+import type { Status } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
 export const VERIFICATION_MS = 10 * 60_000;
@@ -142,21 +143,30 @@ export async function resendToken(
 }
 
 /** Ten minutes are over. Nothing was ever submitted, so the payer was not charged: expired. */
-export async function expireVerification(ctx: PaymentsContext, transaction: Transaction): Promise<Outcome | null> {
-  const [row] = await ctx.db.query(
-    'delete from verification_tokens where transaction_id = $1 and expires_at <= $2 returning transaction_id',
-    [transaction.id, ctx.clock.now()],
-  );
-  if (!row || transaction.status !== 'pending') return null;
-  return {
-    transactionId: transaction.id,
-    source: 'verification',
-    observation: {
-      state: 'failed',
-      failureCode: 'PROMPT_EXPIRED',
-      rawCode: '',
-      message: 'the token was not given back in time',
-    },
-    raw: 'the token was not given back within ten minutes; nothing was submitted',
-  };
+export async function expireVerification(ctx: PaymentsContext, transaction: Transaction): Promise<void> {
+  const now = ctx.clock.now();
+  if (now.getTime() < transaction.created_at.getTime() + VERIFICATION_MS) return;
+  const events = await ctx.db.transaction(async (tx) => {
+    // The token is taken first, as a payer who gives it back takes it: whoever comes second finds it decided.
+    await tx.query('delete from verification_tokens where transaction_id = $1', [transaction.id]);
+    const [row] = await tx.query<{ status: Status }>('select status from transactions where id = $1 for update', [
+      transaction.id,
+    ]);
+    if (row?.status !== 'pending') return [];
+    const result = await applyOutcomes(tx, ctx, [
+      {
+        transactionId: transaction.id,
+        source: 'verification',
+        observation: {
+          state: 'failed',
+          failureCode: 'PROMPT_EXPIRED',
+          rawCode: '',
+          message: 'the token was not given back in time',
+        },
+        raw: 'the token was not given back within ten minutes; nothing was submitted',
+      },
+    ]);
+    return result.events;
+  });
+  ctx.tellEvents(events);
 }

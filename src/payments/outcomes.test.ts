@@ -1,0 +1,412 @@
+// applyOutcomes on a real database: any number of times, in any company, money and events exactly once.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { acceptCollection, CURRENCY, collectionOrder, METHOD, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { createTestContext } from '../../test/world.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { accountKey, feeIncome, operatorClearing, suspense, walletAvailable, walletReserved } from '../ledger/chart.ts';
+import { verifyLedger } from '../ledger/verify.ts';
+import type { Observation } from '../rails/rail.ts';
+import type { CollectionOrder } from './accept.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { applyOutcomes, type Outcome } from './outcomes.ts';
+import { orderPayouts, readPayout, topUpSandbox } from './payouts.ts';
+import { refOf, type Transaction } from './transactions.ts';
+
+const RAIL = 'quiet';
+const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1', amount: 100_000n, currency: CURRENCY };
+const FAILED: Observation = { state: 'failed', failureCode: 'WRONG_PIN', rawCode: '7', message: '' };
+const EXPIRED: Observation = { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: '', message: '' };
+const REVERSED: Observation = { state: 'reversed', receipt: 'R1', rawCode: '', message: '' };
+const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
+const PENDING: Observation = { state: 'pending', railReference: 'op-1' };
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let shop: Shop;
+
+before(async () => {
+  // A process that only answers requests: nothing happens to a collection but what the test says.
+  base = await createTestContext({ ROLE: 'api' });
+});
+// A holder of its own for each test, so that one wallet tells one story; and breakers that know of no silence yet.
+beforeEach(async () => {
+  ctx = withPayments(base, silentRail());
+  engine = createPaymentEngine(ctx);
+  shop = await createShop(ctx);
+});
+after(async () => {
+  const verification = await verifyLedger(ctx);
+  await base.close();
+  assert.deepEqual(verification.differences, []);
+});
+
+function collect(changes: Partial<CollectionOrder> = {}): Promise<Transaction> {
+  return acceptCollection(
+    ctx,
+    engine,
+    collectionOrder({ holderId: shop.holderId, integrationId: shop.id }, RAIL, changes),
+  );
+}
+
+async function payOut(amount: string): Promise<Transaction> {
+  const reading = await readPayout(ctx, shop.holderId, { amount, currency: CURRENCY, mobile: '256772123456' });
+  assert.ok(reading.ok);
+  const [result] = await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [reading.order]);
+  assert.ok(result?.ok);
+  // It was sent, and nothing was heard.
+  await engine.idle();
+  base.clock.advance(1_000);
+  return result.transaction;
+}
+
+function outcome(transaction: { id: string }, observation: Observation): Outcome {
+  return { transactionId: transaction.id, source: 'callback', observation, raw: '' };
+}
+
+function apply(...outcomes: Outcome[]) {
+  return ctx.db.transaction((tx) => applyOutcomes(tx, ctx, outcomes));
+}
+
+async function told(transaction: { id: string }): Promise<string[]> {
+  const rows = await ctx.db.query<{ type: string }>('select type from events where transaction_id = $1', [
+    transaction.id,
+  ]);
+  return rows.map((row) => row.type).toSorted();
+}
+
+async function casesOf(transaction: { id: string }): Promise<string[]> {
+  const rows = await ctx.db.query<{ kind: string }>(
+    `select kind from cases where transaction_id = $1 and status = 'open' order by kind`,
+    [transaction.id],
+  );
+  return rows.map((row) => row.kind);
+}
+
+async function statusOf(transaction: { id: string }): Promise<string | undefined> {
+  const [row] = await ctx.db.query<{ status: string }>('select status from transactions where id = $1', [
+    transaction.id,
+  ]);
+  return row?.status;
+}
+
+async function transfersOf(transaction: { id: string }): Promise<string[]> {
+  const rows = await ctx.db.query<{ kind: string; amount: bigint }>(
+    'select kind, amount from ledger_transfers where transaction_id = $1 order by id',
+    [transaction.id],
+  );
+  return rows.map((row) => `${row.kind} ${row.amount}`);
+}
+
+async function balance(account: Parameters<typeof accountKey>[0]): Promise<bigint> {
+  const [row] = await ctx.db.query<{ balance: bigint }>('select balance from ledger_accounts where key = $1', [
+    accountKey(account),
+  ]);
+  return row?.balance ?? 0n;
+}
+
+async function jobOf(transaction: { id: string }) {
+  const [row] = await ctx.db.query<{ kind: string; due_at: Date; attempts: number }>(
+    'select kind, due_at, attempts from payment_jobs where transaction_id = $1',
+    [transaction.id],
+  );
+  return row ?? null;
+}
+
+const available = () => balance(walletAvailable(shop.holderId, CURRENCY));
+const reserved = () => balance(walletReserved(shop.holderId, CURRENCY));
+
+describe('a collection', () => {
+  test('success moves the amount less the fee to the wallet and the fee to us, tells once, and ends the work', async () => {
+    const clearing = await balance(operatorClearing(RAIL, CURRENCY));
+    const fees = await balance(feeIncome(CURRENCY));
+    const transaction = await collect();
+    const { applied } = await apply(outcome(transaction, SUCCEEDED));
+    assert.equal(applied[0]?.effect, 'applied');
+    assert.equal(applied[0]?.transaction?.balance_after, 99_000n);
+    assert.deepEqual(await transfersOf(transaction), ['collection 99000', 'collection_fee 1000']);
+    assert.equal(await available(), 99_000n);
+    assert.equal((await balance(operatorClearing(RAIL, CURRENCY))) - clearing, -100_000n);
+    assert.equal((await balance(feeIncome(CURRENCY))) - fees, 1_000n);
+    assert.deepEqual(await told(transaction), ['collection.success']);
+    assert.equal(await jobOf(transaction), null);
+  });
+
+  test('the same word ten times, in one batch and in ten, books once and tells once', async () => {
+    const transaction = await collect();
+    await apply(...Array.from({ length: 10 }, () => outcome(transaction, SUCCEEDED)));
+    for (let time = 0; time < 10; time++) await apply(outcome(transaction, SUCCEEDED));
+    assert.equal(await available(), 99_000n);
+    assert.deepEqual(await told(transaction), ['collection.success']);
+    assert.deepEqual(await casesOf(transaction), []);
+    const evidence = await ctx.db.query<{ effect: string }>('select effect from evidence where transaction_id = $1', [
+      transaction.id,
+    ]);
+    assert.equal(evidence.length, 20, 'everything that was said is kept');
+    assert.equal(evidence.filter((row) => row.effect === 'applied').length, 1);
+  });
+
+  test('fifty at once with the same word: one transition, one posting, one event', async () => {
+    const transaction = await collect();
+    await Promise.all(Array.from({ length: 50 }, () => engine.apply(outcome(transaction, SUCCEEDED))));
+    await Promise.all(Array.from({ length: 20 }, () => apply(outcome(transaction, SUCCEEDED))));
+    assert.equal(await available(), 99_000n);
+    assert.deepEqual(await told(transaction), ['collection.success']);
+  });
+
+  test('learning nothing leaves it processing with a question due in five seconds; never failed', async () => {
+    const transaction = await collect();
+    await engine.pass();
+    await engine.idle();
+    assert.equal(await statusOf(transaction), 'processing');
+    const job = await jobOf(transaction);
+    assert.equal(job?.kind, 'query');
+    assert.equal(job?.due_at.getTime(), ctx.clock.millis() + 5_000);
+    for (let time = 0; time < 30; time++) await apply(outcome(transaction, UNKNOWN));
+    assert.equal(await statusOf(transaction), 'processing');
+    assert.deepEqual(await told(transaction), []);
+  });
+
+  test('a day without a final word tells a person, and asking goes on', async () => {
+    const transaction = await collect();
+    await apply(outcome(transaction, PENDING));
+    base.clock.advance(24 * 3_600_000);
+    await apply(outcome(transaction, PENDING));
+    await apply(outcome(transaction, PENDING));
+    assert.deepEqual(await casesOf(transaction), ['no_answer']);
+    assert.equal(await statusOf(transaction), 'processing');
+    assert.ok(await jobOf(transaction));
+  });
+
+  test('a "no" after a success changes nothing and opens one case, however often it is said', async () => {
+    const transaction = await collect();
+    await apply(outcome(transaction, SUCCEEDED));
+    await apply(outcome(transaction, FAILED), outcome(transaction, FAILED));
+    await apply(outcome(transaction, FAILED));
+    assert.equal(await statusOf(transaction), 'success');
+    assert.deepEqual(await casesOf(transaction), ['contradiction']);
+    assert.equal(await available(), 99_000n);
+    assert.deepEqual(await told(transaction), ['collection.success']);
+  });
+
+  for (const [name, first] of [
+    ['failed', FAILED],
+    ['expired', EXPIRED],
+  ] as const)
+    test(`a success after ${name} is booked once, told as late, and shown to a person`, async () => {
+      const transaction = await collect();
+      await apply(outcome(transaction, first));
+      assert.equal(await statusOf(transaction), name);
+      assert.equal(await available(), 0n);
+      await apply(outcome(transaction, SUCCEEDED), outcome(transaction, SUCCEEDED));
+      await apply(outcome(transaction, SUCCEEDED));
+      assert.equal(await statusOf(transaction), 'success');
+      assert.equal(await available(), 99_000n);
+      assert.deepEqual(await told(transaction), [`collection.${name}`, 'collection.success']);
+      assert.deepEqual(await casesOf(transaction), ['late_success']);
+      const [event] = await ctx.db.query<{ body: Buffer }>(
+        `select body from events where transaction_id = $1 and type = 'collection.success'`,
+        [transaction.id],
+      );
+      const { data } = JSON.parse(String(event?.body)) as { data: Record<string, unknown> };
+      assert.equal(data.late, true);
+      assert.deepEqual(data.failureReason, { failureCode: null, failureMessage: null });
+    });
+
+  test('a success about another amount or currency settles nothing and opens a case', async () => {
+    const transaction = await collect();
+    await apply(
+      outcome(transaction, { ...SUCCEEDED, amount: 99_999n }),
+      outcome(transaction, { ...SUCCEEDED, currency: 'KES' }),
+    );
+    assert.equal(await statusOf(transaction), 'pending');
+    assert.equal(await available(), 0n);
+    assert.deepEqual(await casesOf(transaction), ['amount_mismatch']);
+    assert.deepEqual(await told(transaction), []);
+    assert.ok(await jobOf(transaction), 'somebody still asks about it');
+    await apply(outcome(transaction, SUCCEEDED));
+    assert.equal(await available(), 99_000n);
+  });
+
+  test('another receipt for a paid collection is a case, not a second payment', async () => {
+    const transaction = await collect();
+    await apply(outcome(transaction, SUCCEEDED), outcome(transaction, { ...SUCCEEDED, receipt: 'R2' }));
+    assert.equal(await available(), 99_000n);
+    assert.deepEqual(await casesOf(transaction), ['different_receipt']);
+  });
+
+  test('a rail speaks of its own transactions only', async () => {
+    const transaction = await collect();
+    const { applied } = await apply({ ...outcome(transaction, SUCCEEDED), rail: 'another' });
+    assert.equal(applied[0]?.effect, 'unknown_transaction');
+    assert.equal(await statusOf(transaction), 'pending');
+  });
+
+  test('words about nothing of ours do not hold up their neighbours', async () => {
+    const transaction = await collect();
+    const stranger = { id: '01890000-0000-7000-8000-000000000000' };
+    const { applied } = await apply(outcome(stranger, SUCCEEDED), outcome(transaction, SUCCEEDED));
+    assert.deepEqual(
+      applied.map((entry) => entry.effect),
+      ['unknown_transaction', 'applied'],
+    );
+  });
+});
+
+describe('a reversal', () => {
+  test('posts the mirror of the collection, once', async () => {
+    const clearing = await balance(operatorClearing(RAIL, CURRENCY));
+    const transaction = await collect();
+    await apply(outcome(transaction, SUCCEEDED));
+    await apply(outcome(transaction, REVERSED), outcome(transaction, REVERSED));
+    await apply(outcome(transaction, REVERSED));
+    assert.equal(await statusOf(transaction), 'reversed');
+    assert.equal(await available(), 0n);
+    assert.equal(await balance(operatorClearing(RAIL, CURRENCY)), clearing);
+    assert.deepEqual(await told(transaction), ['collection.reversed', 'collection.success']);
+    assert.deepEqual(await casesOf(transaction), []);
+  });
+
+  test('that overtook its success books both, and each event shows the wallet as it was then', async () => {
+    const transaction = await collect();
+    await apply(outcome(transaction, REVERSED), outcome(transaction, SUCCEEDED));
+    assert.equal(await statusOf(transaction), 'reversed');
+    assert.equal(await available(), 0n);
+    assert.equal((await transfersOf(transaction)).length, 4);
+    const rows = await ctx.db.query<{ type: string; body: Buffer }>(
+      'select type, body from events where transaction_id = $1',
+      [transaction.id],
+    );
+    const shown = rows.map(
+      (row) => `${row.type} ${(JSON.parse(String(row.body)) as { data: { balance: number } }).data.balance}`,
+    );
+    assert.deepEqual(shown.toSorted(), ['collection.reversed 0', 'collection.success 990']);
+  });
+
+  test('of money that is spent already is borne by suspense, with a case', async () => {
+    const owed = await balance(suspense(CURRENCY));
+    const transaction = await collect();
+    await apply(outcome(transaction, SUCCEEDED));
+    await payOut('900');
+    assert.equal(await available(), 99_000n - 90_900n);
+    await apply(outcome(transaction, REVERSED));
+    assert.equal(await statusOf(transaction), 'reversed');
+    assert.equal(await available(), 99_000n - 90_900n, 'the wallet is not touched');
+    assert.equal((await balance(suspense(CURRENCY))) - owed, -99_000n);
+    assert.deepEqual(await casesOf(transaction), ['contradiction']);
+    assert.deepEqual(await told(transaction), ['collection.reversed', 'collection.success']);
+  });
+});
+
+describe('a payout', () => {
+  beforeEach(() => topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 1_000_000n));
+
+  test('is posted from what was reserved, or released whole', async () => {
+    const paid = await payOut('1000');
+    const refused = await payOut('2000');
+    assert.equal(await reserved(), 101_000n + 202_000n);
+    await apply(outcome(paid, SUCCEEDED), outcome(refused, FAILED), outcome(paid, SUCCEEDED), outcome(refused, FAILED));
+    assert.equal(await reserved(), 0n);
+    assert.equal(await available(), 1_000_000n - 101_000n);
+    assert.deepEqual(await told(paid), ['payout.success']);
+    assert.deepEqual(await told(refused), ['payout.failed']);
+  });
+
+  test('that succeeds after its release is paid from the wallet, once, with a case', async () => {
+    const payout = await payOut('1000');
+    await apply(outcome(payout, FAILED));
+    await apply(outcome(payout, SUCCEEDED), outcome(payout, SUCCEEDED));
+    assert.equal(await available(), 1_000_000n - 101_000n);
+    assert.deepEqual(await casesOf(payout), ['late_success']);
+  });
+
+  test('that succeeds after its money was released and spent is borne by suspense', async () => {
+    const owed = await balance(suspense(CURRENCY));
+    const payout = await payOut('9000');
+    await apply(outcome(payout, { ...FAILED }));
+    await payOut('9000');
+    await apply(outcome(payout, { ...SUCCEEDED, amount: 900_000n }));
+    assert.equal(await statusOf(payout), 'success');
+    assert.equal((await balance(suspense(CURRENCY))) - owed, -909_000n);
+    assert.deepEqual(await casesOf(payout), ['contradiction', 'late_success']);
+  });
+
+  test('that is given back returns amount and fee', async () => {
+    const payout = await payOut('1000');
+    await apply(outcome(payout, SUCCEEDED), outcome(payout, REVERSED));
+    assert.equal(await available(), 1_000_000n);
+    assert.deepEqual(await told(payout), ['payout.reversed', 'payout.success']);
+  });
+
+  test('of which the operator knows nothing stays processing: a person decides, nobody sends it again', async () => {
+    const payout = await payOut('1000');
+    for (let time = 0; time < 3; time++) await apply(outcome(payout, { ...UNKNOWN, definitelyNotFound: true }));
+    assert.equal(await statusOf(payout), 'processing');
+    assert.deepEqual(await casesOf(payout), ['payout_not_found']);
+    assert.equal((await jobOf(payout))?.kind, 'query');
+    assert.equal(await reserved(), 101_000n);
+  });
+});
+
+describe('batches', () => {
+  test('need the same few statements for one outcome and for two hundred', async () => {
+    async function statementsFor(count: number): Promise<number> {
+      const transactions = await Promise.all(Array.from({ length: count }, () => collect()));
+      const outcomes = transactions.flatMap((transaction, index) => [
+        outcome(transaction, index % 3 === 0 ? FAILED : SUCCEEDED),
+        outcome(transaction, index % 5 === 0 ? REVERSED : PENDING),
+      ]);
+      const before = ctx.db.counters.statements;
+      await apply(...outcomes);
+      return ctx.db.counters.statements - before;
+    }
+    // The first batch makes the accounts of the ledger.
+    await statementsFor(2);
+    const few = await statementsFor(4);
+    const many = await statementsFor(200);
+    assert.ok(many <= few, `${few} statements for four transactions, ${many} for two hundred`);
+    assert.ok(many <= 8, `${many} statements`);
+  });
+
+  test('any words about three transactions, in any batches: each terminal state told once, and money where the states say', async () => {
+    const words = [SUCCEEDED, FAILED, EXPIRED, REVERSED, UNKNOWN, PENDING, { ...SUCCEEDED, amount: 5n }];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.tuple(fc.nat(2), fc.constantFrom(...words)), { minLength: 1, maxLength: 6 }), {
+          maxLength: 5,
+        }),
+        async (batches) => {
+          shop = await createShop(ctx);
+          const transactions = [await collect(), await collect(), await collect()];
+          for (const batch of batches)
+            await apply(
+              ...batch.map(([index, observation]) => outcome(transactions[index] as Transaction, observation)),
+            );
+          let expected = 0n;
+          for (const transaction of transactions) {
+            const events = await told(transaction);
+            assert.equal(new Set(events).size, events.length);
+            const status = await statusOf(transaction);
+            if (status === 'success') expected += 99_000n;
+            const final = status !== 'pending' && status !== 'processing';
+            assert.equal(events.includes(`collection.${status}`), final, refOf(transaction));
+            assert.equal((await jobOf(transaction)) === null, final, 'open transactions have work due, others none');
+          }
+          assert.equal(await available(), expected);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test(`${METHOD} collections of two processes that apply the same batch at once are booked once`, async () => {
+    const transactions = await Promise.all(Array.from({ length: 20 }, () => collect()));
+    const batch = transactions.map((transaction) => outcome(transaction, SUCCEEDED));
+    await Promise.all([apply(...batch), apply(...batch.toReversed()), apply(...batch)]);
+    assert.equal(await available(), 20n * 99_000n);
+  });
+});

@@ -1,0 +1,99 @@
+// Payments without HTTP: a context whose operator is whatever rail the test brings, and collections made in one line.
+
+import { loadCatalog } from '../src/catalog/catalog.ts';
+import { type CollectionOrder, createCollectionDesk } from '../src/payments/accept.ts';
+import type { PaymentsContext } from '../src/payments/context.ts';
+import type { PaymentEngine } from '../src/payments/engine.ts';
+import type { Transaction } from '../src/payments/transactions.ts';
+import type { Context } from '../src/platform/context.ts';
+import { createHealth } from '../src/rails/health.ts';
+import type { Rail, RailCapabilities } from '../src/rails/rail.ts';
+import type { RailRegistry } from '../src/rails/registry.ts';
+
+const CATALOG = loadCatalog();
+export const METHOD = 'MTN_MOMO_UGA';
+export const CURRENCY = 'UGX';
+export const COUNTRY_ID = 11;
+
+export const CAPABILITIES: RailCapabilities = {
+  collections: true,
+  payouts: true,
+  refunds: false,
+  sendsTokens: true,
+  idempotentSubmit: true,
+  notFoundIsFinalAfterMs: 0,
+};
+
+/** A rail that never hears anything; a test replaces what it cares about. */
+export function silentRail(changes: Partial<Rail> = {}): Rail {
+  const silence = { observation: { state: 'unknown', reason: 'no answer' }, raw: '' } as const;
+  return {
+    name: 'quiet',
+    capabilities: CAPABILITIES,
+    verificationFor: (method) => method.verification,
+    collect: async () => silence,
+    payout: async () => silence,
+    query: async () => silence,
+    sendToken: async () => ({ sent: true, raw: '' }),
+    readCallback: () => [{ kind: 'rejected', reason: 'not of this test' }],
+    close: async () => undefined,
+    ...changes,
+  };
+}
+
+export function registryOf(ctx: Pick<Context, 'clock'>, rail: Rail): RailRegistry {
+  return {
+    railFor: () => rail,
+    byName: (name) => (name === rail.name ? rail : null),
+    health: createHealth(ctx.clock),
+    close: () => rail.close(),
+  };
+}
+
+/** `base` with payments on top. Fresh breakers each time: what a process knows only in its memory. */
+export function withPayments<C extends Context>(base: C, rail: Rail): C & PaymentsContext {
+  return {
+    ...base,
+    catalog: CATALOG,
+    rails: registryOf(base, rail),
+    settledHooks: [],
+    tellEvents: () => undefined,
+    refuseCallbackUrl: () => null,
+  };
+}
+
+export function collectionOrder(
+  owner: { holderId: bigint; integrationId: bigint },
+  rail: string,
+  changes: Partial<CollectionOrder> = {},
+): CollectionOrder {
+  return {
+    holderId: owner.holderId,
+    integrationId: owner.integrationId,
+    amount: 100_000n,
+    fee: 1_000n,
+    currency: CURRENCY,
+    countryId: COUNTRY_ID,
+    method: METHOD,
+    rail,
+    msisdn: '256772123456',
+    detail: '',
+    reference1: null,
+    reference2: null,
+    callbackUrl: null,
+    linkId: null,
+    verification: 'prompt',
+    ...changes,
+  };
+}
+
+/** Accepts a collection and hands it to the engine. */
+export async function acceptCollection(
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  order: CollectionOrder,
+): Promise<Transaction> {
+  const acceptance = await createCollectionDesk(ctx, engine).accept(order, null);
+  if (acceptance.kind !== 'accepted') throw new Error(`the collection was not accepted: ${acceptance.kind}`);
+  return acceptance.transaction;
+}
