@@ -107,6 +107,45 @@ describe('retries', () => {
     assert.ok(last <= started + GIVE_UP_AFTER_MS && last > started + GIVE_UP_AFTER_MS - LATER_DELAY_MS * (1 + JITTER));
   });
 
+  test('probes once a minute do not disturb the schedule, and a receiver that comes back is served within a minute', async () => {
+    receiver.answer = (_, response) => void response.writeHead(500).end();
+    const deliverer = startDeliverer(ctx);
+    const [event] = await record(ctx, [newEvent(ctx, receiver.url)]);
+    assert.ok(event);
+    deliverer.deliverFresh([event]);
+    await deliverer.idle();
+    const stepMs = 5_000;
+    for (let passed = 0; passed < 3_600_000; passed += stepMs) {
+      ctx.clock.advance(stepMs);
+      if ((await deliverer.pass()) > 0) await deliverer.idle();
+    }
+    const attempts = await ctx.db.query<{ at: Date; number: number }>(
+      'select at, number from callback_attempts order by at',
+    );
+    assert.deepEqual(
+      attempts.map((attempt) => attempt.number),
+      attempts.map((_, index) => index + 1),
+    );
+    for (const [index, attempt] of attempts.entries()) {
+      const before = attempts[index - 1];
+      if (!before) continue;
+      const planned = RETRY_DELAYS_MS[index - 1] ?? LATER_DELAY_MS;
+      const delay = attempt.at.getTime() - before.at.getTime();
+      assert.ok(
+        delay >= planned * (1 - JITTER) && delay <= planned * (1 + JITTER) + stepMs,
+        `attempt ${index + 1}: ${delay} ms`,
+      );
+    }
+    const probes = receiver.received.length - attempts.length;
+    assert.ok(probes >= 45 && probes <= 65, `${probes} probes in an hour`);
+    receiver.answer = (_, response) => void response.end();
+    ctx.clock.advance(60_000);
+    await deliverer.pass();
+    await deliverer.idle();
+    assert.equal(await waiting(), 0);
+    await deliverer.close();
+  });
+
   test('a crash after the receiver answered 200 sends the same id and the same bytes once more', async () => {
     const outbound = createOutbound({ mode: 'sandbox' });
     // This process gets its 200 and dies before it can write that down.

@@ -8,6 +8,7 @@ import { publicId } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs.ts';
 import type { Outbound, OutboundResult } from '../platform/outbound.ts';
 import { type Outcome, recordAttempts } from './attempts.ts';
+import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, giveBack, tidyDeliveries } from './claim.ts';
 import { LEASE_MS, originOf, type RecordedEvent } from './events.ts';
 import { createFairQueue } from './queue.ts';
 import { nextAttempt, readRetryAfter } from './schedule.ts';
@@ -19,11 +20,9 @@ const LEASE_MARGIN_MS = SEND_TIMEOUT_MS + 2_000;
 const MAX_ANSWER_BYTES = 16_384;
 const KEPT_ANSWER_BYTES = 4_096;
 const KEPT_HEADER_CHARACTERS = 4_096;
-/** Claimed ahead of one receiver, so that it never waits for us; and of all receivers in one pass. */
-const CLAIM_PER_RECEIVER = 64;
-const CLAIM_IN_ALL = 1_024;
 /** Failures in a row after which a receiver counts as failing: it is held to one attempt at a time, and probed. */
 const FAILING_AFTER = 3;
+const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 const TIDY_EVERY_MS = 5_000;
 const RESULTS_PER_STATEMENT = 256;
 const MAX_WAITING_RESULTS = 100_000;
@@ -81,6 +80,8 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       return outcomes.map(() => null);
     },
     maxItems: RESULTS_PER_STATEMENT,
+    // One at a time: places are freed before results are written, so larger batches cost nobody time.
+    concurrency: 1,
     maxWaiting: MAX_WAITING_RESULTS,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'callback_attempts' }, items),
   });
@@ -179,9 +180,9 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     const now = ctx.clock.now();
     if (now.getTime() - tidiedAtMs >= TIDY_EVERY_MS) {
       tidiedAtMs = now.getTime();
-      await tidy(ctx, now);
+      await tidyDeliveries(ctx, now);
     }
-    const rows = await claim(ctx, now, queue.loads());
+    const rows = await claimDeliveries(ctx, now, queue.loads());
     const taken = new Map<string, number>();
     for (const row of rows) {
       if (row.failing && !isFailing(row.origin)) failures.set(row.origin, FAILING_AFTER);
@@ -232,20 +233,6 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   };
 }
 
-type ClaimedRow = {
-  event_id: string;
-  holder_id: bigint;
-  integration_id: bigint;
-  origin: string;
-  url: string;
-  attempts: number;
-  started_at: Date;
-  was_due_at: Date;
-  probe: boolean;
-  failing: boolean;
-  body: Buffer;
-};
-
 function parcelFrom(row: ClaimedRow, now: Date): Parcel {
   return {
     eventId: row.event_id,
@@ -262,91 +249,18 @@ function parcelFrom(row: ClaimedRow, now: Date): Parcel {
   };
 }
 
-// `heads` jumps along the index from receiver to receiver and reads one entry of each, so a receiver with a
-// million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has come
-// back, or is to be probed) only as many rows are taken as this process can soon send.
-const CLAIM = {
-  name: 'claim_callbacks',
-  text: `
-    with recursive heads as (
-      (select origin, due_at from callback_deliveries where not leased order by origin, due_at limit 1)
-      union all
-      select next.origin, next.due_at
-      from heads, lateral (
-        select d.origin, d.due_at from callback_deliveries d
-        where not d.leased and d.origin > heads.origin order by d.origin, d.due_at limit 1
-      ) next
-    ), receivers as (
-      select h.origin, r.recovered_at,
-             r.origin is not null and r.recovered_at is null as failing,
-             r.origin is not null and r.recovered_at is null and h.due_at > $1 as probe,
-             case when r.origin is not null and r.recovered_at is null then 1 else $5::int end - coalesce(l.load, 0) as room
-      from heads h
-      left join callback_receivers r on r.origin = h.origin
-      left join unnest($3::text[], $4::int[]) as l (origin, load) on l.origin = h.origin
-      where h.due_at < 'infinity' and (h.due_at <= $1 or r.recovered_at is not null or r.probe_at <= $1)
-    ), picked as (
-      select d.event_id, d.due_at, r.origin, r.probe, r.failing
-      from receivers r cross join lateral (
-        select w.event_id, w.due_at from callback_deliveries w
-        where w.origin = r.origin and not w.leased and w.due_at < 'infinity'
-          and (w.due_at <= $1 or r.probe or w.tried_at < r.recovered_at)
-        order by w.due_at limit greatest(r.room, 0) for update skip locked
-      ) d
-      limit $6
-    ), probed as (
-      update callback_receivers r set probe_at = $1 + interval '1 minute' from picked p where p.probe and r.origin = p.origin
-    ), claimed as (
-      update callback_deliveries d set leased = true, due_at = $2 from picked p where d.event_id = p.event_id
-      returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
-                p.due_at as was_due_at, p.probe, p.failing
-    )
-    select c.event_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at, c.was_due_at, c.probe, c.failing, e.body
-    from claimed c join events e on e.transaction_id = c.transaction_id and e.id = c.event_id`,
-};
-
-function claim(ctx: Context, now: Date, loads: { receiver: string; load: number }[]): Promise<ClaimedRow[]> {
-  return ctx.db.query<ClaimedRow>(CLAIM, [
-    now,
-    new Date(now.getTime() + LEASE_MS),
-    loads.map((each) => each.receiver),
-    loads.map((each) => each.load),
-    CLAIM_PER_RECEIVER,
-    CLAIM_IN_ALL,
-  ]);
-}
-
-async function giveBack(ctx: Context, eventIds: string[]): Promise<void> {
-  await ctx.db.query(
-    'update callback_deliveries set leased = false, due_at = $2 where leased and event_id = any ($1::uuid[])',
-    [eventIds, ctx.clock.now()],
-  );
-}
-
-/** Leases whose process is gone end here; receivers that have had their backlog are healthy again. */
-async function tidy(ctx: Context, now: Date): Promise<void> {
-  await ctx.db.query('update callback_deliveries set leased = false where leased and due_at <= $1', [now]);
-  await ctx.db.query(
-    `delete from callback_receivers r
-     where (r.recovered_at is not null or r.probe_at <= $1) and not exists (
-       select from callback_deliveries d
-       where d.origin = r.origin and not d.leased and d.due_at < 'infinity'
-         and (r.recovered_at is null or d.tried_at < r.recovered_at))`,
-    [now],
-  );
-}
-
 function describeStatus(status: number): string {
   if (status >= 300 && status < 400) return `The receiver answered ${status}, a redirect; redirects are not followed.`;
   if (status === 410) return 'The receiver answered 410: this address is gone. Callbacks to it are paused.';
   return `The receiver answered ${status}.`;
 }
 
-/** The answer's headers, as many as fit. */
+/** The answer's headers, as many as fit; those that speak of the connection and not of the answer are left out. */
 function clipHeaders(headers: Record<string, string>): Record<string, string> {
   const kept: Record<string, string> = {};
   let room = KEPT_HEADER_CHARACTERS;
   for (const [name, value] of Object.entries(headers)) {
+    if (CONNECTION_HEADERS.has(name)) continue;
     room -= name.length + value.length;
     if (room < 0) break;
     kept[name] = value;

@@ -34,6 +34,15 @@ export async function listPausedAddresses(reader: Reader, holderId: bigint): Pro
   return rows.map((row) => ({ url: row.url, integrationId: row.integration_id, pausedAt: row.paused_at }));
 }
 
+/** Deliveries that are due and not yet sent, of all holders: the backlog that readiness and metrics show. */
+export async function countDueDeliveries(reader: Reader, now: Date): Promise<number> {
+  const [row] = await reader.query<{ due: bigint }>(
+    'select count(*) as due from callback_deliveries where not leased and due_at <= $1',
+    [now],
+  );
+  return Number(row?.due ?? 0n);
+}
+
 /** A person says that the address works again: what waited for it is due at once. Answers how many deliveries that are. */
 export function resumeAddress(ctx: Context, holderId: bigint, url: string): Promise<number> {
   return ctx.db.transaction((tx) => resumeAddresses(tx, holderId, [url], ctx.clock.now()));

@@ -2,7 +2,7 @@
 // event without its fact and no fact without its event. Id and body bytes are fixed here for ever.
 
 import { isoMicroseconds } from '../platform/clock.ts';
-import type { Reader, Tx } from '../platform/db.ts';
+import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { createUuid, publicId } from '../platform/ids.ts';
 
 /** How long fresh deliveries belong to the process that wrote them. After a crash they are found when it ends. */
@@ -132,6 +132,11 @@ function fixEvent(event: NewEvent, at: Date, leasedUntil: Date): RecordedEvent {
     createdAt: at,
     leasedUntil,
   };
+}
+
+/** True when a transition was already told. PostgreSQL names the key after the partition that refused. */
+export function isRepeatedEvent(error: unknown): boolean {
+  return /^(event_once_per_transition|events_\w+_pkey)$/.test(violatedConstraint(error) ?? '');
 }
 
 /** The receiver of a URL: scheme, host and port. Fairness and health are kept by receiver. */

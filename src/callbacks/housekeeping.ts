@@ -6,7 +6,8 @@ import type { Tx } from '../platform/db.ts';
 import type { Job } from '../platform/jobs.ts';
 import { GIVE_UP_AFTER_MS } from './schedule.ts';
 
-const KEEP_MS = 90 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+const KEEP_MS = 90 * DAY_MS;
 const MONTHS_AHEAD = 2;
 const PASS_EVERY_MS = 3_600_000;
 /** "callback" in ASCII: the key of the lock under which one process at a time changes partitions. */
@@ -42,8 +43,9 @@ async function keepMonths(ctx: Context): Promise<number> {
       changed += await ctx.db.transaction((tx) => makeMonth(tx, table, monthStart(now, ahead)));
     changed += await dropOldMonths(ctx, table, new Date(now.getTime() - KEEP_MS));
   }
-  await ctx.db.query(`delete from callback_deliveries where due_at = 'infinity' and started_at < $1`, [
-    new Date(now.getTime() - GIVE_UP_AFTER_MS),
+  // What was paused, or lost its event, for longer than anything is retried.
+  await ctx.db.query('delete from callback_deliveries where started_at < $1', [
+    new Date(now.getTime() - GIVE_UP_AFTER_MS - DAY_MS),
   ]);
   return changed;
 }

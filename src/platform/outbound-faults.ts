@@ -57,8 +57,8 @@ function dateOf(text: string): string {
 }
 
 export function errorCode(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code !== undefined
-    ? String(error.code)
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
     : '';
 }
 

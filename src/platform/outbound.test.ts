@@ -314,13 +314,13 @@ describe('forbidden addresses', () => {
     const outbound = live({
       resolve: () => Promise.resolve(asked++ === 0 ? ['93.184.215.14'] : ['127.0.0.1']),
       openSocket: (options) => {
-        options.lookup?.(options.host ?? '', {}, (_, address) => dialled.push(String(address)));
+        options.lookup?.(options.host ?? '', {}, (_, address) => dialled.push(JSON.stringify(address)));
         const socket = connect({ ...options, host: '127.0.0.1', port: 1, lookup: undefined } as never);
         return socket;
       },
     });
     await outbound.request({ url: `https://receiver.example:${canaryPort}/`, method: 'POST', body: '{}' });
-    assert.deepEqual(dialled, ['93.184.215.14']);
+    assert.deepEqual(dialled, ['"93.184.215.14"']);
     assert.equal(asked, 1);
     assert.equal(touched, 0);
     await outbound.close();
@@ -559,6 +559,36 @@ describe('hostile receivers', () => {
     await foreign.close();
     const plain = await send((await receiver((_, response) => void response.end())).replace('http:', 'https:'));
     assert.equal(plain.error, 'tls');
+  });
+
+  test('in live mode a receiver of the own network is reached over TLS, once its range is allowed', async () => {
+    const server = createHttpsServer({ key: KEY, cert: GOOD }, (_, response) => void response.end('ok'));
+    open.push(server);
+    const port = await listen(server as unknown as Server);
+    const options = {
+      mode: 'live' as const,
+      allowedPorts: [port],
+      trustedCertificates: [AUTHORITY],
+      resolve: () => Promise.resolve(['127.0.0.1']),
+    };
+    const url = `https://receiver.example:${port}/`;
+    const closed = createOutbound(options);
+    assert.equal((await closed.request({ url, method: 'POST', body: '{}' })).error, 'refused_address');
+    const allowed = createOutbound({ ...options, allowedRanges: ['127.0.0.0/8'] });
+    const result = await allowed.request({ url, method: 'POST', body: '{}' });
+    assert.equal(result.error === null && result.status, 200);
+    await Promise.all([closed.close(), allowed.close()]);
+  });
+
+  test('a name that moves to a forbidden address is refused although a connection to the old one is still open', async () => {
+    const url = await receiver((_, response) => void response.end());
+    let address = '127.0.0.1';
+    const outbound = createOutbound({ mode: 'sandbox', vettedForMs: 0, resolve: () => Promise.resolve([address]) });
+    const named = url.replace('127.0.0.1', 'receiver.example');
+    assert.equal((await outbound.request({ url: named, method: 'POST' })).error, null);
+    address = '10.0.0.1';
+    assert.equal((await outbound.request({ url: named, method: 'POST' })).error, 'refused_address');
+    await outbound.close();
   });
 
   test('one receiver means one pool and kept connections', async () => {

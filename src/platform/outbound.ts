@@ -43,6 +43,8 @@ export type OutboundOptions = {
   /** Certificates to trust besides the well-known authorities. */
   trustedCertificates?: readonly string[];
   connectionsPerReceiver?: number;
+  /** How long a vetted answer of the DNS is used. */
+  vettedForMs?: number;
   /** All addresses of a name. Replaced in tests. */
   resolve?: (hostname: string) => Promise<string[]>;
   /** Opens the TCP connection. Replaced in tests, to show that the connected peer is what counts. */
@@ -166,7 +168,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const addresses = await vet(hostname);
     const key = addresses.toSorted().join(' ');
     const known = routes.get(url.origin);
-    const vettedUntil = performance.now() + VETTED_FOR_MS;
+    const vettedUntil = performance.now() + (options.vettedForMs ?? VETTED_FOR_MS);
     if (known?.key === key) {
       known.vettedUntil = vettedUntil;
       return known;

@@ -1,0 +1,102 @@
+// Taking due deliveries out of the table, with a lease, fairly by receiver; and putting back what was taken in vain.
+
+import type { Context } from '../platform/context.ts';
+import { LEASE_MS } from './events.ts';
+
+/** Claimed ahead of one receiver, so that it never waits for us; and of all receivers in one pass. */
+export const CLAIM_PER_RECEIVER = 64;
+const CLAIM_IN_ALL = 1_024;
+
+export type ClaimedRow = {
+  event_id: string;
+  holder_id: bigint;
+  integration_id: bigint;
+  origin: string;
+  url: string;
+  attempts: number;
+  started_at: Date;
+  was_due_at: Date;
+  probe: boolean;
+  failing: boolean;
+  body: Buffer;
+};
+
+// `heads` jumps along the index from receiver to receiver and reads one entry of each, so a receiver with a
+// million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has come
+// back, or is to be probed) only as many rows are taken as this process can soon send.
+const CLAIM = {
+  name: 'claim_callbacks',
+  text: `
+    with recursive heads as (
+      (select origin, due_at from callback_deliveries where not leased order by origin, due_at limit 1)
+      union all
+      select next.origin, next.due_at
+      from heads, lateral (
+        select d.origin, d.due_at from callback_deliveries d
+        where not d.leased and d.origin > heads.origin order by d.origin, d.due_at limit 1
+      ) next
+    ), receivers as (
+      select h.origin, r.recovered_at,
+             r.origin is not null and r.recovered_at is null as failing,
+             r.origin is not null and r.recovered_at is null and h.due_at > $1 as probe,
+             case when r.origin is not null and r.recovered_at is null then 1 else $5::int end - coalesce(l.load, 0) as room
+      from heads h
+      left join callback_receivers r on r.origin = h.origin
+      left join unnest($3::text[], $4::int[]) as l (origin, load) on l.origin = h.origin
+      where h.due_at < 'infinity' and (h.due_at <= $1 or r.recovered_at is not null or r.probe_at <= $1)
+    ), picked as (
+      select d.event_id, d.due_at, r.origin, r.probe, r.failing
+      from receivers r cross join lateral (
+        select w.event_id, w.due_at from callback_deliveries w
+        where w.origin = r.origin and not w.leased and w.due_at < 'infinity'
+          and (w.due_at <= $1 or r.probe or w.tried_at < r.recovered_at)
+        order by w.due_at limit greatest(r.room, 0) for update skip locked
+      ) d
+      limit $6
+    ), probed as (
+      update callback_receivers r set probe_at = $1 + interval '1 minute' from picked p where p.probe and r.origin = p.origin
+    ), claimed as (
+      update callback_deliveries d set leased = true, due_at = $2 from picked p where d.event_id = p.event_id
+      returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
+                p.due_at as was_due_at, p.probe, p.failing
+    )
+    select c.event_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at, c.was_due_at, c.probe, c.failing, e.body
+    from claimed c join events e on e.transaction_id = c.transaction_id and e.id = c.event_id`,
+};
+
+/** Takes deliveries for this process: `loads` is what it already holds of each receiver. */
+export function claimDeliveries(
+  ctx: Context,
+  now: Date,
+  loads: { receiver: string; load: number }[],
+): Promise<ClaimedRow[]> {
+  return ctx.db.query<ClaimedRow>(CLAIM, [
+    now,
+    new Date(now.getTime() + LEASE_MS),
+    loads.map((each) => each.receiver),
+    loads.map((each) => each.load),
+    CLAIM_PER_RECEIVER,
+    CLAIM_IN_ALL,
+  ]);
+}
+
+/** Ends leases of our own early, so that another process has them at once. */
+export async function giveBack(ctx: Context, eventIds: string[]): Promise<void> {
+  await ctx.db.query(
+    'update callback_deliveries set leased = false, due_at = $2 where leased and event_id = any ($1::uuid[])',
+    [eventIds, ctx.clock.now()],
+  );
+}
+
+/** Leases whose process is gone end here; receivers that have had their backlog are healthy again. */
+export async function tidyDeliveries(ctx: Context, now: Date): Promise<void> {
+  await ctx.db.query('update callback_deliveries set leased = false where leased and due_at <= $1', [now]);
+  await ctx.db.query(
+    `delete from callback_receivers r
+     where (r.recovered_at is not null or r.probe_at <= $1) and not exists (
+       select from callback_deliveries d
+       where d.origin = r.origin and not d.leased and d.due_at < 'infinity'
+         and (r.recovered_at is null or d.tried_at < r.recovered_at))`,
+    [now],
+  );
+}

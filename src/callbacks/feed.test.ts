@@ -1,0 +1,190 @@
+// The outbox and the feed under concurrent commits and kills: every committed event is delivered and listed, in order and
+// once; an event that was not committed never leaves the house.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  createCallbackSecret,
+  HOLDER,
+  newEvent,
+  record,
+  startDeliverer,
+  startReceiver,
+} from '../../test/callback-world.ts';
+import { createTestContext } from '../../test/world.ts';
+import { Problem } from '../platform/errors.ts';
+import { isRepeatedEvent, LEASE_MS, recordEvents } from './events.ts';
+import { continueFeedAfterRestore, listEvents } from './feed.ts';
+
+/** More for a long run by hand: SIMBI_KILL_TEST_EVENTS=20000. */
+const KILL_TEST_EVENTS = Number(process.env.SIMBI_KILL_TEST_EVENTS ?? 2_000);
+
+let ctx: Awaited<ReturnType<typeof createTestContext>>;
+before(async () => {
+  ctx = await createTestContext();
+});
+after(() => ctx.close());
+
+async function readAll(after?: string, limit = 100): Promise<string[]> {
+  const ids: string[] = [];
+  let place = after;
+  for (;;) {
+    const page = await listEvents(ctx.db, HOLDER, { after: place, limit });
+    if (page.events.length === 0) return ids;
+    ids.push(...page.events.map((event) => event.publicId));
+    place = page.nextAfter ?? undefined;
+  }
+}
+
+describe('outbox', () => {
+  test('a transition gives one event, however often it is reported; a later transition gives its own', async () => {
+    const first = newEvent(ctx, null);
+    await record(ctx, [first]);
+    await assert.rejects(record(ctx, [first]), isRepeatedEvent);
+    await record(ctx, [
+      { ...first, type: 'collection.reversed' },
+      { ...first, type: 'payment_link.paid', paymentLinkId: 'pl_1' },
+    ]);
+    const { events } = await listEvents(ctx.db, HOLDER);
+    assert.equal(events.length, 3);
+    const link = events
+      .map((event) => JSON.parse(event.body.toString()))
+      .find((event) => event.type === 'payment_link.paid');
+    assert.equal(link.data.payment_link_id, 'pl_1');
+  });
+
+  test('an event that is rolled back with its fact leaves nothing behind', async () => {
+    const before = await readAll();
+    const url = 'http://127.0.0.1:1/never';
+    await assert.rejects(
+      ctx.db.transaction(async (tx) => {
+        await recordEvents(tx, [newEvent(ctx, url)], ctx.clock.now());
+        throw new Error('the fact failed');
+      }),
+    );
+    assert.deepEqual(await readAll(), before);
+    assert.deepEqual(await ctx.db.query('select 1 from callback_deliveries where url = $1', [url]), []);
+  });
+
+  test('any number of events is one statement', async () => {
+    await ctx.db.transaction(async (tx) => {
+      const before = ctx.db.counters.statements;
+      await recordEvents(
+        tx,
+        Array.from({ length: 300 }, () => newEvent(ctx, 'http://127.0.0.1:1/')),
+        ctx.clock.now(),
+      );
+      assert.equal(ctx.db.counters.statements - before, 1);
+      await tx.query('delete from callback_deliveries');
+    });
+  });
+});
+
+describe('feed', () => {
+  test('an event is held back while an older transaction could still commit one before it', async () => {
+    const place = (await readAll()).at(-1);
+    let letCommit = () => {};
+    const held = new Promise<void>((go) => {
+      letCommit = go;
+    });
+    let written = () => {};
+    const slowIsOpen = new Promise<void>((go) => {
+      written = go;
+    });
+    const slow = ctx.db.transaction(async (tx) => {
+      const recorded = await recordEvents(tx, [newEvent(ctx, null)], ctx.clock.now());
+      written();
+      await held;
+      return recorded;
+    });
+    await slowIsOpen;
+    const fast = await record(ctx, [newEvent(ctx, null)]);
+    assert.deepEqual(await readAll(place), [], 'showing the later one now would hide the earlier one for ever');
+    letCommit();
+    const order = [...(await slow), ...fast].map((event) => event.publicId);
+    assert.deepEqual(await readAll(place), order);
+  });
+
+  test("another holder's events and places are not found", async () => {
+    const [foreign] = await record(ctx, [newEvent(ctx, null, { holderId: 99n })]);
+    assert.ok(foreign);
+    assert.ok(!(await readAll()).includes(foreign.publicId));
+    for (const after of [foreign.publicId, 'evt_nonsense', ''])
+      await assert.rejects(
+        listEvents(ctx.db, HOLDER, { after }),
+        (error) => error instanceof Problem && error.code === 'event_not_found',
+      );
+  });
+
+  test('after a restore into a cluster that counts from the beginning, new events still come last', async () => {
+    const old = (await readAll()).at(-1);
+    await ctx.db.query('update events set position = position + 1000000000');
+    await ctx.db.transaction(continueFeedAfterRestore);
+    const [event] = await record(ctx, [newEvent(ctx, null)]);
+    assert.deepEqual(await readAll(old), [event?.publicId]);
+  });
+});
+
+describe('kills', () => {
+  test(`${KILL_TEST_EVENTS} events with processes killed at random: all delivered, byte-stable, none uncommitted, the feed exact`, async () => {
+    const world = await createTestContext();
+    const secret = createCallbackSecret();
+    const receiver = await startReceiver();
+    const seen: string[] = [];
+    const follow = async (): Promise<number> => {
+      const page = await listEvents(world.db, HOLDER, { after: seen.at(-1), limit: 200 });
+      seen.push(...page.events.map((event) => event.publicId));
+      return page.events.length;
+    };
+    try {
+      for (let kills = 0; ; kills++) {
+        const [row] = await world.db.query<{ n: number }>('select count(*)::int as n from events');
+        if ((row?.n ?? 0) >= KILL_TEST_EVENTS && kills >= 3) break;
+        const worker = spawn(process.execPath, [
+          resolve(import.meta.dirname, '../../test/callback-worker.ts'),
+          world.databaseUrl,
+          receiver.url,
+          secret,
+        ]);
+        const arrived = receiver.received.length;
+        while (receiver.received.length === arrived && worker.exitCode === null) await pause(5);
+        const end = performance.now() + 100 + Math.random() * 500;
+        while (performance.now() < end) {
+          await follow();
+          await pause(5);
+        }
+        const gone = once(worker, 'exit');
+        worker.kill('SIGKILL');
+        await gone;
+      }
+      world.clock.set(new Date(Date.now() + LEASE_MS * 2));
+      const last = startDeliverer(world, { secrets: [secret], timeoutMs: 5_000 });
+      await last.drain();
+      await last.close();
+      while ((await follow()) > 0);
+      const stored = await world.db.query<{ id: string; body: Buffer }>(
+        'select id, body from events order by position, id',
+      );
+      const bodies = new Map(stored.map((event) => [JSON.parse(event.body.toString()).id as string, event.body]));
+      assert.deepEqual(seen, [...bodies.keys()], 'the feed shows each event once, in one order');
+      for (const callback of receiver.received) {
+        const body = bodies.get(callback.id);
+        assert.ok(body, `${callback.id} was never committed`);
+        assert.ok(body.equals(callback.body), `${callback.id} changed its bytes`);
+      }
+      assert.equal(
+        new Set(receiver.received.map((callback) => callback.id)).size,
+        bodies.size,
+        'an event was not delivered',
+      );
+      assert.deepEqual(await world.db.query('select 1 from callback_deliveries'), []);
+    } finally {
+      await receiver.close();
+      await world.close();
+    }
+  });
+});

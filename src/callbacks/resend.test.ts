@@ -1,0 +1,240 @@
+// What people do with callbacks: see every attempt, send one again, replay an outage, resume an address, watch arrivals;
+// and the months of history that come and go.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import {
+  createCallbackSecret,
+  HOLDER,
+  newEvent,
+  record,
+  startDeliverer,
+  startReceiver,
+  type TestDeliverer,
+  type TestReceiver,
+} from '../../test/callback-world.ts';
+import { createTestContext } from '../../test/world.ts';
+import { Problem } from '../platform/errors.ts';
+import { createArrivalLog, listArrivals, recordArrival } from './arrivals.ts';
+import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';
+import { isRepeatedEvent } from './events.ts';
+import { listEvents } from './feed.ts';
+import { createCallbackHousekeeping } from './housekeeping.ts';
+import { listDeliveries, replayFailed, resendEvent } from './resend.ts';
+
+const DAY_MS = 86_400_000;
+const secret = createCallbackSecret();
+let ctx: Awaited<ReturnType<typeof createTestContext>>;
+let receiver: TestReceiver;
+let deliverer: TestDeliverer;
+
+before(async () => {
+  ctx = await createTestContext();
+  receiver = await startReceiver();
+});
+after(async () => {
+  await deliverer.close();
+  await receiver.close();
+  await ctx.close();
+});
+beforeEach(async () => {
+  await deliverer?.close();
+  deliverer = startDeliverer(ctx, { secrets: [secret] });
+  await ctx.db.query('truncate events, callback_deliveries, callback_attempts, callback_receivers, callback_pauses');
+  receiver.received = [];
+  answerWith(200);
+});
+
+function answerWith(status: number): void {
+  receiver.answer = (_, response) => void response.writeHead(status, { 'x-served-by': 'test' }).end('said');
+}
+
+async function send(...events: Parameters<typeof record>[1]): Promise<string[]> {
+  const recorded = await record(ctx, events);
+  deliverer.deliverFresh(recorded);
+  await deliverer.idle();
+  return recorded.map((event) => event.publicId);
+}
+
+describe('deliveries', () => {
+  test('each is listed with its status and every attempt: request, answer, time, error in words', async () => {
+    const [good] = await send(newEvent(ctx, receiver.url));
+    answerWith(503);
+    const [bad] = await send(newEvent(ctx, receiver.url));
+    const [silent] = await send(newEvent(ctx, null));
+    const all = await listDeliveries(ctx.db, HOLDER);
+    assert.deepEqual(
+      new Map(all.map((delivery) => [delivery.eventId, delivery.status])),
+      new Map([
+        [good, 'delivered'],
+        [bad, 'retrying'],
+        [silent, 'feed_only'],
+      ]),
+    );
+    const retrying = all.find((delivery) => delivery.status === 'retrying');
+    const attempt = retrying?.attempts[0];
+    assert.equal(attempt?.number, 1);
+    assert.equal(attempt?.status, 503);
+    assert.equal(attempt?.error, 'The receiver answered 503.');
+    assert.equal(attempt?.answerHeaders?.['x-served-by'], 'test');
+    assert.equal(attempt?.answerStart, 'said');
+    const sent = receiver.received.find((callback) => callback.id === bad);
+    for (const [name, value] of Object.entries(attempt?.requestHeaders ?? {}))
+      assert.equal(sent?.headers[name], value, name);
+    assert.deepEqual(
+      (await listDeliveries(ctx.db, HOLDER, { status: 'retrying' })).map((each) => each.eventId),
+      [bad],
+    );
+    assert.deepEqual(
+      (await listDeliveries(ctx.db, HOLDER, { eventId: good })).map((each) => each.status),
+      ['delivered'],
+    );
+    assert.deepEqual(await listDeliveries(ctx.db, 2n), []);
+    const pages: string[] = [];
+    for (let before: string | undefined; ; ) {
+      const [next] = await listDeliveries(ctx.db, HOLDER, { before, limit: 1 });
+      if (!next) break;
+      pages.push(next.eventId);
+      before = next.eventId;
+    }
+    assert.deepEqual(
+      pages,
+      all.map((delivery) => delivery.eventId),
+    );
+  });
+
+  test('one event is sent again with the same id and bytes, delivered or given up; not by a stranger', async () => {
+    const [id = ''] = await send(newEvent(ctx, receiver.url));
+    await assert.rejects(
+      resendEvent(ctx, 2n, id),
+      (error) => error instanceof Problem && error.code === 'event_not_found',
+    );
+    await resendEvent(ctx, HOLDER, id);
+    await deliverer.drain();
+    assert.equal(receiver.received.length, 2);
+    assert.deepEqual(receiver.received[0]?.body, receiver.received[1]?.body);
+    const [delivery] = await listDeliveries(ctx.db, HOLDER, { eventId: id });
+    assert.equal(delivery?.attempts.length, 2);
+    const [silent = ''] = await send(newEvent(ctx, null));
+    await assert.rejects(resendEvent(ctx, HOLDER, silent), /no callback address/);
+  });
+
+  test('a replay sends what failed since a time, and of a transaction only its latest state', async () => {
+    answerWith(500);
+    const [old = ''] = await send(newEvent(ctx, receiver.url));
+    ctx.clock.advance(3_600_000);
+    const since = ctx.clock.now();
+    const paid = newEvent(ctx, receiver.url);
+    await send(paid);
+    const [reversed = ''] = await send({ ...paid, type: 'collection.reversed' });
+    const [lost = ''] = await send(newEvent(ctx, receiver.url));
+    answerWith(200);
+    // As if all of them had been given up.
+    await ctx.db.query('delete from callback_deliveries');
+    await send(newEvent(ctx, receiver.url));
+    receiver.received = [];
+    assert.equal(await replayFailed(ctx, HOLDER, since), 2);
+    await deliverer.drain();
+    assert.deepEqual(receiver.received.map((callback) => callback.id).sort(), [reversed, lost].sort());
+    assert.equal(await replayFailed(ctx, HOLDER, since), 0);
+    assert.equal((await listDeliveries(ctx.db, HOLDER, { eventId: old }))[0]?.status, 'given_up');
+  });
+
+  test('an address that said 410 is shown as paused and gets what waited when it is resumed', async () => {
+    answerWith(410);
+    const [first = ''] = await send(newEvent(ctx, receiver.url));
+    answerWith(200);
+    const [second = ''] = await send(newEvent(ctx, receiver.url));
+    ctx.clock.advance(DAY_MS);
+    await deliverer.drain();
+    assert.deepEqual(
+      (await listDeliveries(ctx.db, HOLDER, { status: 'paused' })).map((each) => each.eventId).sort(),
+      [first, second].sort(),
+    );
+    assert.deepEqual(
+      (await listPausedAddresses(ctx.db, HOLDER)).map((each) => each.url),
+      [receiver.url],
+    );
+    assert.equal(await resumeAddress(ctx, 2n, receiver.url), 0);
+    assert.equal(await resumeAddress(ctx, HOLDER, receiver.url), 2);
+    await deliverer.drain();
+    assert.equal(receiver.received.length, 3);
+    assert.deepEqual(await listPausedAddresses(ctx.db, HOLDER), []);
+  });
+
+  test('a failing receiver is shown to the holder whose deliveries wait for it', async () => {
+    answerWith(500);
+    for (let count = 0; count < 3; count++) await send(newEvent(ctx, receiver.url));
+    const [failing] = await listFailingReceivers(ctx.db, HOLDER);
+    assert.equal(failing?.lastError, 'The receiver answered 500.');
+    assert.equal(failing?.waiting, 3);
+    assert.deepEqual(await listFailingReceivers(ctx.db, 2n), []);
+  });
+});
+
+describe('built-in receiver', () => {
+  test('it verifies what arrives and says why when it does not', async () => {
+    await send(newEvent(ctx, receiver.url));
+    const [sent] = receiver.received;
+    assert.ok(sent);
+    const log = createArrivalLog();
+    const arrive = async (headers: Record<string, string | undefined>, body = sent.body, secrets = [secret]) => {
+      const { verdict } = await recordArrival(ctx, log, () => Promise.resolve(secrets), {
+        headers: { ...sent.headers, ...headers },
+        body,
+      });
+      return verdict.verified ? 'verified' : verdict.why;
+    };
+    assert.equal(await arrive({}), 'verified');
+    assert.match(
+      await arrive({}, Buffer.from(sent.body.toString().replace('25.5', '95.5'))),
+      /^The body is not the one that was signed/,
+    );
+    assert.match(await arrive({}, sent.body, [createCallbackSecret()]), /^The body is right, but the signature is not/);
+    assert.match(await arrive({ 'webhook-signature': undefined }), /^The request has no webhook-signature header/);
+    assert.match(await arrive({ 'webhook-timestamp': 'yesterday' }), /not a whole number/);
+    assert.match(
+      await arrive({ 'webhook-timestamp': String(Math.floor(ctx.clock.millis() / 1000) - 900) }),
+      /900 s old/,
+    );
+    assert.match(
+      await arrive({ 'webhook-timestamp': String(Math.floor(ctx.clock.millis() / 1000) + 900) }),
+      /900 s in the future/,
+    );
+    assert.match(await arrive({ 'webhook-signature': 'v2,abc' }), /no v1 signature/);
+    assert.match(await arrive({ 'webhook-id': 'evt_unknown' }), /names no event/);
+    assert.equal(listArrivals(log).length, 9);
+    for (let count = 0; count < 250; count++) await arrive({});
+    assert.equal(listArrivals(log).length, 200);
+    assert.equal(listArrivals(log, log.received - 1).length, 1);
+  });
+});
+
+describe('months', () => {
+  test('early rows move into their month, old months go, and nothing younger than ninety days is lost', async () => {
+    await send(newEvent(ctx, receiver.url));
+    const housekeeping = createCallbackHousekeeping(ctx);
+    assert.equal(await housekeeping.pass(), 6);
+    assert.equal(await housekeeping.pass(), 0);
+    assert.deepEqual(
+      await ctx.db.query('select 1 from events_default union all select 1 from callback_attempts_default'),
+      [],
+    );
+    const late = newEvent(ctx, receiver.url);
+    await send(late);
+    await assert.rejects(record(ctx, [late]), isRepeatedEvent);
+    assert.equal((await listDeliveries(ctx.db, HOLDER)).length, 2);
+    ctx.clock.advance(85 * DAY_MS);
+    await send({ ...late, type: 'collection.reversed' });
+    await housekeeping.pass();
+    assert.equal((await listEvents(ctx.db, HOLDER)).events.length, 3);
+    ctx.clock.advance(60 * DAY_MS);
+    await housekeeping.pass();
+    // The reversal is 60 days old: it keeps its month, the attempts of the first month are gone.
+    assert.equal((await listEvents(ctx.db, HOLDER)).events.length, 3);
+    assert.equal((await listDeliveries(ctx.db, HOLDER)).flatMap((each) => each.attempts).length, 1);
+    ctx.clock.advance(60 * DAY_MS);
+    await housekeeping.pass();
+    assert.equal((await listEvents(ctx.db, HOLDER)).events.length, 0);
+  });
+});

@@ -1,0 +1,117 @@
+// The feed over HTTP, and secrets as integrations really have them: two live ones while one is being changed.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { newEvent, record, startDeliverer, startReceiver } from '../../test/callback-world.ts';
+import { createTestContext } from '../../test/world.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { createHolder } from '../holders/holders.ts';
+import { callbackSecrets, createIntegration, rotateSecret } from '../holders/integrations.ts';
+import { issueToken } from '../holders/tokens.ts';
+import { createHttpServer, type HttpServer } from '../platform/http.ts';
+import { callbackRoutes } from './routes.ts';
+
+let ctx: Awaited<ReturnType<typeof createTestContext>>;
+let app: HttpServer;
+let integration: Awaited<ReturnType<typeof createIntegration>>;
+let authorization = '';
+
+before(async () => {
+  ctx = await createTestContext();
+  app = createHttpServer(ctx);
+  callbackRoutes(app, ctx);
+  const holder = await createHolder(ctx, COMMAND_LINE, 'Duka');
+  integration = await createIntegration(ctx, COMMAND_LINE, holder.id, 'Duka shop');
+  authorization = `Bearer ${(await issueToken(ctx, integration.id)).token}`;
+});
+after(async () => {
+  await app.close();
+  await ctx.close();
+});
+
+const mine = () => ({ holderId: integration.holderId, integrationId: integration.id });
+
+test('the feed pages through the events of the token, and ends with a place to go on from', async () => {
+  const recorded = await record(ctx, [
+    newEvent(ctx, null, mine()),
+    newEvent(ctx, null, mine()),
+    newEvent(ctx, null, { holderId: 999n }),
+  ]);
+  const wanted = recorded
+    .slice(0, 2)
+    .map((event) => event.publicId)
+    .sort();
+  const first = await app.inject({ url: '/api/v3/events?limit=1', headers: { authorization } });
+  assert.equal(first.statusCode, 200);
+  const second = await app.inject({
+    url: `/api/v3/events?after=${first.json().meta.next_after}`,
+    headers: { authorization },
+  });
+  assert.deepEqual(
+    [...first.json().data, ...second.json().data].map((event: { id: string }) => event.id).sort(),
+    wanted,
+  );
+  const third = await app.inject({
+    url: `/api/v3/events?after=${second.json().meta.next_after}`,
+    headers: { authorization },
+  });
+  assert.deepEqual(third.json().data, []);
+  assert.equal(third.json().meta.next_after, second.json().meta.next_after);
+});
+
+test('without a token, with a strange place or a wrong limit, the refusal says so', async () => {
+  assert.equal((await app.inject({ url: '/api/v3/events' })).statusCode, 401);
+  assert.equal((await app.inject({ url: '/api/v3/events?after=evt_x', headers: { authorization } })).statusCode, 404);
+  for (const limit of ['0', '1001', 'many', '-1', '1e2'])
+    assert.equal(
+      (await app.inject({ url: `/api/v3/events?limit=${limit}`, headers: { authorization } })).statusCode,
+      400,
+      limit,
+    );
+  const replay = await app.inject({
+    method: 'POST',
+    url: '/api/v3/events/replay',
+    headers: { authorization },
+    payload: { since: 'noon' },
+  });
+  assert.equal(replay.statusCode, 400);
+});
+
+test('a secret that is rotated while an event is being retried: the retry carries both signatures', async () => {
+  ctx.clock.set(new Date());
+  authorization = `Bearer ${(await issueToken(ctx, integration.id)).token}`;
+  const receiver = await startReceiver((_, response) => void response.writeHead(500).end());
+  const deliverer = startDeliverer(ctx, { secretsOf: (id) => callbackSecrets(ctx, id) });
+  const [event] = await record(ctx, [newEvent(ctx, receiver.url, mine())]);
+  assert.ok(event);
+  deliverer.deliverFresh([event]);
+  await deliverer.idle();
+  const rotated = await rotateSecret(ctx, COMMAND_LINE, integration.holderId, integration.id, 'callback');
+  const fresh = typeof rotated === 'string' ? rotated : rotated.secret;
+  ctx.clock.advance(10_000);
+  receiver.answer = (_, response) => void response.end();
+  await deliverer.drain();
+  const last = receiver.received.at(-1);
+  assert.ok(last);
+  assert.equal(last.id, event.publicId);
+  for (const secret of [integration.callbackSecret, fresh])
+    new Webhook(secret).verify(last.body.toString(), last.headers);
+
+  const again = await app.inject({
+    method: 'POST',
+    url: `/api/v3/events/${event.publicId}/resend`,
+    headers: { authorization },
+  });
+  assert.equal(again.statusCode, 200, again.body);
+  await deliverer.drain();
+  assert.equal(receiver.received.length, 3);
+  const replayed = await app.inject({
+    method: 'POST',
+    url: '/api/v3/events/replay',
+    headers: { authorization },
+    payload: { since: '2020-01-01T00:00:00Z' },
+  });
+  assert.equal(replayed.json().data.replayed, 0);
+  await Promise.all([deliverer.close(), receiver.close()]);
+});

@@ -1,0 +1,103 @@
+// The feed and what integrations may do about their callbacks, with a bearer token.
+
+import Type from 'typebox';
+import { requireToken } from '../holders/routes.ts';
+import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
+import type { HttpServer } from '../platform/http.ts';
+import type { JsonValue } from '../platform/strict-json.ts';
+import { listEvents, MAX_FEED_LIMIT } from './feed.ts';
+import { replayFailed, resendEvent } from './resend.ts';
+
+const tags = ['Callbacks'];
+const security = [{ bearerAuth: [] }];
+
+const FeedQuery = Type.Object({
+  after: Type.Optional(
+    Type.String({ description: 'Id of the last event you have seen. Without it the feed begins with the oldest.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_FEED_LIMIT, description: 'Events in one answer; 100 by default.' }),
+  ),
+});
+
+const EventParams = Type.Object({ id: Type.String({ description: 'Id of the event, evt_…' }) });
+
+const ReplayRequest = Type.Object({
+  since: Type.String({
+    format: 'date-time',
+    description: 'Events from this moment on that were never delivered are sent again.',
+  }),
+});
+
+export function callbackRoutes(app: HttpServer, ctx: Context): void {
+  app.get(
+    '/api/v3/events',
+    { schema: { summary: 'List events', tags, operationId: 'listEvents', querystring: FeedQuery, security } },
+    async (request, reply) => {
+      const integration = await requireToken(ctx, request, reply);
+      const page = await listEvents(ctx.db, integration.holderId, readFeedQuery(request.query));
+      return {
+        success: true,
+        message: 'Events retrieved.',
+        data: page.events.map((event) => JSON.parse(event.body.toString('utf8')) as JsonValue),
+        meta: { next_after: page.nextAfter },
+      };
+    },
+  );
+
+  app.post(
+    '/api/v3/events/:id/resend',
+    { schema: { summary: 'Send an event again', tags, operationId: 'resendEvent', params: EventParams, security } },
+    async (request, reply) => {
+      const integration = await requireToken(ctx, request, reply);
+      const { id } = request.params as { id: string };
+      await resendEvent(ctx, integration.holderId, id);
+      return { success: true, message: 'The event is sent again.', data: { id } };
+    },
+  );
+
+  app.post(
+    '/api/v3/events/replay',
+    {
+      schema: {
+        summary: 'Send all failed events again',
+        tags,
+        operationId: 'replayEvents',
+        body: ReplayRequest,
+        security,
+      },
+    },
+    async (request, reply) => {
+      const integration = await requireToken(ctx, request, reply);
+      const since = readSince(request.body);
+      const replayed = await replayFailed(ctx, integration.holderId, since);
+      return { success: true, message: `${replayed} events are sent again.`, data: { replayed } };
+    },
+  );
+}
+
+function readFeedQuery(query: unknown): { after?: string; limit?: number } {
+  const { after, limit } = query as Record<string, unknown>;
+  const wish: { after?: string; limit?: number } = {};
+  if (typeof after === 'string' && after !== '') wish.after = after;
+  if (limit !== undefined) {
+    const count = typeof limit === 'string' && /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+    if (count < 1 || count > MAX_FEED_LIMIT)
+      throw new Problem('invalid_params', {
+        errors: { limit: [`limit must be a whole number from 1 to ${MAX_FEED_LIMIT}.`] },
+      });
+    wish.limit = count;
+  }
+  return wish;
+}
+
+function readSince(body: unknown): Date {
+  const since = typeof body === 'object' && body !== null && 'since' in body ? body.since : undefined;
+  const moment = typeof since === 'string' && /^\d{4}-\d{2}-\d{2}/.test(since) ? new Date(since) : null;
+  if (moment === null || Number.isNaN(moment.getTime()))
+    throw new Problem('invalid_params', {
+      errors: { since: ['since must be a moment such as 2026-03-02T09:00:00Z.'] },
+    });
+  return moment;
+}
