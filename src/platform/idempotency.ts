@@ -2,7 +2,7 @@
 
 import { canonicalJson } from './canonical-json.ts';
 import type { Context } from './context.ts';
-import type { Reader } from './db.ts';
+import type { Reader, Tx } from './db.ts';
 import { Problem } from './errors.ts';
 import { constantTimeEqual, sha256 } from './secrets.ts';
 import type { JsonObject } from './strict-json.ts';
@@ -56,6 +56,30 @@ export async function findAnswer(
   if (row.operation !== operation || !constantTimeEqual(row.params_hash, paramsHash))
     throw new Problem('idempotency_conflict');
   return row.answer;
+}
+
+/**
+ * Takes a key for the request that is being performed, with the answer that repetitions will get. Answers false when
+ * another request took it within 24 hours. Two at once take turns: the second waits until the first has committed.
+ */
+export async function claimKey(
+  tx: Tx,
+  integrationId: bigint,
+  operation: string,
+  { key, paramsHash }: IdempotencyKey,
+  answer: JsonObject,
+  at: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into idempotency_keys as known (integration_id, key, operation, params_hash, answer, created_at)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (integration_id, key) do update
+       set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer, created_at = excluded.created_at
+       where known.created_at <= $7
+     returning 1`,
+    [integrationId, key, operation, paramsHash, answer, at, new Date(at.getTime() - KEPT_MS)],
+  );
+  return rows.length > 0;
 }
 
 /** Forgets keys older than 24 hours, a bounded number a pass. */

@@ -1,0 +1,239 @@
+// Payment links as rows: making, finding, disabling and describing them, and closing them when they are paid.
+
+import { type Actor, recordAudit } from '../holders/audit.ts';
+import type { PaymentsContext, SettledHook } from '../payments/context.ts';
+import { isoMicroseconds } from '../platform/clock.ts';
+import { type Config, publicUrl } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { createUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { formatAmount } from '../platform/money.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import { draftLink, type LinkDraft, type LinkOwner } from './draft.ts';
+import { logoUrl } from './logo.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
+export const LINK_STATUSES: readonly LinkStatus[] = ['active', 'paid', 'expired', 'disabled'];
+
+export type PaymentLink = {
+  id: string;
+  holder_id: bigint;
+  /** Null when a person made it. */
+  integration_id: bigint | null;
+  business_name: string | null;
+  item_name: string | null;
+  callback_url: string | null;
+  redirection_url: string | null;
+  currency: string;
+  /** Null: the payer types the amount. */
+  amount: bigint | null;
+  /** SHA-256 in hexadecimal. */
+  logo_hash: string | null;
+  country_id: number;
+  /** The payer's country; null: the payer chooses. */
+  currency_country_id: number | null;
+  first_name: string | null;
+  last_name: string | null;
+  email: string | null;
+  /** Digits with the dial code. */
+  phone: string | null;
+  accent_colour: string | null;
+  expires_at: Date | null;
+  reusable: boolean;
+  /** As stored. What it means now is `linkStatus`. */
+  status: LinkStatus;
+  payments_count: bigint;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const LINK_COLUMNS = `l.id, l.holder_id, l.integration_id, l.business_name, l.item_name, l.callback_url, l.redirection_url,
+  l.currency, l.amount, encode(l.logo_hash, 'hex') as logo_hash, l.country_id, l.currency_country_id, l.first_name, l.last_name,
+  l.email, l.phone, l.accent_colour, l.expires_at, l.reusable, l.status, l.payments_count, l.created_at, l.updated_at`;
+
+/**
+ * Makes a link for the API, the console or the command line. `alongside` writes in the same transaction whatever belongs
+ * to it (an audit entry), and may throw to give all of it up.
+ */
+export async function createLink(
+  ctx: PaymentsContext,
+  owner: LinkOwner,
+  params: JsonObject,
+  alongside?: (tx: Tx, link: PaymentLink) => Promise<void>,
+): Promise<PaymentLink> {
+  const draft = await draftLink(ctx, owner, params);
+  return ctx.db.transaction(async (tx) => {
+    const link = await insertLink(tx, draft, ctx.clock.now());
+    await alongside?.(tx, link);
+    return link;
+  });
+}
+
+/** Writes a checked link, and its logo unless the same picture is there already. */
+export async function insertLink(tx: Tx, draft: LinkDraft, at: Date): Promise<PaymentLink> {
+  if (draft.logo)
+    await tx.query('insert into logos (hash, webp, created_at) values ($1, $2, $3) on conflict do nothing', [
+      draft.logo.hash,
+      draft.logo.webp,
+      at,
+    ]);
+  const [link] = await tx.query<PaymentLink>(
+    `insert into payment_links as l
+       (id, holder_id, integration_id, business_name, item_name, callback_url, redirection_url, currency, amount, logo_hash,
+        country_id, currency_country_id, first_name, last_name, email, phone, accent_colour, expires_at, reusable,
+        created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)
+     returning ${LINK_COLUMNS}`,
+    [
+      createUuid(at.getTime()),
+      draft.holderId,
+      draft.integrationId,
+      draft.businessName,
+      draft.itemName,
+      draft.callbackUrl,
+      draft.redirectionUrl,
+      draft.currency,
+      draft.amount,
+      draft.logo?.hash ?? null,
+      draft.countryId,
+      draft.currencyCountryId,
+      draft.firstName,
+      draft.lastName,
+      draft.email,
+      draft.phone,
+      draft.accentColour,
+      draft.expiresAt,
+      draft.reusable,
+      at,
+    ],
+  );
+  if (!link) throw new Error('insert returned no payment link');
+  return link;
+}
+
+/** The UUID of `pl_…` or of a UUID itself; null for any other text. */
+export function linkUuid(publicOrUuid: string): string | null {
+  return UUID.test(publicOrUuid) ? publicOrUuid : uuidFromPublicId('pl', publicOrUuid);
+}
+
+/** A link by its address. No holder is asked for: the id cannot be guessed, and whoever has it may pay. */
+export async function findLink(reader: Reader, publicOrUuid: string): Promise<PaymentLink | null> {
+  const id = linkUuid(publicOrUuid);
+  if (id === null) return null;
+  const [link] = await reader.query<PaymentLink>(
+    { name: 'find_link', text: `select ${LINK_COLUMNS} from payment_links l where l.id = $1` },
+    [id],
+  );
+  return link ?? null;
+}
+
+/** A link of this holder, or null: another holder's does not exist. */
+export async function findHolderLink(reader: Reader, holderId: bigint, id: string): Promise<PaymentLink | null> {
+  const uuid = linkUuid(id);
+  if (uuid === null) return null;
+  const [link] = await reader.query<PaymentLink>(
+    `select ${LINK_COLUMNS} from payment_links l where l.id = $1 and l.holder_id = $2`,
+    [uuid, holderId],
+  );
+  return link ?? null;
+}
+
+/** The link, held until the caller's transaction ends: two payers of a single-use link take turns here. */
+export async function lockLink(tx: Tx, id: string): Promise<PaymentLink | null> {
+  const [link] = await tx.query<PaymentLink>(
+    { name: 'lock_link', text: `select ${LINK_COLUMNS} from payment_links l where l.id = $1 for update` },
+    [id],
+  );
+  return link ?? null;
+}
+
+/** Takes a link out of use. One that is paid or disabled already stays as it is. */
+export function disableLink(ctx: Context, actor: Actor, holderId: bigint, id: string): Promise<PaymentLink> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const found = await findHolderLink(tx, holderId, id);
+    if (!found) throw new Problem('payment_link_not_found');
+    const [link] = await tx.query<PaymentLink>(
+      `update payment_links l set status = 'disabled', updated_at = $3
+       where l.id = $1 and l.holder_id = $2 and l.status in ('active', 'expired') returning ${LINK_COLUMNS}`,
+      [found.id, holderId, at],
+    );
+    // A payment may have closed it since it was read.
+    if (!link) return (await findHolderLink(tx, holderId, id)) ?? found;
+    await recordAudit(tx, { holderId, actor, action: 'payment_link.disabled', subject: linkId(link) }, at);
+    return link;
+  });
+}
+
+export function linkId(link: { id: string }): string {
+  return publicId('pl', link.id);
+}
+
+/** The address to open. */
+export function linkUrl(config: Config, link: { id: string }): string {
+  return `${publicUrl(config)}/pay/${linkId(link)}`;
+}
+
+export function linkStatus(link: Pick<PaymentLink, 'status' | 'expires_at'>, now: Date): LinkStatus {
+  return link.status === 'active' && link.expires_at !== null && link.expires_at <= now ? 'expired' : link.status;
+}
+
+/** The stored link as the API shows it, in creation and in the list alike. */
+export function describeLink(ctx: Pick<Context, 'config' | 'clock'>, link: PaymentLink, now = ctx.clock.now()) {
+  const url = linkUrl(ctx.config, link);
+  return {
+    id: linkId(link),
+    payment_link: url,
+    qr_url: `${url}/qr.svg`,
+    business_name: link.business_name,
+    item_name: link.item_name,
+    amount: link.amount === null ? null : formatAmount(link.amount),
+    currency: link.currency,
+    country_id: link.country_id,
+    currency_country_id: link.currency_country_id,
+    callback_url: link.callback_url,
+    redirection_url: link.redirection_url,
+    logo_url: link.logo_hash === null ? null : logoUrl(ctx.config, link.logo_hash),
+    first_name: link.first_name,
+    last_name: link.last_name,
+    email: link.email,
+    phone: link.phone,
+    status: linkStatus(link, now),
+    payments_count: Number(link.payments_count),
+    expires_at: link.expires_at && isoMicroseconds(link.expires_at),
+    created_at: isoMicroseconds(link.created_at),
+    updated_at: isoMicroseconds(link.updated_at),
+  };
+}
+
+export type LinkDescription = ReturnType<typeof describeLink>;
+
+/**
+ * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
+ * had expired while its payer was still typing the PIN is paid all the same.
+ */
+export const settleLinks: SettledHook = async (tx, settled, at) => {
+  const counts = new Map<string, number>();
+  for (const { direction, link_id: id } of settled)
+    if (direction === 'payin' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
+  if (counts.size === 0) return;
+  // Locked in sorted order, so that two batches over the same links never wait for each other in a circle.
+  await tx.query(
+    {
+      name: 'settle_links',
+      text: `with paid as (
+               select l.id, u.payments from payment_links l
+               join unnest($1::uuid[], $2::int[]) as u (id, payments) on u.id = l.id
+               order by l.id for update of l
+             )
+             update payment_links l
+             set payments_count = l.payments_count + paid.payments,
+                 status = case when l.reusable then l.status else 'paid' end, updated_at = $3
+             from paid where l.id = paid.id`,
+    },
+    [[...counts.keys()], [...counts.values()], at],
+  );
+};

@@ -1,0 +1,106 @@
+// A holder's links, newest first. Pages are cut by key, so each link is met exactly once however many are made meanwhile,
+// and the whole list streams page by page: a million links need the memory of one page.
+
+import { Readable } from 'node:stream';
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import {
+  describeLink,
+  LINK_COLUMNS,
+  LINK_STATUSES,
+  type LinkStatus,
+  linkId,
+  linkUuid,
+  type PaymentLink,
+} from './links.ts';
+
+export const MAX_PAGE_LINKS = 1_000;
+const STREAM_PAGE_LINKS = 500;
+const LIST_MESSAGE = 'Payment links retrieved.';
+
+/** `before` is the UUID of the last link already seen; `status` is the one at `now`. */
+export type LinkPage = { before: string | null; status: LinkStatus | null; limit: number; now: Date };
+export type LinkListQuery = { limit: number | null; before: string | null; status: LinkStatus | null };
+
+/** One page of a holder's links, newest first. */
+export function listLinks(reader: Reader, holderId: bigint, page: LinkPage): Promise<PaymentLink[]> {
+  return reader.query<PaymentLink>(
+    {
+      name: 'list_links',
+      text: `select ${LINK_COLUMNS} from payment_links l
+             where l.holder_id = $1 and l.id < $2
+               and ($3::text is null
+                    or $3 = case when l.status = 'active' and l.expires_at <= $4 then 'expired' else l.status end)
+             order by l.id desc limit $5`,
+    },
+    [holderId, page.before ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff', page.status, page.now, page.limit],
+  );
+}
+
+/** Reads `limit`, `cursor` and `status` of a query string. */
+export function readListQuery(query: Record<string, unknown>): LinkListQuery {
+  const faults = collectFieldErrors();
+  const { limit, cursor, status } = query;
+  const count = typeof limit === 'string' && /^[1-9]\d{0,3}$/.test(limit) ? Number(limit) : null;
+  if (limit !== undefined && (count === null || count > MAX_PAGE_LINKS))
+    faults.add('limit', `limit must be a whole number from 1 to ${MAX_PAGE_LINKS}.`);
+  const before = typeof cursor === 'string' ? linkUuid(cursor) : null;
+  if (cursor !== undefined && before === null)
+    faults.add('cursor', 'cursor must be the meta.next_cursor of the page before.');
+  const wanted = LINK_STATUSES.find((known) => known === status) ?? null;
+  if (status !== undefined && wanted === null)
+    faults.add('status', `status must be one of ${LINK_STATUSES.join(', ')}.`);
+  if (faults.any()) throw new Problem('invalid_params', { errors: faults.errors });
+  return { limit: count, before, status: wanted };
+}
+
+/** One page as the API answers it. */
+export async function answerPage(
+  ctx: Context,
+  holderId: bigint,
+  query: LinkListQuery & { limit: number },
+): Promise<JsonObject> {
+  const now = ctx.clock.now();
+  // One more than asked for tells whether there is a next page.
+  const links = await listLinks(ctx.db, holderId, { ...query, limit: query.limit + 1, now });
+  const shown = links.slice(0, query.limit);
+  const last = shown.at(-1);
+  return {
+    success: true,
+    message: LIST_MESSAGE,
+    data: shown.map((link) => describeLink(ctx, link, now)),
+    meta: { next_cursor: links.length > query.limit && last ? linkId(last) : null },
+  };
+}
+
+/**
+ * The whole list as JSON text. The first page is read before anything is sent, so that a database which is away still
+ * gives a proper refusal; a failure later breaks the stream off instead of ending it as if it were complete.
+ */
+export async function openLinkStream(ctx: Context, holderId: bigint, query: LinkListQuery): Promise<Readable> {
+  const page = { before: query.before, status: query.status, limit: STREAM_PAGE_LINKS, now: ctx.clock.now() };
+  const first = await listLinks(ctx.db, holderId, page);
+  return Readable.from(writeLinks(ctx, holderId, page, first), { objectMode: false });
+}
+
+async function* writeLinks(
+  ctx: Context,
+  holderId: bigint,
+  page: LinkPage,
+  first: PaymentLink[],
+): AsyncGenerator<string> {
+  let links = first;
+  let text = `{"success":true,"message":${JSON.stringify(LIST_MESSAGE)},"data":[`;
+  for (let separator = ''; ; separator = ',') {
+    if (links.length > 0)
+      text += separator + links.map((link) => JSON.stringify(describeLink(ctx, link, page.now))).join(',');
+    const last = links.at(-1);
+    if (!last || links.length < page.limit) break;
+    yield text;
+    text = '';
+    links = await listLinks(ctx.db, holderId, { ...page, before: last.id });
+  }
+  yield `${text}]}`;
+}

@@ -1,0 +1,125 @@
+// Logos: strangers' pictures become small pictures of our own. Only four formats by their bytes, dimensions before pixels,
+// one picture at a time, everything re-encoded without metadata and kept under the hash of what we made.
+
+import sharp, { type CreateRaw } from 'sharp';
+import { type Config, publicUrl } from '../platform/config.ts';
+import type { Reader } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { sha256 } from '../platform/secrets.ts';
+
+export const MAX_LOGO_BYTES = 2 * 1024 * 1024;
+/** 4096 × 4096: more than any phone's camera makes of a sign, little enough to decode in a moment. */
+const MAX_PIXELS = 4_096 * 4_096;
+const BOX_PIXELS = 96;
+/** The hosted page is 15 kB in all, so the picture aims for this; the last quality is taken whatever it gives. */
+const AIMED_BYTES = 6 * 1024;
+const QUALITIES = [82, 65, 45, 25];
+const DECODE_TIMEOUT_SECONDS = 3;
+/** Pictures that may wait for their turn; each holds a few megabytes. */
+const MAX_WAITING = 16;
+const DATA_PREFIX = /^data:[a-z0-9.+-]+\/[a-z0-9.+-]+(?:;[a-z0-9-]+=[a-z0-9._-]+)*;base64,/i;
+const MAX_PREFIX_CHARACTERS = 200;
+
+// Decoding shares the machine with payments: one thread, and no pictures kept between requests.
+sharp.concurrency(1);
+sharp.cache(false);
+// The library reads dozens of formats; every reader we do not need is closed, whatever the bytes say.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif'],
+});
+
+/** `hash` is the SHA-256 of `webp`. */
+export type Logo = { hash: Buffer; webp: Buffer };
+export type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
+
+/** Reads a logo as the caller sent it: base64, with or without a `data:` prefix. */
+export async function readLogo(text: string): Promise<LogoResult> {
+  const prefix = DATA_PREFIX.exec(text.slice(0, MAX_PREFIX_CHARACTERS))?.[0] ?? '';
+  const base64 = text.slice(prefix.length);
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  if (Math.floor(base64.length / 4) * 3 - padding > MAX_LOGO_BYTES)
+    return refuse('The logo may have at most 2 MiB (2,097,152 bytes) before base64.');
+  const bytes = Buffer.from(base64, 'base64');
+  // Buffer passes over whatever is not base64; only what encodes to the same text again was all base64.
+  if (bytes.length === 0 || bytes.toString('base64') !== base64)
+    return refuse('The logo is not base64: use A-Z, a-z, 0-9, + and / with = at the end, without line breaks.');
+  const format = formatOf(bytes);
+  if (!format) return refuse('The logo must be a PNG, JPEG, WebP or GIF picture.');
+  const webp = await takeTurn(() => encode(bytes, format));
+  return typeof webp === 'string' ? refuse(webp) : { ok: true, logo: { hash: sha256(webp), webp } };
+}
+
+/** What the bytes themselves say; names and prefixes are only claims. */
+function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
+  const starts = (signature: string) => bytes.subarray(0, signature.length).equals(Buffer.from(signature, 'latin1'));
+  if (starts('\x89PNG\r\n\x1a\n')) return 'png';
+  if (starts('\xff\xd8\xff')) return 'jpeg';
+  if (starts('GIF87a') || starts('GIF89a')) return 'gif';
+  return starts('RIFF') && bytes.subarray(8, 12).equals(Buffer.from('WEBP')) ? 'webp' : null;
+}
+
+/** The small picture, or the sentence that says why there is none. */
+async function encode(bytes: Buffer, format: string): Promise<Buffer | string> {
+  const damaged = `The logo begins like a ${format.toUpperCase()} picture but cannot be read; it may be damaged.`;
+  try {
+    // Only the header is read here, so that a small file with huge dimensions never gets to unfold.
+    const { width, height, format: found } = await sharp(bytes, { limitInputPixels: false }).metadata();
+    if (found !== format) return damaged;
+    if (width * height > MAX_PIXELS)
+      return `The logo has ${width} × ${height} pixels; at most ${MAX_PIXELS} in all are allowed.`;
+    // Of an animation only the first picture is taken. Orientation is applied because it is lost with the metadata.
+    const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 })
+      .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
+      .autoOrient()
+      .resize({ width: BOX_PIXELS, height: BOX_PIXELS, fit: 'inside', withoutEnlargement: true })
+      .toColourspace('srgb')
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return await encodeSmall(data, { width: info.width, height: info.height, channels: info.channels });
+  } catch {
+    return damaged;
+  }
+}
+
+async function encodeSmall(data: Buffer, raw: CreateRaw): Promise<Buffer> {
+  let webp = Buffer.alloc(0);
+  for (const quality of QUALITIES) {
+    webp = await sharp(data, { raw }).webp({ quality, alphaQuality: quality, effort: 4 }).toBuffer();
+    if (webp.length <= AIMED_BYTES) break;
+  }
+  return webp;
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+let waiting = 0;
+
+/** One picture at a time, in order; too many waiting are sent away instead of kept. */
+async function takeTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+  waiting++;
+  const turn = lastTurn.then(work);
+  lastTurn = turn.catch(() => undefined);
+  try {
+    return await turn;
+  } finally {
+    waiting--;
+  }
+}
+
+/** Where a logo is served, from our own origin. `hash` in hexadecimal. */
+export function logoUrl(config: Config, hash: string): string {
+  return `${publicUrl(config)}/logos/${hash}.webp`;
+}
+
+export async function findLogo(reader: Reader, hash: string): Promise<Buffer | null> {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return null;
+  const [row] = await reader.query<{ webp: Buffer }>('select webp from logos where hash = $1', [
+    Buffer.from(hash, 'hex'),
+  ]);
+  return row?.webp ?? null;
+}
+
+function refuse(sentence: string): LogoResult {
+  return { ok: false, sentence };
+}

@@ -1,0 +1,186 @@
+// The HTTP face of payment links: create (signed), list (bearer token), and the two pictures of a link, logo and QR code.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import {
+  handleSigned,
+  type OperationMessages,
+  type SignedRequest,
+  signatureReused,
+  spendOrRefuse,
+} from '../holders/envelope.ts';
+import { requireToken, signedCall } from '../holders/routes.ts';
+import { SIGNATURE_PARTITIONS, spendSignatures } from '../holders/signatures.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import { Problem } from '../platform/errors.ts';
+import type { HttpServer } from '../platform/http.ts';
+import { claimKey, findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
+import { withPartitions } from '../platform/partitions.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import { draftLink, type LinkOwner, NOT_CREATED } from './draft.ts';
+import { describeLink, findLink, insertLink, linkUrl } from './links.ts';
+import { answerPage, openLinkStream, readListQuery } from './listing.ts';
+import { findLogo } from './logo.ts';
+import { linkQrSvg } from './qr.ts';
+import { CreateLinkAnswer, CreateLinkBody, ListLinksAnswer, ListLinksQuery } from './schemas.ts';
+
+const OPERATION = 'payment_link';
+/** A logo of 2 MiB in base64, and the rest of the envelope. */
+const CREATE_BODY_LIMIT_BYTES = 3 * 1024 * 1024;
+/** A reader of the list that takes nothing for so long is gone. */
+const STALLED_READER_MS = 60_000;
+const TAGS = ['Payment links'];
+
+export const LINK_MESSAGES: OperationMessages = {
+  badParams: NOT_CREATED,
+  integrationNotFound: 'Entity integration record not found.',
+  clientMismatch: 'Client id not matched',
+  notVerified: 'Request was not verified.',
+  accountClosed: NOT_CREATED,
+  accountSuspended: NOT_CREATED,
+};
+
+export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
+  app.post(
+    '/api/v3/payment-link-api/create',
+    {
+      bodyLimit: CREATE_BODY_LIMIT_BYTES,
+      schema: {
+        summary: 'Create payment link',
+        tags: TAGS,
+        operationId: 'createPaymentLink',
+        body: CreateLinkBody,
+        response: { 200: CreateLinkAnswer },
+      },
+    },
+    (request, reply) =>
+      handleSigned(ctx, LINK_MESSAGES, signedCall(request, reply), async (signed) => {
+        const { data, replayed } = await createSigned(ctx, signed, request.headers['idempotency-key']);
+        if (replayed) void reply.header('Idempotent-Replayed', 'true');
+        return { success: true, message: 'Payment link created.', data };
+      }),
+  );
+
+  app.get(
+    '/api/payment-link-api/list',
+    {
+      // The answer to HEAD would read the whole list in order to throw it away.
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'List payment links',
+        tags: TAGS,
+        operationId: 'listPaymentLinks',
+        querystring: ListLinksQuery,
+        security: [{ bearerAuth: [] }],
+        response: { 200: ListLinksAnswer },
+      },
+    },
+    (request, reply) => answerList(ctx, request, reply),
+  );
+
+  app.get(
+    '/pay/:id/qr.svg',
+    {
+      schema: {
+        summary: 'QR code of a payment link',
+        tags: TAGS,
+        operationId: 'getPaymentLinkQr',
+        params: Type.Object({ id: Type.String() }),
+      },
+    },
+    async (request, reply) => {
+      const link = await findLink(ctx.db, (request.params as { id: string }).id);
+      if (!link) throw new Problem('payment_link_not_found');
+      return servePicture(reply, 'image/svg+xml', 'public, max-age=3600').send(linkQrSvg(linkUrl(ctx.config, link)));
+    },
+  );
+
+  app.get(
+    '/logos/:hash.webp',
+    {
+      schema: {
+        summary: 'Logo of a payment link',
+        tags: TAGS,
+        operationId: 'getLogo',
+        params: Type.Object({ hash: Type.String() }),
+      },
+    },
+    async (request, reply) => {
+      const webp = await findLogo(ctx.db, (request.params as { hash: string }).hash);
+      if (!webp) throw new Problem('not_found');
+      return servePicture(reply, 'image/webp', 'public, max-age=31536000, immutable').send(webp);
+    },
+  );
+}
+
+/** Whatever stands in the bytes, a browser treats them as a picture and nothing else. */
+function servePicture(reply: FastifyReply, type: string, caching: string): FastifyReply {
+  return reply.headers({
+    'Content-Type': type,
+    'Cache-Control': caching,
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  });
+}
+
+/** Creates the link once: signature, idempotency key and link are written together or not at all. */
+async function createSigned(
+  ctx: PaymentsContext,
+  request: SignedRequest,
+  idempotencyHeader: string | string[] | undefined,
+): Promise<{ data: JsonObject; replayed: boolean }> {
+  const { integration, params } = request;
+  const key = readIdempotencyKey(idempotencyHeader, params, LINK_MESSAGES.badParams);
+  const find = () =>
+    key ? findAnswer(ctx.db, integration.id, OPERATION, key, ctx.clock.now()) : Promise.resolve(null);
+  const earlier = await find();
+  if (earlier) return replay(ctx, request, earlier);
+  const owner: LinkOwner = {
+    holderId: integration.holderId,
+    integrationId: integration.id,
+    defaultCallbackUrl: integration.defaultCallbackUrl,
+  };
+  const draft = await draftLink(ctx, owner, params);
+  const at = ctx.clock.now();
+  let keyTaken = false;
+  const write = () =>
+    ctx.db.transaction(async (tx) => {
+      const [fresh] = await spendSignatures(tx, [request]);
+      if (!fresh) throw signatureReused(LINK_MESSAGES);
+      const data = describeLink(ctx, await insertLink(tx, draft, at), at);
+      keyTaken = key !== null && !(await claimKey(tx, integration.id, OPERATION, key, data, at));
+      // Rolled back as a whole: what answers instead spends the signature.
+      if (keyTaken) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+      return data;
+    });
+  try {
+    return { data: await withPartitions(ctx, SIGNATURE_PARTITIONS, request.signedAt, write), replayed: false };
+  } catch (error) {
+    const first = keyTaken ? await find() : null;
+    if (!first) throw error;
+    return replay(ctx, request, first);
+  }
+}
+
+async function replay(
+  ctx: PaymentsContext,
+  request: SignedRequest,
+  data: JsonObject,
+): Promise<{ data: JsonObject; replayed: boolean }> {
+  await spendOrRefuse(ctx, LINK_MESSAGES, request);
+  return { data, replayed: true };
+}
+
+async function answerList(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const integration = await requireToken(ctx, request, reply);
+  if (integration.holderStatus !== 'active')
+    throw new Problem(integration.holderStatus === 'closed' ? 'account_not_found' : 'account_suspended', {
+      status: 404,
+      message: 'User not found',
+    });
+  const { limit, ...query } = readListQuery(request.query as Record<string, unknown>);
+  if (limit !== null) return answerPage(ctx, integration.holderId, { ...query, limit });
+  const stream = await openLinkStream(ctx, integration.holderId, { ...query, limit });
+  reply.raw.setTimeout(STALLED_READER_MS, () => reply.raw.destroy());
+  return reply.type('application/json; charset=utf-8').send(stream);
+}
