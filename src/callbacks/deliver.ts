@@ -263,7 +263,8 @@ function clipHeaders(headers: Record<string, string>): Record<string, string> {
     if (CONNECTION_HEADERS.has(name)) continue;
     room -= name.length + value.length;
     if (room < 0) break;
-    kept[name] = value;
+    // PostgreSQL's JSON cannot hold a NUL, and no receiver may keep its attempt from being recorded.
+    kept[name.replaceAll('\0', '')] = value.replaceAll('\0', '');
   }
   return kept;
 }
