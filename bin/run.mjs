@@ -58,10 +58,9 @@ function watchNpm() {
 async function installMissing(dev) {
   const missing = missingPackages(dev);
   if (missing.length === 0) return;
-  const fresh = !existsSync(join(root, 'node_modules'));
-  // On a fresh clone exactly what the lockfile says; otherwise only what is missing, because another
-  // process may be running from the same folder.
-  const args = fresh ? ['ci'] : ['install', '--no-save'];
+  // Not `npm ci`: it empties the folder, from which another process may be running, and it refuses a lockfile
+  // that lacks the build for a platform nobody here has. The versions are compared with the lockfile afterwards.
+  const args = ['install', '--no-save'];
   if (!dev) args.push('--omit=dev');
   args.push('--no-audit', '--no-fund', '--loglevel=error');
   const started = Date.now();
