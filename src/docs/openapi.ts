@@ -38,7 +38,7 @@ export type Schema = { [keyword: string]: unknown };
 export type Media = {
   schema?: Schema;
   example?: unknown;
-  examples?: Record<string, { summary?: string; value: unknown }>;
+  examples?: Record<string, { value: unknown }>;
 };
 export type Answer = { description: string; content?: Record<string, Media>; headers?: Record<string, unknown> };
 export type Parameter = { name: string; in: string; required?: boolean; description?: string; schema?: Schema };
@@ -159,7 +159,7 @@ function addRefusals(operation: Operation, method: string, facts: RouteFacts | u
         code,
         request_id: REQUEST_ID,
       };
-      return [code, { summary: PROBLEMS[code as ProblemCode].cause, value: facts?.problemBody(body) ?? body }] as const;
+      return [code, { value: facts?.problemBody(body) ?? body }] as const;
     });
     const isBalance = examples.some(([, { value }]) => typeof (value as { success: unknown }).success === 'string');
     operation.responses[status] = {
