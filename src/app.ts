@@ -1,5 +1,6 @@
 // Every HTTP route, one line a module.
 
+import { checkoutRoutes } from './checkout/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import type { Gateway } from './gateway.ts';
 import { holderRoutes } from './holders/routes.ts';
@@ -8,6 +9,7 @@ import { paymentRoutes } from './payments/routes.ts';
 import type { Reader } from './platform/db.ts';
 import { type Backlogs, healthRoutes } from './platform/health.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
+import { phoneRoutes } from './sandbox/phone-routes.ts';
 
 /** A backlog is counted up to here: beyond it the exact number helps nobody. */
 const MAX_COUNTED = 100_000;
@@ -38,6 +40,8 @@ export function createApp(gateway: Gateway): HttpServer {
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, desk);
   linkRoutes(app, ctx);
+  checkoutRoutes(app, ctx, desk.engine);
+  if (gateway.operator) phoneRoutes(app, ctx, gateway.operator.phone);
   return app;
 }
 

@@ -43,11 +43,11 @@ export type Reading = {
   words: Words;
   /** The language was asked for in the address: links to our own pages carry it on. */
   asked: boolean;
-  money(amount: bigint, currency: string): string;
+  money: (amount: bigint, currency: string) => string;
   /** A moment of today: the time of day. */
-  clock(moment: Date): string;
+  clock: (moment: Date) => string;
   /** Any moment: date and time, with the zone. */
-  date(moment: Date): string;
+  date: (moment: Date) => string;
 };
 
 /** Chooses the language of a request; a language that was asked for is remembered. */

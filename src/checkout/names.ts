@@ -1,0 +1,26 @@
+// Text that strangers chose, as a page may show it: one line, no control or direction characters, no towers of accents.
+// Escaping is the page's business; this keeps such text from disturbing what stands around it.
+
+const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+/** Real words stack two marks, rarely three. */
+const TOO_MANY_MARKS = /(\p{M}{3})\p{M}+/gu;
+
+export function showName(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(INVISIBLE, '').replace(TOO_MANY_MARKS, '$1').trim();
+}
+
+/** The first letter of a name, for businesses without a logo. */
+export function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter().segment(name);
+  return first && first.segment.length <= 8 ? first.segment.toLocaleUpperCase() : '•';
+}
+
+/** A number as its owner recognises it and nobody else can use it: "0712 ••••78". */
+export function maskNumber(formatted: string): string {
+  const count = formatted.replace(/\D/g, '').length;
+  let seen = 0;
+  return formatted.replace(/\d/g, (digit) => {
+    seen++;
+    return seen <= 4 || seen > count - 2 ? digit : '•';
+  });
+}

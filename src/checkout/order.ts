@@ -1,0 +1,122 @@
+// Reading the form of the hosted page: what was typed becomes a payment, or sentences in the payer's language, or a
+// question that is better asked before money moves.
+
+import type { LinkCountry, Method, Terms } from '../catalog/catalog.ts';
+import { findMethodByName, predictMethod } from '../catalog/methods.ts';
+import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
+import type { PaymentLink } from '../links/links.ts';
+import type { Payment } from '../payments/collections.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import { parseAmount } from '../platform/money.ts';
+import type { Draft } from './forms.ts';
+import type { Reading } from './language.ts';
+
+const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/;
+
+export type FieldName = 'amount' | 'method' | 'phone' | 'email';
+export type Faults = Map<FieldName, string>;
+
+/** What the payer is asked before the payment is made. */
+export type Question =
+  /** The number was written the old way, and we added to it. */
+  | { kind: 'number'; digits: string }
+  /** The number looks like another operator's. */
+  | { kind: 'operator'; likely: Method }
+  /** No operator was chosen; the number tells one. */
+  | { kind: 'predicted' }
+  /** The payer typed the amount: he sees it once more. */
+  | { kind: 'amount' };
+
+export type ReadOrder = { payment: Payment | null; faults: Faults; questions: Question[] };
+
+export function readOrder(reading: Reading, link: PaymentLink, row: LinkCountry, draft: Draft): ReadOrder {
+  const { words } = reading;
+  const faults: Faults = new Map();
+  const questions: Question[] = [];
+
+  const number = normaliseNumber(draft.phone, row.country, { lenient: true });
+  if (draft.phone === '') faults.set('phone', words.phoneMissing);
+  else if (!number.ok) faults.set('phone', words.phoneWrong(row.name, exampleOf(row)));
+  else if (row.country.formerPlan && !draft.phone.replace(/\D/g, '').endsWith(nationalOf(number.digits, row)))
+    questions.push({ kind: 'number', digits: number.digits });
+
+  const predicted = number.ok ? predictMethod(row, number.digits) : null;
+  const only = row.methods.length === 1 ? row.methods[0] : undefined;
+  const chosen = draft.method === '' ? null : findMethodByName(row, draft.method);
+  const method = chosen ?? only ?? predicted;
+  if (!method) faults.set('method', words.methodMissing);
+  else if (!chosen && !only) questions.push({ kind: 'predicted' });
+  else if (chosen && predicted && predicted.code !== chosen.code && chosen.prefixes.length > 0)
+    questions.push({ kind: 'operator', likely: predicted });
+
+  const amount = link.amount ?? readAmount(reading, row, method ?? null, draft.amount, faults);
+  if (link.amount === null && amount !== null) questions.push({ kind: 'amount' });
+  if (method && amount !== null) {
+    const fault = amountFault(reading, method, amount);
+    if (fault) faults.set(link.amount === null ? 'amount' : 'method', fault);
+  }
+  if (draft.email !== '' && !EMAIL.test(draft.email)) faults.set('email', words.emailWrong);
+  const ready = faults.size === 0 && method && number.ok && amount !== null;
+  return { payment: ready ? { method, msisdn: number.digits, amount } : null, faults, questions };
+}
+
+/** An amount as people write it: "1500", "1 500", "1,500.50", "1.500,50". The payer sees it again before he pays. */
+function readAmount(
+  reading: Reading,
+  row: LinkCountry,
+  method: Method | null,
+  typed: string,
+  faults: Faults,
+): bigint | null {
+  const { words } = reading;
+  if (typed === '') {
+    faults.set('amount', words.amountMissing);
+    return null;
+  }
+  const compact = typed.replace(/[\s'’\u00a0\u202f]/g, '');
+  const plain = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(compact)
+    ? compact.replaceAll(',', '')
+    : /^\d{1,3}(?:\.\d{3})+(?:,\d+)?$/.test(compact)
+      ? compact.replaceAll('.', '').replace(',', '.')
+      : compact.replace(/^(\d+),(\d{1,2})$/, '$1.$2');
+  const decimals = Math.max(...(method ? [method] : row.methods).map((one) => one.collection.decimals));
+  const read = parseAmount(plain.replace(/^0+(?=\d)/, ''), decimals);
+  if (read.ok) return read.amount;
+  if (read.fault === 'too_many_decimals')
+    faults.set('amount', decimals === 0 ? words.amountDecimals : words.amountWrong);
+  else if (read.fault === 'too_large' && method)
+    faults.set('amount', words.methodMost(reading.money(method.collection.max, method.currency)));
+  else faults.set('amount', words.amountWrong);
+  return null;
+}
+
+/** Why a method cannot take an amount; null when it can. */
+export function amountFault(reading: Reading, method: Method, amount: bigint): string | null {
+  const { words } = reading;
+  const terms: Terms = method.collection;
+  if (amount < terms.min) return words.methodLeast(reading.money(terms.min, method.currency));
+  if (amount > terms.max) return words.methodMost(reading.money(terms.max, method.currency));
+  if (terms.decimals === 0 && amount % 100n !== 0n) return words.methodWhole;
+  return null;
+}
+
+/** Why a method cannot be chosen now; null when it can. */
+export function methodFault(
+  ctx: PaymentsContext,
+  reading: Reading,
+  method: Method,
+  amount: bigint | null,
+): string | null {
+  const rail = ctx.rails.railFor(method, ctx.config.mode);
+  if (!rail || !ctx.rails.health.wouldCall(rail.name, method.code)) return reading.words.methodDown;
+  return amount === null ? null : amountFault(reading, method, amount);
+}
+
+/** A number of the country, as its people write it. */
+export function exampleOf(row: LinkCountry): string {
+  return formatNumber(row.country.example);
+}
+
+function nationalOf(digits: string, row: LinkCountry): string {
+  return digits.slice(row.country.dialCode.length);
+}

@@ -1,0 +1,63 @@
+// What the payer has to do now, told from the transaction. Unknown is never failed: a transaction that is open longer
+// than anybody could have answered is "unclear", and the page says so.
+
+import type { Transaction } from '../payments/transactions.ts';
+import type { PayInstructions } from '../rails/rail.ts';
+
+export type Stage =
+  /** Waits for the PIN on the phone. */
+  | 'prompt'
+  /** Waits until the payer has dialled the code of the SMS. */
+  | 'shortcode'
+  /** Waits for the code of the SMS, typed on this page. */
+  | 'otp'
+  /** Waits until the payer has sent the money. */
+  | 'instructions'
+  /** The operator has it; there is nothing to do but wait. */
+  | 'working'
+  | 'unclear'
+  | 'paid'
+  | 'reversed'
+  | 'failed'
+  | 'expired';
+
+/** A prompt lives two minutes, a short code five; then the operator has had time to say that it ended. */
+export const UNCLEAR_AFTER_MS = { prompt: 180_000, shortcode: 360_000, working: 90_000 } as const;
+const UNCLEAR_AFTER_EXPIRY_MS = 90_000;
+
+export function stageOf(transaction: Transaction, instructions: PayInstructions | null, now: Date): Stage {
+  switch (transaction.status) {
+    case 'success':
+      return 'paid';
+    case 'reversed':
+      return 'reversed';
+    case 'failed':
+      return 'failed';
+    case 'expired':
+      return 'expired';
+    case 'pending':
+      if (transaction.verification === 'otp') return 'otp';
+      return openStage(transaction, instructions, now);
+    case 'processing':
+      return openStage(transaction, instructions, now);
+  }
+}
+
+function openStage(transaction: Transaction, instructions: PayInstructions | null, now: Date): Stage {
+  const age = now.getTime() - transaction.created_at.getTime();
+  switch (transaction.verification) {
+    case 'prompt':
+    case 'shortcode':
+      return age > UNCLEAR_AFTER_MS[transaction.verification] ? 'unclear' : transaction.verification;
+    case 'instructions':
+      if (instructions === null) return age > UNCLEAR_AFTER_MS.working ? 'unclear' : 'working';
+      return now.getTime() > instructions.expiresAt.getTime() + UNCLEAR_AFTER_EXPIRY_MS ? 'unclear' : 'instructions';
+    case 'otp':
+    case 'none':
+      return now.getTime() - transaction.updated_at.getTime() > UNCLEAR_AFTER_MS.working ? 'unclear' : 'working';
+  }
+}
+
+export function isWaiting(stage: Stage): boolean {
+  return !['paid', 'reversed', 'failed', 'expired'].includes(stage);
+}

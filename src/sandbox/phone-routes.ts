@@ -1,0 +1,131 @@
+// The addresses of the pretend phones: the page, the news of one phone, and everything that can be done with it.
+// Only in sandbox mode.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Form, field, formOf, parseForms, refuseForeignForm } from '../platform/forms.ts';
+import { html, inlineStyle, printHtml, problemText, sendCompressed, sendPage } from '../platform/html.ts';
+import type { HttpServer } from '../platform/http.ts';
+import { parseAmount } from '../platform/money.ts';
+import type { PhoneResult, PretendPhone } from './phone.ts';
+import { PHONE_STYLE } from './phone-look.ts';
+import { back, brandRules, phonePage, type Said, screenOf } from './phone-page.ts';
+
+const MAX_PHONES = 6;
+const NEWS_WAIT_MS = 20_000;
+const SAID_PURPOSE = 'pretend phone said';
+const MAX_SAID_LENGTH = 2_000;
+
+type Params = { msisdn: string; action: string };
+
+export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: Catalog }, phone: PretendPhone): void {
+  if (ctx.config.mode !== 'sandbox') return;
+  const brands = inlineStyle(brandRules(ctx.catalog));
+  const config = {
+    problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
+      problemText(reply, {
+        language: 'en',
+        title: 'Pretend phone',
+        styles: [PHONE_STYLE],
+        body: html`<header><h1>${problem.message}</h1><p><a href="/sandbox/phone">Back to the pretend phone</a></p></header>`,
+      }),
+  };
+  app.register((scope, _options, done) => {
+    parseForms(scope);
+    scope.get('/sandbox/phone', { config }, async (request, reply) => {
+      const numbers = readNumbers(request);
+      const views = await Promise.all(numbers.map((number) => phone.view(number)));
+      const page = phonePage(ctx.catalog, views, openSaid(ctx, (request.query as Record<string, unknown>).said));
+      return sendPage(request, reply, { ...page, styles: [...page.styles, brands] });
+    });
+
+    scope.get('/sandbox/phone/:msisdn/news', async (request, reply) => {
+      const number = readNumber((request.params as Params).msisdn);
+      const version = Number((request.query as Record<string, unknown>).version) || 0;
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const view = await phone.waitForNews(number, version, NEWS_WAIT_MS, gone.signal);
+      const screen = printHtml(screenOf(ctx.catalog, view, readNumbers(request)));
+      void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
+      return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));
+    });
+
+    scope.post('/sandbox/phone/:msisdn/:action', { config }, async (request, reply) => {
+      refuseForeignForm(request);
+      const { msisdn, action } = request.params as Params;
+      const number = readNumber(msisdn);
+      const result = await act(phone, number, action, formOf(request));
+      const numbers = readNumbers(request);
+      const said = sealSaid(ctx, { msisdn: number, ok: result.ok, message: result.message });
+      const query = back(numbers.length === 0 ? [number] : numbers);
+      return reply.redirect(`/sandbox/phone?${query}&said=${said}`, 303);
+    });
+    done();
+  });
+}
+
+function act(phone: PretendPhone, msisdn: string, action: string, form: Form): Promise<PhoneResult> {
+  const prompt = field(form, 'prompt');
+  switch (action) {
+    case 'answer':
+      return phone.answer(msisdn, prompt, field(form, 'pin'));
+    case 'cancel':
+      return phone.cancel(msisdn, prompt);
+    case 'ignore':
+      return phone.ignore(msisdn, prompt);
+    case 'switch':
+      return phone.switchTo(msisdn, field(form, 'on') === '1');
+    case 'dial':
+      return phone.dial(msisdn, field(form, 'code', 40));
+    case 'pay':
+      return payFrom(phone, msisdn, form);
+    default:
+      throw new Problem('not_found');
+  }
+}
+
+async function payFrom(phone: PretendPhone, msisdn: string, form: Form): Promise<PhoneResult> {
+  const amount = parseAmount(field(form, 'amount').replace(/[\s,]/g, ''), 2);
+  if (!amount.ok) return { ok: false, message: 'Write the amount in digits, like 1500.' };
+  return phone.pay(msisdn, {
+    to: field(form, 'to', 40),
+    accountReference: field(form, 'reference', 40),
+    amount: amount.amount,
+    currency: field(form, 'currency', 3),
+  });
+}
+
+/** The phones that the address names, each once. */
+function readNumbers(request: FastifyRequest): string[] {
+  const given = (request.query as Record<string, unknown>).n;
+  const numbers = [given ?? []]
+    .flat()
+    .filter((number) => typeof number === 'string')
+    .map((number) => number.replace(/[\s+().-]/g, ''))
+    .filter((number) => number !== '');
+  return [...new Set(numbers.map(readNumber))].slice(0, MAX_PHONES);
+}
+
+function readNumber(text: string): string {
+  if (/^\d{6,15}$/.test(text)) return text;
+  throw new Problem('invalid_params', {
+    message: 'A number is digits with the country code, such as 254712345678.',
+  });
+}
+
+/** What a phone answered travels through the address, sealed: nobody else can put words on the page. */
+function sealSaid(ctx: Context, said: Said): string {
+  return ctx.vault.seal(JSON.stringify(said), SAID_PURPOSE).toString('base64url');
+}
+
+function openSaid(ctx: Context, text: unknown): Said | null {
+  if (typeof text !== 'string' || text.length > MAX_SAID_LENGTH) return null;
+  try {
+    // Sealed by us: whatever opens has this shape.
+    return JSON.parse(ctx.vault.open(Buffer.from(text, 'base64url'), SAID_PURPOSE)) as Said;
+  } catch {
+    return null;
+  }
+}
