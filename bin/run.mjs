@@ -43,16 +43,30 @@ export async function run(argv) {
   child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)));
 }
 
-/** npm passes a signal on, but a killed npm cannot: then nobody could stop us any more, so we stop ourselves. */
+/**
+ * A killed npm cannot stop us, and one that is stopped ends only the shell between us. Nobody could stop us any
+ * more then, so we notice and stop ourselves.
+ */
 function watchNpm() {
   if (!process.env.npm_lifecycle_event) return;
-  const parent = process.ppid;
+  const started = ancestors();
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (ancestors() === started) return;
     clearInterval(timer);
     process.kill(process.pid, 'SIGTERM');
   }, 500);
   timer.unref();
+}
+
+/** The shell that npm runs us in, and npm itself where the system tells. */
+function ancestors() {
+  const parent = process.ppid;
+  try {
+    const stat = readFileSync(`/proc/${parent}/stat`, 'utf8');
+    return `${parent} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
+  } catch {
+    return `${parent}`;
+  }
 }
 
 async function installMissing(dev) {

@@ -119,7 +119,8 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
     url: databaseUrl,
     poolSize: config.databasePoolSize,
     applicationName: `simbi-${config.role}`,
-    onConnectionError: (error) => log.warn({ err: error }, 'a database connection broke'),
+    // Only its words: the error carries the whole client with it.
+    onConnectionError: (error) => log.warn({ reason: error.message }, 'a database connection broke'),
   });
   const ctx: Context = { config, db, clock: systemClock, log, vault, metrics: createMetrics() };
   if (await canOpenSecrets(ctx)) return ctx;
