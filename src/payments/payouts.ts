@@ -194,6 +194,7 @@ async function writePayouts(
     const result = posted[index];
     return result?.ok ? [{ order, id: ids[index] ?? '', balance: result.transfers[0]?.debitBalance ?? null }] : [];
   });
+  if (written.length === 0) return orders.map(() => ({ ok: false, reason: 'overdraft' }));
   const rows = await tx.query<Transaction>(
     `with input as (
        select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[])

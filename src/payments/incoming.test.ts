@@ -1,0 +1,187 @@
+// Money that payers send by themselves: matched by reference, amount and currency, or held in suspense; once each.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { createTestContext } from '../../test/world.ts';
+import { balancesOf } from '../ledger/ledger.ts';
+import { verifyLedger } from '../ledger/verify.ts';
+import type { CallbackReading } from '../rails/rail.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { createOperatorIntake, type OperatorIntake } from './operator-callbacks.ts';
+import { refOf, type Transaction } from './transactions.ts';
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let intake: OperatorIntake;
+let shop: Shop;
+
+before(async () => {
+  base = await createTestContext();
+});
+after(async () => {
+  const { differences } = await verifyLedger(base);
+  await base.close();
+  assert.deepEqual(differences, []);
+});
+
+beforeEach(async () => {
+  const rail = silentRail({
+    async collect({ reference }) {
+      const instructions = {
+        payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
+        accountReference: `acc-${reference}`,
+        expiresAt: new Date(ctx.clock.millis() + 1_800_000),
+      } as const;
+      return { observation: { state: 'pending', instructions }, raw: '' };
+    },
+    readCallback: ({ body }) =>
+      JSON.parse(body.toString(), (name, value: unknown) =>
+        name === 'amount' ? BigInt(String(value)) : value,
+      ) as CallbackReading[],
+  });
+  ctx = withPayments(base, rail);
+  engine = createPaymentEngine(ctx);
+  intake = createOperatorIntake(ctx);
+  shop = await createShop(ctx);
+});
+
+async function expect(): Promise<Transaction> {
+  const owner = { holderId: shop.holderId, integrationId: shop.id };
+  const transaction = await acceptCollection(
+    ctx,
+    engine,
+    collectionOrder(owner, 'quiet', { verification: 'instructions' }),
+  );
+  await engine.idle();
+  return transaction;
+}
+
+let receipts = 0;
+type Payment = { accountReference: string; amount: bigint; currency: string; receipt: string };
+
+function payment(transaction: Transaction, changes: Partial<Payment> = {}): Payment & { kind: string; payer: null } {
+  return {
+    kind: 'payment_received',
+    accountReference: `acc-${refOf(transaction)}`,
+    amount: 100_000n,
+    currency: CURRENCY,
+    receipt: `P${++receipts}`,
+    payer: null,
+    ...changes,
+  };
+}
+
+async function receive(...payments: object[]): Promise<void> {
+  const text = JSON.stringify(payments, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  assert.equal(
+    await intake.receive({ rail: 'quiet', path: '/operators/quiet', headers: {}, body: Buffer.from(text) }),
+    true,
+  );
+  await intake.idle();
+}
+
+async function available(): Promise<bigint> {
+  return (await balancesOf(ctx.db, shop.holderId))[0]?.available ?? 0n;
+}
+
+async function suspenseBalance(): Promise<bigint> {
+  const [row] = await ctx.db.query<{ balance: bigint }>(
+    `select balance from ledger_accounts where key = 'suspense:UGX'`,
+  );
+  return row?.balance ?? 0n;
+}
+
+async function casesOf(transaction: Transaction): Promise<string[]> {
+  const rows = await ctx.db.query<{ kind: string }>('select kind from cases where transaction_id = $1 order by kind', [
+    transaction.id,
+  ]);
+  return rows.map((row) => row.kind);
+}
+
+describe('incoming payments', () => {
+  test('the right amount under the right reference is booked once, however often it is told', async () => {
+    const transaction = await expect();
+    const paid = payment(transaction);
+    await receive(paid, paid);
+    await Promise.all(Array.from({ length: 10 }, () => receive(paid)));
+    assert.equal(await available(), 99_000n);
+    assert.deepEqual(await casesOf(transaction), []);
+  });
+
+  test('a wrong amount is held in suspense, one case for each payment, and settles nothing', async () => {
+    const before = await suspenseBalance();
+    const transaction = await expect();
+    await receive(payment(transaction, { amount: 40_000n }));
+    await receive(payment(transaction, { amount: 60_000n }));
+    assert.equal(await available(), 0n);
+    assert.equal((await suspenseBalance()) - before, 100_000n);
+    assert.deepEqual(await casesOf(transaction), ['wrong_amount', 'wrong_amount']);
+    const held = await ctx.db.query(
+      `select from ledger_transfers l join cases c on c.id = l.transaction_id where c.transaction_id = $1`,
+      [transaction.id],
+    );
+    assert.equal(held.length, 2, 'each sum in suspense is found by its case');
+  });
+
+  test('the right amount after a wrong one still settles', async () => {
+    const transaction = await expect();
+    await receive(payment(transaction, { amount: 40_000n }), payment(transaction));
+    assert.equal(await available(), 99_000n);
+  });
+
+  test('paid twice: the second is held in suspense', async () => {
+    const before = await suspenseBalance();
+    const transaction = await expect();
+    await receive(payment(transaction), payment(transaction));
+    await receive(payment(transaction));
+    assert.equal(await available(), 99_000n);
+    assert.equal((await suspenseBalance()) - before, 200_000n);
+    assert.deepEqual(await casesOf(transaction), ['second_payment', 'second_payment']);
+  });
+
+  test('an unknown reference is held in suspense with a case of its own', async () => {
+    const before = await suspenseBalance();
+    const transaction = await expect();
+    await receive(
+      payment(transaction, { accountReference: 'nobody' }),
+      payment(transaction, { accountReference: 'nobody' }),
+    );
+    assert.equal((await suspenseBalance()) - before, 200_000n);
+    const rows = await ctx.db.query(`select from cases where kind = 'unknown_reference'`);
+    assert.equal(rows.length, 2);
+  });
+
+  test('a message that was kept but not applied before a crash is applied by the next process, once', async () => {
+    const transaction = await expect();
+    const body = Buffer.from(JSON.stringify([{ ...payment(transaction), amount: '100000' }]));
+    let broken = false;
+    const dying = createOperatorIntake({
+      ...ctx,
+      db: {
+        ...ctx.db,
+        transaction: (work) => {
+          if (broken) return Promise.reject(new Error('the process ends here'));
+          broken = true;
+          return ctx.db.transaction(work);
+        },
+      },
+    });
+    assert.equal(await dying.receive({ rail: 'quiet', path: '/operators/quiet', headers: {}, body }), true);
+    await dying.idle();
+    assert.equal(await available(), 0n);
+    base.clock.advance(31_000);
+    await Promise.all([intake.pass(), createOperatorIntake(ctx).pass()]);
+    assert.equal(await available(), 99_000n);
+    assert.equal((await ctx.db.query('select from operator_inbox')).length, 0);
+  });
+
+  test('a message that proves nothing is kept and changes nothing', async () => {
+    const body = Buffer.from(JSON.stringify([{ kind: 'rejected', reason: 'forged' }]));
+    assert.equal(await intake.receive({ rail: 'quiet', path: '/', headers: { cookie: 'x' }, body }), false);
+    const [row] = await ctx.db.query('select reason, headers from rejected_callbacks');
+    assert.deepEqual(row, { reason: 'forged', headers: {} });
+  });
+});

@@ -1,0 +1,425 @@
+// Payouts: never more than there is, never twice, never lost; and who may allow them.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { type Actor, COMMAND_LINE } from '../src/holders/audit.ts';
+import { setPayoutApproval } from '../src/holders/holders.ts';
+import { addMember } from '../src/holders/members.ts';
+import { balancesOf } from '../src/ledger/ledger.ts';
+import { verifyLedger } from '../src/ledger/verify.ts';
+import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
+import {
+  approvePayout,
+  cancelPayout,
+  decideLostPayout,
+  orderPayouts,
+  type PayoutOrder,
+  readPayout,
+  topUpSandbox,
+} from '../src/payments/payouts.ts';
+import { findTransaction, refOf, type Transaction } from '../src/payments/transactions.ts';
+import { Problem } from '../src/platform/errors.ts';
+import type { Observation, Rail } from '../src/rails/rail.ts';
+import { CURRENCY, silentRail, withPayments } from './payments.ts';
+import { createShop, type Shop } from './shop.ts';
+import { createTestContext } from './world.ts';
+
+/** Rounds of sixty-four payouts against money for ten. PAYOUT_ROUNDS=500 is the long run. */
+const ROUNDS = Number(process.env.PAYOUT_ROUNDS ?? 50);
+/** What one payout of 1,000 takes from the wallet, fee included. */
+const TAKES = 101_000n;
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let shop: Shop;
+/** References that reached the operator, as often as they did. */
+let sent: string[];
+let answer: (reference: string) => Observation;
+let answerQuery: (reference: string) => Observation;
+
+const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };
+const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
+const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payout', definitelyNotFound: true };
+
+before(async () => {
+  base = await createTestContext({ DATABASE_POOL_SIZE: '16' });
+});
+after(async () => {
+  const { differences } = await verifyLedger(base);
+  await base.close();
+  assert.deepEqual(differences, []);
+});
+
+beforeEach(async () => {
+  // What the test before left undone is not this one's.
+  await base.db.query('delete from payment_jobs');
+  sent = [];
+  answer = () => SUCCEEDED;
+  answerQuery = () => SUCCEEDED;
+  ctx = withPayments(base, operatorRail());
+  engine = createPaymentEngine(ctx);
+  shop = await createShop(ctx);
+  await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 10n * TAKES);
+});
+
+function operatorRail(): Rail {
+  return silentRail({
+    async payout({ reference }) {
+      sent.push(reference);
+      return { observation: answer(reference), raw: '' };
+    },
+    query: async ({ reference }) => ({ observation: answerQuery(reference), raw: '' }),
+  });
+}
+
+async function orderOf(): Promise<PayoutOrder> {
+  const reading = await readPayout(ctx, shop.holderId, { amount: '1000', currency: CURRENCY, mobile: '256772123456' });
+  assert.ok(reading.ok);
+  return reading.order;
+}
+
+async function order(actor: Actor = COMMAND_LINE): Promise<Transaction> {
+  const [result] = await orderPayouts(ctx, engine, actor, shop.holderId, [await orderOf()]);
+  assert.ok(result?.ok);
+  return result.transaction;
+}
+
+async function pass(target = engine): Promise<void> {
+  await target.pass();
+  await target.idle();
+}
+
+async function wallet(holderId = shop.holderId): Promise<{ available: bigint; reserved: bigint }> {
+  const [found] = await balancesOf(ctx.db, holderId);
+  return { available: found?.available ?? 0n, reserved: found?.reserved ?? 0n };
+}
+
+async function statusOf(transaction: Transaction): Promise<string | undefined> {
+  return (await findTransaction(ctx.db, shop.holderId, transaction.id))?.status;
+}
+
+async function openCases(transaction: Transaction): Promise<string[]> {
+  const rows = await ctx.db.query<{ kind: string }>(
+    `select kind from cases where transaction_id = $1 and status = 'open' order by kind`,
+    [transaction.id],
+  );
+  return rows.map((row) => row.kind);
+}
+
+const refused = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
+
+describe('money', () => {
+  test(`64 payouts at once against money for 10: exactly 10, ${ROUNDS} rounds`, async () => {
+    const orders = [await orderOf()];
+    const shared = { ...engine, pass: async () => 0 };
+    for (let round = 0; round < ROUNDS; round++) {
+      const holder = round === 0 ? shop.holderId : (await createShop(ctx)).holderId;
+      if (round > 0) await topUpSandbox(ctx, COMMAND_LINE, holder, CURRENCY, 10n * TAKES);
+      const results = await Promise.all(
+        Array.from({ length: 64 }, () => orderPayouts(ctx, shared, COMMAND_LINE, holder, orders)),
+      );
+      const accepted = results.flat().filter((result) => result.ok).length;
+      assert.equal(accepted, 10, `round ${round}`);
+      assert.deepEqual(await wallet(holder), { available: 0n, reserved: 10n * TAKES });
+    }
+  });
+
+  test('64 payouts in one file against money for 10: the first ten', async () => {
+    const one = await orderOf();
+    const results = await orderPayouts(
+      ctx,
+      engine,
+      COMMAND_LINE,
+      shop.holderId,
+      Array.from({ length: 64 }, () => one),
+      'file',
+    );
+    await engine.idle();
+    assert.deepEqual(
+      results.map((result) => result.ok),
+      results.map((_, index) => index < 10),
+    );
+    await pass();
+    assert.equal(sent.length, 10);
+    assert.deepEqual(await wallet(), { available: 0n, reserved: 0n });
+  });
+
+  test('a success posts what was reserved, a "no" releases it', async () => {
+    const paid = await order();
+    await pass();
+    assert.equal(await statusOf(paid), 'success');
+    assert.deepEqual(await wallet(), { available: 9n * TAKES, reserved: 0n });
+    answer = () => ({ state: 'failed', failureCode: 'RECIPIENT_NOT_FOUND', rawCode: '', message: '' });
+    const refusal = await order();
+    await pass();
+    assert.equal(await statusOf(refusal), 'failed');
+    assert.deepEqual(await wallet(), { available: 9n * TAKES, reserved: 0n });
+  });
+});
+
+describe('approval', () => {
+  async function members(): Promise<[Actor, Actor]> {
+    const people: Actor[] = [];
+    for (const name of ['Ama', 'Kofi']) {
+      const email = `${name.toLowerCase()}.${shop.holderId}@example.org`;
+      const member = await addMember(ctx, COMMAND_LINE, { email, name, holderId: shop.holderId, role: 'owner' });
+      people.push({ memberId: member.id, name });
+    }
+    await setPayoutApproval(ctx, COMMAND_LINE, shop.holderId, true);
+    return people as [Actor, Actor];
+  }
+
+  test('nothing is sent until a second person allows it; the database refuses the first', async () => {
+    const [ama, kofi] = await members();
+    const payout = await order(ama);
+    await pass();
+    assert.equal(sent.length, 0);
+    assert.equal((await wallet()).reserved, TAKES);
+    await assert.rejects(approvePayout(ctx, engine, ama, shop.holderId, refOf(payout)), refused('forbidden'));
+    await pass();
+    assert.equal(sent.length, 0);
+    await approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout));
+    await engine.idle();
+    assert.equal(await statusOf(payout), 'success');
+    await assert.rejects(approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout)), refused('not_found'));
+    assert.equal(sent.length, 1);
+  });
+
+  test('approved by many at once is approved and sent once', async () => {
+    const [ama, kofi] = await members();
+    const payout = await order(ama);
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, () => approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout))),
+    );
+    await engine.idle();
+    assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1);
+    assert.equal(sent.length, 1);
+  });
+
+  test('another holder cannot allow it, nor can a decision about a lost payout stand in for approval', async () => {
+    const [ama, kofi] = await members();
+    const payout = await order(ama);
+    const stranger = await createShop(ctx);
+    await assert.rejects(approvePayout(ctx, engine, kofi, stranger.holderId, refOf(payout)), refused('not_found'));
+    await assert.rejects(
+      decideLostPayout(ctx, engine, ama, shop.holderId, refOf(payout), 'send_again'),
+      refused('not_found'),
+    );
+    await pass();
+    assert.equal(sent.length, 0);
+  });
+
+  test('taken back while it waits: released, and no longer to be approved', async () => {
+    const [ama, kofi] = await members();
+    const payout = await order(ama);
+    await cancelPayout(ctx, ama, shop.holderId, refOf(payout));
+    assert.deepEqual(await wallet(), { available: 10n * TAKES, reserved: 0n });
+    await assert.rejects(approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout)), refused('not_found'));
+    await pass();
+    assert.equal(sent.length, 0);
+  });
+});
+
+describe('taking back', () => {
+  test('before it is sent: released. After: refused', async () => {
+    const idle = { ...engine, pass: async () => 0 };
+    const [result] = await orderPayouts(ctx, idle, COMMAND_LINE, shop.holderId, [await orderOf()]);
+    assert.ok(result?.ok);
+    const cancelled = await cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(result.transaction));
+    assert.equal(cancelled.status, 'failed');
+    assert.deepEqual(await wallet(), { available: 10n * TAKES, reserved: 0n });
+    await pass();
+    assert.equal(sent.length, 0);
+    answer = () => ({ state: 'pending' });
+    const gone = await order();
+    await pass();
+    await assert.rejects(cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(gone)), refused('not_found'));
+  });
+
+  test('at the moment it is sent: either taken back or sent, never both', async () => {
+    const ends = { sent: 0, cancelled: 0 };
+    for (let round = 0; round < 40; round++) {
+      sent = [];
+      const idle = { ...engine, pass: async () => 0 };
+      const [result] = await orderPayouts(ctx, idle, COMMAND_LINE, shop.holderId, [await orderOf()]);
+      if (!result?.ok) break;
+      const claim = () => pass();
+      const cancel = () =>
+        cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(result.transaction)).then(
+          () => 'cancelled',
+          () => 'refused',
+        );
+      const [, cancelled] =
+        round % 2 === 0
+          ? await Promise.all([claim(), cancel()])
+          : (await Promise.all([cancel(), claim()])).toReversed();
+      await pass();
+      assert.equal(sent.length, cancelled === 'cancelled' ? 0 : 1);
+      assert.equal(await statusOf(result.transaction), cancelled === 'cancelled' ? 'failed' : 'success');
+      ends[cancelled === 'cancelled' ? 'cancelled' : 'sent']++;
+    }
+    assert.equal((await wallet()).reserved, 0n);
+  });
+});
+
+describe('never twice', () => {
+  test('killed between claiming and calling: asked about, never sent again; a person decides', async () => {
+    const dying = createPaymentEngine({
+      ...ctx,
+      rails: { ...ctx.rails, byName: () => silentRail({ payout: () => new Promise<never>(() => undefined) }) },
+    });
+    const [result] = await orderPayouts(ctx, dying, COMMAND_LINE, shop.holderId, [await orderOf()]);
+    assert.ok(result?.ok);
+    const payout = result.transaction;
+    // The process is gone. Another one finds the job when the lease ends, and asks.
+    answerQuery = () => NOT_FOUND;
+    for (let time = 0; time < 5; time++) {
+      base.clock.advance(400_000);
+      await pass();
+    }
+    assert.equal(sent.length, 0);
+    assert.equal(await statusOf(payout), 'processing');
+    assert.deepEqual(await openCases(payout), ['payout_not_found']);
+    assert.equal((await wallet()).reserved, TAKES);
+    await decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
+    await engine.idle();
+    assert.deepEqual(sent, [refOf(payout)]);
+    assert.equal(await statusOf(payout), 'success');
+    assert.deepEqual(await openCases(payout), []);
+  });
+
+  test('killed after the call: the operator is asked, and its word is booked', async () => {
+    let died = false;
+    const dying = createPaymentEngine({
+      ...ctx,
+      db: {
+        ...ctx.db,
+        transaction: () => {
+          died = true;
+          return new Promise<never>(() => undefined);
+        },
+      },
+    });
+    const [result] = await orderPayouts(ctx, { ...dying, pass: async () => 0 }, COMMAND_LINE, shop.holderId, [
+      await orderOf(),
+    ]);
+    assert.ok(result?.ok);
+    await dying.pass();
+    while (!died) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(sent.length, 1);
+    base.clock.advance(31_000);
+    await pass(createPaymentEngine(ctx));
+    assert.equal(await statusOf(result.transaction), 'success');
+    assert.equal(sent.length, 1);
+  });
+
+  test('an unknown outcome stays processing for days, sent once; then a person gives the money back', async () => {
+    answer = () => UNKNOWN;
+    answerQuery = () => UNKNOWN;
+    const payout = await order();
+    await engine.idle();
+    for (let day = 0; day < 12; day++) {
+      base.clock.advance(6 * 3_600_000);
+      await pass();
+    }
+    assert.equal(sent.length, 1);
+    assert.equal(await statusOf(payout), 'processing');
+    assert.deepEqual(await openCases(payout), ['no_answer']);
+    await assert.rejects(
+      decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'release'),
+      refused('not_found'),
+      'nobody said that it was not found',
+    );
+    answerQuery = () => NOT_FOUND;
+    base.clock.advance(6 * 3_600_000);
+    await pass();
+    await decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'release');
+    assert.equal(await statusOf(payout), 'failed');
+    assert.deepEqual(await wallet(), { available: 10n * TAKES, reserved: 0n });
+    assert.equal(sent.length, 1);
+  });
+
+  test('a decision to send it again survives a reader who asks the operator meanwhile', async () => {
+    answer = () => UNKNOWN;
+    answerQuery = () => NOT_FOUND;
+    const payout = await order();
+    await engine.idle();
+    base.clock.advance(6_000);
+    await pass();
+    assert.deepEqual(await openCases(payout), ['payout_not_found']);
+    const idle = { ...engine, pass: async () => 0 };
+    await decideLostPayout(ctx, idle, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
+    const open = await findTransaction(ctx.db, shop.holderId, payout.id);
+    assert.ok(open);
+    await engine.refresh(open, 5_000);
+    await engine.idle();
+    assert.deepEqual(await openCases(payout), []);
+    answer = () => SUCCEEDED;
+    await pass();
+    assert.equal(sent.length, 2);
+    assert.equal(await statusOf(payout), 'success');
+  });
+
+  test('decided by two people at once: one decision counts', async () => {
+    answer = () => UNKNOWN;
+    answerQuery = () => NOT_FOUND;
+    const payout = await order();
+    await engine.idle();
+    base.clock.advance(6_000);
+    await pass();
+    answer = () => SUCCEEDED;
+    const decisions = (['send_again', 'release', 'send_again', 'release'] as const).map((decision) =>
+      decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), decision),
+    );
+    const results = await Promise.allSettled(decisions);
+    await engine.idle();
+    await pass();
+    assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1);
+    assert.ok(sent.length <= 2);
+    assert.equal(await statusOf(payout), sent.length === 2 ? 'success' : 'failed');
+    assert.equal((await wallet()).reserved, 0n);
+  });
+});
+
+describe('an operator that is down', () => {
+  test('payouts wait for it: none is lost, none failed, and each is sent once when it is back', async () => {
+    answer = () => UNKNOWN;
+    answerQuery = () => UNKNOWN;
+    // Five silences open the breaker; what comes afterwards waits without being sent.
+    const first: Transaction[] = [];
+    for (let index = 0; index < 5; index++) {
+      first.push(await order());
+      await engine.idle();
+    }
+    assert.equal(sent.length, 5);
+    const later: Transaction[] = [];
+    for (let index = 0; index < 5; index++) later.push(await order());
+    await engine.idle();
+    assert.equal(sent.length, 5);
+    for (const payout of later) assert.equal(await statusOf(payout), 'pending');
+    answer = () => SUCCEEDED;
+    answerQuery = () => SUCCEEDED;
+    for (let time = 0; time < 10; time++) {
+      base.clock.advance(7_000);
+      await pass();
+    }
+    for (const payout of [...first, ...later]) assert.equal(await statusOf(payout), 'success');
+    assert.equal(sent.length, 10);
+    assert.equal(new Set(sent).size, 10);
+    assert.deepEqual(await wallet(), { available: 0n, reserved: 0n });
+  });
+
+  test('while it is down a waiting payout can still be taken back', async () => {
+    answer = () => UNKNOWN;
+    for (let index = 0; index < 5; index++) {
+      await order();
+      await engine.idle();
+    }
+    const waiting = await order();
+    await engine.idle();
+    await cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(waiting));
+    assert.equal(await statusOf(waiting), 'failed');
+    assert.equal(sent.length, 5);
+  });
+});
