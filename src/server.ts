@@ -93,29 +93,31 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
 async function close(opened: Opened): Promise<void> {
   // Whoever starts next on this DATA_DIR sees an owner on its way out, and waits.
   opened.lock.setUrl('');
+  const until = performance.now() + DRAIN_MS;
   const jobs = opened.workers?.stop();
-  if (opened.app) await drain(opened.app);
-  await within(DRAIN_MS, jobs);
+  if (opened.app) await drain(opened.app, until);
+  await within(until, jobs);
   // Payments and callbacks under way are finished; what had not begun waits in the database for the next start.
-  await within(DRAIN_MS, opened.gateway?.stop());
-  await within(POOL_CLOSE_MS, opened.ctx?.db.close());
+  await within(until, opened.gateway?.stop());
+  await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();
   opened.log.flush();
 }
 
-async function drain(app: HttpServer): Promise<void> {
+async function drain(app: HttpServer, until: number): Promise<void> {
   // A connection that was busy when we began becomes idle when its answer is sent; nobody else closes it then.
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
-  await within(DRAIN_MS, app.close());
+  await within(until, app.close());
   clearInterval(sweep);
   app.server.closeAllConnections();
 }
 
-async function within(milliseconds: number, work: Promise<unknown> | undefined): Promise<void> {
+/** Waits for the work, but not beyond the moment: all of stopping shares one patience. */
+async function within(until: number, work: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
+    timer = setTimeout(resolve, Math.max(0, until - performance.now()));
   });
   await Promise.race([work?.catch(() => undefined), patience]);
   clearTimeout(timer);
