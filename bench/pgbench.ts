@@ -21,27 +21,28 @@ with spent as (
 )
 insert into payment_jobs (transaction_id, kind, due_at, since) select id, 'query', now() + interval '30 s', now() from accepted`;
 
+// pgbench takes a colon before a word for a variable, even inside quotes: hence chr(58).
 // The same as three statements, each its own commit: accept, settle, delivered. Locks in the order of account ids.
 const SETTLE = `
 begin;
-select transaction_id as tx from payment_jobs order by due_at limit 1 for update skip locked \\gset
-select id as fees, balance as fees_balance from ledger_accounts where key = 'fees:UGX' for no key update \\gset
-select id as clearing, balance as clearing_balance from ledger_accounts where key = 'clearing:sandbox:UGX' for no key update \\gset
-select id as available, balance as available_balance from ledger_accounts where key = 'wallet:' || :wallet || ':UGX:available' for no key update \\gset
+select transaction_id as p_tx from payment_jobs order by due_at limit 1 for update skip locked \\gset
+select id as p_fees, balance as p_fees_balance from ledger_accounts where key = concat('fees', chr(58), 'UGX') for no key update \\gset
+select id as p_clearing, balance as p_clearing_balance from ledger_accounts where key = concat('clearing', chr(58), 'sandbox', chr(58), 'UGX') for no key update \\gset
+select id as p_available, balance as p_available_balance from ledger_accounts where key = concat('wallet', chr(58), :wallet::int, chr(58), 'UGX', chr(58), 'available') for no key update \\gset
 with settled as (
-  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :available_balance + 99000, updated_at = now(), settled_at = now() where id = :'tx'
+  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :p_available_balance + 99000, updated_at = now(), settled_at = now() where id = :p_tx::uuid
 ), witnessed as (
   insert into evidence (transaction_id, at, source, state, receipt, effect, raw)
-  values (:'tx', now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
+  values (:p_tx::uuid, now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
 ), ended as (
-  delete from payment_jobs where transaction_id = :'tx'
+  delete from payment_jobs where transaction_id = :p_tx::uuid
 ), told as (
   insert into events (transaction_id, type, sequence, id, position, holder_id, integration_id, url, body, created_at)
-  values (:'tx', 'collection.success', 1, uuidv7(), pg_current_xact_id()::text::bigint, :wallet, :wallet, 'http://127.0.0.1:8080/cb/1', decode(repeat('78', 900), 'hex'), now())
+  values (:p_tx::uuid, 'collection.success', 1, uuidv7(), pg_current_xact_id()::text::bigint, :wallet, :wallet, 'http://127.0.0.1:8080/cb/1', decode(repeat('78', 900), 'hex'), now())
 )
 insert into ledger_transfers (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
-values (:clearing, :available, 99000, :clearing_balance - 99000, :available_balance + 99000, clock_timestamp(), :'tx', 'collection', 'UGX'),
-       (:clearing, :fees, 1000, :clearing_balance - 100000, :fees_balance + 1000, clock_timestamp(), :'tx', 'collection_fee', 'UGX');
+values (:p_clearing, :p_available, 99000, :p_clearing_balance - 99000, :p_available_balance + 99000, clock_timestamp(), :p_tx::uuid, 'collection', 'UGX'),
+       (:p_clearing, :p_fees, 1000, :p_clearing_balance - 100000, :p_fees_balance + 1000, clock_timestamp(), :p_tx::uuid, 'collection_fee', 'UGX');
 commit;
 insert into callback_attempts (at, event_id, number, delivered, signature, status, latency_ms)
 values (now(), uuidv7(), 1, true, repeat('s', 60), 200, 3);`;

@@ -136,3 +136,24 @@ $$;
 
 create trigger audit_log_append_only before update or delete or truncate on audit_log
   for each statement execute function refuse_change();
+
+-- Processes remember integrations and fees. One number counts the changes, so that each of them knows when to forget.
+create table change_count (
+  single boolean primary key default true constraint change_count_single check (single),
+  version bigint not null default 0
+);
+insert into change_count default values;
+
+create function count_change() returns trigger language plpgsql as $$
+begin
+  update change_count set version = version + 1;
+  return null;
+end
+$$;
+
+create trigger holders_counted after insert or delete or update of status, name on holders
+  for each statement execute function count_change();
+create trigger integrations_counted after insert or delete or update of title, status, allowed_addresses, default_callback_url
+  on integrations for each statement execute function count_change();
+create trigger integration_secrets_counted after insert or delete or update on integration_secrets
+  for each statement execute function count_change();

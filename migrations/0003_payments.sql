@@ -187,3 +187,5 @@ create table fee_overrides (
   updated_at timestamptz not null,
   primary key (holder_id, method, direction)
 );
+create trigger fee_overrides_counted after insert or delete or update on fee_overrides
+  for each statement execute function count_change();

@@ -75,7 +75,7 @@ export async function createGateway(base: Context, options: GatewayOptions = {})
   const engine = createPaymentEngine(ctx);
   const intake = createOperatorIntake(ctx);
   const jobs: Job[] = [
-    { name: 'payments', pass: () => engine.pass() },
+    { name: 'payments', pass: () => engine.pass(), onHungry: (wake) => engine.onHungry(wake) },
     { name: 'operator_callbacks', pass: () => intake.pass() },
     deliverer,
     createCallbackHousekeeping(base),

@@ -19,10 +19,10 @@ function jobsOf({ ctx, jobs }: Gateway): Job[] {
 }
 
 export function startWorkers(gateway: Gateway): Workers {
-  const { ctx, deliverer } = gateway;
+  const { ctx } = gateway;
   const running = jobsOf(gateway).map((job) => {
     const loop = runLoop(ctx, job);
-    if (job === deliverer) deliverer.onHungry(() => loop.wake());
+    job.onHungry?.(() => loop.wake());
     return loop;
   });
   gateway.operator?.start();

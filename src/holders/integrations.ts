@@ -3,6 +3,7 @@
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
+import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -11,9 +12,6 @@ import { randomName, randomSecret } from '../platform/ids.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { HolderStatus } from './holders.ts';
 
-/** How long a process may believe what it read: a change made by another process shows within this time. */
-const CACHE_MS = 900;
-const CACHE_ENTRIES = 10_000;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_ALLOWED_ADDRESSES = 50;
 
@@ -32,8 +30,14 @@ export type Integration = {
   lastUsedAt: Date | null;
 };
 
-/** An integration with its live secrets opened. Lives in memory only, and only for CACHE_MS. */
-export type LiveIntegration = Integration & { apiKeys: KeyObject[]; apiSecrets: Buffer[]; callbackSecrets: string[] };
+/** An integration with its live secrets opened. Lives in memory only. */
+export type LiveIntegration = Integration & {
+  apiKeys: KeyObject[];
+  apiSecrets: Buffer[];
+  callbackSecrets: string[];
+  /** When the first of its secrets ends, in milliseconds; Infinity when none does. */
+  validUntil: number;
+};
 
 export type CreatedIntegration = Integration & { secretKey: string; callbackSecret: string };
 
@@ -232,9 +236,11 @@ export async function loadLiveIntegration(
   by: { clientId: string } | { id: bigint },
 ): Promise<LiveIntegration | null> {
   const [column, value] = 'clientId' in by ? ['client_id', by.clientId] : ['id', by.id];
-  const rows = await ctx.db.query<IntegrationRow & { kind: SecretKind | null; sealed: Buffer | null }>(
+  const rows = await ctx.db.query<
+    IntegrationRow & { kind: SecretKind | null; sealed: Buffer | null; expires_at: Date | null }
+  >(
     `select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
-            i.default_callback_url, i.created_at, i.last_used_at, s.kind, s.sealed
+            i.default_callback_url, i.created_at, i.last_used_at, s.kind, s.sealed, s.expires_at
      from integrations i
      join holders h on h.id = i.holder_id
      left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $2)
@@ -255,39 +261,22 @@ export async function loadLiveIntegration(
     apiSecrets,
     apiKeys: apiSecrets.map((secret) => createSecretKey(secret)),
     callbackSecrets: open('callback'),
+    validUntil: Math.min(...rows.map((row) => row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   };
 }
 
-type CacheEntry = { value: LiveIntegration | null; readAt: number; pending?: Promise<LiveIntegration | null> };
-const caches = new WeakMap<object, Map<string, CacheEntry>>();
+const live = createCache(
+  (ctx, key: string) =>
+    loadLiveIntegration(ctx, key.startsWith('#') ? { id: BigInt(key.slice(1)) } : { clientId: key.slice(1) }),
+  (integration) => integration?.validUntil ?? Number.POSITIVE_INFINITY,
+);
 
-/** The same, from this process' memory when that is younger than CACHE_MS. Unknown ids are remembered too. */
-export async function findLiveIntegration(
+/** The same, from this process' memory. A change anywhere shows within a second; unknown ids are remembered too. */
+export function findLiveIntegration(
   ctx: Context,
   by: { clientId: string } | { id: bigint },
 ): Promise<LiveIntegration | null> {
-  let cache = caches.get(ctx.db);
-  if (!cache) {
-    cache = new Map();
-    caches.set(ctx.db, cache);
-  }
-  const key = 'clientId' in by ? `client:${by.clientId}` : `id:${by.id}`;
-  const now = ctx.clock.millis();
-  const known = cache.get(key);
-  if (known && Math.abs(now - known.readAt) < CACHE_MS) return known.pending ?? known.value;
-  const pending = loadLiveIntegration(ctx, by);
-  const entry: CacheEntry = { value: null, readAt: now, pending };
-  cache.delete(key);
-  cache.set(key, entry);
-  if (cache.size > CACHE_ENTRIES) cache.delete(cache.keys().next().value ?? key);
-  try {
-    entry.value = await pending;
-    delete entry.pending;
-    return entry.value;
-  } catch (error) {
-    cache.delete(key);
-    throw error;
-  }
+  return live.get(ctx, 'clientId' in by ? `@${by.clientId}` : `#${by.id}`);
 }
 
 /** Whether the vault's master key is the one that this database's secrets were sealed under. */

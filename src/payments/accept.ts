@@ -59,8 +59,11 @@ export function createCollectionDesk(ctx: PaymentsContext, engine: PaymentEngine
     async run(items) {
       const signedAt = items.find((item) => item.once)?.once?.signature.signedAt ?? ctx.clock.now();
       const handOver = engine.hasRoom();
+      const write = (tx: Tx) => writeAcceptances(tx, ctx, items, handOver);
+      // Only a key that turns out to be taken needs a second statement.
+      const keyed = items.some((item) => item.once?.idempotency);
       const accepted = await withPartitions(ctx, SIGNATURE_PARTITIONS, signedAt, () =>
-        ctx.db.transaction((tx) => writeAcceptances(tx, ctx, items, handOver)),
+        keyed ? ctx.db.transaction(write) : ctx.db.single(write),
       );
       failpoint('accept-committed');
       if (handOver)

@@ -38,6 +38,8 @@ export interface PaymentEngine {
   apply(outcome: Outcome): Promise<Applied>;
   /** One pass over the table of due jobs. Answers how many were claimed. */
   pass(): Promise<number>;
+  /** Called when work was left in the table for lack of room here, and there is room again: the loop's `wake`. */
+  onHungry(wake: () => void): void;
   /** Asks the operator about a transaction, unless it was just asked, and waits a moment for the answer to be applied. */
   refresh(transaction: Transaction, patienceMs: number): Promise<void>;
   /** Resolves when nothing is queued or under way. */
@@ -50,6 +52,8 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   const queue: (Work & { queuedAt: number })[] = [];
   let calls = 0;
   let stopping = false;
+  let leftBehind = false;
+  let wake = () => {};
   let idleWaiters: (() => void)[] = [];
   /** When a reader last made us ask about a transaction. */
   const asked = new Map<string, number>();
@@ -78,6 +82,10 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       if (!work) break;
       if (isStale(work)) continue;
       calls++;
+      if (leftBehind && queue.length < CLAIM_LIMIT) {
+        leftBehind = false;
+        wake();
+      }
       perform(work)
         // The job's lease ends by itself, and the operator is then asked: nothing is lost.
         .catch((error: unknown) =>
@@ -129,14 +137,25 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
 
   return {
     // A process that only answers requests leaves the work to the others.
-    hasRoom: () => !stopping && queue.length < MAX_QUEUED && ctx.config.role !== 'api',
+    hasRoom() {
+      const room = !stopping && queue.length < MAX_QUEUED && ctx.config.role !== 'api';
+      if (!room) leftBehind = true;
+      return room;
+    },
+    onHungry(callback) {
+      wake = callback;
+    },
     hand(work) {
       enqueue(work);
       pump();
     },
     apply: (outcome) => outcomes.add(outcome),
     async pass() {
-      if (stopping || queue.length > 0) return 0;
+      if (stopping) return 0;
+      if (queue.length >= CLAIM_LIMIT) {
+        leftBehind = true;
+        return 0;
+      }
       const claimed = await claimDue(ctx, CLAIM_LIMIT);
       for (const work of claimed) enqueue(work);
       pump();

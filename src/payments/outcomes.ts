@@ -19,7 +19,7 @@ import {
 } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
-import { openCases } from './cases.ts';
+import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { eventData } from './record.ts';
 import {
@@ -92,35 +92,27 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
     applied.push({ transaction: subject.row, effect });
   }
   const all = [...subjects.values()];
-  await insertEvidence(tx, evidence);
   await postAll(tx, all, at);
-  await insertInstructions(tx, outcomes, subjects);
-  await updateTransactions(
-    tx,
-    all.filter((subject) => subject.changed),
-  );
-  await scheduleNext(tx, all, at);
-  await openCases(
-    tx,
-    ctx,
-    all.flatMap((subject) =>
-      subject.cases.map(({ kind, observation }) => ({
-        holderId: subject.row.holder_id,
-        transactionId: subject.row.id,
-        kind,
-        detail: describe(observation),
-      })),
-    ),
-  );
   const settled = all
     .filter((subject) => subject.events.some((event) => event.status === 'success'))
     .map((subject) => subject.row);
-  if (settled.length > 0) for (const hook of ctx.settledHooks) await hook(tx, settled, at);
-  const events = await recordEvents(
-    tx,
-    all.flatMap((subject) => eventsOf(ctx, subject)),
-    at,
-  );
+  // What is left needs nothing of each other: it leaves together.
+  const [events] = await Promise.all([
+    recordEvents(
+      tx,
+      all.flatMap((subject) => eventsOf(ctx, subject)),
+      at,
+    ),
+    insertEvidence(tx, evidence),
+    insertInstructions(tx, outcomes, subjects),
+    updateTransactions(
+      tx,
+      all.filter((subject) => subject.changed),
+    ),
+    scheduleNext(tx, all, at),
+    openCases(tx, ctx, all.flatMap(casesOf)),
+    ...(settled.length > 0 ? ctx.settledHooks.map((hook) => hook(tx, settled, at)) : []),
+  ]);
   // `applied` was filled while rows were still changing; the final row of each is what callers see.
   for (const entry of applied)
     if (entry.transaction) entry.transaction = subjects.get(entry.transaction.id)?.row ?? null;
@@ -346,6 +338,15 @@ async function scheduleNext(tx: Tx, subjects: Subject[], at: Date): Promise<void
       at,
     ],
   );
+}
+
+function casesOf(subject: Subject): NewCase[] {
+  return subject.cases.map(({ kind, observation }) => ({
+    holderId: subject.row.holder_id,
+    transactionId: subject.row.id,
+    kind,
+    detail: describe(observation),
+  }));
 }
 
 function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {

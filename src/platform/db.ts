@@ -28,6 +28,8 @@ export interface Tx extends Reader {
 export interface Database extends Reader {
   /** Runs `work` in one transaction. Deadlocks and serialisation failures are tried again, at most five times. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** For work of exactly one statement, which is a transaction by itself: no begin, no commit, one trip. */
+  single<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** One connection for work that must stay on it (advisory locks, cursors); given back afterwards. */
   withConnection<T>(work: (connection: Reader) => Promise<T>): Promise<T>;
   /** Counted since the start: what tests and the benchmark gate on. */
@@ -55,6 +57,8 @@ export function connectDatabase(options: DatabaseOptions): Database {
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
+    // Statements given at the same time leave together instead of waiting for each other's answers.
+    pipeline: true,
   });
   // An idle connection that breaks is reported here; without a listener Node would stop the process.
   pool.on('error', (error) => options.onConnectionError?.(error));
@@ -94,9 +98,9 @@ export function connectDatabase(options: DatabaseOptions): Database {
     let broken: Error | undefined;
     let committing = false;
     try {
-      await client.query('begin');
       const tx: Tx = { isTransaction: true, query: (statement, values) => run(client, statement, values) };
-      const result = await work(tx);
+      // Leaves together with the first statement of the work: one trip less.
+      const [, result] = await Promise.all([client.query('begin'), work(tx)]);
       committing = true;
       await client.query('commit');
       refuseDoubt(client);
@@ -114,38 +118,54 @@ export function connectDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  async function query<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
+    const client = await borrow();
+    let broken: Error | undefined;
+    try {
+      const rows = await run<R>(client, statement, values);
+      refuseDoubt(client);
+      counters.commits++;
+      return rows;
+    } catch (error) {
+      if (isConnectionLoss(error)) {
+        broken = error as Error;
+        throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
+      }
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async function retrying<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isRetryable(error)) throw error;
+        if (tries >= MAX_TRIES) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+        await new Promise((resolve) => setTimeout(resolve, 5 * tries + Math.random() * 20));
+      }
+    }
+  }
+
   return {
     counters,
     waiting: () => pool.waitingCount,
-    async query(statement, values) {
-      const client = await borrow();
-      let broken: Error | undefined;
-      try {
-        const rows = await run(client, statement, values);
-        refuseDoubt(client);
-        counters.commits++;
-        return rows as never;
-      } catch (error) {
-        if (isConnectionLoss(error)) {
-          broken = error as Error;
-          throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
-        }
-        throw error;
-      } finally {
-        client.release(broken);
-      }
-    },
-    async transaction(work) {
-      for (let tries = 1; ; tries++) {
-        try {
-          return await attempt(work);
-        } catch (error) {
-          if (!isRetryable(error)) throw error;
-          if (tries >= MAX_TRIES) throw new Problem('overloaded', { retryAfterSeconds: 1 });
-          await new Promise((resolve) => setTimeout(resolve, 5 * tries + Math.random() * 20));
-        }
-      }
-    },
+    query,
+    transaction: (work) => retrying(() => attempt(work)),
+    single: (work) =>
+      retrying(() => {
+        let used = false;
+        return work({
+          isTransaction: true,
+          query: (statement, values) => {
+            if (used) throw new Error('single() is for one statement');
+            used = true;
+            return query(statement, values);
+          },
+        });
+      }),
     async withConnection(work) {
       const client = await borrow();
       let broken: Error | undefined;
