@@ -2,6 +2,7 @@
 
 import Type from 'typebox';
 import { requireToken } from '../holders/routes.ts';
+import { answerOf, moment, nullable } from '../platform/api-schemas.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
@@ -23,17 +24,55 @@ const FeedQuery = Type.Object({
 
 const EventParams = Type.Object({ id: Type.String({ description: 'Id of the event, evt_…' }) });
 
-const ReplayRequest = Type.Object({
-  since: Type.String({
-    format: 'date-time',
-    description: 'Events from this moment on that were never delivered are sent again.',
-  }),
-});
+const ReplayRequest = Type.Object(
+  {
+    since: Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}',
+      description: 'Events from this moment on that were never delivered are sent again.',
+    }),
+  },
+  { examples: [{ since: '2026-03-01T00:00:00Z' }] },
+);
+
+const FeedAnswer = Type.Object(
+  {
+    success: Type.Boolean(),
+    message: Type.String(),
+    data: Type.Array(
+      Type.Object({
+        id: Type.String({ description: 'The same in the callback: evt_…' }),
+        type: Type.String({ examples: ['collection.success'] }),
+        created_at: moment('When it happened.'),
+        data: Type.Object({}, { additionalProperties: true, description: 'The transaction, as status v3 shows it.' }),
+      }),
+    ),
+    meta: Type.Object({ next_after: nullable(Type.String(), 'Give it as `after` next time.') }),
+  },
+  { description: 'Success.' },
+);
+const EXAMPLE_EVENT = 'evt_01JNAFQ7M0E9SRC45Y6Z8XKBDT';
+const ResendAnswer = answerOf(Type.Object({ id: Type.String() }), 'The event is sent again.', { id: EXAMPLE_EVENT });
+const ReplayAnswer = answerOf(
+  Type.Object({ replayed: Type.Integer({ description: 'How many events are sent again.' }) }),
+  '3 events are sent again.',
+  { replayed: 3 },
+);
 
 export function callbackRoutes(app: HttpServer, ctx: Context): void {
   app.get(
     '/api/v3/events',
-    { schema: { summary: 'List events', tags, operationId: 'listEvents', querystring: FeedQuery, security } },
+    {
+      schema: {
+        summary: 'List events',
+        description: 'What callbacks told, in one fixed order without gaps. Events are kept for 90 days.',
+        tags,
+        operationId: 'listEvents',
+        querystring: FeedQuery,
+        security,
+        response: { 200: FeedAnswer },
+      },
+      config: { problems: { invalid_params: {}, event_not_found: {} } },
+    },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);
       const page = await listEvents(ctx.db, integration.holderId, readFeedQuery(request.query));
@@ -48,7 +87,25 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
 
   app.post(
     '/api/v3/events/:id/resend',
-    { schema: { summary: 'Send an event again', tags, operationId: 'resendEvent', params: EventParams, security } },
+    {
+      schema: {
+        summary: 'Send an event again',
+        description: 'Whether it was delivered before or not; under the same id.',
+        tags,
+        operationId: 'resendEvent',
+        params: EventParams,
+        security,
+        response: { 200: ResendAnswer },
+      },
+      config: {
+        problems: {
+          event_not_found: {},
+          invalid_params: {
+            message: 'This event has no callback address, so there is nowhere to send it. It is in the feed.',
+          },
+        },
+      },
+    },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);
       const { id } = request.params as { id: string };
@@ -62,11 +119,14 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
     {
       schema: {
         summary: 'Send all failed events again',
+        description: 'Those that were never delivered, since a moment.',
         tags,
         operationId: 'replayEvents',
         body: ReplayRequest,
         security,
+        response: { 200: ReplayAnswer },
       },
+      config: { problems: { invalid_params: {} } },
     },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);

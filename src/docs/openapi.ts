@@ -17,7 +17,7 @@ const TAGS: { name: string; description: string }[] = [
   { name: 'Status', description: 'What became of one transaction.' },
   { name: 'Balance', description: 'Wallets of the account.' },
   { name: 'Payment links', description: 'Hosted pages that anybody can pay on.' },
-  { name: 'Events', description: 'What happened, to be pulled; callbacks push the same.' },
+  { name: 'Callbacks', description: 'What happened, to be pulled; callbacks push the same.' },
   { name: 'Discovery', description: 'Countries, methods, limits and fees.' },
   { name: 'Credentials', description: 'Tokens and signatures.' },
 ];

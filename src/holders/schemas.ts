@@ -65,6 +65,18 @@ export function Envelope<T extends TSchema>(params: T, example: JsonObject) {
   );
 }
 
+/** Of the two operations that create something. */
+export const IdempotencyHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description:
+        'The same key with the same params answers as the first request did, for 24 hours, with Idempotent-Replayed: true.',
+    }),
+  ),
+});
+
 /** How a signed operation words the refusals that come before its own, in the order of the checks. */
 export function envelopeProblems(messages: OperationMessages): ProblemWords {
   return {

@@ -10,6 +10,7 @@ import {
   spendOrRefuse,
 } from '../holders/envelope.ts';
 import { requireToken, signedCall } from '../holders/routes.ts';
+import { envelopeProblems, IdempotencyHeaders } from '../holders/schemas.ts';
 import { SIGNATURE_PARTITIONS, spendSignatures } from '../holders/signatures.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { Problem } from '../platform/errors.ts';
@@ -47,10 +48,19 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       bodyLimit: CREATE_BODY_LIMIT_BYTES,
       schema: {
         summary: 'Create payment link',
+        description: 'Makes a hosted page on which anybody can pay, prefilled with the customer details supplied.',
         tags: TAGS,
         operationId: 'createPaymentLink',
+        headers: IdempotencyHeaders,
         body: CreateLinkBody,
         response: { 200: CreateLinkAnswer },
+      },
+      config: {
+        problems: {
+          ...envelopeProblems(LINK_MESSAGES),
+          invalid_params: { message: LINK_MESSAGES.badParams },
+          idempotency_conflict: {},
+        },
       },
     },
     (request, reply) =>
@@ -68,11 +78,19 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       exposeHeadRoute: false,
       schema: {
         summary: 'List payment links',
+        description: 'All payment links of the account, newest first; with limit in pages.',
         tags: TAGS,
         operationId: 'listPaymentLinks',
         querystring: ListLinksQuery,
         security: [{ bearerAuth: [] }],
         response: { 200: ListLinksAnswer },
+      },
+      config: {
+        problems: {
+          invalid_params: {},
+          account_not_found: { status: 404, message: 'User not found' },
+          account_suspended: { status: 404, message: 'User not found' },
+        },
       },
     },
     (request, reply) => answerList(ctx, request, reply),

@@ -3,7 +3,7 @@
 
 import { handleSigned } from '../holders/envelope.ts';
 import { requireToken, signedCall } from '../holders/routes.ts';
-import { envelopeProblems } from '../holders/schemas.ts';
+import { envelopeProblems, IdempotencyHeaders } from '../holders/schemas.ts';
 import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -25,7 +25,6 @@ import {
   CollectionAnswer,
   CollectionBody,
   CountriesAnswer,
-  IdempotencyHeaders,
   PreflightAnswer,
   PreflightBody,
   ResendAnswer,

@@ -64,17 +64,6 @@ export const CollectionBody = Envelope(CollectionParams, {
   third_party_reference_1: 'order-1042',
 });
 
-export const IdempotencyHeaders = Type.Object({
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description:
-        'The same key with the same params answers as the first request did, for 24 hours, with Idempotent-Replayed: true.',
-    }),
-  ),
-});
-
 export const CollectionAnswer = answerOf(
   Type.Object({
     ref: ref('Transaction reference: send it as params.id.'),

@@ -1,0 +1,369 @@
+// The OpenAPI document is true: it is not stale, its examples work when sent, answers fit their schemas, refusals are
+// documented, and no operation takes what its schema refuses. Also the pages that show it.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
+import type { ApiDocument, Operation, Schema } from '../src/docs/openapi.ts';
+import { listOperations } from '../src/docs/reference.ts';
+import { signatureOf } from '../src/holders/envelope.ts';
+import { EXAMPLE_INTEGRATION } from '../src/holders/schemas.ts';
+import { PROBLEMS } from '../src/platform/errors.ts';
+import type { JsonObject } from '../src/platform/strict-json.ts';
+import { type Client, createClient, PATHS, type Reply, send, ugandanCollection } from './client.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { generatedFiles, withApp } from './openapi.ts';
+
+const JSON_TYPE = 'application/json';
+const RUNS = 150;
+
+let world: TestGateway;
+let client: Client;
+let api: ApiDocument;
+
+before(async () => {
+  world = await createTestGateway();
+  client = await createClient(world, EXAMPLE_INTEGRATION.sender);
+  api = (await send(world.app, 'GET', '/openapi.json')).body as unknown as ApiDocument;
+});
+after(() => world.close());
+
+const operations = await withApp((app) => listOperations(app.swagger() as unknown as ApiDocument));
+
+/** A schema of the document with its references resolved, ready to check values. */
+function checkerOf(schema: Schema): (value: unknown) => boolean {
+  const resolve = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value);
+    const ref = (value as Schema).$ref;
+    if (typeof ref === 'string')
+      return resolve(
+        ref
+          .slice(2)
+          .split('/')
+          .reduce<unknown>((at, key) => (at as Schema)[key.replaceAll('~1', '/')], api),
+      );
+    return Object.fromEntries(entries.map(([key, inner]) => [key, resolve(inner)]));
+  };
+  const compiled = Compile(resolve(schema) as Schema);
+  return (value) => compiled.Check(value);
+}
+
+function assertFits(operation: Operation, reply: Reply): void {
+  const media = operation.responses[reply.status]?.content?.[JSON_TYPE];
+  assert.ok(media?.schema, `${operation.operationId} does not document ${reply.status}`);
+  assert.ok(checkerOf(media.schema)(reply.body), `${operation.operationId}: ${JSON.stringify(reply.body)}`);
+}
+
+async function otpCollection(): Promise<{ id: string; token: string }> {
+  const created = await client.signed(PATHS.collect, ugandanCollection('012'));
+  await world.settle();
+  const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
+  return { id: String(created.data.ref), token: /\d{6}/.exec(String(sms?.text))?.[0] ?? '' };
+}
+
+async function paidCollection(changes: JsonObject = {}): Promise<string> {
+  const created = await client.signed(PATHS.collect, ugandanCollection('000', changes));
+  await world.settle();
+  return String(created.data.ref);
+}
+
+/** What an example cannot know: references of this gateway, credentials of this integration. */
+const today: Record<string, () => Promise<JsonObject>> = {
+  verifyCollection: otpCollection,
+  resendCollectionToken: async () => {
+    const { id } = await otpCollection();
+    world.ctx.clock.advance(30_000);
+    return { id };
+  },
+  getStatus: async () => ({ id: await paidCollection() }),
+  getStatusV2: async () => ({ id: await paidCollection() }),
+  getToken: async () => ({ client_id: client.shop.clientId, secret_key: client.shop.secretKey }),
+  createSignature: async () => ({ client_id: client.shop.clientId }),
+  resendEvent: async () => {
+    const ref = await paidCollection({ callback_url: 'http://127.0.0.1:9/nobody' });
+    const events = (await client.get(PATHS.events)).body.data as JsonObject[];
+    return { id: events.find(({ data }) => (data as JsonObject).ref === ref)?.id ?? '' };
+  },
+};
+
+async function sendExample(path: string, method: string, operation: Operation): Promise<Reply> {
+  const example = operation.requestBody?.content[JSON_TYPE]?.example as JsonObject | undefined;
+  const changes = (await today[operation.operationId]?.()) ?? {};
+  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => String(changes[name]));
+  if (method === 'GET') return client.get(url);
+  const params = example?.params;
+  if (example?.signature !== undefined) return client.signed(url, { ...(params as JsonObject), ...changes });
+  return client.postWithToken(url, url === path ? { ...example, ...changes } : (example ?? {}));
+}
+
+describe('the OpenAPI document', () => {
+  test('is committed as it is served, and so is the guide to errors', async () => {
+    for (const { path, text } of await generatedFiles())
+      assert.equal(readFileSync(path, 'utf8'), text, `${path} is stale; write it anew with: node test/openapi.ts`);
+  });
+
+  test('is OpenAPI 3.1 on the address of this gateway, with both security schemes', () => {
+    assert.match(api.openapi, /^3\.1\./);
+    assert.equal(api.servers[0]?.url, `http://localhost:${world.ctx.config.port}`);
+    assert.deepEqual(Object.keys(api.components.securitySchemes).sort(), ['apiKeyAuth', 'bearerAuth']);
+    const { security } = api.paths[PATHS.statusV2]?.post ?? {};
+    assert.deepEqual(security, [{ apiKeyAuth: [] }, {}]);
+  });
+
+  test('names every route of the API, each once', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    for (const path of Object.values(PATHS)) assert.ok(api.paths[path], path);
+  });
+
+  for (const { path, method, operation } of operations) {
+    if (!path.startsWith('/api/')) continue;
+    describe(`${method} ${path}`, () => {
+      test('has a summary, a description of success, and examples that fit their schemas', () => {
+        assert.ok(operation.summary && operation.tags?.length === 1 && operation.operationId);
+        const request = operation.requestBody?.content[JSON_TYPE];
+        if (request) {
+          assert.ok(request.schema && request.example !== undefined, 'no request example');
+          assert.ok(checkerOf(request.schema)(request.example), 'the request example does not fit');
+        }
+        for (const [status, { content, description }] of Object.entries(operation.responses)) {
+          const media = content?.[JSON_TYPE];
+          assert.ok(media?.schema && description.length > 5, status);
+          const examples = [media.example, ...Object.values(media.examples ?? {}).map(({ value }) => value)];
+          for (const example of examples.filter((value) => value !== undefined))
+            assert.ok(checkerOf(media.schema)(example), `${status}: ${JSON.stringify(example)}`);
+        }
+      });
+
+      test('the example works when it is sent, and the answer fits the schema', async () => {
+        const reply = await sendExample(path, method, operation);
+        assert.equal(reply.status, 200, JSON.stringify(reply.body));
+        assertFits(operation, reply);
+      });
+
+      test('its refusals are documented, to the letter', async () => {
+        const body: JsonObject = operation.requestBody ? { client_id: 'x' } : {};
+        const replies = [
+          await send(world.app, method === 'GET' ? 'GET' : 'POST', path, method === 'GET' ? undefined : body),
+          ...(operation.requestBody ? [await client.post(path, 5)] : []),
+          ...(operation.requestBody ? [await client.signed(path, { id: 5 }, {}, { client_id: 'nobody' })] : []),
+          ...(operation.requestBody ? [await client.signed(path, { id: 5, currency: 5 })] : []),
+        ];
+        for (const reply of replies) {
+          if (reply.status === 200) continue;
+          assertFits(operation, reply);
+          const known = operation.responses[reply.status]?.content?.[JSON_TYPE]?.examples?.[String(reply.body.code)];
+          assert.equal((known?.value as JsonObject | undefined)?.message, reply.body.message, String(reply.body.code));
+        }
+      });
+    });
+  }
+
+  test('the signatures of the examples can be checked with the published secret', () => {
+    for (const { operation } of operations) {
+      const example = operation.requestBody?.content[JSON_TYPE]?.example as JsonObject | undefined;
+      if (example?.signature === undefined) continue;
+      assert.equal(example.signature, signatureOf(EXAMPLE_INTEGRATION.secretKey, example), operation.operationId);
+    }
+  });
+});
+
+describe('schemas and operations do not drift: what an operation takes, its schema takes', () => {
+  const odd = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom<unknown>(null, '', 0, -1, 1.5, true, [], {}, 'x', '11', 11) },
+    fc.jsonValue({ maxDepth: 1 }),
+  );
+  const text = fc.oneof(fc.string({ maxLength: 140 }), fc.string({ unit: 'grapheme', minLength: 120, maxLength: 130 }));
+  const sometimes = (good: fc.Arbitrary<unknown>) => fc.oneof({ weight: 6, arbitrary: good }, odd);
+  const optional = (good: fc.Arbitrary<unknown>) => fc.option(sometimes(good), { nil: undefined, freq: 1 });
+
+  async function assertNoDrift(
+    path: string,
+    given: fc.Arbitrary<object>,
+    ask: (params: JsonObject) => Promise<boolean>,
+    part: (schema: Schema) => Schema,
+  ): Promise<number> {
+    const check = checkerOf(part(api.paths[path]?.post?.requestBody?.content[JSON_TYPE]?.schema ?? {}));
+    let taken = 0;
+    await fc.assert(
+      fc.asyncProperty(given, async (made) => {
+        const params = JSON.parse(JSON.stringify(made)) as JsonObject;
+        if (!(await ask(params))) return;
+        taken++;
+        assert.ok(check(params), `taken, but the schema refuses ${JSON.stringify(params)}`);
+      }),
+      { numRuns: RUNS },
+    );
+    return taken;
+  }
+
+  const paramsOf = (schema: Schema) => (schema.properties as Record<string, Schema>).params ?? {};
+  const takes = (path: string) => async (params: JsonObject) => (await client.signed(path, params)).status === 200;
+
+  const amounts = fc.constantFrom<unknown>(
+    2500,
+    '2500',
+    '2500.50',
+    500.25,
+    5000000,
+    '0',
+    '02500',
+    '2500.',
+    '+2500',
+    1e6,
+    ' 2500',
+  );
+  const mobiles = fc.constantFrom('256772123456', '+256772123456', '0772123456', '772123456', '0772 123456', '12');
+
+  test('collections', async () => {
+    const given = fc.record({
+      amount: sometimes(amounts),
+      mobile: sometimes(mobiles),
+      country_id: sometimes(fc.constant(11)),
+      currency: sometimes(fc.constant('UGX')),
+      payment_method_type: optional(fc.constantFrom('MTN MoMo', 'mtn_momo_uga', 'Airtel', '')),
+      callback_url: optional(
+        fc.constantFrom('https://shop.example/cb', '', 'ftp://x', `https://shop.example/${'x'.repeat(2_040)}`),
+      ),
+      third_party_reference_1: optional(text),
+      third_party_reference_2: optional(text),
+    });
+    assert.ok((await assertNoDrift(PATHS.collect, given, takes(PATHS.collect), paramsOf)) > 5);
+  });
+
+  test('status v2, status v3 and balance', async () => {
+    const ref = await paidCollection();
+    const ids = fc.constantFrom(ref, ref.toLowerCase(), 'TX_1');
+    const status = fc.record({ id: sometimes(ids), type: optional(fc.constantFrom('payin', 'payout')) });
+    assert.ok((await assertNoDrift(PATHS.statusV3, status, takes(PATHS.statusV3), paramsOf)) > 5);
+    assert.ok(
+      (await assertNoDrift(PATHS.statusV2, fc.record({ id: sometimes(ids) }), takes(PATHS.statusV2), paramsOf)) > 5,
+    );
+    const balance = fc.record({ wallet_account: optional(fc.constant(1)), currency: optional(fc.constant('UGX')) });
+    assert.ok((await assertNoDrift(PATHS.balance, balance, takes(PATHS.balance), paramsOf)) > 5);
+  });
+
+  test('preflight', async () => {
+    const given = fc.record({
+      amount: sometimes(amounts),
+      mobile: sometimes(mobiles),
+      currency: sometimes(fc.constant('UGX')),
+      country_id: optional(fc.constant(11)),
+      payment_method_type: optional(fc.constantFrom('MTN MoMo', 'nothing')),
+      direction: optional(fc.constantFrom('collection', 'payout')),
+    });
+    const ask = async (body: JsonObject) =>
+      (await client.postWithToken(PATHS.preflight, body)).data.would_be_accepted === true;
+    assert.ok((await assertNoDrift(PATHS.preflight, given, ask, (schema) => schema)) > 5);
+  });
+
+  test('payment links', async () => {
+    const given = fc.record({
+      country_id: sometimes(fc.constant(11)),
+      currency: sometimes(fc.constant('UGX')),
+      amount: optional(amounts),
+      business_name: optional(text),
+      callback_url: optional(fc.constantFrom('https://shop.example/cb', 'ftp://x')),
+      redirection_url: optional(fc.constantFrom('https://shop.example/cb', 'x')),
+      currency_country_id: optional(fc.constant(11)),
+      email: optional(fc.constantFrom('a@example.org', 'a')),
+      phone: optional(mobiles),
+      expires_at: optional(fc.constantFrom('2027-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'x')),
+      reusable: optional(fc.boolean()),
+    });
+    assert.ok((await assertNoDrift(PATHS.createLink, given, takes(PATHS.createLink), paramsOf)) > 5);
+  });
+
+  test('the envelope', async () => {
+    const good = { client_id: client.shop.clientId, sender: client.shop.title, params: {} };
+    const given = fc.record({
+      timestamp: sometimes(
+        fc.integer({ min: -300, max: 300 }).map((shift) => Math.floor(world.ctx.clock.millis() / 1000) + shift),
+      ),
+      salt: sometimes(text),
+      extra: optional(text),
+    });
+    const ask = async (changes: JsonObject) =>
+      (await client.post(PATHS.balance, client.envelope({}, { ...good, ...changes }))).status === 200;
+    const check = checkerOf(api.paths[PATHS.balance]?.post?.requestBody?.content[JSON_TYPE]?.schema ?? {});
+    await fc.assert(
+      fc.asyncProperty(given, async (made) => {
+        const changes = JSON.parse(JSON.stringify(made)) as JsonObject;
+        if (await ask(changes)) assert.ok(check(client.envelope({}, { ...good, ...changes })), JSON.stringify(changes));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('the pages', () => {
+  const page = (url: string, accept = 'text/html') => world.app.inject({ url, headers: { accept } });
+
+  test('the reference is served from our own origin under a strict policy, without scripts', async () => {
+    for (const url of [
+      '/docs',
+      '/docs/reference',
+      '/docs/errors',
+      '/docs/quickstart',
+      '/docs/errors/signature_mismatch',
+    ]) {
+      const reply = await page(url);
+      assert.equal(reply.statusCode, 200, url);
+      assert.match(String(reply.headers['content-type']), /^text\/html/);
+      assert.match(String(reply.headers['content-security-policy']), /default-src 'none'.*script-src 'none'/);
+      assert.ok(!/<script|javascript:| on\w+=|<(img|link|iframe)[^>]+(?:src|href)="https?:/i.test(reply.body), url);
+    }
+  });
+
+  test('the reference shows every operation with its members, example and refusals', async () => {
+    const text = (await page('/docs/reference.md')).body;
+    for (const { path, method, operation } of operations) {
+      assert.ok(text.includes(`### ${method} ${path}\n`), path);
+      const params = (
+        operation.requestBody?.content[JSON_TYPE]?.schema?.properties as Record<string, Schema> | undefined
+      )?.params;
+      for (const name of Object.keys((params?.properties as object | undefined) ?? {}))
+        assert.ok(text.includes(`| \`${name}\``), name);
+    }
+  });
+
+  test('every error has a page with cause and fix: HTML for browsers, JSON and Markdown for programs', async () => {
+    for (const [code, { cause, fix, status }] of Object.entries(PROBLEMS)) {
+      const html = await page(`/docs/errors/${code}`);
+      assert.equal(html.statusCode, 200, code);
+      assert.match(html.body, new RegExp(`<h1[^>]*>${code}</h1>`));
+      const markdown = (await page(`/docs/errors/${code}.md`)).body;
+      assert.ok(markdown.includes(cause) && markdown.includes(fix), code);
+      const json = (await page(`/docs/errors/${code}`, 'application/json')).json() as { data: object };
+      assert.deepEqual(json.data, { code, ...PROBLEMS[code as keyof typeof PROBLEMS] });
+      assert.equal((json.data as { status: number }).status, status);
+    }
+    assert.equal((await page('/docs/errors/nothing')).statusCode, 404);
+  });
+
+  test('llms.txt names every page as Markdown, and each of them is there', async () => {
+    const text = (await page('/llms.txt', 'text/plain')).body;
+    const urls = [...text.matchAll(/\]\((http[^)]+)\)/g)].map(([, url = '']) => new URL(url).pathname);
+    assert.ok(urls.length >= 5);
+    for (const url of urls) {
+      const reply = await page(url);
+      assert.equal(reply.statusCode, 200, url);
+      if (url.endsWith('.md')) assert.match(String(reply.headers['content-type']), /^text\/markdown/);
+    }
+  });
+
+  test('links between pages lead somewhere', async () => {
+    const seen = new Set<string>(['/docs']);
+    for (const url of seen) {
+      const reply = await page(url);
+      assert.equal(reply.statusCode, 200, url);
+      if (!String(reply.headers['content-type']).startsWith('text/html')) continue;
+      for (const [, href = ''] of reply.body.matchAll(/href="(\/(?:docs|openapi|llms)[^"#]*)/g)) seen.add(href);
+    }
+    assert.ok(seen.size > Object.keys(PROBLEMS).length);
+  });
+});
