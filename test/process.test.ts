@@ -61,6 +61,17 @@ const getToken = (demo: Demo) =>
     secret_key: demo.secret_key,
   });
 
+/** A signed read of the balance, as the demo account. */
+function signBalance(demo: Demo) {
+  const { client_id: clientId = '', sender: title = '', secret_key: secretKey = '' } = demo;
+  return signBody({ clientId, title, secretKey }, Date.now());
+}
+
+const readBalance = async (url: string | undefined, body: object) => {
+  const answer = await postJson(`${url}/api/v3/get-unified-balance`, body);
+  return [answer.status, answer.body.code];
+};
+
 describe('settings that are wrong', () => {
   test('all faults in one message, code 2, nothing made', async () => {
     const dataDir = join(folder, 'never');
@@ -181,6 +192,8 @@ describe('the embedded database', () => {
 
   test('killed with -9 under load, it starts again within seconds and has lost nothing', async () => {
     const tokens: string[] = [];
+    const spent = signBalance(demo());
+    assert.deepEqual(await readBalance(demo().base_url, spent), [200, undefined]);
     const busy = Array.from({ length: 4 }, async () => {
       for (;;) {
         const answer = await getToken(demo()).catch(() => null);
@@ -206,6 +219,7 @@ describe('the embedded database', () => {
       });
       assert.equal(response.status, 200, 'every token that was answered is in the database');
     }
+    assert.deepEqual(await readBalance(demo().base_url, spent), [403, 'signature_reused']);
     assert.ok(!(await server.printed(/Secrets .*demo\.json/)).input.includes(demo().secret_key ?? ''));
   });
 
@@ -280,6 +294,9 @@ describe('one outside database, several processes', () => {
       body: JSON.stringify({ client_id: demo.client_id, sender: demo.sender, params: {} }),
     });
     assert.equal(response.status, 200);
+    const spent = signBalance(demo);
+    assert.deepEqual(await readBalance(urls[0], spent), [200, undefined]);
+    assert.deepEqual(await readBalance(urls[1], spent), [403, 'signature_reused']);
     assert.equal((await fetch(`${urls[2]}/readyz`)).status, 200);
     assert.equal((await fetch(`${urls[2]}/api/integration/get-token`, { method: 'POST' })).status, 404);
     const list = await run(['integration', 'list', '--json'], settings);
