@@ -10,7 +10,6 @@ import { connectDatabase } from '../platform/db.ts';
 import { measureClockSkew } from '../platform/health.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
-import { findPort } from '../server.ts';
 import { addCommand, EXIT, type Terminal, toJson } from './terminal.ts';
 
 const OLDEST_NODE = 24;
@@ -86,6 +85,7 @@ async function examinePort(config: Config): Promise<Finding> {
   const running = runningServer(config);
   if (running) return { check: 'port', ok: true, detail: `our server (process ${running.pid}) at ${running.url}` };
   try {
+    const { findPort } = await import('../server.ts');
     await findPort(config);
     return { check: 'port', ok: true, detail: `${config.port} of ${config.host} is free` };
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { demoBlock, readDemoFile } from '../demo.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import { DataDirInUse } from '../platform/data-dir-lock.ts';
-import { type Server, type ServerOptions, startServer } from '../server.ts';
+import type { Server, ServerOptions } from '../server.ts';
 import { addCommand, CommandFault, EXIT, type Terminal, toJson } from './terminal.ts';
 
 /** One Ctrl-C reaches us several times: from the terminal, from npm and from the launcher. */
@@ -111,6 +111,8 @@ async function runUntilStopped(
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
     process.once('disconnect', () => ask('the launcher is gone'));
   });
+  // Loaded only here: every other command begins in half the time without it.
+  const { startServer } = await import('../server.ts');
   const server = await startServer(config, options);
   process.on('uncaughtException', (error) => {
     server.ctx.log.fatal({ err: error }, 'an error that nobody caught; the process ends');
