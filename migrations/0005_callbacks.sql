@@ -19,7 +19,8 @@ create table events (
   id uuid not null,
   position bigint not null,
   holder_id bigint not null,
-  integration_id bigint not null,
+  -- Null: made by a person of a holder that has no integration.
+  integration_id bigint,
   -- Null: nobody asked for a callback; the event is in the feed all the same.
   url text,
   -- The bytes that are sent and signed, fixed for ever.

@@ -199,7 +199,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     pass,
     deliverFresh(events) {
       for (const event of events) {
-        if (event.url === null) continue;
+        if (event.url === null || event.integrationId === null) continue;
         const origin = originOf(event.url);
         // A full queue is no loss: the row waits in the database and is claimed when its lease ends.
         queue.add(origin, {

@@ -20,7 +20,8 @@ export type EventType =
 
 export type NewEvent = {
   holderId: bigint;
-  integrationId: bigint;
+  /** Whose secret signs the callback; null (a holder without an integration): the event is only in the feed. */
+  integrationId: bigint | null;
   transactionId: string;
   type: EventType;
   /** The v3 record and whatever the event adds to it. */
@@ -38,7 +39,7 @@ export type RecordedEvent = {
   publicId: string;
   transactionId: string;
   holderId: bigint;
-  integrationId: bigint;
+  integrationId: bigint | null;
   type: EventType;
   body: Buffer;
   url: string | null;
