@@ -45,7 +45,7 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
         for (const id of ids) lists.push(await listIntegrations(ctx.db, id));
         return lists.flat();
       });
-      show(terminal, options, found, rowsOf(found));
+      show(terminal, options, found.map(dataOf), rowsOf(found));
     });
 
   addCommand(group, 'revoke <client_id>', 'refuse its requests for good', [
@@ -58,7 +58,7 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
         const { holderId, id } = await requireIntegration(ctx, clientId);
         return await updateIntegration(ctx, COMMAND_LINE, holderId, id, { status: 'revoked' });
       });
-      show(terminal, options, revoked, rowsOf([revoked]));
+      show(terminal, options, dataOf(revoked), rowsOf([revoked]));
     });
 }
 
@@ -81,7 +81,8 @@ function addCreate(group: Command, terminal: Terminal): void {
         `secret_key       ${made.secretKey}`,
         `callback_secret  ${made.callbackSecret}`,
       ];
-      show(terminal, options, made, lines.join('\n'));
+      const secrets = { secret_key: made.secretKey, callback_secret: made.callbackSecret };
+      show(terminal, options, { ...dataOf(made), ...secrets }, lines.join('\n'));
       terminal.say('Keep both secrets now: they are never shown again.');
     });
 }
@@ -103,7 +104,13 @@ function addRotate(group: Command, terminal: Terminal): void {
         const { holderId, id } = await requireIntegration(ctx, clientId);
         return await rotateSecret(ctx, COMMAND_LINE, holderId, id, kind, overlap);
       });
-      show(terminal, options, { ...rotated, kind, client_id: clientId }, rotated.secret);
+      const data = {
+        client_id: clientId,
+        kind,
+        secret: rotated.secret,
+        previous_expires_at: rotated.previousExpiresAt,
+      };
+      show(terminal, options, data, rotated.secret);
       terminal.say(
         `Shown once. The secret before it works until ${rotated.previousExpiresAt.toISOString()}; one older than that has stopped working.`,
       );
@@ -114,6 +121,19 @@ async function requireIntegration(ctx: Context, clientId: string): Promise<Integ
   const integration = await findByClientId(ctx.db, clientId);
   if (!integration) throw new CommandFault(`There is no integration ${clientId}.`, EXIT.notFound);
   return integration;
+}
+
+/** For programs, in the words of the API. */
+function dataOf(one: Integration): Record<string, unknown> {
+  return {
+    client_id: one.clientId,
+    sender: one.title,
+    holder_id: one.holderId,
+    status: one.status,
+    allowed_addresses: one.allowedAddresses,
+    default_callback_url: one.defaultCallbackUrl,
+    created_at: one.createdAt,
+  };
 }
 
 function rowsOf(integrations: Integration[]): string {
