@@ -1,5 +1,6 @@
 // Every HTTP route, one line a module.
 
+import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import type { Gateway } from './gateway.ts';
@@ -40,6 +41,7 @@ export function createApp(gateway: Gateway): HttpServer {
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, desk);
   linkRoutes(app, ctx);
+  callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, desk.engine);
   if (gateway.operator) phoneRoutes(app, ctx, gateway.operator.phone);
   return app;

@@ -1,5 +1,6 @@
 // A caller of the API in tests: an integration that signs what it sends, and answers read as JSON.
 
+import { setTimeout } from 'node:timers/promises';
 import type { HttpServer } from '../src/platform/http.ts';
 import type { JsonObject, JsonValue } from '../src/platform/strict-json.ts';
 import type { TestGateway } from './gateway.ts';
@@ -20,6 +21,11 @@ export const PATHS = {
   preflight: '/api/v3/preflight',
   events: '/api/v3/events',
 } as const;
+
+const FEED_TRIES = 500;
+const FEED_PAUSE_MS = 10;
+/** Tests that pass a day get a new one. */
+const TOKEN_KEPT_MS = 24 * 3_600_000;
 
 export type Reply = { status: number; headers: Record<string, unknown>; body: JsonObject; data: JsonObject };
 
@@ -42,7 +48,7 @@ export async function createClient(world: TestGateway, name = 'Test shop'): Prom
 
 export function clientOf(world: TestGateway, shop: Shop): Client {
   const { app, ctx } = world;
-  let token: string | null = null;
+  let token: { text: string; at: number } | null = null;
   const envelope: Client['envelope'] = (params = {}, changes = {}) =>
     signBody(shop, ctx.clock.millis(), params, changes);
   const client: Client = {
@@ -54,10 +60,11 @@ export function clientOf(world: TestGateway, shop: Shop): Client {
     postWithToken: async (path, body) =>
       send(app, 'POST', path, body, { authorization: `Bearer ${await client.token()}` }),
     async token() {
-      token ??= String(
-        (await send(app, 'POST', PATHS.token, { client_id: shop.clientId, secret_key: shop.secretKey })).data.token,
-      );
-      return token;
+      const now = ctx.clock.millis();
+      if (token && now - token.at <= TOKEN_KEPT_MS) return token.text;
+      const credentials = { client_id: shop.clientId, secret_key: shop.secretKey };
+      token = { text: textOf((await send(app, 'POST', PATHS.token, credentials)).data.token), at: now };
+      return token.text;
     },
   };
   return client;
@@ -83,4 +90,22 @@ export async function send(
 /** The same collection everywhere: 2,500 shillings from an MTN wallet in Uganda. */
 export function ugandanCollection(lastDigits = '000', changes: JsonObject = {}): JsonObject {
   return { amount: 2500, mobile: `256772123${lastDigits}`, country_id: 11, currency: 'UGX', ...changes };
+}
+
+/** A value of an answer as text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+/**
+ * The feed once it shows this many events. It holds events back while any older transaction of the whole PostgreSQL is
+ * open, and the tests of another file may have one.
+ */
+export async function readFeed(client: Client, atLeast: number): Promise<JsonObject[]> {
+  for (let tries = 0; tries < FEED_TRIES; tries++) {
+    const events = (await client.get(PATHS.events)).body.data as JsonObject[];
+    if (events.length >= atLeast) return events;
+    await setTimeout(FEED_PAUSE_MS);
+  }
+  throw new Error(`the feed never showed ${atLeast} events`);
 }

@@ -6,13 +6,15 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
+import { eventsOfTransaction } from '../src/callbacks/events.ts';
 import type { ApiDocument, Operation, Schema } from '../src/docs/openapi.ts';
 import { listOperations } from '../src/docs/reference.ts';
 import { signatureOf } from '../src/holders/envelope.ts';
 import { EXAMPLE_INTEGRATION } from '../src/holders/schemas.ts';
+import { idFromRef } from '../src/payments/transactions.ts';
 import { PROBLEMS } from '../src/platform/errors.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
-import { type Client, createClient, PATHS, type Reply, send, ugandanCollection } from './client.ts';
+import { type Client, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { generatedFiles, withApp } from './openapi.ts';
 
@@ -62,13 +64,13 @@ async function otpCollection(): Promise<{ id: string; token: string }> {
   const created = await client.signed(PATHS.collect, ugandanCollection('012'));
   await world.settle();
   const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
-  return { id: String(created.data.ref), token: /\d{6}/.exec(String(sms?.text))?.[0] ?? '' };
+  return { id: textOf(created.data.ref), token: /\d{6}/.exec(textOf(sms?.text))?.[0] ?? '' };
 }
 
 async function paidCollection(changes: JsonObject = {}): Promise<string> {
   const created = await client.signed(PATHS.collect, ugandanCollection('000', changes));
   await world.settle();
-  return String(created.data.ref);
+  return textOf(created.data.ref);
 }
 
 /** What an example cannot know: references of this gateway, credentials of this integration. */
@@ -85,15 +87,15 @@ const today: Record<string, () => Promise<JsonObject>> = {
   createSignature: async () => ({ client_id: client.shop.clientId }),
   resendEvent: async () => {
     const ref = await paidCollection({ callback_url: 'http://127.0.0.1:9/nobody' });
-    const events = (await client.get(PATHS.events)).body.data as JsonObject[];
-    return { id: events.find(({ data }) => (data as JsonObject).ref === ref)?.id ?? '' };
+    const [event] = await eventsOfTransaction(world.ctx.db, client.shop.holderId, idFromRef(ref) ?? '');
+    return { id: event?.publicId ?? '' };
   },
 };
 
 async function sendExample(path: string, method: string, operation: Operation): Promise<Reply> {
   const example = operation.requestBody?.content[JSON_TYPE]?.example as JsonObject | undefined;
   const changes = (await today[operation.operationId]?.()) ?? {};
-  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => String(changes[name]));
+  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => textOf(changes[name]));
   if (method === 'GET') return client.get(url);
   const params = example?.params;
   if (example?.signature !== undefined) return client.signed(url, { ...(params as JsonObject), ...changes });
@@ -156,8 +158,8 @@ describe('the OpenAPI document', () => {
         for (const reply of replies) {
           if (reply.status === 200) continue;
           assertFits(operation, reply);
-          const known = operation.responses[reply.status]?.content?.[JSON_TYPE]?.examples?.[String(reply.body.code)];
-          assert.equal((known?.value as JsonObject | undefined)?.message, reply.body.message, String(reply.body.code));
+          const known = operation.responses[reply.status]?.content?.[JSON_TYPE]?.examples?.[textOf(reply.body.code)];
+          assert.equal((known?.value as JsonObject | undefined)?.message, reply.body.message, textOf(reply.body.code));
         }
       });
     });
@@ -313,8 +315,8 @@ describe('the pages', () => {
     ]) {
       const reply = await page(url);
       assert.equal(reply.statusCode, 200, url);
-      assert.match(String(reply.headers['content-type']), /^text\/html/);
-      assert.match(String(reply.headers['content-security-policy']), /default-src 'none'.*script-src 'none'/);
+      assert.match(textOf(reply.headers['content-type']), /^text\/html/);
+      assert.match(textOf(reply.headers['content-security-policy']), /default-src 'none'.*script-src 'none'/);
       assert.ok(!/<script|javascript:| on\w+=|<(img|link|iframe)[^>]+(?:src|href)="https?:/i.test(reply.body), url);
     }
   });
@@ -352,7 +354,7 @@ describe('the pages', () => {
     for (const url of urls) {
       const reply = await page(url);
       assert.equal(reply.statusCode, 200, url);
-      if (url.endsWith('.md')) assert.match(String(reply.headers['content-type']), /^text\/markdown/);
+      if (url.endsWith('.md')) assert.match(textOf(reply.headers['content-type']), /^text\/markdown/);
     }
   });
 
@@ -361,7 +363,7 @@ describe('the pages', () => {
     for (const url of seen) {
       const reply = await page(url);
       assert.equal(reply.statusCode, 200, url);
-      if (!String(reply.headers['content-type']).startsWith('text/html')) continue;
+      if (!textOf(reply.headers['content-type']).startsWith('text/html')) continue;
       for (const [, href = ''] of reply.body.matchAll(/href="(\/(?:docs|openapi|llms)[^"#]*)/g)) seen.add(href);
     }
     assert.ok(seen.size > Object.keys(PROBLEMS).length);

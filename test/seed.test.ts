@@ -10,7 +10,7 @@ import { completeOrder, readPayment } from '../src/payments/collections.ts';
 import { orderPayouts, readPayout, topUpSandbox } from '../src/payments/payouts.ts';
 import { refOf } from '../src/payments/transactions.ts';
 import type { JsonObject, JsonValue } from '../src/platform/strict-json.ts';
-import { type Client, createClient, PATHS, type Reply, send, ugandanCollection } from './client.ts';
+import { type Client, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 const SIGNED = [PATHS.createLink, PATHS.collect, PATHS.statusV2, PATHS.statusV3, PATHS.balance];
@@ -50,7 +50,7 @@ async function collect(lastDigits = '000', changes: JsonObject = {}): Promise<st
   const reply = await client.signed(PATHS.collect, ugandanCollection(lastDigits, changes));
   assert.equal(reply.status, 200, JSON.stringify(reply.body));
   await world.settle();
-  return String(reply.data.ref);
+  return textOf(reply.data.ref);
 }
 
 /** `success` of the balance operation is a string. */
@@ -111,7 +111,7 @@ describe('the service', () => {
       await send(world.app, 'GET', PATHS.balance),
     ];
     for (const { headers, body } of paths) {
-      assert.match(String(headers['content-type']), /^application\/json/);
+      assert.match(textOf(headers['content-type']), /^application\/json/);
       assert.equal(typeof body.message, 'string');
       assert.ok('success' in body);
     }
@@ -204,7 +204,7 @@ describe('the envelope', () => {
       [-301, 403],
     ] as const) {
       const reply = await client.signed(PATHS.balance, {}, {}, { timestamp: now + shift });
-      assert.equal(reply.status, status, String(shift));
+      assert.equal(reply.status, status, textOf(shift));
     }
   });
 });
@@ -226,16 +226,17 @@ describe('the transaction record', () => {
     balance: (value) => value === null || number(value),
     transaction_detail: text,
     payment_channel: text,
-    transaction_date: (value) => DATE_TIME.test(String(value)),
-    created_at: (value) => MICROSECONDS.test(String(value)),
-    updated_at: (value) => MICROSECONDS.test(String(value)),
+    transaction_date: (value) => DATE_TIME.test(textOf(value)),
+    created_at: (value) => MICROSECONDS.test(textOf(value)),
+    updated_at: (value) => MICROSECONDS.test(textOf(value)),
     callback_url: textOrNull,
   };
   const V3_ONLY = ['status_code', 'failureReason', 'third_party_reference_1', 'third_party_reference_2'];
 
   function assertRecord(record: JsonObject, extra: string[]): void {
     assert.deepEqual(Object.keys(record).sort(), [...Object.keys(FIELDS), ...extra].sort());
-    for (const [name, holds] of Object.entries(FIELDS)) assert.ok(holds(record[name]), `${name}: ${record[name]}`);
+    for (const [name, holds] of Object.entries(FIELDS))
+      assert.ok(holds(record[name]), `${name}: ${textOf(record[name])}`);
   }
 
   test('has every field of the table with its type and format, in v2', async () => {
@@ -258,8 +259,8 @@ describe('the transaction record', () => {
       callback_url: 'https://shop.example/cb',
     });
     assert.equal(typeof balance, 'number');
-    assert.equal(String(created_at).slice(0, 10), String(transaction_date).slice(0, 10));
-    assert.ok(String(updated_at) >= String(created_at));
+    assert.equal(textOf(created_at).slice(0, 10), textOf(transaction_date).slice(0, 10));
+    assert.ok(textOf(updated_at) >= textOf(created_at));
   });
 
   test('has status_code and failureReason in v3 only; both members are null without a failure', async () => {
@@ -366,15 +367,15 @@ describe('countries', () => {
   });
 
   function assertMethodCount(row: JsonObject): void {
-    const types = String(row.payment_method_types);
+    const types = textOf(row.payment_method_types);
     const counted = Number(/^\d+/.exec(types)?.[0] ?? types.split(', ').length);
-    assert.equal((row.methods as JsonValue[]).length, counted, String(row.country));
+    assert.equal((row.methods as JsonValue[]).length, counted, textOf(row.country));
   }
 
   test('country_id and currency are the required fields of every payment-link country', async () => {
     for (const [countryId, , , currency] of PAYMENT_LINKS) {
-      const both = { country_id: Number(countryId), currency: String(currency) };
-      assert.equal((await client.signed(PATHS.createLink, both)).status, 200, String(countryId));
+      const both = { country_id: Number(countryId), currency: textOf(currency) };
+      assert.equal((await client.signed(PATHS.createLink, both)).status, 200, textOf(countryId));
       for (const field of ['country_id', 'currency'] as const) {
         const { [field]: _, ...rest } = both;
         const reply = await client.signed(PATHS.createLink, rest as JsonObject);
@@ -423,7 +424,7 @@ describe('countries', () => {
     await world.settle();
     const { phone } = gateway.operator;
     const waiting = await phone.view(msisdn);
-    assert.match(String(waiting.messages[0]?.text), /#144#/);
+    assert.match(textOf(waiting.messages[0]?.text), /#144#/);
     assert.equal(waiting.prompts[0]?.state, 'dial');
     assert.ok((await phone.dial(msisdn, '#144#')).ok);
     const prompted = (await phone.view(msisdn)).prompts[0];
@@ -439,9 +440,9 @@ describe('get token', () => {
     const { clientId, secretKey } = client.shop;
     const reply = await client.post(PATHS.token, { client_id: clientId, secret_key: secretKey });
     assert.deepEqual([reply.status, reply.body.success, reply.body.message], [200, true, 'Credentials verified.']);
-    assert.match(String(reply.data.token), /^\d+\|[A-Za-z0-9_-]{40,}$/);
+    assert.match(textOf(reply.data.token), /^\d+\|[A-Za-z0-9_-]{40,}$/);
     assert.equal(reply.data.token_type, 'Bearer');
-    assert.match(String(reply.data.expires_at), MICROSECONDS);
+    assert.match(textOf(reply.data.expires_at), MICROSECONDS);
   });
 
   test('requires both fields, as strings', async () => {
@@ -527,14 +528,14 @@ describe('payment links', () => {
     assert.deepEqual([reply.status, reply.body.success], [200, true], JSON.stringify(reply.body));
     assert.equal(typeof reply.body.message, 'string');
     for (const [name, value] of Object.entries(ALL)) assert.equal(reply.data[name], value, name);
-    assert.match(String(reply.data.payment_link), /^http.*\/pay\/pl_/);
+    assert.match(textOf(reply.data.payment_link), /^http.*\/pay\/pl_/);
   });
 
   test('create takes a logo as base64', async () => {
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const reply = await client.signed(PATHS.createLink, { country_id: 11, currency: 'UGX', logo: pixel });
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
-    assert.match(String(reply.data.logo_url), /^http/);
+    assert.match(textOf(reply.data.logo_url), /^http/);
   });
 
   test('a logo of 2 MiB is taken, one byte more is refused', async () => {
@@ -617,7 +618,7 @@ describe('collections', () => {
       "A verification token has been sent to the customer's mobile number. Please verify to proceed with the payment.",
     );
     const { ref, verification, ...rest } = reply.data;
-    assert.match(String(ref), /^TX_/);
+    assert.match(textOf(ref), /^TX_/);
     assert.deepEqual(rest, {
       status: 'pending',
       amount: 2500,
@@ -668,7 +669,7 @@ describe('collections', () => {
   test('verification by token: the token of the SMS lets the payment proceed', async () => {
     const ref = await collect('012');
     const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
-    const token = /\d{6}/.exec(String(sms?.text))?.[0] ?? '';
+    const token = /\d{6}/.exec(textOf(sms?.text))?.[0] ?? '';
     const reply = await client.signed(PATHS.verify, { id: ref, token });
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
     await world.settle();
@@ -731,8 +732,8 @@ describe('status', () => {
 
   test('v2 says that v3 supersedes it', async () => {
     const { headers } = await client.signed(PATHS.statusV2, { id: await paidCollection() });
-    assert.match(String(headers.deprecation), /^@\d+$/);
-    assert.match(String(headers.link), /\/api\/v3\/get-unified-transaction-status>; rel="successor-version"$/);
+    assert.match(textOf(headers.deprecation), /^@\d+$/);
+    assert.match(textOf(headers.link), /\/api\/v3\/get-unified-transaction-status>; rel="successor-version"$/);
   });
 
   test('v2 takes an optional X-API-Key, which must be a live token of the same integration', async () => {

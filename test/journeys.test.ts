@@ -1,0 +1,400 @@
+// Whole payments through the API, from the request to the wallet and the callback: every scenario of the pretend
+// operator, what a person does on the pretend phone, and verification by token. Time is moved, never waited for.
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { eventsOfTransaction } from '../src/callbacks/events.ts';
+import { verifyLedger } from '../src/ledger/verify.ts';
+import { linkUuid } from '../src/links/links.ts';
+import { listOpenCases } from '../src/payments/cases.ts';
+import { completeOrder, readPayment } from '../src/payments/collections.ts';
+import { idFromRef } from '../src/payments/transactions.ts';
+import type { JsonObject } from '../src/platform/strict-json.ts';
+import { startReceiver, type TestReceiver } from './callback-world.ts';
+import { type Client, createClient, PATHS, readFeed, textOf, ugandanCollection } from './client.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+
+const RAIL_TIMEOUT_MS = 250;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** 2,500 less one percent. */
+const CREDITED = 2475;
+
+let world: TestGateway;
+let receiver: TestReceiver;
+let shops = 0;
+
+before(async () => {
+  world = await createTestGateway({}, { railTimeoutMs: RAIL_TIMEOUT_MS, operator: { silenceMs: 4 * RAIL_TIMEOUT_MS } });
+  receiver = await startReceiver();
+});
+after(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+type Journey = { client: Client; ref: string; mobile: string };
+
+/** A shop of its own, so that wallet, events and cases are those of this payment alone. */
+async function begin(lastDigits: string): Promise<Journey> {
+  shops++;
+  const client = await createClient(world, `Shop ${shops}`);
+  const mobile = `2567${String(72_000 + shops)}${lastDigits}`;
+  const reply = await client.signed(PATHS.collect, ugandanCollection('000', { mobile, callback_url: receiver.url }));
+  assert.equal(reply.status, 200, JSON.stringify(reply.body));
+  assert.equal(reply.data.status, 'pending');
+  return { client, ref: textOf(reply.data.ref), mobile };
+}
+
+async function statusOf({ client, ref }: Journey): Promise<JsonObject> {
+  return (await client.signed(PATHS.statusV3, { id: ref, type: 'payin' })).data;
+}
+
+async function walletOf({ client }: Journey): Promise<number> {
+  const entries = (await client.signed(PATHS.balance, { currency: 'UGX' })).body.data as JsonObject[];
+  return Number(entries[0]?.balance ?? 0);
+}
+
+async function eventsOf({ client, ref }: Journey): Promise<string[]> {
+  const events = await eventsOfTransaction(world.ctx.db, client.shop.holderId, idFromRef(ref) ?? assert.fail());
+  return events.map(({ type }) => type);
+}
+
+async function casesOf({ client }: Journey): Promise<string[]> {
+  return (await listOpenCases(world.ctx.db, client.shop.holderId, 10)).map(({ kind }) => kind);
+}
+
+type Ending = {
+  status: string;
+  code: string;
+  wallet: number;
+  events: string[];
+  cases?: string[];
+  failure?: string | null;
+};
+
+async function assertEnds(journey: Journey, ending: Ending): Promise<void> {
+  const record = await statusOf(journey);
+  assert.deepEqual(
+    {
+      status: record.status,
+      code: record.status_code,
+      wallet: await walletOf(journey),
+      events: await eventsOf(journey),
+      cases: await casesOf(journey),
+      failure: (record.failureReason as JsonObject).failureCode,
+    },
+    { cases: [], failure: null, ...ending },
+  );
+  assertTold(journey, ending.events);
+}
+
+/** The receiver got each event once, signed with the shop's callback secret, with the record that status shows. */
+function assertTold({ client, ref }: Journey, types: string[]): void {
+  const key = Buffer.from(client.shop.callbackSecret.replace('whsec_', ''), 'base64');
+  const own = receiver.received.filter(({ body }) => body.includes(ref));
+  assert.deepEqual(
+    own.map(({ body }) => (JSON.parse(body.toString()) as JsonObject).type),
+    types,
+  );
+  for (const { headers, body } of own) {
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body.toString()}`;
+    assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+  }
+}
+
+const SUCCESS: Ending = { status: 'success', code: '200', wallet: CREDITED, events: ['collection.success'] };
+const failed = (failure: string): Ending => ({
+  status: 'failed',
+  code: '400',
+  wallet: 0,
+  events: ['collection.failed'],
+  failure,
+});
+const EXPIRED: Ending = {
+  status: 'expired',
+  code: '408',
+  wallet: 0,
+  events: ['collection.expired'],
+  failure: 'PROMPT_EXPIRED',
+};
+const OPEN: Ending = { status: 'processing', code: '102', wallet: 0, events: [] };
+
+function phone() {
+  const { operator } = world.gateway;
+  assert.ok(operator);
+  return operator.phone;
+}
+
+describe('numbers that decide by themselves', () => {
+  const AT_ONCE: [digits: string, about: string, ending: Ending][] = [
+    ['000', 'approved at once', SUCCESS],
+    ['001', 'insufficient funds', failed('INSUFFICIENT_FUNDS')],
+    ['002', 'wrong PIN', failed('WRONG_PIN')],
+    ['003', 'payer not found', failed('PAYER_NOT_FOUND')],
+    ['004', 'limit reached', failed('PAYER_LIMIT_REACHED')],
+    ['006', 'approved, and told twice by the operator', SUCCESS],
+    ['011', 'cancelled by the payer', failed('PAYER_CANCELLED')],
+  ];
+  for (const [digits, about, ending] of AT_ONCE)
+    test(`${digits}: ${about}`, async () => {
+      const journey = await begin(digits);
+      await world.settle();
+      await assertEnds(journey, ending);
+      // Nothing follows, however long one waits.
+      await world.advance(10 * MINUTE_MS);
+      await assertEnds(journey, ending);
+    });
+
+  test('006: the second operator callback is kept as evidence and changes nothing', async () => {
+    const journey = await begin('006');
+    await world.settle();
+    await world.advance(MINUTE_MS);
+    const [row] = await world.ctx.db.query<{ count: bigint }>(
+      `select count(*) from evidence e join transactions t on t.id = e.transaction_id
+       where t.msisdn = $1 and e.source = 'callback'`,
+      [journey.mobile],
+    );
+    assert.equal(row?.count, 2n);
+    await assertEnds(journey, SUCCESS);
+  });
+
+  test('005: never answers; stays processing, is asked again, and a person is told after a day', async () => {
+    const journey = await begin('005');
+    await world.settle();
+    await assertEnds(journey, OPEN);
+    for (let hour = 0; hour < 23; hour++) await world.advance(HOUR_MS);
+    await assertEnds(journey, OPEN);
+    await world.advance(2 * HOUR_MS);
+    await assertEnds(journey, { ...OPEN, cases: ['no_answer'] });
+  });
+
+  test('007: approved after 90 seconds', async () => {
+    const journey = await begin('007');
+    await world.settle();
+    await assertEnds(journey, OPEN);
+    await world.advance(89_000);
+    await assertEnds(journey, OPEN);
+    await world.advance(1_000);
+    await assertEnds(journey, SUCCESS);
+  });
+
+  test('008: approved, then reversed after 60 seconds: the wallet gives it back', async () => {
+    const journey = await begin('008');
+    await world.settle();
+    await assertEnds(journey, SUCCESS);
+    await world.advance(MINUTE_MS);
+    const events = ['collection.success', 'collection.reversed'];
+    await assertEnds(journey, { status: 'reversed', code: '205', wallet: 0, events });
+  });
+
+  test('009: the submit times out, which is not a failure; asking tells that it was accepted', async () => {
+    const journey = await begin('009');
+    await world.gateway.desk.engine.idle();
+    const [row] = await world.ctx.db.query<{ status: string }>('select status from transactions where msisdn = $1', [
+      journey.mobile,
+    ]);
+    assert.equal(row?.status, 'processing');
+    await world.advance(MINUTE_MS);
+    await assertEnds(journey, SUCCESS);
+  });
+
+  test('010: the callback says approved first: a success, which the contrary answer to a question cannot undo', async () => {
+    const journey = await begin('010');
+    await world.settle();
+    await assertEnds(journey, SUCCESS);
+    await world.advance(HOUR_MS);
+    await assertEnds(journey, SUCCESS);
+  });
+
+  test('010: the question says failed first: the later approval is booked once, as late, and a person is told', async () => {
+    const { operator } = world.gateway;
+    operator?.setGatewayUrl(null);
+    const journey = await begin('010');
+    await world.settle();
+    await world.advance(MINUTE_MS);
+    assert.equal((await statusOf(journey)).status, 'failed');
+    operator?.setGatewayUrl(world.url);
+    await world.advance(HOUR_MS);
+    const events = ['collection.failed', 'collection.success'];
+    await assertEnds(journey, { ...SUCCESS, events, cases: ['late_success'] });
+    const [, late] = await readFeed(journey.client, 2);
+    assert.equal((late?.data as JsonObject | undefined)?.late, true);
+  });
+});
+
+describe('a person at the pretend phone', () => {
+  async function ringing(): Promise<Journey> {
+    const journey = await begin('456');
+    await world.settle();
+    await assertEnds(journey, OPEN);
+    const view = await phone().view(journey.mobile);
+    assert.deepEqual([view.prompts[0]?.id, view.prompts[0]?.state], [journey.ref, 'prompt']);
+    return journey;
+  }
+
+  test('enters the PIN: success, the wallet is credited, the callback arrives signed with the whole record', async () => {
+    const journey = await ringing();
+    assert.ok((await phone().answer(journey.mobile, journey.ref, '1234')).ok);
+    await world.settle();
+    await assertEnds(journey, SUCCESS);
+    const told = receiver.received.find(({ body }) => body.includes(journey.ref));
+    const event = JSON.parse(told?.body.toString() ?? '{}') as JsonObject;
+    assert.deepEqual(event.data, await statusOf(journey));
+    assert.equal((await statusOf(journey)).balance, CREDITED);
+    assert.equal(told?.id, event.id);
+  });
+
+  test('enters a wrong PIN: failed', async () => {
+    const journey = await ringing();
+    await phone().answer(journey.mobile, journey.ref, '0000');
+    await world.settle();
+    await assertEnds(journey, failed('WRONG_PIN'));
+  });
+
+  test('cancels: failed', async () => {
+    const journey = await ringing();
+    await phone().cancel(journey.mobile, journey.ref);
+    await world.settle();
+    await assertEnds(journey, failed('PAYER_CANCELLED'));
+  });
+
+  test('ignores it: expired, and nothing was taken', async () => {
+    const journey = await ringing();
+    await phone().ignore(journey.mobile, journey.ref);
+    await world.advance(MINUTE_MS);
+    await assertEnds(journey, OPEN);
+    await world.advance(2 * MINUTE_MS);
+    await assertEnds(journey, EXPIRED);
+  });
+
+  test('the wallet shows what open collections would bring', async () => {
+    const { client } = await begin('000');
+    await world.settle();
+    await client.signed(PATHS.collect, ugandanCollection('457'));
+    await world.settle();
+    const [entry] = (await client.signed(PATHS.balance)).body.data as JsonObject[];
+    assert.deepEqual([entry?.balance, entry?.available, entry?.pending], [CREDITED, CREDITED, CREDITED]);
+  });
+});
+
+describe('012: verification by token', () => {
+  async function tokenSent(): Promise<Journey & { token: string }> {
+    const journey = await begin('012');
+    await world.settle();
+    assert.equal((await statusOf(journey)).status, 'pending');
+    return { ...journey, token: await newestToken(journey) };
+  }
+
+  async function newestToken({ mobile }: Journey): Promise<string> {
+    const { messages } = await phone().view(mobile);
+    return /\b\d{6}\b/.exec(messages[0]?.text ?? '')?.[0] ?? assert.fail('no SMS with a token');
+  }
+
+  const verify = ({ client, ref }: Journey, token: string) => client.signed(PATHS.verify, { id: ref, token });
+  const wrong = (token: string) => (token === '000000' ? '000001' : '000000');
+
+  test('the right token lets the payment proceed', async () => {
+    const journey = await tokenSent();
+    const reply = await verify(journey, journey.token);
+    assert.equal(reply.status, 200, JSON.stringify(reply.body));
+    await world.settle();
+    await assertEnds(journey, SUCCESS);
+    assert.equal((await verify(journey, journey.token)).body.code, 'verification_failed');
+  });
+
+  test('four wrong tokens are forgiven, with a count of the tries left', async () => {
+    const journey = await tokenSent();
+    for (let left = 4; left > 0; left--) {
+      const reply = await verify(journey, wrong(journey.token));
+      assert.deepEqual([reply.status, reply.body.code], [400, 'verification_failed']);
+      assert.match(textOf(reply.body.errors), new RegExp(`${left} (tries are|try is) left`));
+    }
+    assert.equal((await verify(journey, journey.token)).status, 200);
+    await world.settle();
+    await assertEnds(journey, SUCCESS);
+  });
+
+  test('five wrong tokens fail the transaction, and the right one comes too late', async () => {
+    const journey = await tokenSent();
+    for (let tries = 0; tries < 5; tries++) assert.equal((await verify(journey, wrong(journey.token))).status, 400);
+    assert.equal((await verify(journey, journey.token)).status, 400);
+    await world.settle();
+    await assertEnds(journey, failed('VERIFICATION_FAILED'));
+  });
+
+  test('after ten minutes it is expired', async () => {
+    const journey = await tokenSent();
+    await world.advance(10 * MINUTE_MS);
+    assert.equal((await verify(journey, journey.token)).status, 400);
+    await assertEnds(journey, EXPIRED);
+  });
+
+  test('the token is sent again at most once in 30 seconds; then only the new one works', async () => {
+    const journey = await tokenSent();
+    const resend = () => journey.client.signed(PATHS.resend, { id: journey.ref });
+    const early = await resend();
+    assert.deepEqual([early.status, early.body.code, early.headers['retry-after']], [429, 'resend_too_soon', '30']);
+    await world.advance(30_000);
+    assert.equal((await resend()).status, 200);
+    await world.settle();
+    const token = await newestToken(journey);
+    if (token !== journey.token) assert.equal((await verify(journey, journey.token)).status, 400);
+    assert.equal((await verify(journey, token)).status, 200);
+    await world.settle();
+    await assertEnds(journey, SUCCESS);
+  });
+});
+
+describe('retries and links', () => {
+  test('the same Idempotency-Key makes one payment, however often it is sent', async () => {
+    const client = await createClient(world, 'Retrier');
+    const ask = (changes: JsonObject = {}) =>
+      client.signed(PATHS.collect, ugandanCollection('000', changes), { 'idempotency-key': 'order-1' });
+    const replies = await Promise.all([ask(), ask(), ask()]);
+    await world.settle();
+    const refs = new Set([...replies, await ask()].filter(({ status }) => status === 200).map(({ data }) => data.ref));
+    assert.equal(refs.size, 1);
+    assert.equal((await ask()).headers['idempotent-replayed'], 'true');
+    assert.deepEqual(
+      [(await ask({ amount: 3000 })).status, (await ask({ amount: 3000 })).body.code],
+      [409, 'idempotency_conflict'],
+    );
+    const entries = (await client.signed(PATHS.balance)).body.data as JsonObject[];
+    assert.equal(entries[0]?.balance, CREDITED);
+  });
+
+  test('a payment through a link closes the link and tells both events', async () => {
+    const client = await createClient(world, 'Link shop');
+    const link = (await client.signed(PATHS.createLink, { country_id: 11, currency: 'UGX', amount: '2500' })).data;
+    const { ctx, gateway } = world;
+    const row = ctx.catalog.linkCountries.get(11) ?? assert.fail();
+    const payment = readPayment(row, { amount: 2500, mobile: '256772123000' }, assert.fail, { lenient: false });
+    const order = await completeOrder(ctx, payment ?? assert.fail(), {
+      holderId: client.shop.holderId,
+      integrationId: client.shop.id,
+      countryId: 11,
+      detail: 'Link',
+      reference1: null,
+      reference2: null,
+      callbackUrl: null,
+      linkId: linkUuid(textOf(link.id)),
+    });
+    assert.equal((await gateway.desk.collections.accept(order, null)).kind, 'accepted');
+    await world.settle();
+    const [listed] = (await client.get(PATHS.listLinks)).body.data as JsonObject[];
+    assert.deepEqual([listed?.id, listed?.status, listed?.payments_count], [link.id, 'paid', 1]);
+    const events = await readFeed(client, 2);
+    assert.deepEqual(events.map(({ type }) => textOf(type)).sort(), ['collection.success', 'payment_link.paid']);
+    for (const { data } of events) assert.equal((data as JsonObject).payment_link_id, link.id);
+  });
+});
+
+test('after all of this the ledger adds up', async () => {
+  const verification = await verifyLedger(world.ctx);
+  assert.ok(
+    verification.ok,
+    JSON.stringify(verification, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  );
+});
