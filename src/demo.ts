@@ -14,11 +14,25 @@ import {
   updateIntegration,
 } from './holders/integrations.ts';
 import { addMember, createLoginLink, findMemberByEmail, type Member } from './holders/members.ts';
+import { ensureWallets } from './ledger/accounts.ts';
+import { balancesOf } from './ledger/ledger.ts';
+import { createLink, linkUrl } from './links/links.ts';
+import { listLinks } from './links/listing.ts';
+import type { PaymentsContext } from './payments/context.ts';
 import { type Config, dataPath, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 
 const DEMO_NAME = 'Demo shop';
 export const DEMO_EMAIL = 'demo@simbi.local';
+/** Reusable, so that one can try as often as one likes. */
+const DEMO_LINK = {
+  business_name: DEMO_NAME,
+  item_name: 'Woven basket',
+  amount: '2500',
+  currency: 'KES',
+  country_id: 1,
+  reusable: true,
+};
 const CATCHER_PATH = '/sandbox/callbacks';
 /** "demo" in ASCII: of several processes that start on one new database, one makes the account. */
 const DEMO_LOCK = '1684368751';
@@ -32,24 +46,39 @@ export type DemoFile = {
   callback_secret: string;
   console_url: string;
   login_link: string;
-  wallet_accounts: unknown[];
+  wallet_accounts: number[];
   payment_link: string | null;
   phone_url: string;
 };
 
 export type Demo = { file: DemoFile; path: string; isNew: boolean };
 
-/** What other modules add to the demo account. Find it or make it: this runs at every start. */
+/** A wallet to look at and a link to pay, found or made: this runs at every start. */
 async function furnishDemo(
-  _ctx: Context,
-  _integration: Integration,
-  _isNew: boolean,
+  ctx: PaymentsContext,
+  integration: Integration,
 ): Promise<Pick<DemoFile, 'wallet_accounts' | 'payment_link'>> {
-  return { wallet_accounts: [], payment_link: null };
+  const { holderId } = integration;
+  const wallets = await ctx.db.transaction((tx) =>
+    ensureWallets(tx, [{ holderId, currency: DEMO_LINK.currency }], ctx.clock.now()),
+  );
+  const owner = { holderId, integrationId: integration.id, defaultCallbackUrl: integration.defaultCallbackUrl };
+  const [newest] = await listLinks(ctx.db, holderId, {
+    before: null,
+    status: 'active',
+    limit: 1,
+    now: ctx.clock.now(),
+  });
+  const link = newest ?? (await createLink(ctx, owner, DEMO_LINK));
+  const balances = await balancesOf(ctx.db, holderId);
+  return {
+    wallet_accounts: [...new Set([...wallets, ...balances].map((wallet) => wallet.walletAccount))],
+    payment_link: linkUrl(ctx.config, link),
+  };
 }
 
 /** Makes the demo account in a new database, finds it in a used one, and writes demo.json. */
-export async function prepareDemo(ctx: Context): Promise<Demo | null> {
+export async function prepareDemo(ctx: PaymentsContext): Promise<Demo | null> {
   const account = await ctx.db.withConnection(async (connection) => {
     await connection.query(`select pg_advisory_lock(${DEMO_LOCK})`);
     try {
@@ -70,7 +99,7 @@ export async function prepareDemo(ctx: Context): Promise<Demo | null> {
     callback_secret: live?.callbackSecrets[0] ?? '',
     console_url: `${base}/console`,
     login_link: loginUrl(base, link.token),
-    ...(await furnishDemo(ctx, account.integration, account.isNew)),
+    ...(await furnishDemo(ctx, account.integration)),
     phone_url: `${base}/sandbox/phone`,
   };
   return { file, path: await writeDemoFile(ctx.config, file), isNew: account.isNew };

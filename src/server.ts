@@ -76,9 +76,9 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   const ctx = await createContext(config, database.url, opened.log.logger);
   opened.ctx = ctx;
   await maintainSignatures(ctx);
-  const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(ctx) : null;
   const gateway = await createGateway(ctx);
   opened.gateway = gateway;
+  const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(gateway.ctx) : null;
   const app = config.role === 'worker' ? createWorkerApp(gateway) : createApp(gateway);
   opened.app = app;
   ctx.metrics.collectProcessMetrics();
