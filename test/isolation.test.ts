@@ -1,0 +1,242 @@
+// What belongs to one account does not exist for another, on every route. The cases come from the table of routes: a
+// new route without a case here fails this test.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { eventsOfTransaction } from '../src/callbacks/events.ts';
+import { idFromRef } from '../src/payments/transactions.ts';
+import type { JsonObject } from '../src/platform/strict-json.ts';
+import { type Client, createClient, PATHS, type Reply, readFeed, send, textOf, ugandanCollection } from './client.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { withApp } from './openapi.ts';
+
+/** Everything of one account that another may try to reach. */
+type Belongings = {
+  client: Client;
+  transaction: string;
+  /** Waits for a token. */
+  unverified: string;
+  link: string;
+  event: string;
+  wallet: number;
+};
+
+let world: TestGateway;
+let owner: Belongings;
+let stranger: Belongings;
+
+before(async () => {
+  world = await createTestGateway();
+  owner = await furnish('Owner');
+  stranger = await furnish('Stranger');
+});
+after(() => world.close());
+
+async function furnish(name: string): Promise<Belongings> {
+  const client = await createClient(world, name);
+  const collect = async (digits: string) =>
+    textOf(
+      (await client.signed(PATHS.collect, ugandanCollection(digits, { callback_url: 'http://127.0.0.1:9/x' }))).data
+        .ref,
+    );
+  const transaction = await collect('000');
+  const unverified = await collect('012');
+  const link = textOf((await client.signed(PATHS.createLink, { country_id: 11, currency: 'UGX' })).data.id);
+  await world.settle();
+  const [event] = await eventsOfTransaction(world.ctx.db, client.shop.holderId, idFromRef(transaction) ?? '');
+  const [wallet] = (await client.signed(PATHS.balance)).body.data as JsonObject[];
+  return {
+    client,
+    transaction,
+    unverified,
+    link,
+    event: event?.publicId ?? '',
+    wallet: Number(wallet?.wallet_account),
+  };
+}
+
+/** The stranger asks for what is the owner's; afterwards for his own, to show that the question itself was right. */
+type Case = () => Promise<void>;
+
+function assertMissing(reply: Reply, status: number, code: string): void {
+  assert.deepEqual([reply.status, reply.body.code], [status, code], JSON.stringify(reply.body));
+  assert.equal(reply.body.data, undefined);
+}
+
+const CASES: Record<string, Case> = {
+  [`POST ${PATHS.statusV2}`]: async () => {
+    const ask = ({ transaction }: Belongings) => stranger.client.signed(PATHS.statusV2, { id: transaction });
+    assertMissing(await ask(owner), 400, 'transaction_not_found');
+    assert.equal((await ask(stranger)).status, 200);
+    // Nor does the owner's token serve as the stranger's API key.
+    const key = { 'x-api-key': await owner.client.token() };
+    assertMissing(
+      await stranger.client.signed(PATHS.statusV2, { id: stranger.transaction }, key),
+      403,
+      'unauthenticated',
+    );
+  },
+  [`POST ${PATHS.statusV3}`]: async () => {
+    const ask = ({ transaction }: Belongings) => stranger.client.signed(PATHS.statusV3, { id: transaction });
+    assertMissing(await ask(owner), 404, 'transaction_not_found');
+    assert.equal((await ask(stranger)).status, 200);
+  },
+  [`POST ${PATHS.verify}`]: async () => {
+    const ask = ({ unverified }: Belongings) =>
+      stranger.client.signed(PATHS.verify, { id: unverified, token: '000000' });
+    assertMissing(await ask(owner), 404, 'transaction_not_found');
+    assert.notEqual((await ask(stranger)).status, 404);
+    // The stranger's guess was not counted against the owner.
+    const [row] = await world.ctx.db.query<{ wrong_tries: number }>(
+      'select wrong_tries from verification_tokens where transaction_id = $1',
+      [idFromRef(owner.unverified)],
+    );
+    assert.equal(row?.wrong_tries, 0);
+  },
+  [`POST ${PATHS.resend}`]: async () => {
+    world.ctx.clock.advance(31_000);
+    const ask = ({ unverified }: Belongings) => stranger.client.signed(PATHS.resend, { id: unverified });
+    assertMissing(await ask(owner), 404, 'transaction_not_found');
+    assert.equal((await ask(stranger)).status, 200);
+  },
+  [`POST ${PATHS.balance}`]: async () => {
+    const ask = async (wallet: number) =>
+      (await stranger.client.signed(PATHS.balance, { wallet_account: wallet })).body.data as JsonObject[];
+    assert.deepEqual(await ask(owner.wallet), []);
+    assert.equal((await ask(stranger.wallet)).length, 1);
+    const all = (await stranger.client.signed(PATHS.balance)).body.data as JsonObject[];
+    assert.ok(!all.some(({ wallet_account }) => wallet_account === owner.wallet));
+  },
+  [`GET ${PATHS.listLinks}`]: async () => {
+    const ids = ((await stranger.client.get(PATHS.listLinks)).body.data as JsonObject[]).map(({ id }) => id);
+    assert.ok(ids.includes(stranger.link) && !ids.includes(owner.link));
+  },
+  [`GET ${PATHS.events}`]: async () => {
+    const refs = (await readFeed(stranger.client, 1)).map(({ data }) => (data as JsonObject).ref);
+    assert.ok(refs.includes(stranger.transaction) && !refs.includes(owner.transaction));
+    assertMissing(await stranger.client.get(`${PATHS.events}?after=${owner.event}`), 404, 'event_not_found');
+    assert.equal((await stranger.client.get(`${PATHS.events}?after=${stranger.event}`)).status, 200);
+  },
+  'POST /api/v3/events/:id/resend': async () => {
+    const ask = ({ event }: Belongings) => stranger.client.postWithToken(`/api/v3/events/${event}/resend`, {});
+    assertMissing(await ask(owner), 404, 'event_not_found');
+    assert.equal((await ask(stranger)).status, 200);
+  },
+  'POST /api/v3/events/replay': async () => {
+    const dueOfOwner = () =>
+      world.ctx.db.query('select due_at, attempts from callback_deliveries where holder_id = $1 order by event_id', [
+        owner.client.shop.holderId,
+      ]);
+    const before = await dueOfOwner();
+    const reply = await stranger.client.postWithToken('/api/v3/events/replay', { since: '2026-01-01T00:00:00Z' });
+    assert.equal(reply.status, 200);
+    assert.deepEqual(await dueOfOwner(), before);
+  },
+  [`POST ${PATHS.sign}`]: async () => {
+    const { shop } = owner.client;
+    const body = { client_id: shop.clientId, sender: shop.title, params: {} };
+    assertMissing(await stranger.client.postWithToken(PATHS.sign, body), 403, 'integration_not_found');
+  },
+  [`POST ${PATHS.token}`]: async () => {
+    const mixed = { client_id: owner.client.shop.clientId, secret_key: stranger.client.shop.secretKey };
+    assertMissing(await stranger.client.post(PATHS.token, mixed), 401, 'credentials_not_verified');
+  },
+  [`POST ${PATHS.collect}`]: async () => {
+    // The owner's idempotency key answers the owner only.
+    const key = { 'idempotency-key': 'shared' };
+    const first = await owner.client.signed(PATHS.collect, ugandanCollection('000'), key);
+    const second = await stranger.client.signed(PATHS.collect, ugandanCollection('000'), key);
+    assert.deepEqual([first.status, second.status, second.headers['idempotent-replayed']], [200, 200, undefined]);
+    assert.notEqual(first.data.ref, second.data.ref);
+  },
+  [`POST ${PATHS.createLink}`]: async () => {
+    const key = { 'idempotency-key': 'shared-link' };
+    const params = { country_id: 11, currency: 'UGX' };
+    const first = await owner.client.signed(PATHS.createLink, params, key);
+    const second = await stranger.client.signed(PATHS.createLink, params, key);
+    assert.deepEqual([first.status, second.status], [200, 200]);
+    assert.notEqual(first.data.id, second.data.id);
+  },
+  [`GET ${PATHS.countries}`]: async () => assertSameForAll(PATHS.countries),
+  [`POST ${PATHS.preflight}`]: async () => {
+    const body = { mobile: '0772123456', amount: 2500, currency: 'UGX' };
+    const [one, other] = [
+      await owner.client.postWithToken(PATHS.preflight, body),
+      await stranger.client.postWithToken(PATHS.preflight, body),
+    ];
+    assert.deepEqual(one.data, other.data);
+  },
+};
+
+async function assertSameForAll(path: string): Promise<void> {
+  assert.deepEqual((await owner.client.get(path)).data, (await stranger.client.get(path)).data);
+}
+
+/** Routes that know no account, or prove who asks in another way. */
+const OTHERS: [pattern: RegExp, why: string][] = [
+  [/^\/pay\//, 'the page of a link: whoever has the address may pay; the address cannot be guessed'],
+  [/^\/r\//, 'a receipt: whoever has the address may read it; the address cannot be guessed'],
+  [/^\/logos\//, 'pictures by the hash of their bytes'],
+  [/^\/docs|^\/openapi\.json$|^\/llms\.txt$/, 'documentation'],
+  [/^\/sandbox\//, 'the pretend phone and receiver, which exist in sandbox mode only'],
+  [/^\/console/, 'sessions of members; its own tests'],
+  [/^\/operators\//, 'operators, who prove themselves to their rail'],
+  [/^\/(healthz|readyz|metrics)$/, 'the ops team'],
+  [/^\/$/, 'the front door'],
+];
+
+async function listRoutes(): Promise<string[]> {
+  const text = await withApp((app) => app.printRoutes({ commonPrefix: false }));
+  const routes: string[] = [];
+  const path: string[] = [];
+  for (const line of text.split('\n')) {
+    const entry = /^((?:[│ ] {3})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?/.exec(line);
+    if (!entry) continue;
+    const [, indent = '', part = '', methods = ''] = entry;
+    const depth = indent.length / 4;
+    path.length = depth;
+    path[depth] = part;
+    for (const method of methods.split(', ').filter((name) => name !== '' && name !== 'HEAD' && name !== 'OPTIONS'))
+      routes.push(`${method} ${path.join('')}`);
+  }
+  return routes;
+}
+
+const routes = await listRoutes();
+const pathOf = (route: string) => route.slice(route.indexOf(' ') + 1);
+
+test('every route has a case, or a reason why it needs none', () => {
+  assert.ok(routes.includes(`POST ${PATHS.collect}`), routes.join('\n'));
+  const unknown = routes.filter(
+    (route) => !(route in CASES) && !OTHERS.some(([pattern]) => pattern.test(pathOf(route))),
+  );
+  assert.deepEqual(unknown, [], 'routes without a case in test/isolation.test.ts');
+  const api = routes.filter((route) => pathOf(route).startsWith('/api/'));
+  assert.deepEqual(
+    api.filter((route) => !(route in CASES)),
+    [],
+  );
+  assert.deepEqual(
+    Object.keys(CASES).filter((route) => !routes.includes(route)),
+    [],
+    'cases without a route',
+  );
+});
+
+describe('another account’s things are not found', () => {
+  for (const [route, run] of Object.entries(CASES)) test(route, run);
+});
+
+test('a link’s page and pictures do not tell whose other things there are', async () => {
+  const page = await world.app.inject({ url: `/pay/${owner.link}` });
+  for (const secret of [owner.client.shop.clientId, owner.transaction, owner.client.shop.secretKey])
+    assert.ok(!page.body.includes(secret));
+});
+
+test('a token of one integration never opens the other account', async () => {
+  const token = await stranger.client.token();
+  const [id = ''] = (await owner.client.token()).split('|');
+  const mixed = `${id}|${token.split('|')[1] ?? ''}`;
+  const reply = await send(world.app, 'GET', PATHS.listLinks, undefined, { authorization: `Bearer ${mixed}` });
+  assertMissing(reply, 401, 'unauthenticated');
+});
