@@ -33,13 +33,21 @@ export function createUuid(millis: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** `pl_01JD…`: the public form of a UUID. */
+/** `pl_01JD…`: the public form of a UUID. 128 bits are 26 digits of five bits, the first of which holds three. */
 export function publicId(prefix: IdPrefix, uuid: string): string {
-  let rest = BigInt(`0x${uuid.replaceAll('-', '')}`);
+  const hex = uuid.replaceAll('-', '');
   let text = '';
-  for (let index = 0; index < PUBLIC_LENGTH; index++) {
-    text = ALPHABET.charAt(Number(rest & 31n)) + text;
-    rest >>= 5n;
+  let bits = 0;
+  let held = 2;
+  // Four bits come in, five go out; two zero bits in front fill the first digit.
+  for (let index = 0; index < hex.length; index++) {
+    bits = (bits << 4) | Number.parseInt(hex.charAt(index), 16);
+    held += 4;
+    while (held >= 5) {
+      held -= 5;
+      text += ALPHABET.charAt((bits >> held) & 31);
+    }
+    bits &= 31;
   }
   return `${prefix}_${text}`;
 }
