@@ -123,6 +123,8 @@ create table incoming_payments (
   payer text,
   transaction_id uuid,
   outcome text not null constraint incoming_outcome_known check (outcome in ('matched', 'suspense')),
+  -- The case that holds it in suspense, or held it.
+  case_id uuid,
   received_at timestamptz not null,
   constraint incoming_payment_once primary key (rail, receipt)
 );

@@ -150,9 +150,42 @@ describe('incoming payments', () => {
       payment(transaction, { accountReference: 'nobody' }),
     );
     assert.equal((await suspenseBalance()) - before, 200_000n);
-    const rows = await ctx.db.query(`select from cases where kind = 'unknown_reference'`);
+    const rows = await ctx.db.query(
+      `select from cases where kind = 'unknown_reference' and detail->>'reference' = 'nobody'`,
+    );
     assert.equal(rows.length, 2);
   });
+
+  for (const first of ['the money', 'the success'] as const)
+    test(`told of before the instructions reached us, ${first} first: booked once, and suspense gives it back`, async () => {
+      const before = await suspenseBalance();
+      const transaction = await expect();
+      // The answer that named the reference was lost on the way.
+      await ctx.db.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
+      const paid = payment(transaction);
+      const { receipt, amount, currency } = paid;
+      const success = () =>
+        engine.apply({
+          transactionId: transaction.id,
+          source: 'poll',
+          observation: { state: 'succeeded', receipt, amount, currency },
+          raw: '',
+        });
+      if (first === 'the money') {
+        await receive(paid);
+        assert.equal((await suspenseBalance()) - before, 100_000n);
+        await success();
+      } else {
+        await success();
+        await receive(paid);
+      }
+      await receive(paid);
+      await success();
+      assert.equal(await available(), 99_000n);
+      assert.equal(await suspenseBalance(), before);
+      const open = await ctx.db.query(`select from cases where status = 'open' and detail->>'receipt' = $1`, [receipt]);
+      assert.equal(open.length, 0);
+    });
 
   test('a message that was kept but not applied before a crash is applied by the next process, once', async () => {
     const transaction = await expect();

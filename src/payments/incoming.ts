@@ -15,17 +15,26 @@ import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 export type IncomingPayment = CallbackReading & { kind: 'payment_received' } & { rail: string; raw: string };
 
-type Judged = { payment: IncomingPayment; transaction: Transaction | null; fault: CaseKind | null };
+type Judged = {
+  payment: IncomingPayment;
+  transaction: Transaction | null;
+  fault: CaseKind | null;
+  /** Money that fits nothing has no transaction of its own; its case's id stands for it in the ledger. */
+  caseId: string | null;
+};
 
 /** Books payments that arrived. Answers the outcomes of those that fit a transaction, to be applied in the same `tx`. */
-export async function receivePayments(tx: Tx, ctx: PaymentsContext, payments: IncomingPayment[]): Promise<Outcome[]> {
-  if (payments.length === 0) return [];
+export async function receivePayments(tx: Tx, ctx: PaymentsContext, told: IncomingPayment[]): Promise<Outcome[]> {
+  if (told.length === 0) return [];
   const at = ctx.clock.now();
+  const payments = [...new Map(told.map((payment) => [`${payment.rail} ${payment.receipt}`, payment])).values()];
   const expected = await lockExpected(tx, payments);
   const taken = new Set<string>();
-  const judged = payments.map((payment) =>
-    judge(payment, expected.get(`${payment.rail} ${payment.accountReference}`) ?? null, taken),
-  );
+  const judged = payments.map((payment): Judged => {
+    const transaction = expected.get(`${payment.rail} ${payment.accountReference}`) ?? null;
+    const fault = judge(payment, transaction, taken);
+    return { payment, transaction, fault, caseId: fault === null ? null : createUuid(at.getTime()) };
+  });
   const fresh = await insertOnce(tx, judged, at);
   const held = judged.filter((entry, index) => fresh[index] && entry.fault !== null);
   await holdInSuspense(tx, ctx, held, at);
@@ -59,23 +68,22 @@ async function lockExpected(tx: Tx, payments: IncomingPayment[]): Promise<Map<st
   return new Map(rows.map(({ account_reference, ...row }) => [`${row.rail} ${account_reference}`, row]));
 }
 
-function judge(payment: IncomingPayment, transaction: Transaction | null, taken: Set<string>): Judged {
-  if (!transaction) return { payment, transaction, fault: 'unknown_reference' };
-  if (payment.amount !== transaction.amount || payment.currency !== transaction.currency)
-    return { payment, transaction, fault: 'wrong_amount' };
+function judge(payment: IncomingPayment, transaction: Transaction | null, taken: Set<string>): CaseKind | null {
+  if (!transaction) return 'unknown_reference';
+  if (payment.amount !== transaction.amount || payment.currency !== transaction.currency) return 'wrong_amount';
   const paid = transaction.status === 'success' || transaction.status === 'reversed' || taken.has(transaction.id);
-  if (paid && transaction.receipt !== payment.receipt) return { payment, transaction, fault: 'second_payment' };
+  if (paid && transaction.receipt !== payment.receipt) return 'second_payment';
   taken.add(transaction.id);
-  return { payment, transaction, fault: null };
+  return null;
 }
 
 /** A receipt is booked once, however often the operator tells us. */
 async function insertOnce(tx: Tx, judged: Judged[], at: Date): Promise<boolean[]> {
   const rows = await tx.query<{ rail: string; receipt: string }>(
-    `insert into incoming_payments (rail, receipt, account_reference, amount, currency, payer, transaction_id, outcome, received_at)
-     select rail, receipt, account_reference, amount, currency, payer, transaction_id, outcome, $9
-     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::uuid[], $8::text[])
-       as p (rail, receipt, account_reference, amount, currency, payer, transaction_id, outcome)
+    `insert into incoming_payments (rail, receipt, account_reference, amount, currency, payer, transaction_id, outcome, case_id, received_at)
+     select rail, receipt, account_reference, amount, currency, payer, transaction_id, outcome, case_id, $10
+     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::uuid[])
+       as p (rail, receipt, account_reference, amount, currency, payer, transaction_id, outcome, case_id)
      order by rail, receipt
      on conflict do nothing returning rail, receipt`,
     [
@@ -87,6 +95,7 @@ async function insertOnce(tx: Tx, judged: Judged[], at: Date): Promise<boolean[]
       judged.map(({ payment }) => payment.payer),
       judged.map(({ transaction }) => transaction?.id ?? null),
       judged.map(({ fault }) => (fault === null ? 'matched' : 'suspense')),
+      judged.map(({ caseId }) => caseId),
       at,
     ],
   );
@@ -95,9 +104,8 @@ async function insertOnce(tx: Tx, judged: Judged[], at: Date): Promise<boolean[]
 }
 
 async function holdInSuspense(tx: Tx, ctx: PaymentsContext, held: Judged[], at: Date): Promise<void> {
-  if (held.length === 0) return;
-  // The money has no transaction of its own; the case's id stands for it in the ledger.
-  const entries = held.map((entry) => ({ ...entry, caseId: createUuid(at.getTime()) }));
+  const entries = held.flatMap((entry) => (entry.caseId === null ? [] : [{ ...entry, caseId: entry.caseId }]));
+  if (entries.length === 0) return;
   await postEach(
     tx,
     entries.map(({ payment, caseId }) =>

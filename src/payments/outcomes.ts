@@ -21,6 +21,7 @@ import type { Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
+import { claimReceipts } from './receipts.ts';
 import { eventData } from './record.ts';
 import {
   type CaseKind,
@@ -92,10 +93,10 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
     applied.push({ transaction: subject.row, effect });
   }
   const all = [...subjects.values()];
+  const succeeded = all.filter((subject) => subject.events.some((event) => event.status === 'success'));
+  await takeOutOfSuspense(tx, succeeded, at);
   await postAll(tx, all, at);
-  const settled = all
-    .filter((subject) => subject.events.some((event) => event.status === 'success'))
-    .map((subject) => subject.row);
+  const settled = succeeded.map((subject) => subject.row);
   // What is left needs nothing of each other: it leaves together.
   const [events] = await Promise.all([
     recordEvents(
@@ -222,6 +223,15 @@ function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt
   // A payout whose outcome is unknown is never sent again by us: a person decides.
   if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
   else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
+}
+
+/** Money that came before its transaction was known to expect it is booked already: it only changes its place. */
+async function takeOutOfSuspense(tx: Tx, succeeded: Subject[], at: Date): Promise<void> {
+  const rows = succeeded.map((subject) => subject.row);
+  for (const [id, transfers] of await claimReceipts(tx, rows, at)) {
+    const posting = succeeded.find((subject) => subject.row.id === id)?.postings[0];
+    posting?.transfers.unshift(...transfers);
+  }
 }
 
 async function postAll(tx: Tx, subjects: Subject[], at: Date): Promise<void> {

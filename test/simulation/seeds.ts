@@ -1,0 +1,51 @@
+// Runs many seeds, several to a database, and verifies the ledger of each database when its seeds are done.
+
+import { extendChain } from '../../src/ledger/chain.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { createTestContext } from '../world.ts';
+import { type SimulationResult, simulate } from './simulation.ts';
+
+const SEEDS_PER_DATABASE = 25;
+
+export type SeedsResult = { ran: number; failed: SimulationResult[] };
+
+export async function runSeeds(
+  from: number,
+  count: number,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<SeedsResult> {
+  const failed: SimulationResult[] = [];
+  for (let first = from; first < from + count; first += SEEDS_PER_DATABASE) {
+    const last = Math.min(first + SEEDS_PER_DATABASE, from + count);
+    const base = await createTestContext({ RATE_LIMIT_PER_SECOND: '0' });
+    try {
+      for (let seed = first; seed < last; seed++) {
+        const result = await simulate(base, seed);
+        if (result.violations.length > 0) failed.push(result);
+        onProgress(seed - from + 1);
+      }
+      await extendChain(base, { partial: true });
+      const verification = await verifyLedger(base);
+      if (!verification.ok)
+        failed.push({
+          seed: first,
+          violations: verification.differences.map((difference) => `I1–I4: ${difference.sentence}`),
+          history: [`one of the seeds ${first} to ${last - 1}`],
+        });
+    } finally {
+      await base.close();
+    }
+  }
+  return { ran: count, failed };
+}
+
+/** What a person needs to see the fault again. */
+export function describeFailure({ seed, violations, history }: SimulationResult): string {
+  return [
+    `Seed ${seed} broke what must hold:`,
+    ...violations.map((violation) => `  - ${violation}`),
+    'What happened:',
+    ...history.map((line) => `  ${line}`),
+    `Replay it with: node test/simulation/run.ts --from ${seed} --seeds 1`,
+  ].join('\n');
+}
