@@ -3,9 +3,12 @@
 
 /** A calm blue-green for merchants who chose no colour. */
 export const DEFAULT_ACCENT = '#0b6157';
-export const LIGHT_GROUND = '#ffffff';
+/** The grounds that coloured text stands on, each the harder of page and card. */
+export const LIGHT_GROUND = '#f3f5f7';
 export const DARK_GROUND = '#1c232c';
 const TEXT_CONTRAST = 4.5;
+/** Coloured text on a dark ground tires the eye sooner. */
+const DARK_TEXT_CONTRAST = 6;
 const STEPS = 40;
 
 export type Accent = { onLight: string; onDark: string };
@@ -15,15 +18,15 @@ type Rgb = readonly [number, number, number];
 export function readAccent(colour: string | null): Accent {
   const given = parseColour(colour ?? '') ?? parseColour(DEFAULT_ACCENT) ?? [0, 0, 0];
   return {
-    onLight: moveUntilReadable(given, [0, 0, 0], LIGHT_GROUND),
-    onDark: moveUntilReadable(given, [255, 255, 255], DARK_GROUND),
+    onLight: moveUntilReadable(given, [0, 0, 0], LIGHT_GROUND, TEXT_CONTRAST),
+    onDark: moveUntilReadable(given, [255, 255, 255], DARK_GROUND, DARK_TEXT_CONTRAST),
   };
 }
 
-function moveUntilReadable(colour: Rgb, towards: Rgb, ground: string): string {
+function moveUntilReadable(colour: Rgb, towards: Rgb, ground: string, enough: number): string {
   for (let step = 0; step <= STEPS; step++) {
     const moved = printColour(mix(colour, towards, step / STEPS));
-    if (contrast(moved, ground) >= TEXT_CONTRAST) return moved;
+    if (contrast(moved, ground) >= enough) return moved;
   }
   return printColour(towards);
 }

@@ -94,7 +94,7 @@ function lookAtPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage)
   );
   return {
     title,
-    body: html`<p class="ic k" aria-hidden="true">${byCode ? '#' : '•••'}</p><h1>${byCode ? title : words.lookAt(maskedNumber(transaction))}</h1>
+    body: html`<p class="ph" aria-hidden="true"></p><h1>${byCode ? title : words.lookAt(maskedNumber(transaction))}</h1>
 ${sumOf(amount, view.link.item_name)}<br>${steps(byCode ? words.shortcodeSteps(operator, byCode, amount) : words.promptSteps(operator, view.business, amount))}
 ${checkForm(view, attempt, words.check)}<details><summary>${words.noMessage}</summary>${!byCode && code !== undefined && html`<p>${words.noMessageDial(code, choices.join(', '))}</p>`}<p>${words.noMessageWait(clock(endsAt))}</p></details>`,
   };
@@ -144,7 +144,7 @@ function working(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Bo
   const operator = ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
   return {
     title: words.workingTitle,
-    body: html`<p class="ic k" aria-hidden="true">…</p><h1>${words.workingTitle}</h1><p>${words.workingText(operator)}</p>${sumOf(amountOf(view, transaction), view.link.item_name)}<br>${checkForm(view, attempt, words.check)}`,
+    body: html`<p class="ph" aria-hidden="true"></p><h1>${words.workingTitle}</h1><p>${words.workingText(operator)}</p>${sumOf(amountOf(view, transaction), view.link.item_name)}<br>${checkForm(view, attempt, words.check)}`,
   };
 }
 

@@ -39,7 +39,10 @@ export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): 
   const notice = draft.notice && noticeText(ctx, view, draft.notice);
   const broken = faults.size > 0 || notice !== null;
   const selected = selectedMethod(row, draft);
-  const options = row.methods.map((method) => ({
+  // What the phone itself asks for comes first: it is the least work.
+  const order = (method: Method) => (method.verification === 'instructions' ? 1 : 0);
+  const methods = [...row.methods].sort((left, right) => order(left) - order(right));
+  const options = methods.map((method) => ({
     method,
     fault: methodFault(ctx, view.reading, method, view.link.amount),
   }));
@@ -48,13 +51,12 @@ export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): 
   return framePage(view.frame, {
     title: broken ? `${words.errorTitle}: ${title}` : title,
     attributes: html`data-dial="${row.dialCode}" data-trunk="${row.country.trunk}"`,
-    body: html`${businessHead(view.link, view.business)}${broken && errorSummary(view, faults, notice)}
-<h1 class="np">${title}</h1>
+    body: html`${businessHead(view.link, view.business, title)}${broken && errorSummary(view, faults, notice)}
 <form class="card" method="post" action="${addressWith(view, view.path)}" novalidate>
 ${view.link.amount === null ? amountField(view, row, draft, faults) : html`<div class="f">${amountHead(view)}<p class="m">${words.noFee}</p></div>`}
 <div class="f"><label for="phone">${words.phone}</label><p class="h" id="phone-h">${words.phoneHint(exampleOf(row))}</p>
 <input id="phone" name="phone" type="tel" inputmode="tel" autocomplete="tel-national" maxlength="40" required value="${shownPhone(row, draft)}" ${describedBy('phone', faults, 'phone-h')}>${faultLine('phone', faults)}</div>
-<fieldset${faults.has('method') && html` aria-describedby="method-e"`}><legend>${words.how}</legend>${options.map(({ method, fault }) => methodOption(view, method, fault, method === selected))}${faultLine('method', faults)}${!open && html`<p class="er">${words.noMethod}</p>`}</fieldset>
+<fieldset id="method"${faults.has('method') && html` aria-describedby="method-e"`}><legend>${words.how}</legend>${options.map(({ method, fault }) => methodOption(view, method, fault, method === selected))}${faultLine('method', faults)}${!open && html`<p class="er">${words.noMethod}</p>`}</fieldset>
 ${detailFields(view, draft, faults)}
 <input type="hidden" name="form" value="${form.token}">${view.choices.length > 0 && html`<input type="hidden" name="country" value="${row.countryId}">`}
 <button${!open && html` disabled`}>${view.link.amount === null ? words.continue : words.pay(view.reading.money(view.link.amount, view.link.currency))}</button>
@@ -189,7 +191,7 @@ function errorSummary(view: LinkView, faults: Faults, notice: string | null): Ht
   const { words } = view.reading;
   return html`<div class="box bad" role="alert">${notice !== null && html`<p>${notice}</p>`}${
     faults.size > 0 &&
-    html`<p><b>${words.errorSummary}</b></p><ul>${[...faults].map(([name, text]) => html`<li>${name === 'method' ? text : html`<a href="#${name}">${text}</a>`}</li>`)}</ul>`
+    html`<p><b>${words.errorSummary}</b></p><ul>${[...faults].map(([name, text]) => html`<li><a href="#${name}">${text}</a></li>`)}</ul>`
   }</div>`;
 }
 

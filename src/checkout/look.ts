@@ -25,7 +25,7 @@ bdi{unicode-bidi:isolate}
 .sb{max-width:none;background:var(--wg);color:var(--w);text-align:center;padding:.5rem 1rem;font-size:.875rem}
 .sb a{color:inherit;display:inline-block;padding:.25rem}
 .top{display:flex;gap:.75rem;align-items:center;margin:0 0 1rem}
-.top b{min-width:0;overflow:hidden;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:3;line-height:1.3}
+.top b,.top h1{margin:0;min-width:0;overflow:hidden;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:3;line-height:1.3}
 .top img,.av{flex:none;width:3rem;height:3rem;border-radius:.75rem;object-fit:contain}
 .top img{background:#fff}
 .av{display:grid;place-items:center;background:var(--a);color:#fff;font-size:1.375rem;font-weight:600;overflow:hidden}
@@ -60,7 +60,8 @@ button[disabled]{opacity:.65}
 .ic.s{color:var(--s);background:var(--sg)}
 .ic.e{color:var(--e);background:var(--eg)}
 .ic.w{color:var(--w);background:var(--wg)}
-.ic.k{color:var(--k)}
+.ph{width:2.125rem;height:3.375rem;border:3px solid var(--k);border-radius:.5rem;margin:0 0 .75rem;position:relative}
+.ph::after{content:"";position:absolute;left:50%;bottom:.1875rem;width:.375rem;height:.375rem;margin-left:-.1875rem;border-radius:50%;background:var(--k)}
 ol{margin:0 0 1rem;padding:0;list-style:none;counter-reset:n}
 ol li{counter-increment:n;display:flex;gap:.75rem;margin:0 0 .625rem}
 ol li::before{content:counter(n);flex:none;width:1.625rem;height:1.625rem;border-radius:50%;display:grid;place-items:center;font-size:.875rem;font-weight:700;color:var(--k);border:1.5px solid currentColor}
@@ -104,7 +105,7 @@ var go=function(){t=setTimeout(ask,n*500);if(n<16)n++},ask=function(){if(d.hidde
 fetch(b.url+'/status',{cache:'no-store'}).then(function(r){return r.json()}).then(function(j){if(j.stage!=b.stage)location.replace(b.url+b.q);else go()},go)};
 d.addEventListener('visibilitychange',function(){clearTimeout(t);if(!d.hidden)ask()});go()}
 var a=q('a[data-go]'),y=q('#stay');
-if(a&&y){l.textContent=l.dataset.t;y.hidden=false;t=setTimeout(function(){location.replace(a.href)},6000);
+if(a&&y){l.textContent=l.dataset.t;y.hidden=false;t=setTimeout(function(){location.replace(a.href)},5000);
 y.addEventListener('click',function(){clearTimeout(t);y.hidden=true;l.textContent=''})}
 var r=q('#print');if(r){r.hidden=false;r.addEventListener('click',function(){w.print()})}
 })(document,window)
@@ -174,12 +175,13 @@ function languageLinks(frame: Frame): Html[] {
   });
 }
 
-/** Who is paid: logo and name, on top of every page of a link. */
-export function businessHead(link: PaymentLink | null, business: string): Html {
+/** Who is paid: logo and name, on top of every page of a link; `heading` where that says what the page is for. */
+export function businessHead(link: PaymentLink | null, business: string, heading?: string): Html {
   const picture = link?.logo_hash
     ? html`<img src="/logos/${link.logo_hash}.webp" alt="" width="48" height="48">`
     : html`<span class="av" aria-hidden="true">${initialOf(business)}</span>`;
-  return html`<div class="top">${picture}<b><bdi>${business}</bdi></b></div>`;
+  const name = heading === undefined ? html`<b><bdi>${business}</bdi></b>` : html`<h1><bdi>${heading}</bdi></h1>`;
+  return html`<div class="top">${picture}${name}</div>`;
 }
 
 /** The amount, and what it is for. */

@@ -63,7 +63,7 @@ export async function viewLink(
     frame: {
       reading,
       brand: ctx.config.brandName,
-      phoneUrl: ctx.config.mode === 'sandbox' ? PHONE_PAGE : null,
+      phoneUrl: ctx.config.mode === 'sandbox' ? PHONE_PAGE + (link.phone ? `?n=${link.phone}` : '') : null,
       address: path,
       accent: link.accent_colour,
     },

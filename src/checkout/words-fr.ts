@@ -26,7 +26,7 @@ export const french: Words = {
   hintPrompt: 'Vous confirmez avec votre code PIN sur le téléphone.',
   hintShortcode: 'Vous recevez un SMS avec un code à composer.',
   hintOtp: 'Vous recevez un code par SMS.',
-  hintInstructions: 'Nous vous indiquons où envoyer l’argent.',
+  hintInstructions: 'Vous envoyez l’argent vous-même.',
   phone: 'Numéro mobile money',
   phoneHint: (example) => `Par exemple ${example}`,
   amountHint: (least, most) => `De ${least} à ${most}`,

@@ -26,7 +26,7 @@ export const portuguese: Words = {
   hintPrompt: 'Confirma com o PIN no telemóvel.',
   hintShortcode: 'Recebe um SMS com um código para marcar.',
   hintOtp: 'Recebe um código por SMS.',
-  hintInstructions: 'Mostramos para onde enviar o dinheiro.',
+  hintInstructions: 'Envia o dinheiro por si.',
   phone: 'Número de mobile money',
   phoneHint: (example) => `Por exemplo ${example}`,
   amountHint: (least, most) => `De ${least} a ${most}`,

@@ -26,7 +26,7 @@ export const swahili: Words = {
   hintPrompt: 'Unathibitisha kwa PIN yako kwenye simu.',
   hintShortcode: 'Utapokea SMS yenye msimbo wa kupiga.',
   hintOtp: 'Utapokea msimbo kwa SMS.',
-  hintInstructions: 'Tutakuonyesha pa kutuma pesa.',
+  hintInstructions: 'Unatuma pesa mwenyewe.',
   phone: 'Namba ya simu ya pesa',
   phoneHint: (example) => `Kwa mfano ${example}`,
   amountHint: (least, most) => `Kuanzia ${least} hadi ${most}`,

@@ -17,7 +17,7 @@ main{display:flex;flex-wrap:wrap;gap:1.5rem;justify-content:center;align-items:f
 .find{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end}
 .find label{flex:1 1 14rem;max-width:22rem}
 label{display:block;font-weight:600;font-size:.875rem}
-input{display:block;width:100%;min-height:2.75rem;padding:.5rem .625rem;margin-top:.125rem;font:inherit;color:inherit;background:var(--c);border:1px solid var(--i);border-radius:.5rem}
+input{display:block;width:100%;font-weight:400!important;min-height:2.75rem;padding:.5rem .625rem;margin-top:.125rem;font:inherit;color:inherit;background:var(--c);border:1px solid var(--i);border-radius:.5rem}
 button{min-height:2.75rem;padding:.5rem .875rem;border:1px solid var(--k);border-radius:.5rem;background:transparent;color:var(--k);font:inherit;font-weight:600;cursor:pointer}
 :focus-visible{outline:3px solid var(--k);outline-offset:2px}
 .set{flex:0 1 22rem;width:100%;max-width:22rem;background:var(--c);border:.375rem solid #2b323b;border-radius:1.75rem;overflow:hidden}
@@ -47,6 +47,7 @@ details label,.dial label{margin-top:.5rem}
 .dial label{flex:1;margin:0}
 .m{color:var(--m);font-size:.875rem}
 table{border-collapse:collapse;font-size:.875rem}
+th{white-space:nowrap}
 td,th{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--b);vertical-align:top}
 .nums a{display:inline-block;padding:.25rem .75rem .25rem 0;min-height:1.75rem}
 `);

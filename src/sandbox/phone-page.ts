@@ -184,16 +184,16 @@ export function back(numbers: readonly string[]): string {
 /** Numbers to begin with: one of each operator that people know. */
 function examples(catalog: Catalog): Html {
   const methods = [...catalog.methods.values()].filter((method) => method.example !== null);
-  return html`<h3>A number of each operator</h3><p class="nums">${methods.map((method) => html`<a href="/sandbox/phone?n=${method.example}">${method.example} <span class="m">${method.name}, ${method.country.name}</span></a> `)}</p>`;
+  return html`<details><summary>A number of each operator</summary><p class="nums">${methods.map((method) => html`<a href="/sandbox/phone?n=${method.example}">${method.example} <span class="m">${method.name}, ${method.country.name}</span></a> `)}</p></details>`;
 }
 
 function scenarioTable(): Html {
-  return html`<h3>Numbers that decide by themselves, by their last three digits; any other rings here</h3><table><tbody>${Object.entries(
+  return html`<details><summary>Numbers that decide by themselves, by their last three digits (any other rings here)</summary><table><tbody>${Object.entries(
     COLLECTION_SCENARIOS,
   ).map(
     ([digits, scenario]) =>
       html`<tr><th scope="row">…${digits}</th><td>${digits === '012' ? 'the payer confirms with a six-digit token by SMS' : scenario.about}</td></tr>`,
-  )}</tbody></table>`;
+  )}</tbody></table></details>`;
 }
 
 function ownerOf(catalog: Catalog, msisdn: string): { country: Country | null; method: Method | null } {

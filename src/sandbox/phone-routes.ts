@@ -9,6 +9,7 @@ import { type Form, field, formOf, parseForms, refuseForeignForm } from '../plat
 import { html, inlineStyle, printHtml, problemText, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { parseAmount } from '../platform/money.ts';
+import { printView } from './http.ts';
 import type { PhoneResult, PretendPhone } from './phone.ts';
 import { PHONE_STYLE } from './phone-look.ts';
 import { back, brandRules, phonePage, type Said, screenOf } from './phone-page.ts';
@@ -41,6 +42,17 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       return sendPage(request, reply, { ...page, styles: [...page.styles, brands] });
     });
 
+    // For programs and the terminal; with `version` it waits for the next change.
+    scope.get('/sandbox/phone/:msisdn', async (request, reply) => {
+      const number = readNumber((request.params as Params).msisdn);
+      const { version } = request.query as Record<string, unknown>;
+      void reply.header('Cache-Control', 'no-store');
+      if (typeof version !== 'string') return printView(await phone.view(number));
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      return printView(await phone.waitForNews(number, Number(version) || 0, NEWS_WAIT_MS, gone.signal));
+    });
+
     scope.get('/sandbox/phone/:msisdn/news', async (request, reply) => {
       const number = readNumber((request.params as Params).msisdn);
       const version = Number((request.query as Record<string, unknown>).version) || 0;
@@ -57,6 +69,7 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const { msisdn, action } = request.params as Params;
       const number = readNumber(msisdn);
       const result = await act(phone, number, action, formOf(request));
+      if (request.headers.accept === 'application/json') return reply.send({ ok: result.ok, message: result.message });
       const numbers = readNumbers(request);
       const said = sealSaid(ctx, { msisdn: number, ok: result.ok, message: result.message });
       const query = back(numbers.length === 0 ? [number] : numbers);

@@ -1,7 +1,8 @@
 // A real browser for tests and screenshots: Debian's Chromium driven by playwright-core. Each page keeps what it asked
 // for, what the policy refused, and what went wrong in it.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const PLACES = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -31,7 +32,7 @@ export type Visit = {
   requests: string[];
   /** What the content security policy refused, and errors of scripts. */
   complaints: string[];
-  close(): Promise<void>;
+  close: () => Promise<void>;
 };
 
 export type VisitOptions = { javascript?: boolean; width?: number; height?: number; dark?: boolean; language?: string };
@@ -54,4 +55,22 @@ export async function visit(browser: Browser, options: VisitOptions = {}): Promi
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   return { page, context, requests, complaints, close: () => context.close() };
+}
+
+/** How far the page can be scrolled sideways. */
+export function sideways(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
+
+let axe: string | undefined;
+
+/** What axe finds: WCAG 2.2 AA and good practice, or only the named rules. */
+export async function findings(page: Page, ...rules: string[]): Promise<string[]> {
+  axe ??= readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  await page.evaluate(axe);
+  const options = JSON.stringify(rules.length === 0 ? {} : { runOnly: rules });
+  const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+    `axe.run(${options}).then((result) => result.violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => ({ html })) })))`,
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
 }
