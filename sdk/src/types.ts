@@ -1,0 +1,260 @@
+// What goes over the wire, with the names of the wire. A test compiles these types against docs/openapi.json in both
+// directions, so a member that appears, disappears or changes there must change here.
+
+export type TransactionStatus = 'pending' | 'processing' | 'success' | 'failed' | 'expired' | 'reversed';
+export type StatusCode = '100' | '102' | '200' | '400' | '408' | '205';
+export type VerificationMethod = 'prompt' | 'shortcode' | 'otp' | 'instructions';
+export type FailureCode =
+  | 'INSUFFICIENT_FUNDS'
+  | 'WRONG_PIN'
+  | 'PAYER_CANCELLED'
+  | 'PAYER_NOT_FOUND'
+  | 'PAYER_LIMIT_REACHED'
+  | 'PAYER_BLOCKED'
+  | 'PROMPT_EXPIRED'
+  | 'VERIFICATION_FAILED'
+  | 'AMOUNT_OUT_OF_RANGE'
+  | 'OPERATOR_UNAVAILABLE'
+  | 'DUPLICATE_AT_OPERATOR'
+  | 'RECIPIENT_NOT_FOUND'
+  | 'FLOAT_INSUFFICIENT'
+  | 'REJECTED_BY_OPERATOR'
+  | 'UNSPECIFIED';
+
+/** `amount` is a number or a decimal string such as "2500.50"; nothing is ever rounded. */
+export type CollectionParams = {
+  amount: number | string;
+  /** International (with or without +) or national. */
+  mobile: string;
+  country_id: number;
+  currency: string;
+  /** By name or catalogue code. May be left out where the number tells the operator. */
+  payment_method_type?: string | null;
+  callback_url?: string | null;
+  third_party_reference_1?: string | null;
+  third_party_reference_2?: string | null;
+};
+
+export type Collection = {
+  /** Keep it: everything else is asked with it. */
+  ref: string;
+  status: TransactionStatus;
+  amount: number;
+  fee: number;
+  currency: string;
+  mobile: string;
+  country_id: number;
+  payment_method_type: string;
+  third_party_reference_1: string | null;
+  third_party_reference_2: string | null;
+  verification: { method: VerificationMethod; instructions: string; expires_at: string };
+};
+
+/** A transaction as status v2 shows it. */
+export type TransactionV2 = {
+  amount: number;
+  fee: number;
+  currency: string;
+  status: TransactionStatus;
+  payee: string | null;
+  invoice_no: string | null;
+  mobile: string | null;
+  account_number: string | null;
+  ref: string;
+  /** Of the wallet after this transaction; null until it has settled. */
+  balance: number | null;
+  transaction_detail: string;
+  payment_channel: string;
+  transaction_date: string;
+  created_at: string;
+  updated_at: string;
+  callback_url: string | null;
+};
+
+/** A transaction as status v3 shows it. */
+export type Transaction = TransactionV2 & {
+  status_code: StatusCode;
+  failureReason: { failureCode: FailureCode | null; failureMessage: string | null };
+  third_party_reference_1: string | null;
+  third_party_reference_2: string | null;
+};
+
+export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
+
+export type PaymentLinkParams = {
+  country_id: number;
+  currency: string;
+  /** Left out: the payer types the amount. */
+  amount?: number | string | null;
+  business_name?: string | null;
+  item_name?: string | null;
+  callback_url?: string | null;
+  redirection_url?: string | null;
+  /** PNG, JPEG, WebP or GIF in base64, at most 2 MiB decoded. */
+  logo?: string | null;
+  currency_country_id?: number | null;
+  first_name?: string | null;
+  last_name?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  /** ISO 8601 with a zone. */
+  expires_at?: string | null;
+  /** Whether it stays open after a success; false when left out. */
+  reusable?: boolean | null;
+  /** Like #1a6b4f. */
+  accent_colour?: string | null;
+};
+
+export type PaymentLink = {
+  id: string;
+  /** The address to open. */
+  payment_link: string;
+  qr_url: string;
+  business_name: string | null;
+  item_name: string | null;
+  amount: string | null;
+  currency: string;
+  country_id: number;
+  currency_country_id: number | null;
+  callback_url: string | null;
+  redirection_url: string | null;
+  logo_url: string | null;
+  first_name: string | null;
+  last_name: string | null;
+  email: string | null;
+  phone: string | null;
+  status: LinkStatus;
+  payments_count: number;
+  expires_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type BalanceParams = { wallet_account?: number | null; currency?: string | null };
+
+export type Balance = {
+  wallet_account: number;
+  currency: string;
+  /** available + reserved. */
+  balance: number;
+  available: number;
+  /** What open collections would bring. */
+  pending: number;
+  /** What open payouts hold back. */
+  reserved: number;
+  updated_at: string;
+};
+
+export type Token = { token: string; token_type: 'Bearer'; expires_at: string };
+
+export type PaymentMethod = {
+  code: string;
+  name: string;
+  type: string;
+  verification: VerificationMethod;
+  decimals: number;
+  minimum: string;
+  maximum: string;
+};
+
+export type LinkCountry = {
+  country_id: number;
+  country: string;
+  dial_code: string;
+  currency: string;
+  payment_method_types: string;
+  methods: PaymentMethod[];
+};
+
+export type CollectionCountry = LinkCountry & { extra_column: string; supported: boolean };
+
+/** Two different tables: ids of one do not hold in the other. */
+export type Countries = { payment_links: LinkCountry[]; collections: CollectionCountry[] };
+
+export type PreflightParams = {
+  mobile: string;
+  amount: number | string;
+  currency: string;
+  country_id?: number;
+  payment_method_type?: string | null;
+  direction?: 'collection' | 'payout';
+};
+
+export type Preflight = {
+  direction: 'collection' | 'payout';
+  would_be_accepted: boolean;
+  /** Field → sentences; empty when accepted. */
+  errors: { [field: string]: string[] };
+  mobile: string | null;
+  country_id: number | null;
+  operator: { code: string; name: string; verification: string } | null;
+  /** Whether the operator was told from the number's prefix. */
+  predicted: boolean;
+  decimals: number | null;
+  limits: { minimum: string; maximum: string } | null;
+  amount: number | null;
+  fee: number | null;
+};
+
+/** The transaction at the time of the event. */
+export type EventData = Transaction & {
+  /** When a payment link was paid. */
+  payment_link_id?: string;
+  /** The success came after the collection had failed or expired. */
+  late?: true;
+};
+
+type EventOf<Type extends string, Data = EventData> = { id: string; type: Type; created_at: string; data: Data };
+
+/** What a callback tells. Compare `type`, and TypeScript knows the rest. */
+export type SimbiEvent =
+  | EventOf<'collection.success'>
+  | EventOf<'collection.failed'>
+  | EventOf<'collection.expired'>
+  | EventOf<'collection.reversed'>
+  | EventOf<'payout.success'>
+  | EventOf<'payout.failed'>
+  | EventOf<'payout.reversed'>
+  | EventOf<'payment_link.paid', EventData & { payment_link_id: string }>;
+
+export type EventType = SimbiEvent['type'];
+
+/** Why the gateway refuses; each has a page at /docs/errors/<code>. */
+export type ProblemCode =
+  | 'invalid_json'
+  | 'invalid_envelope'
+  | 'integration_not_found'
+  | 'client_mismatch'
+  | 'address_not_allowed'
+  | 'timestamp_out_of_range'
+  | 'signature_mismatch'
+  | 'signature_reused'
+  | 'account_not_found'
+  | 'account_suspended'
+  | 'invalid_params'
+  | 'country_not_found'
+  | 'country_not_supported'
+  | 'operator_unavailable'
+  | 'transaction_not_found'
+  | 'verification_failed'
+  | 'resend_too_soon'
+  | 'idempotency_conflict'
+  | 'payment_link_not_found'
+  | 'event_not_found'
+  | 'callback_url_refused'
+  | 'overdraft'
+  | 'credentials_not_verified'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable_request'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'request_timeout'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'database_unavailable'
+  | 'not_ready'
+  | 'outcome_unknown'
+  | 'internal';
