@@ -90,7 +90,7 @@ export async function createGateway(base: Context, options: GatewayOptions = {})
     async stop() {
       await engine.stop();
       await intake.idle();
-      await deliverer.idle();
+      await deliverer.stop();
       await operator?.close();
       await rails.close();
       await outbound.close();

@@ -7,8 +7,9 @@ const PER_FAILING_RECEIVER = 1;
 const TOTAL = 1_024;
 /** From here on a receiver gets no second place, and failing receivers none at all: the rest is kept for first places. */
 const SHARED = 512;
-const MAX_WAITING_PER_RECEIVER = 2_000;
-const MAX_WAITING = 20_000;
+/** About a kilobyte each. What finds no place here waits in the database for the end of its lease. */
+const MAX_WAITING_PER_RECEIVER = 20_000;
+const MAX_WAITING = 40_000;
 
 export interface FairQueue<Item> {
   /** Takes an item, unless the receiver (or the queue) has too much waiting already. */
