@@ -75,7 +75,7 @@ test('the queue has an end: what does not fit is refused and stays in the databa
   const { queue } = world();
   let taken = 0;
   while (queue.add('one', { receiver: 'one' })) taken++;
-  assert.equal(taken, 2_000 + 16);
+  assert.equal(taken, 20_000 + 16);
   queue.setFailing('failing', true);
   assert.ok(queue.add('failing', { receiver: 'failing' }));
   assert.ok(!queue.add('failing', { receiver: 'failing' }));
