@@ -107,8 +107,8 @@ create table idempotency_keys (
   key text not null constraint idempotency_key_length check (char_length(key) between 1 and 128),
   operation text not null,
   params_hash bytea not null,
-  -- What the first request answered, told again to every repetition.
-  answer jsonb not null,
+  -- What the first request answered, told again to every repetition in the same words: json keeps the order of members.
+  answer json not null,
   created_at timestamptz not null,
   constraint idempotency_key_once primary key (integration_id, key)
 );

@@ -38,6 +38,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.count_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update change_count set version = version + 1;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_account_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -89,6 +99,7 @@ CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING b
 create table callback_deliveries (
   event_id uuid not null,
   transaction_id uuid not null,
+  holder_id bigint not null,
   integration_id bigint not null,
   origin text not null,
   url text not null,
@@ -102,6 +113,7 @@ create table callback_deliveries (
 CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
 
 create table callback_pauses (
+  holder_id bigint not null,
   integration_id bigint not null,
   url text not null,
   paused_at timestamp with time zone not null,
@@ -131,8 +143,46 @@ create table cases (
   constraint cases_pkey PRIMARY KEY (id),
   constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
 );
-CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (transaction_id, kind) WHERE (status = 'open'::text);
+CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text])));
 CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
+
+create table change_count (
+  single boolean not null default true,
+  version bigint not null default 0,
+  constraint change_count_pkey PRIMARY KEY (single),
+  constraint change_count_single CHECK (single)
+);
+
+create table checkout_attempts (
+  transaction_id uuid not null,
+  link_id uuid not null,
+  form_id bytea not null,
+  single_use boolean not null,
+  live boolean not null default true,
+  msisdn text not null,
+  first_name text,
+  last_name text,
+  email text,
+  created_at timestamp with time zone not null,
+  constraint checkout_attempts_pkey PRIMARY KEY (transaction_id),
+  constraint attempt_once_per_form UNIQUE (link_id, form_id),
+  constraint attempt_email_length CHECK ((char_length(email) <= 254)),
+  constraint attempt_first_name_length CHECK ((char_length(first_name) <= 120)),
+  constraint attempt_form_id_length CHECK ((octet_length(form_id) = 15)),
+  constraint attempt_last_name_length CHECK ((char_length(last_name) <= 120)),
+  constraint checkout_attempts_link_id_fkey FOREIGN KEY (link_id) REFERENCES payment_links(id)
+);
+CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (link_id) WHERE (live AND single_use);
+CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
+
+create table daily_figures (
+  holder_id bigint not null,
+  day date not null,
+  counted_at timestamp with time zone not null,
+  figures jsonb not null,
+  constraint daily_figures_once PRIMARY KEY (holder_id, day),
+  constraint daily_figures_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
 
 create table event_feed (
   single boolean not null default true,
@@ -148,7 +198,7 @@ create table events (
   id uuid not null,
   position bigint not null,
   holder_id bigint not null,
-  integration_id bigint not null,
+  integration_id bigint,
   url text,
   body bytea not null,
   created_at timestamp with time zone not null,
@@ -188,6 +238,7 @@ create table fee_overrides (
   constraint fee_override_share_sane CHECK (((basis_points >= 0) AND (basis_points <= 10000))),
   constraint fee_overrides_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
+CREATE TRIGGER fee_overrides_counted AFTER INSERT OR DELETE OR UPDATE ON fee_overrides FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table holders (
   id bigint not null generated always as identity,
@@ -200,13 +251,14 @@ create table holders (
   constraint holder_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120))),
   constraint holder_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text, 'closed'::text])))
 );
+CREATE TRIGGER holders_counted AFTER INSERT OR DELETE OR UPDATE OF status, name ON holders FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table idempotency_keys (
   integration_id bigint not null,
   key text not null,
   operation text not null,
   params_hash bytea not null,
-  answer jsonb not null,
+  answer json not null,
   created_at timestamp with time zone not null,
   constraint idempotency_key_once PRIMARY KEY (integration_id, key),
   constraint idempotency_key_length CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
@@ -223,6 +275,7 @@ create table incoming_payments (
   payer text,
   transaction_id uuid,
   outcome text not null,
+  case_id uuid,
   received_at timestamp with time zone not null,
   constraint incoming_payment_once PRIMARY KEY (rail, receipt),
   constraint incoming_amount_positive CHECK ((amount > 0)),
@@ -241,6 +294,7 @@ create table integration_secrets (
   constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
   constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
+CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table integrations (
   id bigint not null generated always as identity,
@@ -260,6 +314,26 @@ create table integrations (
   constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
+CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table invitations (
+  id bigint not null generated always as identity,
+  token_hash bytea not null,
+  holder_id bigint not null,
+  email text not null,
+  role text not null,
+  invited_by text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  withdrawn_at timestamp with time zone,
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitation_token_unique UNIQUE (token_hash),
+  constraint invitation_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+  constraint invitation_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
+  constraint invitations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+CREATE INDEX invitations_by_holder ON public.invitations USING btree (holder_id, id DESC);
 
 create table ledger_accounts (
   id bigint not null generated always as identity,
@@ -278,7 +352,7 @@ create table ledger_accounts (
   constraint account_not_overdrawn CHECK (((balance >= 0) OR may_go_negative)),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text])))),
   constraint ledger_accounts_wallet_account_fkey FOREIGN KEY (wallet_account) REFERENCES wallets(wallet_account)
-) with (fillfactor=50);
+) with (fillfactor=25);
 CREATE TRIGGER ledger_accounts_follow_transfers BEFORE UPDATE ON ledger_accounts FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_account_change();
 CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_account_change();
 
@@ -330,6 +404,15 @@ create table login_links (
   constraint login_links_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
 );
 
+create table logos (
+  hash bytea not null,
+  webp bytea not null,
+  created_at timestamp with time zone not null,
+  constraint logos_pkey PRIMARY KEY (hash),
+  constraint logo_hash_length CHECK ((octet_length(hash) = 32)),
+  constraint logo_size_bounded CHECK (((octet_length(webp) >= 1) AND (octet_length(webp) <= 65536)))
+);
+
 create table members (
   id bigint not null generated always as identity,
   email text not null,
@@ -338,6 +421,8 @@ create table members (
   totp_sealed bytea,
   is_operator boolean not null default false,
   created_at timestamp with time zone not null,
+  totp_pending bytea,
+  totp_last_step bigint,
   constraint members_pkey PRIMARY KEY (id),
   constraint member_email_unique UNIQUE (email),
   constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
@@ -384,10 +469,55 @@ create table payment_jobs (
   due_at timestamp with time zone not null,
   attempts integer not null default 0,
   since timestamp with time zone not null,
+  submitted_at timestamp with time zone,
   constraint payment_jobs_pkey PRIMARY KEY (transaction_id),
   constraint payment_job_kind_known CHECK ((kind = ANY (ARRAY['send_token'::text, 'submit'::text, 'query'::text, 'expire'::text, 'approval'::text])))
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 CREATE INDEX payment_jobs_due ON public.payment_jobs USING btree (due_at);
+
+create table payment_links (
+  id uuid not null,
+  holder_id bigint not null,
+  integration_id bigint,
+  business_name text,
+  item_name text,
+  callback_url text,
+  redirection_url text,
+  currency text not null,
+  amount bigint,
+  logo_hash bytea,
+  country_id smallint not null,
+  currency_country_id smallint,
+  first_name text,
+  last_name text,
+  email text,
+  phone text,
+  accent_colour text,
+  expires_at timestamp with time zone,
+  reusable boolean not null default false,
+  status text not null default 'active'::text,
+  payments_count bigint not null default 0,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint payment_links_pkey PRIMARY KEY (id),
+  constraint link_accent_colour_form CHECK ((accent_colour ~ '^#[0-9a-f]{6}$'::text)),
+  constraint link_amount_positive CHECK ((amount > 0)),
+  constraint link_business_name_length CHECK (((char_length(business_name) >= 1) AND (char_length(business_name) <= 120))),
+  constraint link_callback_url_http CHECK (((callback_url ~* '^https?://'::text) AND (char_length(callback_url) <= 2048))),
+  constraint link_currency_form CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint link_email_length CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
+  constraint link_first_name_length CHECK (((char_length(first_name) >= 1) AND (char_length(first_name) <= 120))),
+  constraint link_item_name_length CHECK (((char_length(item_name) >= 1) AND (char_length(item_name) <= 120))),
+  constraint link_last_name_length CHECK (((char_length(last_name) >= 1) AND (char_length(last_name) <= 120))),
+  constraint link_payments_counted CHECK ((payments_count >= 0)),
+  constraint link_phone_digits CHECK ((phone ~ '^[0-9]{7,15}$'::text)),
+  constraint link_redirection_url_http CHECK (((redirection_url ~* '^https?://'::text) AND (char_length(redirection_url) <= 2048))),
+  constraint link_status_known CHECK ((status = ANY (ARRAY['active'::text, 'paid'::text, 'expired'::text, 'disabled'::text]))),
+  constraint payment_links_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint payment_links_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id),
+  constraint payment_links_logo_hash_fkey FOREIGN KEY (logo_hash) REFERENCES logos(hash)
+);
+CREATE INDEX payment_links_by_holder ON public.payment_links USING btree (holder_id, id DESC);
 
 create table payout_batches (
   id uuid not null,
@@ -416,6 +546,15 @@ create table payout_orders (
 CREATE INDEX payout_orders_by_batch ON public.payout_orders USING btree (batch_id) WHERE (batch_id IS NOT NULL);
 CREATE INDEX payout_orders_by_holder ON public.payout_orders USING btree (holder_id, transaction_id DESC);
 
+create table receipts (
+  code text not null,
+  transaction_id uuid not null,
+  created_at timestamp with time zone not null,
+  constraint receipts_pkey PRIMARY KEY (code),
+  constraint receipt_once UNIQUE (transaction_id),
+  constraint receipt_code_form CHECK ((code ~ '^[0-9A-HJKMNP-TV-Z]{10}$'::text))
+);
+
 create table rejected_callbacks (
   id bigint not null generated always as identity,
   rail text not null,
@@ -425,6 +564,20 @@ create table rejected_callbacks (
   received_at timestamp with time zone not null,
   constraint rejected_callbacks_pkey PRIMARY KEY (id)
 );
+
+create table request_log (
+  at timestamp with time zone not null,
+  id uuid not null,
+  holder_id bigint not null,
+  integration_id bigint not null,
+  transaction_id uuid,
+  ms real not null,
+  status smallint not null,
+  route text not null,
+  address text not null,
+  code text
+) partition by RANGE (at);
+CREATE INDEX request_log_by_holder ON ONLY public.request_log USING btree (holder_id, at);
 
 create table sandbox_announcements (
   id bigint not null generated always as identity,
@@ -506,8 +659,10 @@ create table sessions (
   expires_at timestamp with time zone not null,
   confirmed_until timestamp with time zone,
   revoked_at timestamp with time zone,
+  holder_id bigint,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint session_token_unique UNIQUE (token_hash),
+  constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
   constraint sessions_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
 );
 CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
@@ -570,6 +725,9 @@ create table transactions (
 ) with (fillfactor=70);
 CREATE INDEX transactions_by_holder ON public.transactions USING btree (holder_id, id DESC);
 CREATE INDEX transactions_by_link ON public.transactions USING btree (link_id, id DESC) WHERE (link_id IS NOT NULL);
+CREATE INDEX transactions_by_number ON public.transactions USING btree (holder_id, msisdn, id DESC);
+CREATE INDEX transactions_by_reference_1 ON public.transactions USING btree (holder_id, reference_1, id DESC) WHERE (reference_1 IS NOT NULL);
+CREATE INDEX transactions_by_reference_2 ON public.transactions USING btree (holder_id, reference_2, id DESC) WHERE (reference_2 IS NOT NULL);
 
 create table verification_tokens (
   transaction_id uuid not null,

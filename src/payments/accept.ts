@@ -119,7 +119,7 @@ const WRITE = {
       on conflict do nothing returning signature
     ), keyed as (
       insert into idempotency_keys (integration_id, key, operation, params_hash, answer, created_at)
-      select integration_id, key, operation, params_hash, answer::jsonb, $24
+      select integration_id, key, operation, params_hash, answer::json, $24
       from input where key is not null and signature in (select signature from spent)
       order by integration_id, key
       on conflict do nothing returning integration_id, key
