@@ -358,14 +358,23 @@ describe('the pages', () => {
     }
   });
 
-  test('links between pages lead somewhere', async () => {
-    const seen = new Set<string>(['/docs']);
-    for (const url of seen) {
+  test('links between pages lead somewhere, to the heading they name', async () => {
+    const pages = new Map<string, string>([['/docs', '']]);
+    const headings: [from: string, page: string, anchor: string][] = [];
+    for (const url of pages.keys()) {
       const reply = await page(url);
       assert.equal(reply.statusCode, 200, url);
+      pages.set(url, reply.body);
       if (!textOf(reply.headers['content-type']).startsWith('text/html')) continue;
-      for (const [, href = ''] of reply.body.matchAll(/href="(\/(?:docs|openapi|llms)[^"#]*)/g)) seen.add(href);
+      for (const [, path = '', anchor] of reply.body.matchAll(
+        /href="(\/(?:docs|openapi|llms)[^"#]*)?(?:#([^"]*))?"/g,
+      )) {
+        if (path !== '' && !pages.has(path)) pages.set(path, '');
+        if (anchor !== undefined) headings.push([url, path || url, anchor]);
+      }
     }
-    assert.ok(seen.size > Object.keys(PROBLEMS).length);
+    assert.ok(pages.size > Object.keys(PROBLEMS).length);
+    for (const [from, path, anchor] of headings)
+      assert.ok(pages.get(path)?.includes(`id="${anchor}"`), `${from} links to ${path}#${anchor}`);
   });
 });

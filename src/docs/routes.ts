@@ -36,8 +36,12 @@ export function docsRoutes(app: HttpServer, ctx: Context): void {
     ...OWN_PAGES.slice(1),
   ];
   let reference: string | null = null;
+  let apiText: string | null = null;
   const texts: Record<string, () => string> = {
-    reference: () => (reference ??= writeReference(readApi())),
+    reference: () => {
+      reference ??= writeReference(readApi());
+      return reference;
+    },
     errors: writeErrors,
   };
   const textOf = (name: string) => texts[name]?.() ?? library.guides.find((guide) => guide.name === name)?.text ?? null;
@@ -50,13 +54,12 @@ export function docsRoutes(app: HttpServer, ctx: Context): void {
     return sendPage(request, reply, docsPage(ctx.config.brandName, titleOf(text), contents, body, `${path}.md`));
   }
 
-  app.get('/openapi.json', async (request, reply) =>
-    sendCompressed(
-      request,
-      reply.type('application/json; charset=utf-8').header('Access-Control-Allow-Origin', '*'),
-      JSON.stringify(readApi()),
-    ),
-  );
+  app.get('/openapi.json', async (request, reply) => {
+    apiText ??= JSON.stringify(readApi());
+    // Public, and other origins may show it: an API explorer of the reader's own choice.
+    void reply.type('application/json; charset=utf-8').header('Access-Control-Allow-Origin', '*');
+    return sendCompressed(request, reply, apiText);
+  });
   app.get('/llms.txt', async (request, reply) =>
     sendCompressed(request, reply.type('text/plain; charset=utf-8'), writeIndexForPrograms(ctx, library, readApi())),
   );

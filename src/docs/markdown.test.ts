@@ -1,0 +1,103 @@
+// Markdown becomes the markup we mean, and nothing that a text contains becomes markup of its own.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { printHtml } from '../platform/html.ts';
+import { anchorOf, renderMarkdown, splitRow, summaryOf, titleOf } from './markdown.ts';
+
+const DOCS = resolve(import.meta.dirname, '../../docs');
+const render = (text: string) => printHtml(renderMarkdown(text));
+/** Every tag that the renderer may write. */
+const OWN_TAGS =
+  /<\/?(?:h[1-4]|p|ul|ol|li|pre|code|strong|em|a|blockquote|hr|div|table|thead|tbody|tr|th|td)\b[^<>]*>/g;
+
+describe('markdown', () => {
+  const CASES: [about: string, text: string, markup: string][] = [
+    ['headings with a name', '## Test numbers', '<h2 id="test-numbers">Test numbers</h2>'],
+    ['paragraphs over several lines', 'one\ntwo\n\nthree', '<p>one two</p><p>three</p>'],
+    [
+      'code, bold and emphasis',
+      '`a_b` **c** _d_ *e*',
+      '<p><code>a_b</code> <strong>c</strong> <em>d</em> <em>e</em></p>',
+    ],
+    ['no emphasis inside names', 'third_party_reference_1 and 2*3*4', '<p>third_party_reference_1 and 2*3*4</p>'],
+    [
+      'links',
+      '[a](b.md) <https://x.example/>',
+      '<p><a href="b.md">a</a> <a href="https://x.example/">https://x.example/</a></p>',
+    ],
+    [
+      'fenced code as it stands',
+      '```sh\n# <b> & **c**\n```',
+      '<pre tabindex="0"><code># &#60;b&#62; &#38; **c**</code></pre>',
+    ],
+    ['lists', '- a\n  b\n- c', '<ul><li>a b</li><li>c</li></ul>'],
+    ['numbered lists', '1. a\n2. b', '<ol><li>a</li><li>b</li></ol>'],
+    ['nested lists', '- a\n  - b\n- c', '<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>'],
+    ['quotes', '> a\n> b', '<blockquote><p>a b</p></blockquote>'],
+    ['a rule', '---', '<hr>'],
+  ];
+  for (const [about, text, markup] of CASES) test(about, () => assert.equal(render(text), markup));
+
+  test('tables, with bars inside cells', () => {
+    const markup = render('| a | b |\n|---|---|\n| `x\\|y` | |');
+    assert.match(markup, /<th scope="col">a<\/th><th scope="col">b<\/th>/);
+    assert.match(markup, /<td><code>x\|y<\/code><\/td><td><\/td>/);
+    assert.deepEqual(splitRow('| a\\|b | c |'), ['a|b', 'c']);
+  });
+
+  test('links that are no addresses stay text', () => {
+    for (const target of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', '"onclick=x'])
+      assert.ok(!render(`[x](${target})`).includes('<a '), target);
+  });
+
+  test('whatever a text holds, only our own markup comes out', () => {
+    const piece = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        '<script>',
+        '"',
+        "'",
+        '&',
+        '[a](',
+        ')',
+        '`',
+        '**',
+        '_',
+        '\n',
+        '| ',
+        '- ',
+        '```',
+        '# ',
+        '<img src=x onerror=y>',
+        '> ',
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const left = render(pieces.join('')).replaceAll(OWN_TAGS, '');
+        assert.ok(!/[<>]/.test(left), left);
+      }),
+    );
+  });
+
+  test('titles, summaries and names', () => {
+    assert.equal(titleOf('# A title\n\ntext'), 'A title');
+    assert.equal(
+      summaryOf('# A title\n\nThe **first** [link](x.md)\nparagraph.\n\nMore.'),
+      'The first link paragraph.',
+    );
+    assert.equal(anchorOf('POST /api/v3/get-unified-balance'), 'post-api-v3-get-unified-balance');
+  });
+
+  test('every guide is written in what the renderer knows', () => {
+    for (const name of readdirSync(DOCS).filter((file) => file.endsWith('.md'))) {
+      const text = readFileSync(resolve(DOCS, name), 'utf8');
+      const markup = render(text).replaceAll(/<(pre|code)\b[\s\S]*?<\/\1>/g, '');
+      assert.ok(!/\*\*|`|\]\(/.test(markup), `${name}: ${/.{0,60}(?:\*\*|`|\]\().{0,60}/.exec(markup)?.[0]}`);
+    }
+  });
+});
