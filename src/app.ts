@@ -1,15 +1,18 @@
 // Every HTTP route, one line a module.
 
+import { createArrivalLog, listArrivals, recordArrival } from './callbacks/arrivals.ts';
 import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import type { Gateway } from './gateway.ts';
+import { callbackSecrets } from './holders/integrations.ts';
 import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import type { Reader } from './platform/db.ts';
 import { type Backlogs, healthRoutes } from './platform/health.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
+import { arrivalRoutes } from './sandbox/phone-arrivals.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 
 /** A backlog is counted up to here: beyond it the exact number helps nobody. */
@@ -44,6 +47,11 @@ export function createApp(gateway: Gateway): HttpServer {
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, desk.engine);
   if (gateway.operator) phoneRoutes(app, ctx, gateway.operator.phone);
+  const arrived = createArrivalLog();
+  arrivalRoutes(app, ctx, {
+    record: (request) => recordArrival(ctx, arrived, (id) => callbackSecrets(ctx, id), request),
+    list: (after) => listArrivals(arrived, after),
+  });
   return app;
 }
 

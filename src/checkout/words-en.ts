@@ -63,7 +63,6 @@ export const english: Words = {
   payWith: 'Pay with',
   change: 'Change',
 
-  sending: 'We are sending the request to your phone.',
   look: 'Look at your phone',
   lookAt: (number) => `Look at your phone ${number}`,
   promptSteps: (operator, business, amount) => [

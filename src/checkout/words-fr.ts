@@ -64,7 +64,6 @@ export const french: Words = {
   payWith: 'Payer avec',
   change: 'Modifier',
 
-  sending: 'Nous envoyons la demande à votre téléphone.',
   look: 'Regardez votre téléphone',
   lookAt: (number) => `Regardez votre téléphone ${number}`,
   promptSteps: (operator, business, amount) => [

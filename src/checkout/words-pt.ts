@@ -63,7 +63,6 @@ export const portuguese: Words = {
   payWith: 'Pagar com',
   change: 'Alterar',
 
-  sending: 'Estamos a enviar o pedido para o seu telemóvel.',
   look: 'Veja o seu telemóvel',
   lookAt: (number) => `Veja o seu telemóvel ${number}`,
   promptSteps: (operator, business, amount) => [

@@ -63,7 +63,6 @@ export const swahili: Words = {
   payWith: 'Lipa kwa',
   change: 'Badilisha',
 
-  sending: 'Tunatuma ombi kwenye simu yako.',
   look: 'Angalia simu yako',
   lookAt: (number) => `Angalia simu yako ${number}`,
   promptSteps: (operator, business, amount) => [

@@ -66,7 +66,6 @@ export type Words = {
   change: string;
 
   /** Waiting. */
-  sending: string;
   look: string;
   lookAt(number: string): string;
   promptSteps(operator: string, business: string, amount: string): readonly [string, string, string];

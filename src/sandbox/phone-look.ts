@@ -49,6 +49,9 @@ details label,.dial label{margin-top:.5rem}
 table{border-collapse:collapse;font-size:.875rem}
 th{white-space:nowrap}
 td,th{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--b);vertical-align:top}
+.list{display:block;max-width:70rem;margin:0 auto}
+.got{background:var(--c);border:1px solid var(--b);border-radius:.75rem;padding:1rem;margin:0 0 1rem}
+pre{white-space:pre-wrap;margin:.5rem 0 0;font-size:.8125rem;overflow-wrap:anywhere}
 .nums a{display:inline-block;padding:.25rem .75rem .25rem 0;min-height:1.75rem}
 `);
 

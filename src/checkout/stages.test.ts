@@ -1,0 +1,57 @@
+// What a payer is told at each moment: unknown is never failed.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Status } from '../payments/states.ts';
+import type { Transaction } from '../payments/transactions.ts';
+import { isWaiting, type Stage, stageOf } from './stages.ts';
+
+const START = new Date('2026-03-02T09:00:00Z');
+const after = (ms: number) => new Date(START.getTime() + ms);
+
+function transaction(status: Status, verification: Transaction['verification']): Transaction {
+  return { status, verification, created_at: START, updated_at: START } as Transaction;
+}
+
+const PAY_TO = {
+  payTo: { kind: 'till', number: '1', name: 'A', bank: null },
+  accountReference: 'R',
+  expiresAt: after(1_800_000),
+} as const;
+
+const TABLE: [Status, Transaction['verification'], number, Stage][] = [
+  ['pending', 'prompt', 0, 'prompt'],
+  ['processing', 'prompt', 170_000, 'prompt'],
+  ['processing', 'prompt', 181_000, 'unclear'],
+  ['processing', 'shortcode', 300_000, 'shortcode'],
+  ['processing', 'shortcode', 361_000, 'unclear'],
+  ['pending', 'otp', 500_000, 'otp'],
+  ['processing', 'otp', 10_000, 'working'],
+  ['processing', 'otp', 91_000, 'unclear'],
+  ['pending', 'instructions', 0, 'working'],
+  ['success', 'prompt', 9_000_000, 'paid'],
+  ['failed', 'prompt', 0, 'failed'],
+  ['expired', 'otp', 0, 'expired'],
+  ['reversed', 'prompt', 0, 'reversed'],
+];
+
+for (const [status, verification, ms, stage] of TABLE)
+  test(`${status}, ${verification}, after ${ms / 1000} s: ${stage}`, () =>
+    assert.equal(stageOf(transaction(status, verification), null, after(ms)), stage));
+
+test('where the payer sends the money himself he sees where, until long after the last moment', () => {
+  const open = transaction('processing', 'instructions');
+  assert.equal(stageOf(open, PAY_TO, after(1_799_000)), 'instructions');
+  assert.equal(stageOf(open, PAY_TO, after(1_891_000)), 'unclear');
+});
+
+test('only the operator’s own word ends a payment on the page, however long it takes', () => {
+  const open = fc.constantFrom<Status>('pending', 'processing');
+  const style = fc.constantFrom<Transaction['verification']>('prompt', 'shortcode', 'otp', 'instructions', 'none');
+  fc.assert(
+    fc.property(open, style, fc.nat(2 ** 31), (status, verification, ms) => {
+      assert.ok(isWaiting(stageOf(transaction(status, verification), null, after(ms))));
+    }),
+  );
+});
