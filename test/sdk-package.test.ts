@@ -1,0 +1,323 @@
+// The client as a stranger gets it: built, packed, installed without network into an empty project, and used there by
+// the machine's own Node. Its types are compiled against the OpenAPI document in both directions.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { runLive } from './live.ts';
+import { at, type Document, operation, typeOf } from './openapi-types.ts';
+import { freePort, machineNode } from './processes.ts';
+import { createShop } from './shop.ts';
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, '..');
+const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc');
+const MAX_BUNDLE_BYTES = 12_000;
+const RUN_TIMEOUT_MS = 120_000;
+
+const home = mkdtempSync(join(tmpdir(), 'simbi-sdk-'));
+const project = join(home, 'shop');
+const installed = join(project, 'node_modules/@simbi/client');
+const guide = readFileSync(join(ROOT, 'docs/sdk.md'), 'utf8');
+const blocks = (language: string) =>
+  Array.from(guide.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')), ([, text = '']) => text);
+
+let world: TestGateway;
+
+before(async () => {
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "name": "shop", "private": true, "type": "module" }\n');
+  // The guide's own commands. The registry is nowhere: whatever would need it fails.
+  const environment = {
+    ...process.env,
+    PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
+    SHOP: project,
+    npm_config_cache: join(home, 'cache'),
+    npm_config_registry: 'http://127.0.0.1:9/',
+    npm_config_offline: 'true',
+    npm_config_ignore_scripts: 'true',
+    npm_config_update_notifier: 'false',
+    npm_config_audit: 'false',
+  };
+  await run('bash', ['-euc', blocks('bash').join('\n')], { cwd: ROOT, env: environment, timeout: RUN_TIMEOUT_MS });
+  world = await createTestGateway();
+});
+after(async () => {
+  await world?.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe('the package', () => {
+  type Manifest = {
+    name: string;
+    exports: Record<string, { types: string; default: string } | string>;
+    [member: string]: unknown;
+  };
+  const manifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest;
+  const code = () => readdirSync(join(installed, 'dist')).filter((name) => name.endsWith('.js'));
+
+  test('holds what is needed and nothing else', () => {
+    assert.deepEqual(readdirSync(installed).sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
+    assert.deepEqual(
+      readdirSync(join(installed, 'dist')).filter((name) => !/\.(js|d\.ts)$/.test(name)),
+      [],
+    );
+    for (const name of code())
+      assert.ok(existsSync(join(installed, 'dist', name.replace(/js$/, 'd.ts'))), `${name} has no types`);
+  });
+
+  test('leads to its code and its types, types first, and needs nothing', () => {
+    const { exports, type, sideEffects, types, ...rest } = manifest();
+    assert.deepEqual([type, sideEffects], ['module', false]);
+    const entry = exports['.'];
+    assert.ok(typeof entry === 'object');
+    assert.deepEqual(Object.keys(entry), ['types', 'default'], 'the first condition that fits is taken');
+    assert.equal(types, entry.types);
+    for (const target of [entry.types, entry.default, exports['./package.json']])
+      assert.ok(existsSync(join(installed, String(target))), String(target));
+    for (const member of ['dependencies', 'peerDependencies', 'optionalDependencies', 'scripts', 'bin', 'main'])
+      assert.ok(!(member in rest), member);
+  });
+
+  test('is universal: no module of Node, no global of Node, every import a file of its own', () => {
+    for (const name of readdirSync(join(installed, 'dist'))) {
+      const text = readFileSync(join(installed, 'dist', name), 'utf8');
+      assert.doesNotMatch(text, /\b(?:process|Buffer|require|__dirname|global)\b\s*[.(]/, name);
+      for (const [, target = ''] of text.matchAll(/(?:from|import\()\s*'([^']+)'/g)) {
+        assert.match(target, /^\.\/[\w-]+\.js$/, `${name} imports ${target}`);
+        assert.ok(existsSync(join(installed, 'dist', target)), `${name} imports ${target}`);
+      }
+    }
+  });
+
+  test(`is under ${MAX_BUNDLE_BYTES} bytes compressed`, (t) => {
+    const bytes = code().reduce((sum, name) => sum + gzipSync(readFileSync(join(installed, 'dist', name))).length, 0);
+    t.diagnostic(`${bytes} bytes, file by file`);
+    assert.ok(bytes < MAX_BUNDLE_BYTES, `${bytes}`);
+  });
+
+  test('its types hold in a strict program, in a browser project and in one of Node', async () => {
+    writeFileSync(
+      join(project, 'browser.ts'),
+      `import { createClient, SimbiError, webhooks, type SimbiEvent, type Transaction } from '@simbi/client';
+       const simbi = createClient({ baseUrl: 'http://localhost', clientId: 'a', secretKey: 'b', sender: 'c' });
+       const ended: Promise<Transaction> = simbi.transactions.waitFor('TX_1', { signal: new AbortController().signal });
+       const old = (await simbi.transactions.get('TX_1', { version: 2 }));
+       // @ts-expect-error v2 has no status_code
+       old.status_code;
+       // @ts-expect-error amount is required
+       void simbi.collections.create({ mobile: '1', country_id: 11, currency: 'UGX' });
+       // @ts-expect-error so is no member that does not exist
+       void simbi.collections.create({ amount: 1, mobile: '1', country_id: 11, currency: 'UGX', colour: 'red' });
+       function tell(event: SimbiEvent): string {
+         // @ts-expect-error only a link's event surely has it
+         if (event.type === 'collection.success') return event.data.payment_link_id;
+         if (event.type === 'payment_link.paid') return event.data.payment_link_id;
+         // @ts-expect-error no such type
+         if (event.type === 'collection.paid') return '';
+         return event.data.ref;
+       }
+       const request = new Request('http://localhost');
+       tell(await webhooks.verify(await request.text(), request.headers, ['whsec_a']));
+       ended.catch((error: unknown) => error instanceof SimbiError && error.code === 'wait_timed_out');`,
+    );
+    const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+    const browser = ['--lib', 'es2022,dom,dom.iterable', '--types', '', '--target', 'es2022'];
+    await compile(
+      [...strict, ...browser, '--module', 'esnext', '--moduleResolution', 'bundler', 'browser.ts'],
+      project,
+    );
+    await compile([...strict, ...browser, '--module', 'nodenext', 'browser.ts'], project);
+    // The guide's program is TypeScript too; there the receiver is one of Node.
+    writeFileSync(join(project, 'guide.ts'), blocks('ts').join('\n'));
+    const node = ['--lib', 'es2024', '--typeRoots', join(ROOT, 'node_modules/@types'), '--types', 'node'];
+    await compile([...strict, ...node, '--target', 'es2022', '--module', 'nodenext', 'guide.ts'], project);
+  });
+
+  test("the guide's program is a whole journey on the machine's own Node", async () => {
+    const shop = await createShop(world.ctx, 'Guide shop');
+    const demo = {
+      base_url: world.url,
+      client_id: shop.clientId,
+      secret_key: shop.secretKey,
+      sender: shop.title,
+      callback_secret: shop.callbackSecret,
+    };
+    writeFileSync(join(project, 'demo.json'), JSON.stringify(demo));
+    writeFileSync(join(project, 'guide.mjs'), blocks('ts').join('\n'));
+    const stopLife = runLive(world);
+    try {
+      const { stdout } = await run(machineNode(), ['guide.mjs'], {
+        cwd: project,
+        env: { PATH: process.env.PATH, DEMO: 'demo.json', PORT: String(await freePort()) },
+        timeout: RUN_TIMEOUT_MS,
+      });
+      const lines = stdout.trim().split('\n');
+      for (const wanted of [
+        /^TX_\w+ .*PIN/,
+        /^success null$/,
+        /^2475$/,
+        /^MTN MoMo 25$/,
+        /'Uganda'/,
+        /^true$/,
+        /\/pay\/pl_/,
+        /^pl_\w+ Lunch$/,
+        /^1 0$/,
+        /^invalid_params 400 false req_/,
+        /amount/,
+        /^paid: TX_/,
+        /^204$/,
+      ])
+        assert.ok(
+          lines.some((line) => wanted.test(line)),
+          `${wanted} is missing in:\n${stdout}`,
+        );
+    } finally {
+      await stopLife();
+    }
+  });
+});
+
+describe('the types', () => {
+  const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as Document;
+  const JSON_SCHEMA = 'content/application~1json/schema';
+
+  /** A program that compiles only when the client and the document say the same. */
+  function contract(doc: Document): string {
+    const answer = (id: string, inside = 'data') =>
+      typeOf(doc, at(operation(doc, id), `/responses/200/${JSON_SCHEMA}/properties/${inside}`));
+    const params = (id: string, inside = '/properties/params') =>
+      typeOf(doc, at(operation(doc, id), `/requestBody/${JSON_SCHEMA}${inside}`));
+    const query = (id: string) =>
+      ((operation(doc, id).parameters ?? []) as { name: string; in: string }[])
+        .filter((each) => each.in === 'query')
+        .map((each) => JSON.stringify(each.name))
+        .join(' | ');
+    const event = at(doc, `/webhooks/event/post/requestBody/${JSON_SCHEMA}`);
+    const answers: Record<string, string> = {
+      Collection: answer('createCollection'),
+      Transaction: answer('getStatus'),
+      'Transaction ': answer('verifyCollection'),
+      'Transaction  ': answer('resendCollectionToken'),
+      TransactionV2: answer('getStatusV2'),
+      'Balance[]': answer('getBalance'),
+      PaymentLink: answer('createPaymentLink'),
+      'PaymentLink[]': answer('listPaymentLinks'),
+      Token: answer('getToken'),
+      Countries: answer('listCountries'),
+      Preflight: answer('preflight'),
+      EventType: typeOf(doc, at(event, '/properties/type')),
+      EventData: typeOf(doc, at(event, '/properties/data')),
+      'keyof Sdk.SimbiEvent & string': `keyof ${typeOf(doc, event)}`,
+      'keyof Sdk.SimbiEvent  & string': `keyof (${answer('listEvents')})[number]`,
+      ProblemCode: typeOf(doc, at(doc.components.schemas.Problem, '/properties/code')),
+      LinkStatus: `(${answer('listPaymentLinks')})[number]['status']`,
+      '"limit" | "cursor" | "status"': query('listPaymentLinks'),
+      '"after" | "limit"': query('listEvents'),
+    };
+    const requests: Record<string, string> = {
+      CollectionParams: params('createCollection'),
+      PaymentLinkParams: params('createPaymentLink'),
+      BalanceParams: params('getBalance'),
+      PreflightParams: params('preflight', ''),
+      '{ id: string; token: string }': params('verifyCollection'),
+      '{ id: string }': params('resendCollectionToken'),
+      '{ id: string } ': params('getStatusV2'),
+      '{ id: string; type?: "payin" | "payout" }': params('getStatus'),
+      '{ client_id: string; secret_key: string }': params('getToken', ''),
+    };
+    const named = (name: string) => (/^[A-Z]/.test(name) ? `Sdk.${name.trim()}` : name);
+    return `import type * as Sdk from '${join(ROOT, 'sdk/src/types.ts')}';
+      type Flat<T> = T extends (infer U)[] ? Flat<U>[] : T extends object ? { [K in keyof T]: Flat<T[K]> } : T;
+      type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+      type Same<A, B> = Is<Flat<A>, Flat<B>>;
+      type Needed<T> = { [K in keyof T]-?: undefined extends T[K] ? never : object extends Pick<T, K> ? never : K }[keyof T];
+      /** What the client takes, the gateway takes; both know the same members and need the same ones. */
+      type Fits<A, B> = [A] extends [B] ? (Is<keyof A, keyof B> extends true ? Is<Needed<A>, Needed<B>> : false) : false;
+      ${Object.entries(answers)
+        .map(([name, type], index) => `export const answer${index}: Same<${named(name)}, ${type}> = true; // ${name}`)
+        .join('\n')}
+      ${Object.entries(requests)
+        .map(([name, type], index) => `export const request${index}: Fits<${named(name)}, ${type}> = true; // ${name}`)
+        .join('\n')}`;
+  }
+
+  /** The document after one change, as somebody might make it without thinking of the client. */
+  function changed(change: (doc: Document) => void): Document {
+    const copy = structuredClone(document);
+    change(copy);
+    return copy;
+  }
+  const data = (doc: Document, id: string) =>
+    at(operation(doc, id), `/responses/200/${JSON_SCHEMA}/properties/data`) as {
+      properties: Record<string, Record<string, unknown>>;
+      required: string[];
+    };
+  const drifts: Record<string, Document> = {
+    'a member of an answer appears': changed((doc) => {
+      data(doc, 'createCollection').properties.colour = { type: 'string' };
+    }),
+    'a member of an answer disappears': changed((doc) => {
+      delete data(doc, 'getStatus').properties.balance;
+    }),
+    'a member becomes optional': changed((doc) => {
+      data(doc, 'createPaymentLink').required.pop();
+    }),
+    'a member may be null': changed((doc) => {
+      data(doc, 'getStatusV2').properties.ref = { type: ['string', 'null'] };
+    }),
+    'a number becomes a string': changed((doc) => {
+      data(doc, 'preflight').properties.fee = { anyOf: [{ type: 'string' }, { type: 'null' }] };
+    }),
+    'a param appears': changed((doc) => {
+      const params = at(operation(doc, 'createCollection'), `/requestBody/${JSON_SCHEMA}/properties/params`);
+      (params.properties as Record<string, unknown>).note = { type: 'string' };
+    }),
+    'a param becomes required': changed((doc) => {
+      const params = at(operation(doc, 'createPaymentLink'), `/requestBody/${JSON_SCHEMA}/properties/params`);
+      (params.required as string[]).push('item_name');
+    }),
+    'a code of refusal appears': changed((doc) => {
+      const problem = at(doc.components.schemas.Problem, '/properties/code');
+      (problem.enum as string[]).push('brand_new');
+    }),
+    'an event appears': changed((doc) => {
+      const type = at(doc, `/webhooks/event/post/requestBody/${JSON_SCHEMA}/properties/type`);
+      (type.enum as string[]).push('payout.late');
+    }),
+  };
+
+  test('are those of docs/openapi.json; every drift would be noticed', async () => {
+    const folder = join(home, 'types');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'now.ts'), contract(document));
+    const files = Object.entries(drifts).map(([, doc], index) => {
+      writeFileSync(join(folder, `drift${index}.ts`), contract(doc));
+      return `drift${index}.ts`;
+    });
+    const flags = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--allowImportingTsExtensions'];
+    const settings = ['--module', 'nodenext', '--target', 'es2022', '--skipLibCheck', '--types', ''];
+    await compile([...flags, ...settings, 'now.ts'], folder);
+    const faults = await compile([...flags, ...settings, ...files], folder).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    for (const [index, name] of Object.keys(drifts).entries())
+      assert.match(faults, new RegExp(`drift${index}\\.ts.*TS2322`), `nobody would notice that ${name}`);
+  });
+});
+
+async function compile(args: string[], folder: string): Promise<void> {
+  try {
+    await run(process.execPath, [COMPILER, '--pretty', 'false', ...args], { cwd: folder, timeout: RUN_TIMEOUT_MS });
+  } catch (error) {
+    const { stdout = '', message = '' } = error as { stdout?: string; message?: string };
+    throw new Error(`tsc ${args.join(' ')}\n${stdout || message}`);
+  }
+}

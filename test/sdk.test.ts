@@ -1,0 +1,549 @@
+// The client against a real gateway: what it signs, what it repeats, what it refuses to repeat, and what it says when
+// something is wrong. Its clock and its waiting are the gateway's virtual ones, so nothing here sleeps.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { canonicalJson, type Json } from '../sdk/src/canonical-json.ts';
+import { type Client, type ClientOptions, createClient } from '../sdk/src/client.ts';
+import { SimbiError } from '../sdk/src/error.ts';
+import { hex, hmac, importKey, utf8 } from '../sdk/src/hmac.ts';
+import type { Runtime } from '../sdk/src/transport.ts';
+import type { SimbiEvent } from '../sdk/src/types.ts';
+import { webhooks } from '../sdk/src/webhooks.ts';
+import { callbackHeaders, signCallback, verifyCallback } from '../src/callbacks/signature.ts';
+import { canonicalJson as ourCanonicalJson } from '../src/platform/canonical-json.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { createShop, type Shop } from './shop.ts';
+
+const UGANDA = { amount: 2500, country_id: 11, currency: 'UGX' } as const;
+
+let world: TestGateway;
+let shop: Shop;
+
+before(async () => {
+  world = await createTestGateway();
+  shop = await createShop(world.ctx, 'SDK shop');
+});
+after(() => world.close());
+
+type Seen = { url: string; headers: Record<string, string>; body: Record<string, unknown> };
+type Bench = { client: Client; sent: Seen[]; slept: number[] };
+
+/** What the wire does to a request; `go` lets it through. */
+type Wire = (go: () => Promise<Response>, attempt: number, request: RequestInit) => Promise<Response>;
+
+/** A client on virtual time that remembers what it sent and how long it rested. */
+function bench(wire: Wire = (go) => go(), changes: Partial<ClientOptions> = {}, runtime: Partial<Runtime> = {}): Bench {
+  const sent: Seen[] = [];
+  const slept: number[] = [];
+  const client = createClient({
+    baseUrl: `${world.url}/`,
+    clientId: shop.clientId,
+    secretKey: shop.secretKey,
+    sender: shop.title,
+    ...changes,
+    runtime: {
+      now: () => world.ctx.clock.millis(),
+      random: () => 1,
+      sleep: async (milliseconds) => {
+        slept.push(milliseconds);
+        await world.advance(milliseconds);
+      },
+      fetch: (url, request) => {
+        const body = request.body ? JSON.parse(request.body as string) : {};
+        sent.push({ url, headers: request.headers as Record<string, string>, body: body as Seen['body'] });
+        return wire(() => fetch(url, request), sent.length, request);
+      },
+      ...runtime,
+    },
+  });
+  return { client, sent, slept };
+}
+
+function refusal(status: number, code: string, headers: Record<string, string> = {}, more: object = {}): Response {
+  const body = { success: false, message: 'No.', code, request_id: 'req_1', ...more };
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+async function failing(promise: Promise<unknown>): Promise<SimbiError> {
+  const error = await promise.then(
+    () => assert.fail('nothing was refused'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof SimbiError, String(error));
+  return error;
+}
+
+async function countTransactions(): Promise<bigint> {
+  const [row] = await world.ctx.db.query<{ count: bigint }>('select count(*) from transactions');
+  return row?.count ?? 0n;
+}
+
+describe('signing', () => {
+  type Vector = { name: string; secret_key: string; body: string; canonical: string; signature: string };
+  type Wrong = { wrong: { body?: string; signature?: string; why: string } };
+  const { cases } = JSON.parse(readFileSync(new URL('../docs/signing-vectors.json', import.meta.url), 'utf8')) as {
+    cases: (Vector & Wrong)[];
+  };
+
+  async function sign(secret: string, body: string): Promise<{ canonical: string; signature: string }> {
+    const { signature: _, ...unsigned } = JSON.parse(body) as { [key: string]: Json };
+    const canonical = canonicalJson(unsigned);
+    return { canonical, signature: hex(await hmac(await importKey(utf8(secret)), utf8(canonical))) };
+  }
+
+  test('agrees with every published vector, and with none of the wrong ones', async () => {
+    assert.ok(cases.length >= 50);
+    for (const each of cases) {
+      const { canonical, signature } = await sign(each.secret_key, each.body);
+      assert.deepEqual({ canonical, signature }, { canonical: each.canonical, signature: each.signature }, each.name);
+      const other =
+        each.wrong.body === undefined ? signature : (await sign(each.secret_key, each.wrong.body)).signature;
+      assert.notEqual(other, each.wrong.signature ?? each.signature, each.wrong.why);
+    }
+  });
+
+  test('writes the same canonical text as the gateway for any JSON', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), (value) => {
+        const plain = JSON.parse(JSON.stringify(value));
+        assert.equal(canonicalJson(plain), ourCanonicalJson(plain));
+      }),
+    );
+  });
+
+  test('leaves out undefined members and signs what is sent', async () => {
+    const { client } = bench();
+    const created = await client.collections.create({
+      ...UGANDA,
+      mobile: '256772123000',
+      third_party_reference_1: 'Café 🎉 "</script>"\u2028',
+      ...({ callback_url: undefined } as object),
+    });
+    assert.equal(created.third_party_reference_1, 'Café 🎉 "</script>"\u2028');
+  });
+});
+
+describe('the journey', () => {
+  test('a collection is made, waited for, told, and in the balance', async () => {
+    const { client, sent } = bench();
+    const created = await client.collections.create({ ...UGANDA, mobile: '0772123000' });
+    assert.equal(created.status, 'pending');
+    assert.equal(created.verification.method, 'prompt');
+    assert.equal(created.lastResponse.status, 200);
+    assert.equal(created.lastResponse.replayed, false);
+    assert.ok(!Object.keys(created).includes('lastResponse'));
+    assert.match(sent[0]?.headers['idempotency-key'] ?? '', /^[0-9a-f]{32}$/);
+    const done = await client.transactions.waitFor(created.ref);
+    assert.equal(done.status, 'success');
+    assert.equal(done.status_code, '200');
+    const old = await client.transactions.get(created.ref, { version: 2 });
+    assert.equal(old.status, 'success');
+    assert.ok(!('status_code' in old));
+    assert.ok(old.lastResponse.headers.deprecation);
+    assert.equal((await client.transactions.get(created.ref, { type: 'payin' })).ref, created.ref);
+    const [wallet] = await client.balances.get({ currency: 'UGX' });
+    assert.ok(wallet && wallet.available >= 2475);
+    const events = await client.events.list().toArray({ limit: 1000 });
+    const told = events.find((event) => event.data.ref === created.ref);
+    assert.equal(told?.type, 'collection.success');
+  });
+
+  test('a token by SMS is given back, a wrong one is an error with its field', async () => {
+    const { client } = bench();
+    const { ref, verification } = await client.collections.create({ ...UGANDA, mobile: '256772123012' });
+    assert.equal(verification.method, 'otp');
+    await world.settle();
+    const wrong = await failing(client.collections.verify(ref, 'twelve'));
+    assert.deepEqual([wrong.code, Object.keys(wrong.fields)], ['invalid_params', ['token']]);
+    await world.advance(31_000);
+    assert.equal((await client.collections.resend(ref)).status, 'pending');
+    const early = await failing(client.collections.resend(ref));
+    assert.deepEqual([early.code, early.retryable], ['resend_too_soon', true]);
+    await world.settle();
+    const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
+    const token = /\d{6}/.exec(JSON.stringify(sms?.text))?.[0] ?? '';
+    assert.equal((await client.collections.verify(ref, token)).status, 'processing');
+    assert.equal((await client.transactions.waitFor(ref)).status, 'success');
+  });
+
+  test('payment links are made and listed page by page, newest first', async () => {
+    const { client, sent } = bench();
+    const made: string[] = [];
+    for (const item of ['One', 'Two', 'Three', 'Four', 'Five']) {
+      const link = await client.paymentLinks.create({ country_id: 11, currency: 'UGX', item_name: item });
+      made.unshift(link.id);
+      world.ctx.clock.advance(1000);
+    }
+    sent.length = 0;
+    const listed: string[] = [];
+    for await (const link of client.paymentLinks.list({ pageSize: 2 })) listed.push(link.id);
+    assert.deepEqual(listed, made);
+    const lists = sent.filter((request) => request.url.includes('/list?'));
+    assert.equal(lists.length, 3);
+    sent.length = 0;
+    const list = client.paymentLinks.list({ pageSize: 2, status: 'active' });
+    assert.deepEqual(
+      (await list.toArray({ limit: 3 })).map((link) => link.id),
+      made.slice(0, 3),
+    );
+    assert.equal(sent.length, 2, 'no page is read that nobody asked for');
+    assert.deepEqual(await list.toArray({ limit: 0 }), []);
+    assert.deepEqual(await client.paymentLinks.list({ status: 'paid' }).toArray({ limit: 9 }), []);
+  });
+
+  test('countries and preflight answer without creating anything', async () => {
+    const { client } = bench();
+    const { collections, payment_links } = await client.countries();
+    assert.ok(collections.some((row) => row.country === 'Uganda' && row.supported));
+    assert.ok(payment_links.length > 0);
+    const plan = await client.preflight({ mobile: '0772123456', amount: '2500', currency: 'UGX', country_id: 11 });
+    assert.equal(plan.would_be_accepted, true);
+    assert.equal(plan.operator?.code, 'MTN_MOMO_UGA');
+  });
+
+  test('the feed goes on from a place, without gaps', async () => {
+    const { client } = bench();
+    const refs = [];
+    for (const digits of ['000', '001', '011'])
+      refs.push((await client.collections.create({ ...UGANDA, mobile: `256772123${digits}` })).ref);
+    for (const ref of refs) await client.transactions.waitFor(ref);
+    const all = await client.events.list({ pageSize: 1 }).toArray({ limit: 1000 });
+    const middle = all.at(-3)?.id ?? '';
+    const rest = await client.events.list({ after: middle, pageSize: 1 }).toArray({ limit: 1000 });
+    assert.deepEqual(rest, all.slice(-2));
+    const last = all.at(-1);
+    assert.deepEqual(await client.events.list(last ? { after: last.id } : {}).toArray({ limit: 5 }), []);
+  });
+});
+
+describe('waiting', () => {
+  test('gives up politely: undecided is not failed', async () => {
+    const { client, slept } = bench();
+    const { ref } = await client.collections.create({ ...UGANDA, mobile: '256772123005' });
+    const error = await failing(client.transactions.waitFor(ref, { timeoutMs: 20_000 }));
+    assert.deepEqual([error.code, error.retryable], ['wait_timed_out', true]);
+    assert.match(error.message, /not a failure/);
+    assert.equal(Math.round(slept.reduce((sum, each) => sum + each, 0)), 20_000);
+    assert.ok(slept.length < 10, 'questions become rarer');
+  });
+
+  test('stops at once when it is told to', async () => {
+    const stop = new AbortController();
+    const { client, slept } = bench(undefined, {}, { sleep: async () => stop.abort(new Error('enough')) });
+    const { ref } = await client.collections.create({ ...UGANDA, mobile: '256772123005' });
+    const error = await failing(client.transactions.waitFor(ref, { signal: stop.signal }));
+    assert.equal(error.code, 'aborted');
+    assert.match(String(error.cause), /enough/);
+    assert.deepEqual(slept, []);
+  });
+
+  test('really rests, and really wakes, on the clock of the machine', async () => {
+    const { machine } = await import('../sdk/src/transport.ts');
+    const stop = new AbortController();
+    const rest = machine.sleep(3_600_000, stop.signal);
+    stop.abort();
+    await rest;
+    await machine.sleep(1);
+    await machine.sleep(3_600_000, stop.signal);
+  });
+});
+
+describe('repeating', () => {
+  test('an answer that was lost is asked for again: same key, new signature, one payment', async () => {
+    const before = await countTransactions();
+    const { client, sent, slept } = bench(async (go, attempt) => {
+      const answer = await go();
+      if (attempt < 3) throw new TypeError('fetch failed', { cause: new Error('socket hang up') });
+      return answer;
+    });
+    const created = await client.collections.create({ ...UGANDA, mobile: '256772123000' });
+    assert.equal(created.lastResponse.replayed, true);
+    assert.equal(created.lastResponse.attempts, 3);
+    assert.equal(new Set(sent.map((request) => request.headers['idempotency-key'])).size, 1);
+    assert.equal(new Set(sent.map((request) => request.body.signature)).size, 3);
+    assert.equal(new Set(sent.map((request) => request.body.salt)).size, 3);
+    assert.deepEqual(slept, [500, 1000]);
+    assert.equal(await countTransactions(), before + 1n);
+    await client.collections.create({ ...UGANDA, mobile: '256772123000' });
+    assert.equal(await countTransactions(), before + 2n, 'a second create has a key of its own');
+  });
+
+  test('a key of the caller works across programs', async () => {
+    const params = { ...UGANDA, mobile: '256772123000' };
+    const first = await bench().client.collections.create(params, { idempotencyKey: 'order-77' });
+    const second = await bench().client.collections.create(params, { idempotencyKey: 'order-77' });
+    assert.equal(second.ref, first.ref);
+    assert.equal(second.lastResponse.replayed, true);
+    const other = await failing(
+      bench().client.collections.create({ ...params, amount: 2600 }, { idempotencyKey: 'order-77' }),
+    );
+    assert.deepEqual([other.code, other.status, other.retryable], ['idempotency_conflict', 409, false]);
+    assert.equal(other.idempotencyKey, 'order-77');
+  });
+
+  test('Retry-After is waited for, at most a minute; jitter otherwise', async () => {
+    const busy: [string, number][] = [
+      ['7', 7_000],
+      ['3600', 60_000],
+      ['0', 500],
+      ['nonsense', 500],
+    ];
+    for (const [header, wanted] of busy) {
+      const { client, slept } = bench((go, attempt) =>
+        attempt === 1 ? Promise.resolve(refusal(503, 'overloaded', { 'retry-after': header })) : go(),
+      );
+      await client.balances.get();
+      assert.deepEqual(slept, [wanted], header);
+    }
+    const low = bench(
+      (go, attempt) => (attempt === 1 ? Promise.resolve(refusal(500, 'internal')) : go()),
+      {},
+      {
+        random: () => 0,
+      },
+    );
+    await low.client.balances.get();
+    assert.deepEqual(low.slept, [250]);
+  });
+
+  test('two retries, then the error; none when none are wanted', async () => {
+    const down: Wire = () =>
+      Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }));
+    const patient = bench(down);
+    const error = await failing(patient.client.collections.create({ ...UGANDA, mobile: '256772123000' }));
+    assert.equal(patient.sent.length, 3);
+    assert.deepEqual([error.code, error.status, error.retryable], ['network_error', null, true]);
+    assert.match(error.message, /could not be reached: connect ECONNREFUSED/);
+    assert.equal(error.idempotencyKey, patient.sent[0]?.headers['idempotency-key'], 'so that the caller can go on');
+    const hasty = bench(down, { maxRetries: 0 });
+    await failing(hasty.client.balances.get());
+    assert.equal(hasty.sent.length, 1);
+    const once = bench(down);
+    await failing(once.client.balances.get({}, { maxRetries: 1 }));
+    assert.equal(once.sent.length, 2);
+  });
+
+  test('what the caller must mend is not repeated', async () => {
+    const { client, sent } = bench();
+    const error = await failing(client.collections.create({ ...UGANDA, mobile: '12', amount: 0 }));
+    assert.equal(sent.length, 1);
+    assert.deepEqual([error.code, error.status, error.retryable], ['invalid_params', 400, false]);
+    assert.match(error.requestId ?? '', /^req_/);
+    assert.equal(error.docs, `${world.url}/docs/errors/invalid_params`);
+    assert.ok(error.fields.mobile);
+    assert.match(error.message, /^Transaction was not created! \(invalid_params\) ./);
+    assert.equal((await fetch(error.docs ?? '')).status, 200);
+  });
+
+  test('a token of the customer is not sent twice, unless the gateway did nothing', async () => {
+    const { ref } = await bench().client.collections.create({ ...UGANDA, mobile: '256772123012' });
+    for (const answer of [() => refusal(503, 'outcome_unknown'), () => refusal(500, 'internal')]) {
+      const { client, sent } = bench(() => Promise.resolve(answer()));
+      await failing(client.collections.verify(ref, '123456'));
+      assert.equal(sent.length, 1);
+    }
+    const lost = bench(() => Promise.reject(new TypeError('fetch failed')));
+    await failing(lost.client.collections.resend(ref));
+    assert.equal(lost.sent.length, 1);
+    const busy = bench((go, attempt) => (attempt === 1 ? Promise.resolve(refusal(429, 'rate_limited')) : go()));
+    await failing(busy.client.collections.verify(ref, '123456'));
+    assert.equal(busy.sent.length, 2);
+  });
+
+  test('no answer in time is an error that may be repeated', async () => {
+    const silent: Wire = (_go, _attempt, request) =>
+      new Promise((_resolve, reject) => {
+        request.signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
+      });
+    const { client, sent } = bench(silent, { timeoutMs: 5 });
+    const error = await failing(client.balances.get());
+    assert.deepEqual([error.code, error.retryable, sent.length], ['timeout', true, 3]);
+    const stop = new AbortController();
+    const asked = failing(bench(silent).client.balances.get({}, { signal: stop.signal }));
+    setImmediate(() => stop.abort());
+    assert.equal((await asked).code, 'aborted');
+    const before = bench(silent);
+    assert.equal((await failing(before.client.balances.get({}, { signal: stop.signal }))).code, 'aborted');
+    assert.equal(before.sent.length, 0);
+  });
+
+  test('an answer of somebody else is not taken for ours', async () => {
+    for (const strange of ['<html>login</html>', '[]', '{"success":true', '{"ok":1}']) {
+      const error = await failing(bench(() => Promise.resolve(new Response(strange))).client.balances.get());
+      assert.deepEqual([error.code, error.status, error.retryable], ['invalid_response', 200, false], strange);
+    }
+    const moved = new Response(null, { status: 302, headers: { location: 'https://elsewhere.example' } });
+    const { client, sent } = bench(() => Promise.resolve(moved));
+    assert.equal((await failing(client.balances.get())).code, 'invalid_response');
+    assert.equal(sent.length, 1);
+    const gateway = bench((go, attempt) =>
+      attempt === 1 ? Promise.resolve(new Response('bad', { status: 502 })) : go(),
+    );
+    assert.ok(Array.isArray(await gateway.client.balances.get()));
+  });
+});
+
+describe('clocks and tokens', () => {
+  test('a clock that is hours wrong is corrected once, when the gateway tells the time', async () => {
+    for (const wrong of [-7_200_000, 86_400_000]) {
+      const now = () => world.ctx.clock.millis() + wrong;
+      const { client, sent } = bench(undefined, {}, { now });
+      assert.ok(Array.isArray(await client.balances.get()));
+      assert.equal(sent.length, 2);
+      await client.balances.get();
+      assert.equal(sent.length, 3, 'it remembers');
+    }
+  });
+
+  test('in live mode the Date header tells the time; without any there is no second try', async () => {
+    const wrong = 7_200_000;
+    const now = () => world.ctx.clock.millis() + wrong;
+    const date = new Date(world.ctx.clock.millis()).toUTCString();
+    const told = bench(
+      (go, attempt) => (attempt === 1 ? Promise.resolve(refusal(403, 'timestamp_out_of_range', { date })) : go()),
+      {},
+      { now },
+    );
+    assert.ok(Array.isArray(await told.client.balances.get()));
+    const untold = bench(() => Promise.resolve(refusal(403, 'timestamp_out_of_range')), {}, { now });
+    assert.equal((await failing(untold.client.balances.get())).code, 'timestamp_out_of_range');
+    assert.equal(untold.sent.length, 1);
+    const always = bench(() => Promise.resolve(refusal(403, 'timestamp_out_of_range', { date })), {}, { now });
+    await failing(always.client.balances.get());
+    assert.equal(always.sent.length, 2);
+  });
+
+  test('a wrong secret shows what the sandbox built, and is not repeated', async () => {
+    const { client, sent } = bench(undefined, { secretKey: 'sk_wrong' });
+    const error = await failing(client.balances.get());
+    assert.deepEqual([error.code, error.status, sent.length], ['signature_mismatch', 403, 1]);
+    assert.match(String(error.debug?.canonical), /^\{"client_id"/);
+    assert.equal((await failing(client.tokens.get())).code, 'credentials_not_verified');
+    assert.doesNotMatch(JSON.stringify(error), /sk_wrong/);
+  });
+
+  test('one token serves everybody until shortly before its end', async () => {
+    const { client, sent } = bench();
+    await Promise.all([client.countries(), client.countries(), client.tokens.get()]);
+    const asked = () => sent.filter((request) => request.url.endsWith('/get-token')).length;
+    assert.equal(asked(), 1);
+    const first = await client.tokens.get();
+    world.ctx.clock.set(new Date(Date.parse(first.expires_at) - 61_000));
+    assert.equal((await client.tokens.get()).token, first.token);
+    world.ctx.clock.advance(2_000);
+    assert.notEqual((await client.tokens.get()).token, first.token);
+    assert.equal(asked(), 2);
+  });
+
+  test('a token that was revoked is replaced, once', async () => {
+    const { client, sent } = bench();
+    await client.countries();
+    await world.ctx.db.query('delete from tokens');
+    assert.ok((await client.countries()).collections.length > 0);
+    assert.equal(sent.length, 5);
+    const refused = bench((go, attempt) => (attempt === 1 ? go() : Promise.resolve(refusal(401, 'unauthenticated'))));
+    assert.equal((await failing(refused.client.countries())).code, 'unauthenticated');
+  });
+
+  test('options that cannot work are refused when the client is made', () => {
+    const right = { baseUrl: world.url, clientId: 'a', secretKey: 'b', sender: 'c' };
+    for (const name of ['baseUrl', 'clientId', 'secretKey', 'sender'])
+      assert.throws(() => createClient({ ...right, [name]: '' }), new RegExp(`needs ${name}`));
+    assert.throws(() => createClient({ ...right, baseUrl: 'localhost:8080' }), /must begin with http/);
+  });
+});
+
+describe('callbacks', () => {
+  const SECRET = `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`;
+  const OTHER = `whsec_${Buffer.from('another secret, just as l').toString('base64')}`;
+  const EVENT = {
+    id: 'evt_1',
+    type: 'payment_link.paid',
+    created_at: '2026-03-02T09:00:00.000000Z',
+    data: { ref: 'TX_1', amount: 2500.5, payment_link_id: 'pl_1', transaction_detail: 'Café 🎉' },
+  } as unknown as SimbiEvent;
+  const now = 1_772_442_000_000;
+
+  test('what is signed verifies, in every shape that servers hand over', async () => {
+    const { rawBody, headers } = await webhooks.sign(EVENT, SECRET, { now });
+    const bytes = new TextEncoder().encode(rawBody);
+    const upper = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]));
+    for (const body of [rawBody, bytes, bytes.buffer, Buffer.from(rawBody)])
+      for (const given of [headers, upper, new Headers(headers)])
+        assert.deepEqual(await webhooks.verify(body, given, [OTHER, SECRET], { now }), EVENT);
+    const event = await webhooks.verify(rawBody, headers, SECRET, { now });
+    assert.equal(event.type === 'payment_link.paid' && event.data.payment_link_id, 'pl_1');
+  });
+
+  test('agrees with the gateway and with the reference library, both ways', async () => {
+    const body = Buffer.from(JSON.stringify(EVENT));
+    const seconds = Math.floor(Date.now() / 1000);
+    const theirs = callbackHeaders('evt_1', seconds, signCallback([OTHER, SECRET], 'evt_1', seconds, body));
+    assert.deepEqual(await webhooks.verify(body, theirs, SECRET), EVENT);
+    const library = new Webhook(SECRET);
+    const signed = library.sign('evt_1', new Date(seconds * 1000), body.toString());
+    assert.deepEqual(await webhooks.verify(body, { ...theirs, 'webhook-signature': signed }, SECRET), EVENT);
+    const ours = await webhooks.sign(EVENT, [OTHER, SECRET]);
+    assert.deepEqual(library.verify(ours.rawBody, ours.headers), EVENT);
+    const verdict = verifyCallback({
+      headers: ours.headers,
+      body: Buffer.from(ours.rawBody),
+      secrets: [SECRET],
+      nowSeconds: seconds,
+    });
+    assert.deepEqual(verdict, { verified: true });
+  });
+
+  test('says plainly that the body was parsed before verifying', async () => {
+    const { rawBody, headers } = await webhooks.sign(EVENT, SECRET, { now });
+    for (const parsed of [EVENT, null, undefined, [1]] as unknown as string[]) {
+      const error = await failing(webhooks.verify(parsed, headers, SECRET, { now }));
+      assert.equal(error.code, 'webhook_body_parsed');
+      assert.match(error.message, /parsed before it was verified.*express\.raw/);
+    }
+    const rewritten = JSON.stringify(JSON.parse(rawBody), null, 2);
+    const error = await failing(webhooks.verify(rewritten, headers, SECRET, { now }));
+    assert.equal(error.code, 'webhook_body_parsed');
+    assert.match(error.message, /parsed and written again/);
+  });
+
+  test('anything changed, missing, old or early is refused with its reason', async () => {
+    const { rawBody, headers } = await webhooks.sign(EVENT, SECRET, { now });
+    const codeOf = async (body: string, given: Record<string, string>, secret = SECRET, at = now, options = {}) =>
+      (await failing(webhooks.verify(body, given, secret, { now: at, ...options }))).code;
+    const mismatch = 'webhook_signature_mismatch';
+    assert.equal(await codeOf(rawBody.replace('2500.5', '9500.5'), headers), mismatch);
+    assert.equal(await codeOf(rawBody, headers, OTHER), mismatch);
+    assert.equal(await codeOf(rawBody, { ...headers, 'webhook-id': 'evt_2' }), mismatch);
+    for (const signature of ['v2,abc', 'v1,', 'v1,§§', `v1a${headers['webhook-signature'].slice(2)}`, 'x'])
+      assert.equal(await codeOf(rawBody, { ...headers, 'webhook-signature': signature }), mismatch, signature);
+    assert.equal(await codeOf('not JSON', headers), mismatch);
+    for (const missing of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
+      assert.equal(await codeOf(rawBody, { ...headers, [missing]: '' }), 'webhook_headers_missing');
+    const wrongTime = 'webhook_timestamp_out_of_range';
+    assert.equal(await codeOf(rawBody, headers, SECRET, now + 301_000), wrongTime);
+    assert.equal(await codeOf(rawBody, headers, SECRET, now - 301_000), wrongTime);
+    assert.equal(await codeOf(rawBody, headers, SECRET, now + 11_000, { toleranceSeconds: 10 }), wrongTime);
+    for (const odd of ['NaN', '1e9', '-1', '0x10', ' '])
+      assert.equal(await codeOf(rawBody, { ...headers, 'webhook-timestamp': odd }), wrongTime, odd);
+    await webhooks.verify(rawBody, headers, SECRET, { now: now + 300_000 });
+    await assert.rejects(webhooks.verify(rawBody, headers, 'whsec_', { now }), /Copy it whole/);
+    await assert.rejects(webhooks.verify(rawBody, headers, [], { now }), SimbiError);
+  });
+
+  test('a changed byte anywhere never verifies', async () => {
+    const { rawBody, headers } = await webhooks.sign(EVENT, SECRET, { now });
+    const bytes = new TextEncoder().encode(rawBody);
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, change) => {
+        const changed = bytes.slice();
+        changed[at] = (changed[at] ?? 0) ^ change;
+        await assert.rejects(webhooks.verify(changed, headers, SECRET, { now }), SimbiError);
+      }),
+    );
+  });
+});
