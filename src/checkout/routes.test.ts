@@ -1,0 +1,301 @@
+// The hosted pages over HTTP: what a link shows as its payment goes on, whose language, who may see what, and every way
+// in which a second charge could have happened.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openShop, type Shop } from '../../test/browser/shop.ts';
+import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { setHolderStatus } from '../holders/holders.ts';
+import { disableLink, findLink, type PaymentLink } from '../links/links.ts';
+import { idFromRef } from '../payments/transactions.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+
+const SHOP_URL = 'https://shop.example/thanks';
+
+describe('the hosted page', () => {
+  let gateway: TestGateway;
+  let shop: Shop;
+  let people = 100;
+
+  before(async () => {
+    gateway = await createTestGateway();
+    shop = await openShop(gateway);
+  });
+  after(() => gateway.close());
+
+  /** A number whose last three digits do as asked; 555 rings. */
+  function number(last = '555'): string {
+    people++;
+    return `0711${people}${last}`;
+  }
+
+  async function kenya(more: JsonObject = {}): Promise<{ path: string; link: PaymentLink }> {
+    const { url, link } = await shop.link({
+      country_id: 1,
+      currency: 'KES',
+      amount: '2500',
+      business_name: 'Duka',
+      ...more,
+    });
+    return { path: new URL(url).pathname, link };
+  }
+
+  const get = (url: string, headers: Record<string, string> = {}) => gateway.app.inject({ url, headers });
+
+  async function formOf(path: string): Promise<string> {
+    return /name="form" value="([^"]+)"/.exec((await get(path)).body)?.[1] ?? '';
+  }
+
+  async function post(path: string, fields: Record<string, string>): Promise<{ status: number; location: string }> {
+    const answer = await gateway.app.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(fields).toString(),
+    });
+    return { status: answer.statusCode, location: String(answer.headers.location ?? '') };
+  }
+
+  /** Pays as a payer does, and answers the address of the attempt. */
+  async function pay(path: string, fields: Record<string, string> = {}): Promise<string> {
+    const form = await formOf(path);
+    const { status, location } = await post(path, { phone: number(), method: 'MPESA_KEN', form, ...fields });
+    assert.equal(status, 303);
+    await gateway.settle();
+    return location;
+  }
+
+  test('speaks the language that was asked for, then the one remembered, the browser’s, the country’s', async () => {
+    const { path } = await kenya();
+    const language = async (url: string, headers: Record<string, string> = {}) =>
+      /<html lang="(\w+)"/.exec((await get(url, headers)).body)?.[1];
+    assert.equal(await language(`${path}?lang=pt`, { cookie: 'lang=fr', 'accept-language': 'sw' }), 'pt');
+    assert.equal(await language(path, { cookie: 'a=b; lang=fr', 'accept-language': 'sw' }), 'fr');
+    assert.equal(await language(path, { 'accept-language': 'sw-KE,en;q=0.5' }), 'sw');
+    assert.equal(await language(path), 'en');
+    const senegal = await kenya({ country_id: 9, currency: 'XOF' });
+    assert.equal(await language(senegal.path), 'fr');
+    assert.match(String((await get(`${path}?lang=sw`)).headers['set-cookie']), /^lang=sw; Path=\/; .*SameSite=Lax$/);
+    assert.equal((await get(path)).headers['set-cookie'], undefined);
+  });
+
+  test('asks for the country where several use the currency, and then shows its methods', async () => {
+    const { path } = await kenya({ currency: 'XOF' });
+    const choice = (await get(path)).body;
+    assert.match(choice, /Where is your mobile money account\?/);
+    assert.match(choice.replaceAll('&#61;', '='), /\?country=9"[^>]*>Senegal/);
+    const form = (await get(`${path}?country=9`)).body;
+    assert.match(form, /ORANGE_SEN/);
+    assert.doesNotMatch(form, /MPESA|MTN_MOMO_CIV/);
+    const { location } = await post(path, {
+      country: '9',
+      phone: '771234555',
+      method: 'ORANGE_SEN',
+      form: await formOf(`${path}?country=9`),
+    });
+    assert.match(location, /\/TX_/);
+    const refused = await post(path, {
+      country: '1',
+      phone: number(),
+      method: 'MPESA_KEN',
+      form: await formOf(`${path}?country=9`),
+    });
+    assert.doesNotMatch(refused.location, /TX_/, 'a country of another currency is none');
+  });
+
+  test('takes the amount from the link, whatever the form says', async () => {
+    const { path, link } = await kenya();
+    await pay(path, { amount: '1', currency: 'XOF' });
+    const [row] = await gateway.ctx.db.query<{ amount: bigint }>('select amount from transactions where link_id = $1', [
+      link.id,
+    ]);
+    assert.equal(row?.amount, 250_000n);
+  });
+
+  test('offers what can take the amount, and says why the rest cannot', async () => {
+    const { path } = await kenya({ amount: '300000' });
+    const { body } = await get(path);
+    assert.match(body, /value="MPESA_KEN"[^>]* disabled[^>]*>.*?Up to Ksh\u00a0250,000/s);
+    assert.doesNotMatch(body, /value="PESALINK_KEN"[^>]* disabled/);
+    const { location } = await post(path, { phone: number(), method: 'MPESA_KEN', form: await formOf(path) });
+    assert.match((await get(location)).body, /role="alert"/);
+  });
+
+  test('an attempt of another link, or of nobody, is not there', async () => {
+    const [one, two] = [await kenya(), await kenya()];
+    const attempt = await pay(one.path);
+    const ref = attempt.split('/').at(-1);
+    assert.equal((await get(attempt)).statusCode, 200);
+    assert.equal((await get(`${two.path}/${ref}`)).statusCode, 404);
+    assert.equal((await get(`${two.path}/${ref}/status`)).statusCode, 404);
+    assert.equal((await post(`${two.path}/${ref}/code`, { code: '123456' })).status, 404);
+    assert.equal((await get(`${one.path}/TX_00000000000000000000000000`)).statusCode, 404);
+    assert.match((await get(`${one.path}/nonsense`)).body, /<h1>There is nothing to pay here/);
+  });
+
+  test('one form is one charge: again, after it failed, and in the other tab', async () => {
+    const { path, link } = await kenya();
+    const [first, second] = [await formOf(path), await formOf(path)];
+    const fields = { phone: number('001'), method: 'MPESA_KEN' };
+    const attempt = await post(path, { ...fields, form: first });
+    await gateway.settle();
+    assert.match((await get(attempt.location)).body, /Not enough balance/);
+    assert.equal((await post(path, { ...fields, form: first })).location, attempt.location, 'Back and Pay');
+    assert.equal(
+      (await post(path, { ...fields, form: second })).location,
+      attempt.location,
+      'the other tab sees how it ended first',
+    );
+    assert.equal(await shop.collections(link), 1);
+    const again =
+      /href="([^"]+again&#61;[^"]+)"/.exec((await get(attempt.location)).body)?.[1]?.replaceAll('&#61;', '=') ?? '';
+    const third = await post(path, { phone: number('000'), method: 'MPESA_KEN', form: await formOf(again) });
+    await gateway.settle();
+    assert.notEqual(third.location, attempt.location);
+    assert.match((await get(third.location)).body, /Payment received/);
+    assert.equal(await shop.collections(link), 2);
+    assert.match((await get(path)).body, /Payment received/);
+    assert.equal((await post(path, { ...fields, form: second })).location, path, 'a paid link takes nothing more');
+  });
+
+  test('forms that are old, forged, or of another link charge nothing and keep what was typed', async () => {
+    const { path, link } = await kenya();
+    const other = await kenya();
+    const old = await formOf(path);
+    const fields = { phone: '0711 999 555', method: 'MPESA_KEN' };
+    for (const form of ['', 'AAAA', await formOf(other.path)]) {
+      const { location } = await post(path, { ...fields, form });
+      assert.match(location, /\?d=/);
+      assert.match((await get(location)).body, /open for a long time.*value="0711 999555"/s);
+    }
+    gateway.ctx.clock.advance(13 * 3_600_000);
+    assert.match((await post(path, { ...fields, form: old })).location, /\?d=/);
+    assert.equal(await shop.collections(link), 0);
+  });
+
+  test('the database itself lets only one attempt of a single-use link live', async () => {
+    const { path, link } = await kenya();
+    await pay(path);
+    await assert.rejects(
+      gateway.ctx.db.query(
+        `insert into checkout_attempts (transaction_id, link_id, form_id, single_use, msisdn, created_at)
+         values (gen_random_uuid(), $1, $2, true, '254711000555', $3)`,
+        [link.id, Buffer.alloc(15), gateway.ctx.clock.now()],
+      ),
+      /attempt_one_live/,
+    );
+  });
+
+  test('a success that comes after a failure is shown, and the shop is told', async () => {
+    const { path } = await kenya();
+    const attempt = await pay(path, { phone: number('011') });
+    assert.match((await get(attempt)).body, /cancelled on the phone/);
+    const transactionId = idFromRef(attempt.split('/').at(-1) ?? '') ?? '';
+    await gateway.gateway.desk.engine.apply({
+      transactionId,
+      source: 'statement',
+      observation: { state: 'succeeded', receipt: 'LATE1' },
+      raw: '',
+      rail: 'sandbox',
+    });
+    assert.match((await get(path)).body, /Payment received/);
+    assert.match((await get(attempt)).body, /Payment received/);
+  });
+
+  test('a receipt says when the money went back, and nothing about the payer', async () => {
+    const { path } = await kenya();
+    const attempt = await pay(path, { phone: number('008') });
+    const receipt = /href="(\/r\/[^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
+    const { body } = await get(receipt);
+    assert.match(body, /genuine/);
+    assert.match(body, /Duka/);
+    assert.doesNotMatch(body, /711|TX_|pl_/);
+    await gateway.advance(61_000);
+    assert.match((await get(receipt)).body, /given back since/);
+    assert.match((await get(attempt)).body, /Payment given back/);
+    assert.equal((await get('/r/7K3QM-9TWXA-B2CD')).statusCode, 404);
+  });
+
+  test('the way back carries the reference and is never the answer to a form', async () => {
+    const { path } = await kenya({ redirection_url: `${SHOP_URL}?order=7&ref=forged#top` });
+    const attempt = await pay(path, { phone: number('000') });
+    assert.ok(attempt.startsWith('/pay/'), 'a form leads to a page of ours');
+    const back = /<a class="btn" href="([^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
+    const url = new URL(back.replaceAll('&#61;', '=').replaceAll('&#38;', '&'));
+    assert.equal(url.origin, 'https://shop.example');
+    assert.equal(url.searchParams.get('order'), '7');
+    assert.deepEqual(url.searchParams.getAll('ref'), [attempt.split('/').at(-1)]);
+    gateway.ctx.clock.advance(11 * 60_000);
+    assert.doesNotMatch((await get(attempt)).body, /" data-go/, 'nobody is sent away from an old receipt');
+  });
+
+  test('a link that was closed, has expired, or whose business is gone says so', async () => {
+    const closed = await kenya();
+    await disableLink(gateway.ctx, COMMAND_LINE, shop.holderId, closed.link.id);
+    assert.equal((await get(closed.path)).statusCode, 410);
+    assert.match((await get(closed.path)).body, /has closed this link/);
+    const brief = await kenya({ expires_at: new Date(gateway.ctx.clock.millis() + 60_000).toISOString() });
+    const form = await formOf(brief.path);
+    gateway.ctx.clock.advance(61_000);
+    assert.match((await get(brief.path)).body, /was valid until/);
+    assert.equal((await post(brief.path, { phone: number(), method: 'MPESA_KEN', form })).location, brief.path);
+    assert.equal(await shop.collections(brief.link), 0);
+
+    const gone = await openShop(gateway, 'Gone');
+    const { url, link } = await gone.link({ country_id: 1, currency: 'KES', amount: '100' });
+    await setHolderStatus(gateway.ctx, COMMAND_LINE, gone.holderId, 'suspended');
+    gateway.ctx.clock.advance(1_000);
+    assert.equal((await get(new URL(url).pathname)).statusCode, 404);
+    assert.ok(await findLink(gateway.ctx.db, link.id));
+  });
+
+  test('one address cannot try for ever', async () => {
+    const { path } = await kenya({ reusable: true });
+    let refused = '';
+    for (let time = 0; time < 80 && refused === ''; time++) {
+      const { location } = await post(path, { phone: number(), method: 'MPESA_KEN', form: await formOf(path) });
+      if (!location.includes('TX_')) refused = location;
+    }
+    assert.match((await get(refused)).body, /Too many tries from here/);
+    gateway.ctx.clock.advance(60_000);
+    assert.match(
+      (await post(path, { phone: number(), method: 'MPESA_KEN', form: await formOf(path) })).location,
+      /TX_/,
+    );
+  });
+
+  test('the page of a waiting payment tells scripts its stage, and looks by itself when asked to', async () => {
+    const { path } = await kenya();
+    const attempt = await pay(path);
+    assert.deepEqual((await get(`${attempt}/status`)).json(), { stage: 'prompt' });
+    assert.doesNotMatch((await get(attempt)).body, /http-equiv="refresh"/);
+    const auto = (await get(`${attempt}?auto=1`)).body;
+    assert.match(auto, /<noscript><meta http-equiv="refresh" content="10"><\/noscript>/);
+    assert.match(auto, /Stop checking by itself/);
+  });
+
+  test('errors are pages', async () => {
+    const { path } = await kenya();
+    const headers = { 'content-type': 'text/plain' };
+    const answer = await gateway.app.inject({ method: 'POST', url: path, payload: 'phone', headers });
+    assert.equal(answer.statusCode, 415);
+    assert.match(String(answer.headers['content-type']), /^text\/html/);
+    assert.match(String((await get('/pay/pl_x')).headers['content-type']), /^text\/html/);
+    assert.match((await get('/pay/pl_x', { 'accept-language': 'fr' })).body, /Il n’y a rien à payer ici/);
+  });
+
+  test('what arrives at the built-in receiver is shown with its verdict', async () => {
+    await gateway.app.inject({
+      method: 'POST',
+      url: '/sandbox/callbacks',
+      payload: '{"type":"x.y"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    const { body } = await get('/sandbox/callbacks');
+    assert.match(body, /x\.y/);
+    assert.match(body, /Not verified/);
+    const list = (await get('/sandbox/callbacks', { accept: 'application/json' })).json<{ data: unknown[] }>();
+    assert.equal(list.data.length, 1);
+  });
+});
