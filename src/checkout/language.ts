@@ -55,7 +55,10 @@ export function readLanguage(request: FastifyRequest, reply: FastifyReply | null
   const query = request.query as Record<string, unknown>;
   const asked = asLanguage(query.lang);
   if (asked && reply)
-    void reply.header('Set-Cookie', `lang=${asked}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`);
+    void reply.header(
+      'Set-Cookie',
+      `lang=${asked}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly${request.protocol === 'https' ? '; Secure' : ''}; SameSite=Lax`,
+    );
   const language =
     asked ??
     asLanguage(/(?:^|;\s*)lang=([a-z]{2})(?:;|$)/.exec(request.headers.cookie ?? '')?.[1]) ??

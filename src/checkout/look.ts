@@ -100,8 +100,8 @@ if(v.indexOf(b.dial)==0)v=v.slice(b.dial.length);else if(b.trunk&&v.indexOf(b.tr
 d.querySelectorAll('[name=method]:not(:disabled)').forEach(function(r){(r.dataset.p||'').split(' ').forEach(function(x){if(x&&v.indexOf(x)==0&&x.length>best.length){best=x;hit=r}})});
 if(hit&&!hit.checked){hit.checked=true;hit.dataset.auto=1;own=hit}})}
 var l=q('#live');
-if(b.stage&&l){l.textContent=l.dataset.t;
-var go=function(){t=setTimeout(ask,n*500);if(n<16)n++},ask=function(){if(d.hidden)return;
+if(b.stage&&l&&w.fetch){l.textContent=l.dataset.t;
+var go=function(){clearTimeout(t);t=setTimeout(ask,n*500);if(n<16)n++},ask=function(){if(d.hidden)return;
 fetch(b.url+'/status',{cache:'no-store'}).then(function(r){return r.json()}).then(function(j){if(j.stage!=b.stage)location.replace(b.url+b.q);else go()},go)};
 d.addEventListener('visibilitychange',function(){clearTimeout(t);if(!d.hidden)ask()});go()}
 var a=q('a[data-go]'),y=q('#stay');

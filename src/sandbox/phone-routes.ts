@@ -35,6 +35,18 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
   };
   app.register((scope, _options, done) => {
     parseForms(scope);
+    // A page that waits for news must not keep the server from stopping.
+    const closing = new AbortController();
+    scope.addHook('preClose', (closed) => {
+      closing.abort();
+      closed();
+    });
+    const news = (number: string, version: unknown, reply: FastifyReply) => {
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const signal = AbortSignal.any([gone.signal, closing.signal]);
+      return phone.waitForNews(number, Number(version) || 0, NEWS_WAIT_MS, signal);
+    };
     scope.get('/sandbox/phone', { config }, async (request, reply) => {
       const numbers = readNumbers(request);
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
@@ -47,18 +59,12 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const number = readNumber((request.params as Params).msisdn);
       const { version } = request.query as Record<string, unknown>;
       void reply.header('Cache-Control', 'no-store');
-      if (typeof version !== 'string') return printView(await phone.view(number));
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      return printView(await phone.waitForNews(number, Number(version) || 0, NEWS_WAIT_MS, gone.signal));
+      return printView(typeof version === 'string' ? await news(number, version, reply) : await phone.view(number));
     });
 
     scope.get('/sandbox/phone/:msisdn/news', async (request, reply) => {
       const number = readNumber((request.params as Params).msisdn);
-      const version = Number((request.query as Record<string, unknown>).version) || 0;
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      const view = await phone.waitForNews(number, version, NEWS_WAIT_MS, gone.signal);
+      const view = await news(number, (request.query as Record<string, unknown>).version, reply);
       const screen = printHtml(screenOf(ctx.catalog, view, readNumbers(request)));
       void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
       return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));

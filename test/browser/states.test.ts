@@ -7,6 +7,7 @@ import { LANGUAGE_CODES } from '../../src/checkout/language.ts';
 import { SCRIPT } from '../../src/checkout/look.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
+import { measureFirstPaint } from './paint.ts';
 import { openShop, type Shop } from './shop.ts';
 import { makeStates, type State, submit } from './states.ts';
 
@@ -15,6 +16,7 @@ const PAGE_LIMIT_BYTES = 8 * 1024;
 const SCRIPT_LIMIT_BYTES = 3 * 1024;
 const WITH_LOGO_LIMIT_BYTES = 15 * 1024;
 const MAX_REQUESTS = 2;
+const FIRST_PAINT_LIMIT_MS = 2_000;
 
 describe('every state of the checkout', { skip: browserMissing() ?? false }, () => {
   let gateway: TestGateway;
@@ -75,6 +77,16 @@ describe('every state of the checkout', { skip: browserMissing() ?? false }, () 
       [],
     );
     await close();
+  });
+
+  test('is seen within two seconds on a slow phone in a slow network', async () => {
+    for (const { name, url } of states.filter((state) => state.name === 'open' || state.name === 'prompt')) {
+      const milliseconds = Math.round(await measureFirstPaint(browser, url));
+      console.log(
+        `First contentful paint of "${name}" at 400 kbit/s, 400 ms, a fourth of this processor: ${milliseconds} ms`,
+      );
+      assert.ok(milliseconds <= FIRST_PAINT_LIMIT_MS, `${name}: ${milliseconds} ms`);
+    }
   });
 
   for (const dark of [false, true])
