@@ -134,6 +134,7 @@ describe('the journey', () => {
     assert.equal(created.status, 'pending');
     assert.equal(created.verification.method, 'prompt');
     assert.equal(created.lastResponse.status, 200);
+    assert.match(created.lastResponse.requestId ?? '', /^req_/);
     assert.equal(created.lastResponse.replayed, false);
     assert.ok(!Object.keys(created).includes('lastResponse'));
     assert.match(sent[0]?.headers['idempotency-key'] ?? '', /^[0-9a-f]{32}$/);

@@ -117,6 +117,7 @@ function shedAndLimit(app: HttpServer, ctx: Context): void {
   let inFlight = 0;
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
+    void reply.header('X-Request-Id', request.id);
     markMode(ctx, reply);
     if (inFlight >= ctx.config.maxInFlight && !request.routeOptions.config.unlimited) {
       ctx.metrics.shed.inc();
