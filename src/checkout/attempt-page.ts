@@ -3,10 +3,10 @@
 import { isFailureCode } from '../catalog/failures.ts';
 import { formatNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import type { Instructions } from '../payments/instructions.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { VERIFICATION_MS } from '../payments/verification.ts';
 import { type Html, html, type Page } from '../platform/html.ts';
-import type { PayInstructions } from '../rails/rail.ts';
 import { businessHead, framePage, steps, sumOf } from './look.ts';
 import { maskNumber } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
@@ -19,7 +19,9 @@ const AUTO_CHECK_SECONDS = 10;
 export type AttemptPage = {
   transaction: Transaction;
   stage: Stage;
-  instructions: PayInstructions | null;
+  instructions: Instructions | null;
+  /** Who asks, as the phone names it: not always the name that the link shows. */
+  label: string;
   /** The code of the receipt, where there is one. */
   receipt: string | null;
   /** Something to say beside the state: a wrong code, a code sent again, nothing new. */
@@ -95,7 +97,7 @@ function lookAtPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage)
   return {
     title,
     body: html`<p class="ph" aria-hidden="true"></p><h1>${byCode ? title : words.lookAt(maskedNumber(transaction))}</h1>
-${sumOf(amount, view.link.item_name)}<br>${steps(byCode ? words.shortcodeSteps(operator, byCode, amount) : words.promptSteps(operator, view.business, amount))}
+${sumOf(amount, view.link.item_name)}<br>${steps(byCode ? words.shortcodeSteps(operator, byCode, amount) : words.promptSteps(operator, attempt.label, amount))}
 ${checkForm(view, attempt, words.check)}<details><summary>${words.noMessage}</summary>${!byCode && code !== undefined && html`<p>${words.noMessageDial(code, choices.join(', '))}</p>`}<p>${words.noMessageWait(clock(endsAt))}</p></details>`,
   };
 }

@@ -17,9 +17,11 @@ export function initialOf(name: string): string {
 
 /** A number as its owner recognises it and nobody else can use it: "0712 ••••78". */
 export function maskNumber(formatted: string): string {
+  // In one piece: a number that breaks over two lines is hard to compare.
+  const joined = formatted.replaceAll(' ', '\u00a0');
   const count = formatted.replace(/\D/g, '').length;
   let seen = 0;
-  return formatted.replace(/\d/g, (digit) => {
+  return joined.replace(/\d/g, (digit) => {
     seen++;
     return seen <= 4 || seen > count - 2 ? digit : '•';
   });

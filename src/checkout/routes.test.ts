@@ -122,6 +122,31 @@ describe('the hosted page', () => {
     assert.match((await get(location)).body, /role="alert"/);
   });
 
+  test('asks back where a number was written the old way, or tells its operator itself', async () => {
+    const benin = await kenya({ country_id: 2, currency: 'XOF' });
+    const old = await post(benin.path, {
+      phone: '97 12 34 55',
+      method: 'MTN_MOMO_BEN',
+      form: await formOf(benin.path),
+    });
+    const question = (await get(old.location, { 'accept-language': 'en' })).body;
+    assert.match(question, /Did you mean the number 01 97 12 34 55\?/);
+    const confirmed = await post(benin.path, {
+      phone: '2290197123455',
+      method: 'MTN_MOMO_BEN',
+      confirmed: '1',
+      form: /name="form" value="([^"]+)"/.exec(question)?.[1] ?? '',
+    });
+    assert.match(confirmed.location, /\/TX_/);
+
+    const uganda = await kenya({ country_id: 11, currency: 'UGX', amount: '5000' });
+    const unsaid = await post(uganda.path, { phone: '0772123555', form: await formOf(uganda.path) });
+    assert.match((await get(unsaid.location)).body, /looks like a number of MTN MoMo/);
+    const unknowable = await post(uganda.path, { phone: '0711123555', form: await formOf(uganda.path) });
+    assert.match((await get(unknowable.location)).body, /Choose how you want to pay/);
+    assert.equal(await shop.collections(uganda.link), 0);
+  });
+
   test('an attempt of another link, or of nobody, is not there', async () => {
     const [one, two] = [await kenya(), await kenya()];
     const attempt = await pay(one.path);

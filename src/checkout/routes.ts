@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findLink, type PaymentLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { PaymentEngine } from '../payments/engine.ts';
+import { labelOf, type PaymentEngine } from '../payments/engine.ts';
 import { findInstructions } from '../payments/instructions.ts';
 import { findTransaction, idFromRef, readTransactions, refOf, type Transaction } from '../payments/transactions.ts';
 import { resendToken, verifyToken } from '../payments/verification.ts';
@@ -261,7 +261,8 @@ async function showAttempt(
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
   const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);
   const auto = query.auto === '1';
-  const page = attemptPage(ctx, view, { transaction, stage, instructions, receipt, notice, auto });
+  const label = showName(await labelOf(ctx, transaction));
+  const page = attemptPage(ctx, view, { transaction, stage, instructions, label, receipt, notice, auto });
   return sendPage(request, reply, page);
 }
 

@@ -1,8 +1,8 @@
 // What the payer has to do now, told from the transaction. Unknown is never failed: a transaction that is open longer
 // than anybody could have answered is "unclear", and the page says so.
 
+import type { Instructions } from '../payments/instructions.ts';
 import type { Transaction } from '../payments/transactions.ts';
-import type { PayInstructions } from '../rails/rail.ts';
 
 export type Stage =
   /** Waits for the PIN on the phone. */
@@ -25,7 +25,7 @@ export type Stage =
 export const UNCLEAR_AFTER_MS = { prompt: 180_000, shortcode: 360_000, working: 90_000 } as const;
 const UNCLEAR_AFTER_EXPIRY_MS = 90_000;
 
-export function stageOf(transaction: Transaction, instructions: PayInstructions | null, now: Date): Stage {
+export function stageOf(transaction: Transaction, instructions: Instructions | null, now: Date): Stage {
   switch (transaction.status) {
     case 'success':
       return 'paid';
@@ -43,7 +43,7 @@ export function stageOf(transaction: Transaction, instructions: PayInstructions 
   }
 }
 
-function openStage(transaction: Transaction, instructions: PayInstructions | null, now: Date): Stage {
+function openStage(transaction: Transaction, instructions: Instructions | null, now: Date): Stage {
   const age = now.getTime() - transaction.created_at.getTime();
   switch (transaction.verification) {
     case 'prompt':

@@ -233,7 +233,7 @@ async function query(ctx: PaymentsContext, transaction: Transaction): Promise<Ra
 }
 
 /** The business' name as the payer's prompt shows it. */
-async function labelOf(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
+export async function labelOf(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
   if (transaction.integration_id === null) return ctx.config.brandName;
   const integration = await findLiveIntegration(ctx, { id: transaction.integration_id });
   return integration?.title ?? ctx.config.brandName;

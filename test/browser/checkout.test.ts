@@ -94,7 +94,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const payer = number();
         await pay(page, url, { phone: payer, ...(javascript ? {} : { method: 'MPESA_KEN' }) });
         assert.match(page.url(), /\/pay\/pl_\w+\/TX_\w+$/);
-        assert.match((await page.textContent('h1')) ?? '', /Look at your phone 0711 ••••55/);
+        assert.match((await page.textContent('h1')) ?? '', /Look at your phone 0711\u00a0••••55/);
         await phone(page, msisdn(payer), answer('1234'));
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
@@ -282,6 +282,24 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     assert.equal(new Set(places).size, 1);
     assert.equal(await shop.collections(link), 1);
   });
+
+  test('the network is cut after the form was taken: opening the link again shows the attempt', () =>
+    withVisit(false, async ({ page, complaints }) => {
+      const { url, link } = await kenya();
+      await page.goto(url);
+      await fillForm(page, { phone: number(), method: 'MPESA_KEN' });
+      await page.route(url, async (route) => {
+        if (route.request().method() === 'POST') await route.fetch({ maxRedirects: 0 });
+        await route.abort('connectionreset');
+      });
+      await page.click('main form button');
+      await page.waitForURL(/chrome-error/);
+      await page.unroute(url);
+      await page.goto(url);
+      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/);
+      assert.equal(await shop.collections(link), 1);
+      complaints.length = 0;
+    }));
 
   test('eight tabs with eight forms race for a single-use link: one charge', async () => {
     const { url, link } = await kenya();
