@@ -4,37 +4,38 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findLink, type PaymentLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { labelOf, type PaymentEngine } from '../payments/engine.ts';
-import { findInstructions } from '../payments/instructions.ts';
-import { findTransaction, idFromRef, readTransactions, refOf, type Transaction } from '../payments/transactions.ts';
-import { resendToken, verifyToken } from '../payments/verification.ts';
-import { Problem } from '../platform/errors.ts';
+import type { PaymentEngine } from '../payments/engine.ts';
+import { readTransactions, refOf, type Transaction } from '../payments/transactions.ts';
+import type { Problem } from '../platform/errors.ts';
 import { field, formOf, parseForms } from '../platform/forms.ts';
 import { problemText, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { type AttemptNotice, attemptPage } from './attempt-page.ts';
-import { findAttempts, isAttemptOf } from './attempts.ts';
+import { findAttempts } from './attempts.ts';
 import { confirmPage, countryPage, formPage } from './form-page.ts';
 import { type Draft, openDraft, sealDraft, signForm } from './forms.ts';
-import { createHolds, type Holds } from './holds.ts';
+import { createHolds } from './holds.ts';
 import { readLanguage } from './language.ts';
 import type { Frame } from './look.ts';
 import { showName } from './names.ts';
 import { readOrder } from './order.ts';
 import { cardPage, messagePage, receiptPage, unknownReceiptPage } from './paper-page.ts';
 import { createPayments, type Payments } from './payments.ts';
-import { findReceipt, receiptCode, tidyCode } from './receipts.ts';
-import { stageOf } from './stages.ts';
+import { findReceipt, tidyCode } from './receipts.ts';
+import {
+  openAttempt,
+  openLink,
+  openTransaction,
+  type Params,
+  paidAttempt,
+  priorAttempt,
+  type Query,
+} from './requests.ts';
 import { addressWith, type LinkView, viewLink } from './view.ts';
+import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './waiting.ts';
 
 /** Of all requests in flight, those that may be waiting for news. */
 const HOLDS_SHARE = 4;
-/** How long "Check now" waits for the operator's own answer before it waits for any news. */
-const REFRESH_PATIENCE_MS = 2_000;
 const MAX_TEXT = 120;
-
-type Params = { id: string; ref: string; code: string };
-type Query = Record<string, unknown>;
 
 export type CheckoutOptions = {
   /** How long "Check now" waits for news; 20 s unless a test is in a hurry. */
@@ -79,19 +80,6 @@ export function checkoutRoutes(
     scope.get('/r/:code', { config }, (request, reply) => showReceipt(ctx, request, reply));
     done();
   });
-}
-
-/** The link and its view; the payer's country as far as the address tells it. */
-async function openLink(
-  ctx: PaymentsContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  country: number | null = Number((request.query as Query).country) || null,
-): Promise<{ link: PaymentLink; view: LinkView }> {
-  const link = await findLink(ctx.db, (request.params as Params).id);
-  const view = link && (await viewLink(ctx, link, request, reply, country));
-  if (!view) throw new Problem('payment_link_not_found');
-  return { link, view };
 }
 
 async function showLink(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -182,131 +170,6 @@ async function pay(
         ? addressWith(view, view.path, { d: sealDraft(ctx, link.id, decision.draft) })
         : addressWith(view, view.path);
   return reply.redirect(target, 303);
-}
-
-async function openTransaction(ctx: PaymentsContext, request: FastifyRequest): Promise<Transaction> {
-  const { id, ref } = request.params as Params;
-  const link = await findLink(ctx.db, id);
-  const transaction = link && (await priorAttempt(ctx, link, ref));
-  if (!transaction) throw new Problem('payment_link_not_found');
-  return transaction;
-}
-
-async function openAttempt(
-  ctx: PaymentsContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<{ view: LinkView; transaction: Transaction }> {
-  const transaction = await openTransaction(ctx, request);
-  const { view } = await openLink(ctx, request, reply, transaction.country_id);
-  return { view, transaction };
-}
-
-/** A transaction by its reference, if it is an attempt to pay this link. */
-async function priorAttempt(ctx: PaymentsContext, link: PaymentLink, ref: string): Promise<Transaction | null> {
-  const id = idFromRef(ref);
-  if (id === null || !(await isAttemptOf(ctx.db, link.id, id))) return null;
-  return findTransaction(ctx.db, link.holder_id, id);
-}
-
-async function paidAttempt(ctx: PaymentsContext, ids: string[]): Promise<Transaction | null> {
-  const transactions = await readTransactions(ctx.db, ids);
-  return transactions.find(({ status }) => status === 'success' || status === 'reversed') ?? null;
-}
-
-async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
-  const instructions =
-    transaction.verification === 'instructions' ? await findInstructions(ctx.db, transaction.id) : null;
-  return stageOf(transaction, instructions, ctx.clock.now());
-}
-
-/** "Check now": asks the operator, and holds the answer until something changes. */
-async function checkNow(
-  ctx: PaymentsContext,
-  engine: PaymentEngine,
-  holds: Holds,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  transaction: Transaction,
-): Promise<Transaction> {
-  const seen = (request.query as Query).check;
-  if (typeof seen !== 'string') return transaction;
-  const { id, holder_id: holderId } = transaction;
-  let current = transaction;
-  const hasChanged = async () => {
-    current = (await findTransaction(ctx.db, holderId, id)) ?? current;
-    return (await currentStage(ctx, current)) !== seen;
-  };
-  if (await hasChanged()) return current;
-  if (current.status === 'processing')
-    // A failing question is no answer; the sweeper goes on asking in its own time.
-    await engine.refresh(current, REFRESH_PATIENCE_MS).catch(() => undefined);
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
-  await holds.until(id, gone.signal, hasChanged);
-  return current;
-}
-
-async function showAttempt(
-  ctx: PaymentsContext,
-  view: LinkView,
-  transaction: Transaction,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const query = request.query as Query;
-  const instructions =
-    transaction.verification === 'instructions' ? await findInstructions(ctx.db, transaction.id) : null;
-  const stage = stageOf(transaction, instructions, ctx.clock.now());
-  const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
-  const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);
-  const auto = query.auto === '1';
-  const label = showName(await labelOf(ctx, transaction));
-  const page = attemptPage(ctx, view, { transaction, stage, instructions, label, receipt, notice, auto });
-  return sendPage(request, reply, page);
-}
-
-async function giveCode(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { view, transaction } = await openAttempt(ctx, request, reply);
-  const code = field(formOf(request), 'code').replace(/\s/g, '');
-  const path = `${view.path}/${refOf(transaction)}`;
-  try {
-    const result = await verifyToken(ctx, transaction.holder_id, transaction.id, code, async () => undefined);
-    const left = result instanceof Problem ? Number(result.details.extra?.tries_left ?? 0) : 0;
-    return reply.redirect(addressWith(view, path, left > 0 ? { n: `wrong-${left}` } : {}), 303);
-  } catch (error) {
-    // It was given already, or is over: the page shows which.
-    if (error instanceof Problem && error.code === 'verification_failed')
-      return reply.redirect(addressWith(view, path), 303);
-    throw error;
-  }
-}
-
-async function sendCodeAgain(
-  ctx: PaymentsContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { view, transaction } = await openAttempt(ctx, request, reply);
-  const path = `${view.path}/${refOf(transaction)}`;
-  try {
-    await resendToken(ctx, transaction.holder_id, transaction.id, async () => undefined);
-    return reply.redirect(addressWith(view, path, { n: 'sent-1' }), 303);
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'resend_too_soon')
-      return reply.redirect(addressWith(view, path, { n: `wait-${error.details.retryAfterSeconds ?? 30}` }), 303);
-    if (error instanceof Problem && error.code === 'verification_failed')
-      return reply.redirect(addressWith(view, path), 303);
-    throw error;
-  }
-}
-
-/** A notice that travelled through the address: one of three words and a small number. */
-function readNotice(text: unknown): AttemptNotice | null {
-  const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait)-(\d{1,2})$/.exec(text)) || [];
-  if (kind === 'wrong') return { kind, left: Number(number) };
-  if (kind === 'sent') return { kind };
-  return kind === 'wait' ? { kind, seconds: Number(number) } : null;
 }
 
 async function showReceipt(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
