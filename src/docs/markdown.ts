@@ -19,13 +19,14 @@ export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? 'Untitled';
 }
 
-/** The first paragraph, as plain text on one line. */
+/** The first sentence of the first paragraph, as plain text on one line. */
 export function summaryOf(text: string): string {
   const paragraph = text.split(/\n\s*\n/).find((block) => /^[A-Za-z*_`[]/.test(block.trim())) ?? '';
   return paragraph
     .replace(/\s+/g, ' ')
     .replace(/[*_`]|\[|\]\([^)]*\)/g, '')
-    .trim();
+    .trim()
+    .replace(/([.:]) .*$|:$/, '.');
 }
 
 /** The name by which a heading can be linked to. */

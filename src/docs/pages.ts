@@ -27,6 +27,7 @@ pre code{padding:0;background:none;overflow-wrap:normal}
 .table{overflow-x:auto}
 table{border-collapse:collapse;min-width:50%}
 th,td{border:1px solid var(--line);padding:.35rem .6rem;text-align:left;vertical-align:top}
+td:first-child code{overflow-wrap:normal;white-space:nowrap}
 blockquote{margin:0;padding-left:1rem;border-left:4px solid var(--line)}
 footer{color:var(--soft);border-top:1px solid var(--line);margin-top:3rem}
 `);

@@ -20,13 +20,22 @@ export function anchorOfOperation({ path, method }: Entry): string {
   return anchorOf(`${method} ${path}`);
 }
 
+/** Every operation on a line, with a link to its description. */
+export function writeOperations(document: ApiDocument): string {
+  const rows = listOperations(document).map(
+    (entry) =>
+      `| [${entry.method} ${entry.path}](/docs/reference#${anchorOfOperation(entry)}) | ${cell(entry.operation.summary ?? '')} |`,
+  );
+  return ['| operation | what it does |', '|---|---|', ...rows].join('\n');
+}
+
 export function writeReference(document: ApiDocument): string {
   const operations = listOperations(document);
   const sections = document.tags.map(({ name, description }) => {
     const own = operations.filter(({ operation }) => operation.tags?.[0] === name);
     return `## ${name}\n\n${description}\n\n${own.map(writeOperation).join('\n\n')}`;
   });
-  return `# API reference\n\n${document.info.description}\n\nBase URL: \`${document.servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).\n\n${sections.join('\n\n')}\n`;
+  return `# API reference\n\n${document.info.description}\n\nBase URL: \`${document.servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).\n\n${writeOperations(document)}\n\n${sections.join('\n\n')}\n`;
 }
 
 function writeOperation(entry: Entry): string {

@@ -12,7 +12,14 @@ import type { HttpServer } from '../platform/http.ts';
 import { renderMarkdown, summaryOf, titleOf } from './markdown.ts';
 import { type ApiDocument, collectRoutes } from './openapi.ts';
 import { type Contents, docsPage } from './pages.ts';
-import { describeProblem, isProblemCode, writeErrors, writeProblem, writeReference } from './reference.ts';
+import {
+  describeProblem,
+  isProblemCode,
+  writeErrors,
+  writeOperations,
+  writeProblem,
+  writeReference,
+} from './reference.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../docs');
 /** Guides in the order a newcomer reads them; whatever else lies in the folder follows. */
@@ -64,10 +71,12 @@ export function docsRoutes(app: HttpServer, ctx: Context): void {
     sendCompressed(request, reply.type('text/plain; charset=utf-8'), writeIndexForPrograms(ctx, library, readApi())),
   );
   app.get('/docs', (request, reply) => {
-    const text = writeOverview(ctx, library);
+    const text = writeOverview(ctx, library, readApi());
     return send(request, reply, text, '/docs/overview', false);
   });
-  app.get('/docs/overview.md', (request, reply) => send(request, reply, writeOverview(ctx, library), '/docs', true));
+  app.get('/docs/overview.md', (request, reply) =>
+    send(request, reply, writeOverview(ctx, library, readApi()), '/docs', true),
+  );
   app.get('/docs/:page', (request, reply) => {
     const { page } = request.params as { page: string };
     const data = library.data.get(page);
@@ -117,7 +126,7 @@ function readLibrary(base: string): Library {
   return { guides, data: new Map(data.map(({ name }) => [name, readFileSync(resolve(FOLDER, name), 'utf8')])) };
 }
 
-function writeOverview(ctx: Context, library: Library): string {
+function writeOverview(ctx: Context, library: Library, api: ApiDocument): string {
   const rows = library.guides.map(({ name, title, summary }) => `- [${title}](/docs/${name}): ${summary}`);
   return `# ${ctx.config.brandName} documentation
 
@@ -125,6 +134,10 @@ ${rows.join('\n')}
 - [API reference](/docs/reference): every operation, with its members, an example and its refusals.
 - [Errors](/docs/errors): one page for each code, with cause and fix.
 - [openapi.json](/openapi.json): the API as OpenAPI 3.1. [llms.txt](/llms.txt): this overview for programs.
+
+## Operations
+
+${writeOperations(api)}
 ${ctx.config.mode === 'sandbox' ? '\nThis gateway runs in sandbox mode: no real money moves. Payments ring on the [pretend phone](/sandbox/phone).\n' : ''}`;
 }
 

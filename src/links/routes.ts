@@ -103,8 +103,11 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
         summary: 'QR code of a payment link',
         tags: TAGS,
         operationId: 'getPaymentLinkQr',
+        description: 'What qr_url leads to: a picture to print. Needs no authentication.',
         params: Type.Object({ id: Type.String() }),
+        response: { 200: picture('image/svg+xml') },
       },
+      config: { problems: { payment_link_not_found: {} } },
     },
     async (request, reply) => {
       const link = await findLink(ctx.db, (request.params as { id: string }).id);
@@ -120,8 +123,11 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
         summary: 'Logo of a payment link',
         tags: TAGS,
         operationId: 'getLogo',
+        description: 'What logo_url leads to. Needs no authentication.',
         params: Type.Object({ hash: Type.String() }),
+        response: { 200: picture('image/webp') },
       },
+      config: { problems: { not_found: {} } },
     },
     async (request, reply) => {
       const webp = await findLogo(ctx.db, (request.params as { hash: string }).hash);
@@ -129,6 +135,11 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       return servePicture(reply, 'image/webp', 'public, max-age=31536000, immutable').send(webp);
     },
   );
+}
+
+/** An answer that is no JSON, for OpenAPI. */
+function picture(type: string) {
+  return { description: 'The picture.', content: { [type]: { schema: Type.String() } } };
 }
 
 /** Whatever stands in the bytes, a browser treats them as a picture and nothing else. */
