@@ -10,12 +10,14 @@ export type Document = {
   webhooks: Record<string, unknown>;
 };
 
-/** What stands at a JSON pointer such as `/paths/~1api/post`. */
-export function at(document: unknown, pointer: string): Json {
-  const found = pointer
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((value, key) => (value as Json | undefined)?.[key.replaceAll('~1', '/')], document);
+/** What stands at a JSON pointer such as `/paths/~1api/post`, counted from `from`; references on the way are followed. */
+export function at(document: Document, pointer: string, from: unknown = document): Json {
+  let found = from;
+  for (const key of pointer.split('/').slice(1)) {
+    found = (found as Json | undefined)?.[key.replaceAll('~1', '/')];
+    const reference = (found as Json | undefined)?.$ref;
+    if (typeof reference === 'string') found = at(document, reference.slice(1));
+  }
   if (typeof found !== 'object' || found === null) throw new Error(`the document has nothing at ${pointer}`);
   return found as Json;
 }

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { browserMissing, startBrowser } from './browser/browser.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { runLive } from './live.ts';
 import { at, type Document, operation, typeOf } from './openapi-types.ts';
@@ -140,7 +141,8 @@ describe('the package', () => {
     await compile([...strict, ...node, '--target', 'es2022', '--module', 'nodenext', 'guide.ts'], project);
   });
 
-  test("the guide's program is a whole journey on the machine's own Node", async () => {
+  test("the guide's program is a whole journey on the machine's own Node", async (t) => {
+    t.diagnostic(`Node ${(await run(machineNode(), ['--version'])).stdout.trim()}`);
     const shop = await createShop(world.ctx, 'Guide shop');
     const demo = {
       base_url: world.url,
@@ -184,6 +186,51 @@ describe('the package', () => {
   });
 });
 
+describe('a runtime that is not Node', { skip: browserMissing() ?? false }, () => {
+  test('signs, waits and verifies in a browser', async () => {
+    const shop = await createShop(world.ctx, 'Browser shop');
+    const browser = await startBrowser();
+    const stopLife = runLive(world);
+    try {
+      const page = await browser.newPage();
+      // Served from the gateway's own origin, because its API is for servers and answers no other page.
+      await page.route('**/sdk-test/**', (route) => {
+        const name = new URL(route.request().url()).pathname.split('/').at(-1) ?? '';
+        return name === ''
+          ? route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>test</title>' })
+          : route.fulfill({ contentType: 'text/javascript', path: join(installed, 'dist', name) });
+      });
+      await page.goto(`${world.url}/sdk-test/`);
+      const result = await page.evaluate(
+        async ({ baseUrl, secretKey, clientId, sender, callbackSecret }) => {
+          const entry = '/sdk-test/index.js';
+          const sdk = (await import(entry)) as typeof import('../sdk/src/index.ts');
+          const simbi = sdk.createClient({ baseUrl, clientId, secretKey, sender });
+          const order = { amount: 2500, mobile: '0772123000', country_id: 11, currency: 'UGX' };
+          const { ref } = await simbi.collections.create(order);
+          const { status } = await simbi.transactions.waitFor(ref);
+          const [event] = await simbi.events.list().toArray({ limit: 1 });
+          if (!event) throw new Error('no event');
+          const { rawBody, headers } = await simbi.webhooks.sign(event, callbackSecret);
+          const verified = await simbi.webhooks.verify(rawBody, new Headers(headers), callbackSecret);
+          return [status, verified.type, verified.data.ref === ref];
+        },
+        {
+          baseUrl: world.url,
+          secretKey: shop.secretKey,
+          clientId: shop.clientId,
+          sender: shop.title,
+          callbackSecret: shop.callbackSecret,
+        },
+      );
+      assert.deepEqual(result, ['success', 'collection.success', true]);
+    } finally {
+      await stopLife();
+      await browser.close();
+    }
+  });
+});
+
 describe('the types', () => {
   const document = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as Document;
   const JSON_SCHEMA = 'content/application~1json/schema';
@@ -191,9 +238,9 @@ describe('the types', () => {
   /** A program that compiles only when the client and the document say the same. */
   function contract(doc: Document): string {
     const answer = (id: string, inside = 'data') =>
-      typeOf(doc, at(operation(doc, id), `/responses/200/${JSON_SCHEMA}/properties/${inside}`));
+      typeOf(doc, at(doc, `/responses/200/${JSON_SCHEMA}/properties/${inside}`, operation(doc, id)));
     const params = (id: string, inside = '/properties/params') =>
-      typeOf(doc, at(operation(doc, id), `/requestBody/${JSON_SCHEMA}${inside}`));
+      typeOf(doc, at(doc, `/requestBody/${JSON_SCHEMA}${inside}`, operation(doc, id)));
     const query = (id: string) =>
       ((operation(doc, id).parameters ?? []) as { name: string; in: string }[])
         .filter((each) => each.in === 'query')
@@ -212,11 +259,11 @@ describe('the types', () => {
       Token: answer('getToken'),
       Countries: answer('listCountries'),
       Preflight: answer('preflight'),
-      EventType: typeOf(doc, at(event, '/properties/type')),
-      EventData: typeOf(doc, at(event, '/properties/data')),
+      EventType: typeOf(doc, at(doc, '/properties/type', event)),
+      EventData: typeOf(doc, at(doc, '/properties/data', event)),
       'keyof Sdk.SimbiEvent & string': `keyof ${typeOf(doc, event)}`,
       'keyof Sdk.SimbiEvent  & string': `keyof (${answer('listEvents')})[number]`,
-      ProblemCode: typeOf(doc, at(doc.components.schemas.Problem, '/properties/code')),
+      ProblemCode: typeOf(doc, at(doc, '/components/schemas/Problem/properties/code')),
       LinkStatus: `(${answer('listPaymentLinks')})[number]['status']`,
       '"limit" | "cursor" | "status"': query('listPaymentLinks'),
       '"after" | "limit"': query('listEvents'),
@@ -255,7 +302,7 @@ describe('the types', () => {
     return copy;
   }
   const data = (doc: Document, id: string) =>
-    at(operation(doc, id), `/responses/200/${JSON_SCHEMA}/properties/data`) as {
+    at(doc, `/responses/200/${JSON_SCHEMA}/properties/data`, operation(doc, id)) as {
       properties: Record<string, Record<string, unknown>>;
       required: string[];
     };
@@ -276,15 +323,15 @@ describe('the types', () => {
       data(doc, 'preflight').properties.fee = { anyOf: [{ type: 'string' }, { type: 'null' }] };
     }),
     'a param appears': changed((doc) => {
-      const params = at(operation(doc, 'createCollection'), `/requestBody/${JSON_SCHEMA}/properties/params`);
+      const params = at(doc, `/requestBody/${JSON_SCHEMA}/properties/params`, operation(doc, 'createCollection'));
       (params.properties as Record<string, unknown>).note = { type: 'string' };
     }),
     'a param becomes required': changed((doc) => {
-      const params = at(operation(doc, 'createPaymentLink'), `/requestBody/${JSON_SCHEMA}/properties/params`);
+      const params = at(doc, `/requestBody/${JSON_SCHEMA}/properties/params`, operation(doc, 'createPaymentLink'));
       (params.required as string[]).push('item_name');
     }),
     'a code of refusal appears': changed((doc) => {
-      const problem = at(doc.components.schemas.Problem, '/properties/code');
+      const problem = at(doc, '/components/schemas/Problem/properties/code');
       (problem.enum as string[]).push('brand_new');
     }),
     'an event appears': changed((doc) => {

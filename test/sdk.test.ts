@@ -232,6 +232,19 @@ describe('waiting', () => {
     assert.ok(slept.length < 10, 'questions become rarer');
   });
 
+  test('outlasts a gateway that is away for a moment, and tells when it stays away', async () => {
+    const { client, sent } = bench((go, attempt) =>
+      attempt > 1 && attempt < 5 ? Promise.resolve(refusal(503, 'database_unavailable')) : go(),
+    );
+    const { ref } = await client.collections.create({ ...UGANDA, mobile: '256772123000' });
+    assert.equal((await client.transactions.waitFor(ref)).status, 'success');
+    assert.ok(sent.length >= 5);
+    const gone = bench(() => Promise.reject(new TypeError('fetch failed')));
+    assert.equal((await failing(gone.client.transactions.waitFor(ref, { timeoutMs: 9_000 }))).code, 'network_error');
+    const nobody = await failing(client.transactions.waitFor('TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT'));
+    assert.deepEqual([nobody.code, nobody.status], ['transaction_not_found', 404]);
+  });
+
   test('stops at once when it is told to', async () => {
     const stop = new AbortController();
     const { client, slept } = bench(undefined, {}, { sleep: async () => stop.abort(new Error('enough')) });
@@ -323,6 +336,12 @@ describe('repeating', () => {
     const hasty = bench(down, { maxRetries: 0 });
     await failing(hasty.client.balances.get());
     assert.equal(hasty.sent.length, 1);
+    const tokenless = bench(down);
+    await failing(tokenless.client.countries());
+    assert.equal(tokenless.sent.length, 3, 'retries for the token are not multiplied by those of the call');
+    const unkeyed = bench();
+    await unkeyed.client.collections.create({ ...UGANDA, mobile: '256772123000' }, { idempotencyKey: '' });
+    assert.ok(unkeyed.sent[0]?.headers['idempotency-key'], 'a create always has a key');
     const once = bench(down);
     await failing(once.client.balances.get({}, { maxRetries: 1 }));
     assert.equal(once.sent.length, 2);

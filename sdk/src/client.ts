@@ -10,6 +10,7 @@ import {
   type Call,
   type CallOptions,
   createTransport,
+  DEFAULT_TIMEOUT_MS,
   machine,
   type Runtime,
   type TokenSource,
@@ -40,6 +41,7 @@ const PAGE_SIZE = 100;
 const WAIT_MS = 120_000;
 /** How long `waitFor` rests between two questions; the last one again and again. */
 const WAIT_RESTS_MS = [500, 1_000, 2_000, 3_000, 5_000];
+const MIN_QUESTION_MS = 1_000;
 const ENDS: readonly string[] = ['success', 'failed', 'expired', 'reversed'];
 
 export type ClientOptions = {
@@ -118,7 +120,7 @@ export function createClient(options: ClientOptions): Client {
   const call = async <T extends object>(request: Call, settings?: CallOptions): Promise<WithResponse<T>> =>
     withResponse<T>(await transport.send(request, settings));
   const create = <T extends object>(path: string, params: object, settings: CreateOptions = {}) =>
-    call<T>({ path, params, repeatable: false, idempotencyKey: settings.idempotencyKey ?? newKey() }, settings);
+    call<T>({ path, params, repeatable: false, idempotencyKey: settings.idempotencyKey || newKey() }, settings);
 
   function getTransaction(ref: string, options: CallOptions & { version: 2 }): Promise<WithResponse<TransactionV2>>;
   function getTransaction(ref: string, options?: StatusOptions): Promise<WithResponse<Transaction>>;
@@ -143,7 +145,8 @@ export function createClient(options: ClientOptions): Client {
     },
     transactions: {
       get: getTransaction,
-      waitFor: (ref, settings) => waitFor(runtime, getTransaction, ref, settings),
+      waitFor: (ref, settings) =>
+        waitFor(runtime, getTransaction, ref, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, settings),
     },
     paymentLinks: {
       create: (params, settings) => create('/api/v3/payment-link-api/create', params, settings),
@@ -236,21 +239,30 @@ async function waitFor(
   runtime: Runtime,
   get: (ref: string, options: CallOptions) => Promise<WithResponse<Transaction>>,
   ref: string,
+  requestTimeoutMs: number,
   { timeoutMs = WAIT_MS, signal }: WaitOptions = {},
 ): Promise<WithResponse<Transaction>> {
   const end = runtime.now() + timeoutMs;
-  const settings = signal ? { signal } : {};
   for (let asked = 0; ; asked++) {
-    const transaction = await get(ref, settings);
-    if (ENDS.includes(transaction.status)) return transaction;
+    // One question may not outlast the waiting, and a gateway that is away for a moment is asked again like any other.
+    const patience = Math.min(requestTimeoutMs, Math.max(end - runtime.now(), MIN_QUESTION_MS));
+    const settings = { timeoutMs: patience, maxRetries: 0, ...(signal ? { signal } : {}) };
+    const news = await get(ref, settings).catch((error: unknown) => {
+      if (error instanceof SimbiError && error.retryable) return error;
+      throw error;
+    });
+    if (!(news instanceof SimbiError) && ENDS.includes(news.status)) return news;
     const left = end - runtime.now();
-    if (left <= 0)
-      throw new SimbiError(
-        `${ref} is still ${transaction.status} after ${timeoutMs} ms. That is not a failure: ask again, or wait for the callback.`,
-        { code: 'wait_timed_out', retryable: true, lastResponse: transaction.lastResponse },
-      );
+    if (left <= 0) throw news instanceof SimbiError ? news : stillOpen(news, timeoutMs);
     const rest = WAIT_RESTS_MS[Math.min(asked, WAIT_RESTS_MS.length - 1)] ?? 0;
     await runtime.sleep(Math.min(rest * (0.75 + runtime.random() / 4), left), signal);
     if (signal?.aborted) throw abortedError({ path: 'waitFor' }, signal.reason);
   }
+}
+
+function stillOpen({ ref, status, lastResponse }: WithResponse<Transaction>, timeoutMs: number): SimbiError {
+  return new SimbiError(
+    `${ref} is still ${status} after ${timeoutMs} ms. That is not a failure: ask again, or wait for the callback.`,
+    { code: 'wait_timed_out', retryable: true, lastResponse },
+  );
 }

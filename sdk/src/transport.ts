@@ -5,7 +5,7 @@ import { canonicalJson, type Json } from './canonical-json.ts';
 import { type LastResponse, SimbiError } from './error.ts';
 import { hex, hmac, importKey, randomHex, utf8 } from './hmac.ts';
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+export const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 2;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8_000;
@@ -102,12 +102,12 @@ export function createTransport(settings: Settings): Transport {
     return JSON.stringify({ ...unsigned, signature });
   }
 
-  async function attempt(call: Call, options: CallOptions, attempts: number): Promise<Answer> {
+  async function attempt(call: Call, options: CallOptions, attempts: number, token?: string): Promise<Answer> {
     const headers: Record<string, string> = { accept: 'application/json' };
     const body = call.params ? await envelope(call.params) : call.body && JSON.stringify(call.body);
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
-    if (call.token) headers.authorization = `Bearer ${await call.token.get(options)}`;
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
     const url = (call.onAuthUrl ? settings.authUrl : settings.baseUrl) + call.path + queryText(call.query);
     const request: RequestInit = {
       method: body === undefined ? 'GET' : 'POST',
@@ -135,8 +135,10 @@ export function createTransport(settings: Settings): Transport {
     let clockCorrected = false;
     let tokenRenewed = false;
     for (;;) {
+      // Outside of the net below: getting a token has retries of its own.
+      const token = await call.token?.get(options);
       try {
-        return await attempt(call, options, ++attempts);
+        return await attempt(call, options, ++attempts, token);
       } catch (error) {
         if (!(error instanceof SimbiError)) throw error;
         if (error.code === 'timestamp_out_of_range' && !clockCorrected && learnClock(error)) {
