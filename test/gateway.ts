@@ -33,7 +33,11 @@ export async function createTestGateway(
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
     ...settings,
   });
-  const gateway = await createGateway(base, options);
+  const gateway = await createGateway(base, options).catch(async (error: unknown) => {
+    // A connection left open would keep the whole test file from ending.
+    await base.close();
+    throw error;
+  });
   const app = createApp(gateway);
   await app.listen({ port, host: '127.0.0.1' });
 
