@@ -73,9 +73,15 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     assert.match((await phonePage.textContent('.said')) ?? '', pin === '0000' ? /Wrong PIN/ : /Paid/);
   };
 
-  /** Scripts see the news by themselves; without them the payer presses the button. */
+  /** Scripts look again when the payer comes back to the page, as he does from his phone; the first journey waits. */
+  async function look(page: Page, selector: string): Promise<void> {
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+    await page.waitForSelector(selector);
+  }
+
+  /** Without scripts the payer presses the button. */
   async function seeNews(page: Page, javascript: boolean): Promise<void> {
-    if (javascript) await page.waitForSelector('.ic');
+    if (javascript) await look(page, '.ic');
     else await send(page);
   }
 
@@ -96,7 +102,8 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         assert.match(page.url(), /\/pay\/pl_\w+\/TX_\w+$/);
         assert.match((await page.textContent('h1')) ?? '', /Look at your phone 0711\u00a0••••55/);
         await phone(page, msisdn(payer), answer('1234'));
-        await seeNews(page, javascript);
+        if (javascript) await page.waitForSelector('.ic');
+        else await send(page);
         assert.equal(await page.textContent('h1'), 'Payment received');
         const code = await page.getAttribute('a[href^="/r/"]', 'href');
         const back = await page.getAttribute('main a.btn', 'href');
@@ -117,7 +124,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await kenya();
         const payer = number();
         await pay(page, url, { phone: payer, method: 'MPESA_TILL_KEN' });
-        if (javascript) await page.waitForSelector('.big');
+        if (javascript) await look(page, '.big');
         else await page.reload();
         const text = (await page.textContent('.big')) ?? '';
         assert.match(text, /Till number5203344/);
@@ -171,7 +178,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await shop.link({ country_id: 17, currency: 'NGN', amount: '2500', business_name: 'Motors' });
         const payer = `08031${digits()}`;
         await pay(page, url, { phone: payer });
-        if (javascript) await page.waitForSelector('.big');
+        if (javascript) await look(page, '.big');
         else await page.reload();
         assert.match((await page.textContent('.big')) ?? '', /Bank.*Account number9900112233/);
         await phone(page, `234${payer.slice(1)}`, sendMoneyAsTold);
@@ -206,7 +213,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await phone(page, msisdn(payer), async (phonePage) => {
         await Promise.all([phonePage.waitForEvent('load'), phonePage.click('form[action*=cancel] button')]);
       });
-      await page.waitForSelector('.ic.e');
+      await look(page, '.ic.e');
       assert.match((await page.textContent('main')) ?? '', /cancelled on the phone/);
     }));
 
