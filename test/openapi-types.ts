@@ -30,6 +30,12 @@ export function operation(document: Document, id: string): Json {
   return found;
 }
 
+export function operationsOf(document: Document): string[] {
+  return Object.values(document.paths)
+    .flatMap((path) => Object.values(path))
+    .flatMap(({ operationId }) => operationId ?? []);
+}
+
 export function typeOf(document: Document, schema: Json): string {
   const write = (inner: unknown) => typeOf(document, inner as Json);
   if (typeof schema.$ref === 'string') return write(at(document, schema.$ref.slice(1)));

@@ -1,0 +1,19 @@
+// The TypeScript compiler as tests use it: on programs they wrote, in a folder of their own.
+
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const COMPILER = resolve(import.meta.dirname, '../node_modules/typescript/bin/tsc');
+const TIMEOUT_MS = 60_000;
+
+/** Fails with what the compiler said. */
+export async function compile(args: string[], folder: string): Promise<void> {
+  try {
+    const all = [COMPILER, '--pretty', 'false', ...args];
+    await promisify(execFile)(process.execPath, all, { cwd: folder, timeout: TIMEOUT_MS });
+  } catch (error) {
+    const { stdout = '', message = '' } = error as { stdout?: string; message?: string };
+    throw new Error(`tsc ${args.join(' ')}\n${stdout || message}`, { cause: error });
+  }
+}
