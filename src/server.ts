@@ -13,6 +13,7 @@ import { claimDataDir, createContext, type OpenDatabase, openDatabase, type Prog
 import { type Config, dataPath, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import type { DataDirLock } from './platform/data-dir-lock.ts';
+import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { createLogger } from './platform/log.ts';
 import { migrate } from './platform/migrate.ts';
@@ -68,6 +69,7 @@ export async function startServer(settings: Config, options: ServerOptions = {})
 }
 
 async function start(opened: Opened, settings: Config, onProgress: Progress): Promise<Omit<Server, 'stop'>> {
+  armFailpoint(settings.failpoint);
   const config = { ...settings, port: await findPort(settings) };
   const database = await openDatabase(config, onProgress);
   opened.database = database;

@@ -20,7 +20,7 @@ import {
 import { findTransaction, refOf, type Transaction } from '../src/payments/transactions.ts';
 import { Problem } from '../src/platform/errors.ts';
 import type { Observation, Rail } from '../src/rails/rail.ts';
-import { CURRENCY, silentRail, withPayments } from './payments.ts';
+import { CAPABILITIES, CURRENCY, silentRail, withPayments } from './payments.ts';
 import { createShop, type Shop } from './shop.ts';
 import { createTestContext } from './world.ts';
 
@@ -197,6 +197,20 @@ describe('approval', () => {
     assert.equal(sent.length, 1);
   });
 
+  test('days of waiting for approval are not days of silence: it is asked about soon, and nobody is alarmed', async () => {
+    const [ama, kofi] = await members();
+    const payout = await order(ama);
+    base.clock.advance(72 * 3_600_000);
+    answer = () => UNKNOWN;
+    await approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout));
+    await engine.idle();
+    assert.equal(await statusOf(payout), 'processing');
+    assert.deepEqual(await openCases(payout), []);
+    base.clock.advance(6_000);
+    await pass();
+    assert.equal(await statusOf(payout), 'success');
+  });
+
   test('another holder cannot allow it, nor can a decision about a lost payout stand in for approval', async () => {
     const [ama, kofi] = await members();
     const payout = await order(ama);
@@ -338,6 +352,32 @@ describe('never twice', () => {
     assert.equal(await statusOf(payout), 'failed');
     assert.deepEqual(await wallet(), { available: 10n * TAKES, reserved: 0n });
     assert.equal(sent.length, 1);
+  });
+
+  test('"not found" is believed only when the operator had its own time since it was sent, however long it waited before', async () => {
+    const slow = silentRail({
+      ...operatorRail(),
+      capabilities: { ...CAPABILITIES, notFoundIsFinalAfterMs: 60_000 },
+    });
+    ctx = withPayments(base, slow);
+    engine = createPaymentEngine(ctx);
+    answer = () => UNKNOWN;
+    answerQuery = () => NOT_FOUND;
+    const idle = { ...engine, pass: async () => 0 };
+    const [result] = await orderPayouts(ctx, idle, COMMAND_LINE, shop.holderId, [await orderOf()]);
+    assert.ok(result?.ok);
+    // Two days pass before anybody sends it.
+    base.clock.advance(48 * 3_600_000);
+    await pass();
+    assert.equal(sent.length, 1);
+    for (const after of [6_000, 11_000, 21_000]) {
+      base.clock.advance(after);
+      await pass();
+      assert.deepEqual(await openCases(result.transaction), ['no_answer']);
+    }
+    base.clock.advance(7 * 3_600_000);
+    await pass();
+    assert.deepEqual(await openCases(result.transaction), ['no_answer', 'payout_not_found']);
   });
 
   test('a decision to send it again survives a reader who asks the operator meanwhile', async () => {

@@ -9,7 +9,7 @@ import { findHolder } from '../holders/holders.ts';
 import { listIntegrations } from '../holders/integrations.ts';
 import { post, postEach } from '../ledger/ledger.ts';
 import { payoutReserved, sandboxTopUp } from '../ledger/postings.ts';
-import { type Tx, violatedConstraint } from '../platform/db.ts';
+import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { collectFieldErrors, type FieldErrors, Problem } from '../platform/errors.ts';
 import { createUuid } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
@@ -122,7 +122,7 @@ function choosePayoutMethod(found: { method: Method; msisdn: string }[], name: s
 /** Orders payouts: each is reserved in the ledger or refused for lack of money; the others are not affected. */
 export async function orderPayouts(
   ctx: PaymentsContext,
-  engine: PaymentEngine,
+  engine: Pick<PaymentEngine, 'pass'>,
   actor: Actor,
   holderId: bigint,
   orders: PayoutOrder[],
@@ -148,6 +148,15 @@ export async function orderPayouts(
   }
   if (!holder.payouts_need_approval) await engine.pass();
   return results;
+}
+
+/** When a file was ordered under this name before, if it was. */
+export async function findBatchTime(reader: Reader, holderId: bigint, name: string): Promise<Date | null> {
+  const [row] = await reader.query<{ created_at: Date }>(
+    'select created_at from payout_batches where holder_id = $1 and name = $2 order by created_at limit 1',
+    [holderId, name.slice(0, MAX_TEXT_CHARACTERS)],
+  );
+  return row?.created_at ?? null;
 }
 
 async function createBatchRow(ctx: PaymentsContext, actor: Actor, holderId: bigint, name: string): Promise<string> {
@@ -255,7 +264,7 @@ async function writePayouts(
 /** A second person allows a payout. The database refuses the one who ordered it. */
 export async function approvePayout(
   ctx: PaymentsContext,
-  engine: PaymentEngine,
+  engine: Pick<PaymentEngine, 'pass'>,
   actor: Actor,
   holderId: bigint,
   ref: string,
@@ -269,7 +278,7 @@ export async function approvePayout(
         message: 'There is no payout of yours that waits for approval under this reference.',
       });
     await tx.query(
-      `update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1 and kind = 'approval'`,
+      `update payment_jobs set kind = 'submit', due_at = $2, since = $2 where transaction_id = $1 and kind = 'approval'`,
       [id, at],
     );
     await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
@@ -358,7 +367,7 @@ export function listPayouts(ctx: PaymentsContext, holderId: bigint, limit: numbe
 /** A person decided about a payout of which the operator knows nothing: send it once more, or give the money back. */
 export async function decideLostPayout(
   ctx: PaymentsContext,
-  engine: PaymentEngine,
+  engine: Pick<PaymentEngine, 'pass'>,
   actor: Actor,
   holderId: bigint,
   ref: string,
@@ -382,7 +391,7 @@ export async function decideLostPayout(
     await recordAudit(tx, { holderId, actor, action: `payout.${decision}`, subject: ref }, at);
     if (decision === 'send_again') {
       await tx.query(
-        `update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1 and kind = 'query'`,
+        `update payment_jobs set kind = 'submit', due_at = $2, since = $2 where transaction_id = $1 and kind = 'query'`,
         [id, at],
       );
       return [];

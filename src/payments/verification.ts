@@ -90,7 +90,7 @@ export async function verifyToken(
     const after = applied[0]?.transaction ?? transaction;
     // Verified: now, and only now, it goes to the operator.
     if (right)
-      await tx.query(`update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1`, [
+      await tx.query(`update payment_jobs set kind = 'submit', due_at = $2, since = $2 where transaction_id = $1`, [
         id,
         ctx.clock.now(),
       ]);

@@ -137,6 +137,7 @@ describe('settings', () => {
       assert.match(faults[0] ?? '', fault);
     }
     assert.equal(faultsOf({ MODE: 'live' }).length, 3);
+    assert.match(faultsOf({ ...LIVE, FAILPOINT: 'accept-committed' }).join(), /FAILPOINT is for crash tests/);
     assert.deepEqual(faultsOf({ ...LIVE, DATABASE_URL: '', ALLOW_EMBEDDED_LIVE: 'true' }), []);
   });
 

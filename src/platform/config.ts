@@ -134,6 +134,12 @@ export const SETTINGS = {
   ),
   ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
   ALLOW_SIGN_UP: flag('Whether strangers may open an account in the console.'),
+  REQUEST_LOG: choice(
+    'Whether API requests are kept for thirty days to be looked up in the console (no bodies, one small row each).',
+    'on',
+    'on',
+    'off',
+  ),
   CATALOG_FILE: text(
     'JSON file that overrides countries, methods, limits and fees. Empty: the built-in catalogue.',
     '',
@@ -149,6 +155,10 @@ export const SETTINGS = {
     '',
     isRange,
     'IP addresses or CIDR ranges',
+  ),
+  FAILPOINT: text(
+    'For crash tests only: the place where the process ends itself, as a power cut would; "place:7" is the seventh time. Refused in live mode.',
+    '',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -207,6 +217,7 @@ function faultsBetween(config: Config): string[] {
   if (config.catalogFile && !existsSync(config.catalogFile))
     faults.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {
+    if (config.failpoint) faults.push('FAILPOINT is for crash tests and refused in live mode');
     if (config.masterKey === '')
       faults.push('MASTER_KEY is required in live mode; make one with: openssl rand -hex 32');
     if (config.databaseUrl === '' && !config.allowEmbeddedLive)

@@ -2,11 +2,15 @@
 // setting FAILPOINT names the place, and live mode refuses that setting.
 
 let armed = '';
+let left = 0;
 
-export function armFailpoint(name: string): void {
-  armed = name;
+/** `place` strikes the first time it is reached, `place:7` the seventh time. */
+export function armFailpoint(setting: string): void {
+  const [place = '', times = '1'] = setting.split(':');
+  armed = place;
+  left = Number(times);
 }
 
 export function failpoint(name: string): void {
-  if (armed === name) process.kill(process.pid, 'SIGKILL');
+  if (armed === name && --left <= 0) process.kill(process.pid, 'SIGKILL');
 }

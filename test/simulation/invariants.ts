@@ -121,14 +121,16 @@ function saidSuccess(model: Model, ref: string, payment: Payment | undefined): b
 }
 
 function checkWishes(rows: Row[], model: Model): string[] {
-  const byKey = Map.groupBy(
+  const byReference = Map.groupBy(
     rows.filter((row) => row.direction === 'payin'),
     (row) => row.reference_1,
   );
   return model.wishes.flatMap((wish) => {
-    const made = byKey.get(wish.key) ?? [];
-    if (made.length > 1) return [`I6: ${wish.key} made ${made.length} transactions`];
-    if (wish.ref === null) return [`I21: ${wish.key} was never answered`];
+    const made = byReference.get(wish.msisdn) ?? [];
+    if (made.length > 1) return [`I6: ${wish.msisdn} made ${made.length} transactions`];
+    if (wish.ref === null && wish.taken)
+      return made.length === 1 ? [] : [`I12: ${wish.msisdn} was spent without effect`];
+    if (wish.ref === null) return [`I21: ${wish.msisdn} was never answered`];
     return made[0] && refOf(made[0]) === wish.ref ? [] : [`I5: ${wish.ref} was acknowledged and is not there`];
   });
 }

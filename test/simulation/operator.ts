@@ -82,10 +82,10 @@ export function drawTemper(random: Random): Temper {
     doublesCallback: faults(0.8),
     delaysCallback: faults(0.8),
     stale: faults(0.5),
-    lies: faults(0.3),
-    wrongAmount: faults(0.3),
+    lies: faults(0.6),
+    wrongAmount: faults(0.7),
     querySilent: faults(0.7),
-    queryLies: faults(0.3),
+    queryLies: faults(0.5),
     hints: random.chance(0.2),
     idempotent: random.chance(0.8),
     notFoundIsFinalAfterMs: random.pick([0, 0, 20_000, 90_000]),
@@ -129,8 +129,9 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       return silence('connection reset');
     }
     if (strikes(dice, temper.arrivesLate)) {
-      // Within the time after which "not found" may be believed; an operator without such a time never does this.
-      const delay = Math.floor(dice.next() * temper.notFoundIsFinalAfterMs);
+      // Within the time after which "not found" may be believed; only an operator that does not know a reference again
+      // gives no such promise.
+      const delay = Math.floor(dice.next() * (temper.idempotent ? temper.notFoundIsFinalAfterMs : 600_000));
       note(`${call.msisdn}: ${direction} call ${count} arrives ${delay} ms later`);
       if (delay === 0) accept(direction, call);
       else onTheWay.push({ at: clock.millis() + delay, accept: () => accept(direction, call) });
@@ -250,6 +251,11 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
     }
   }
 
+  /** A word about another amount proves nothing about this payment. */
+  function saysOurAmount(reference: string, observation: Observation): boolean {
+    return !('amount' in observation) || observation.amount === book.get(reference)?.amount;
+  }
+
   function opposite(payment: Payment): Observation {
     const { amount, currency, receipt } = payment;
     return payment.state === 'succeeded'
@@ -334,7 +340,8 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       messages = messages.filter((message) => message.at > now);
       for (const { readings } of due)
         for (const reading of readings)
-          if (reading.kind === 'proof') said.add(`${reading.reference} ${reading.observation.state}`);
+          if (reading.kind === 'proof' && saysOurAmount(reading.reference, reading.observation))
+            said.add(`${reading.reference} ${reading.observation.state}`);
       return due;
     },
     /** Nobody answered 200: it is sent again later, or given up. */

@@ -33,8 +33,20 @@ const MESSAGES = collectionMessages('Service');
 /** Not checked below the HTTP layer; one moment keeps it to one partition. */
 const SIGNED_AT = new Date(WORLD_START);
 
-/** A collection that a client wants: it tries again under the same key until it has an answer. */
-export type Wish = { key: string; msisdn: string; params: JsonObject; ref: string | null; signature: Buffer | null };
+/**
+ * A collection that a client wants. With a key it tries again, signed anew, until it has an answer; without one it can only
+ * send the very same bytes again.
+ */
+export type Wish = {
+  msisdn: string;
+  hasKey: boolean;
+  params: JsonObject;
+  ref: string | null;
+  /** What it was last signed with. */
+  signature: Buffer;
+  /** Told that these bytes were used before: it was taken, under a reference that the client never heard. */
+  taken: boolean;
+};
 
 export type Model = {
   seed: number;
@@ -208,46 +220,56 @@ async function wantCollection(world: World): Promise<void> {
   const wishes = Array.from({ length: count }, () => {
     const msisdn = nextNumber(world, world.random.pick(['100', '100', '100', TOKEN_DIGITS, TILL_DIGITS]));
     const wish: Wish = {
-      key: `key-${msisdn}`,
       msisdn,
+      hasKey: world.random.chance(0.7),
       params: {
         amount: world.random.int(500, 9_000),
         mobile: msisdn,
         country_id: COUNTRY_ID,
         currency: CURRENCY,
         payment_method_type: 'MTN_MOMO_UGA',
-        third_party_reference_1: `key-${msisdn}`,
+        third_party_reference_1: msisdn,
       },
       ref: null,
-      signature: null,
+      signature: randomBytes(32),
+      taken: false,
     };
     world.model.wishes.push(wish);
     return wish;
   });
+  // An impatient client sends it twice at once, to two processes.
+  const times = world.random.chance(0.3) ? 2 : 1;
+  for (let time = 0; time < times; time++) wishes.push(...wishes.slice(0, count * time));
   await Promise.all(wishes.map((wish) => create(world, anyProcess(world), wish)));
 }
 
-async function create(world: World, process: Process, wish: Wish, signature = randomBytes(32)): Promise<void> {
+async function create(world: World, process: Process, wish: Wish): Promise<void> {
+  if (wish.hasKey) wish.signature = randomBytes(32);
+  const { params, signature, hasKey } = wish;
   const request: SignedRequest = {
     integration: world.integration,
-    params: wish.params,
+    params,
     address: '127.0.0.1',
     signature,
     signedAt: SIGNED_AT,
   };
   const answer = await attempt(world, `create ${wish.msisdn}`, () =>
-    createCollection(process.ctx, process.desk, MESSAGES, request, wish.key),
+    createCollection(process.ctx, process.desk, MESSAGES, request, hasKey ? `key-${wish.msisdn}` : undefined).catch(
+      (error: unknown) => {
+        if (error instanceof Problem && error.code === 'signature_reused') wish.taken = true;
+        throw error;
+      },
+    ),
   );
   if (!answer) return;
   const ref = answer.data.ref as string;
   world.note(`create ${wish.msisdn}: acknowledged${answer.replayed ? ' as before' : ''}`);
-  if (wish.ref !== null && wish.ref !== ref) world.model.violations.push(`I6: ${wish.key} has two references`);
+  if (wish.ref !== null && wish.ref !== ref) world.model.violations.push(`I6: ${wish.msisdn} has two references`);
   wish.ref = ref;
-  wish.signature = signature;
 }
 
 async function tryAgain(world: World): Promise<void> {
-  const open = world.model.wishes.filter((wish) => wish.ref === null);
+  const open = world.model.wishes.filter((wish) => wish.ref === null && !wish.taken);
   const again = open.length > 0 ? open : world.model.wishes.slice(-1);
   const process = anyProcess(world);
   await Promise.all(again.map((wish) => create(world, process, wish)));
@@ -255,12 +277,13 @@ async function tryAgain(world: World): Promise<void> {
 
 /** The very same signed request once more: refused, whatever happened in between. */
 async function replay(world: World): Promise<void> {
-  const wish = world.model.wishes.find((candidate) => candidate.signature);
-  if (!wish?.signature) return;
+  const acknowledged = world.model.wishes.filter((wish) => wish.ref !== null && !wish.hasKey);
+  if (acknowledged.length === 0) return;
+  const wish = world.random.pick(acknowledged);
   const process = anyProcess(world);
   const request = { integration: world.integration, params: wish.params, address: '', signature: wish.signature };
   try {
-    await createCollection(process.ctx, process.desk, MESSAGES, { ...request, signedAt: SIGNED_AT }, wish.key);
+    await createCollection(process.ctx, process.desk, MESSAGES, { ...request, signedAt: SIGNED_AT }, undefined);
     world.model.violations.push(`I12: a spent signature was accepted for ${wish.msisdn}`);
   } catch (error) {
     if (error instanceof Problem && error.code === 'signature_reused') return;
@@ -408,7 +431,7 @@ async function quieten(world: World): Promise<void> {
 }
 
 async function tryUnanswered(world: World): Promise<void> {
-  for (const wish of world.model.wishes.filter((candidate) => candidate.ref === null))
+  for (const wish of world.model.wishes.filter((candidate) => candidate.ref === null && !candidate.taken))
     await create(world, anyProcess(world), wish);
 }
 
