@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   holders: ['platform'],
   rails: ['platform', 'catalog'],
   sandbox: ['platform', 'catalog'],
-  callbacks: ['platform', 'holders', 'sdk/webhook-signature.ts'],
+  callbacks: ['platform', 'holders'],
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'catalog', 'holders', 'payments', 'links'],

@@ -237,8 +237,11 @@ describe('the socket', () => {
   /** Sends raw bytes, and more every 100 ms when told to; answers all that came back once the server hangs up. */
   function raw(text: string, drip = ''): Promise<string> {
     return new Promise((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1', () => socket.write(text));
-      const dripping = drip ? setInterval(() => socket.writable && socket.write(drip), 100) : undefined;
+      let dripping: NodeJS.Timeout | undefined;
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write(text);
+        if (drip) dripping = setInterval(() => socket.writable && socket.write(drip), 100);
+      });
       let answer = '';
       socket.on('data', (chunk) => {
         answer += chunk.toString();
