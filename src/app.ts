@@ -3,6 +3,7 @@
 import { createArrivalLog, listArrivals, recordArrival } from './callbacks/arrivals.ts';
 import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import type { Gateway } from './gateway.ts';
 import { callbackSecrets } from './holders/integrations.ts';
@@ -46,6 +47,7 @@ export function createApp(gateway: Gateway): HttpServer {
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, desk.engine);
+  consoleRoutes(app, gateway);
   if (gateway.operator) phoneRoutes(app, ctx, gateway.operator.phone);
   const arrived = createArrivalLog();
   arrivalRoutes(app, ctx, {

@@ -208,6 +208,16 @@ export function updateIntegration(
   });
 }
 
+/** Notes that integrations were used. Kept off the hot path: whoever gathers requests calls it, rarely. */
+export async function noteUse(reader: Reader, ids: readonly bigint[], at: Date): Promise<void> {
+  await reader.query('update integrations set last_used_at = $2 where id = any ($1)', [ids, at]);
+}
+
+/** An integration of this holder. */
+export function requireIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
+  return readIntegration(reader, holderId, id);
+}
+
 async function readIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
   const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 and i.id = $2`, [
     holderId,

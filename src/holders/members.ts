@@ -15,7 +15,15 @@ export const ROLES = ['owner', 'developer', 'finance', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
 export type Member = { id: bigint; email: string; name: string; is_operator: boolean };
-export type Session = { id: bigint; member: Member; confirmedUntil: Date | null };
+export type Session = {
+  id: bigint;
+  member: Member;
+  confirmedUntil: Date | null;
+  /** Which holder the person looks at; null until one was chosen. */
+  holderId: bigint | null;
+  hasPassword: boolean;
+  hasFactor: boolean;
+};
 
 const MEMBER_COLUMNS = 'id, email, name, is_operator';
 
@@ -79,6 +87,16 @@ export async function createLoginLink(ctx: Context, memberId: bigint): Promise<{
   return { token, expiresAt };
 }
 
+/** Whom a login link would sign in, without spending it. */
+export async function peekLoginLink(ctx: Context, token: string): Promise<Member | null> {
+  const [member] = await ctx.db.query<Member>(
+    `select m.id, m.email, m.name, m.is_operator from login_links l join members m on m.id = l.member_id
+     where l.token_hash = $1 and l.used_at is null and l.expires_at > $2`,
+    [sha256(token), ctx.clock.now()],
+  );
+  return member ?? null;
+}
+
 /** Spends a login link. The update itself decides who was first. */
 export async function useLoginLink(ctx: Context, token: string): Promise<bigint> {
   const at = ctx.clock.now();
@@ -107,18 +125,35 @@ export async function createSession(
   return { token, expiresAt };
 }
 
-/** The session behind a cookie, if it is live: not revoked, not past its end, not idle too long. */
-export async function findSession(ctx: Context, token: string): Promise<Session | null> {
+/**
+ * The session behind a cookie, if it is live: not revoked, not past its end, not idle too long. A page that only looks for
+ * news (`idle`) does not count as its owner being there.
+ */
+export async function findSession(ctx: Context, token: string, idle = false): Promise<Session | null> {
   const at = ctx.clock.now();
-  const [row] = await ctx.db.query<Member & { session_id: bigint; confirmed_until: Date | null }>(
-    `update sessions s set last_seen_at = $2 from members m
+  type Row = Member & {
+    session_id: bigint;
+    confirmed_until: Date | null;
+    holder_id: bigint | null;
+    has_password: boolean;
+    has_factor: boolean;
+  };
+  const [row] = await ctx.db.query<Row>(
+    `update sessions s set last_seen_at = case when $4 then s.last_seen_at else $2 end from members m
      where s.token_hash = $1 and m.id = s.member_id and s.revoked_at is null and s.expires_at > $2 and s.last_seen_at > $3
-     returning s.id as session_id, s.confirmed_until, m.id, m.email, m.name, m.is_operator`,
-    [sha256(token), at, new Date(at.getTime() - SESSION_IDLE_MS)],
+     returning s.id as session_id, s.confirmed_until, s.holder_id, m.password_hash is not null as has_password,
+               m.totp_sealed is not null as has_factor, m.id, m.email, m.name, m.is_operator`,
+    [sha256(token), at, new Date(at.getTime() - SESSION_IDLE_MS), idle],
   );
   if (!row) return null;
-  const { session_id: id, confirmed_until: confirmedUntil, ...member } = row;
-  return { id, member, confirmedUntil };
+  return {
+    id: row.session_id,
+    member: { id: row.id, email: row.email, name: row.name, is_operator: row.is_operator },
+    confirmedUntil: row.confirmed_until,
+    holderId: row.holder_id,
+    hasPassword: row.has_password,
+    hasFactor: row.has_factor,
+  };
 }
 
 /** Ends a session of this member; another's is left alone. */
@@ -128,4 +163,81 @@ export async function revokeSession(ctx: Context, memberId: bigint, sessionId: b
     memberId,
     ctx.clock.now(),
   ]);
+}
+
+/** Until then the person has proved who they are: dangerous actions ask no more. */
+export async function confirmSession(ctx: Context, sessionId: bigint, until: Date): Promise<void> {
+  await ctx.db.query('update sessions set confirmed_until = $2 where id = $1', [sessionId, until]);
+}
+
+export async function chooseHolder(ctx: Context, sessionId: bigint, holderId: bigint): Promise<void> {
+  await ctx.db.query('update sessions set holder_id = $2 where id = $1', [sessionId, holderId]);
+}
+
+export type SessionRow = { id: bigint; user_agent: string; address: string; created_at: Date; last_seen_at: Date };
+
+/** The live sessions of a person, the newest first. */
+export function listSessions(reader: Reader, memberId: bigint, now: Date): Promise<SessionRow[]> {
+  return reader.query<SessionRow>(
+    `select id, user_agent, address, created_at, last_seen_at from sessions
+     where member_id = $1 and revoked_at is null and expires_at > $2 and last_seen_at > $3 order by last_seen_at desc limit 100`,
+    [memberId, now, new Date(now.getTime() - SESSION_IDLE_MS)],
+  );
+}
+
+export type MembershipRow = { holder_id: bigint; name: string; role: Role };
+
+/** The holders that a person acts for. */
+export function listMemberships(reader: Reader, memberId: bigint): Promise<MembershipRow[]> {
+  return reader.query<MembershipRow>(
+    `select m.holder_id, h.name, m.role from memberships m join holders h on h.id = m.holder_id
+     where m.member_id = $1 order by m.created_at, m.holder_id`,
+    [memberId],
+  );
+}
+
+export type TeamRow = Member & { role: Role; joined_at: Date; has_factor: boolean; last_seen_at: Date | null };
+
+/** The people of a holder. */
+export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
+  return reader.query<TeamRow>(
+    `select p.id, p.email, p.name, p.is_operator, m.role, m.created_at as joined_at, p.totp_sealed is not null as has_factor,
+            (select max(s.last_seen_at) from sessions s where s.member_id = p.id) as last_seen_at
+     from memberships m join members p on p.id = m.member_id where m.holder_id = $1 order by m.created_at, p.id`,
+    [holderId],
+  );
+}
+
+/** Changes a person's role, or with null takes them out of the team. A holder keeps at least one owner. */
+export function changeMembership(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  memberId: bigint,
+  role: Role | null,
+): Promise<void> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    // All of the holder's rows are held, so that two owners cannot remove each other at the same moment.
+    const rows = await tx.query<{ member_id: bigint; role: Role; email: string }>(
+      `select m.member_id, m.role, p.email from memberships m join members p on p.id = m.member_id
+       where m.holder_id = $1 order by m.member_id for update of m`,
+      [holderId],
+    );
+    const current = rows.find((row) => row.member_id === memberId);
+    if (!current) throw new Problem('not_found', { message: 'There is no such person in this team.' });
+    const owners = rows.filter((row) => row.role === 'owner');
+    if (current.role === 'owner' && role !== 'owner' && owners.length === 1)
+      throw new Problem('invalid_params', { message: 'A team keeps at least one owner.' });
+    if (role === null)
+      await tx.query('delete from memberships where member_id = $1 and holder_id = $2', [memberId, holderId]);
+    else
+      await tx.query('update memberships set role = $3 where member_id = $1 and holder_id = $2', [
+        memberId,
+        holderId,
+        role,
+      ]);
+    const action = role === null ? 'member.removed' : 'member.role_changed';
+    await recordAudit(tx, { holderId, actor, action, subject: current.email, details: { role } }, at);
+  });
 }

@@ -54,6 +54,28 @@ export function listOpenCases(reader: Reader, holderId: bigint, limit: number): 
   );
 }
 
+/** Open cases of every holder, and those that fit no holder: for whoever runs the gateway. */
+export function listAllOpenCases(reader: Reader, limit: number): Promise<Case[]> {
+  return reader.query<Case>(`select * from cases where status = 'open' order by opened_at desc limit $1`, [limit]);
+}
+
+/** Every case about one transaction. The caller has found the transaction by its holder. */
+export function listCasesOf(reader: Reader, transactionId: string): Promise<Case[]> {
+  return reader.query<Case>('select * from cases where transaction_id = $1 order by opened_at limit 50', [
+    transactionId,
+  ]);
+}
+
+/** Closes a case that belongs to no holder. Answers false when there is no such open case. */
+export async function resolveHouseCase(tx: Tx, id: string, by: string, resolution: string, at: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `update cases set status = 'resolved', resolved_at = $2, resolved_by = $3, resolution = $4
+     where id = $1 and status = 'open' returning id`,
+    [id, at, by, resolution],
+  );
+  return rows.length > 0;
+}
+
 /** Closes a case of this holder. Answers false when there is no such open case. */
 export async function resolveCase(
   tx: Tx,

@@ -287,3 +287,12 @@ async function giveBack(ctx: PaymentsContext, waiting: Work[]): Promise<void> {
     [waiting.map((work) => work.transaction.id), waiting.map((work) => work.kind), ctx.clock.now()],
   );
 }
+
+/** Jobs that are due and not yet done, of all holders, counted up to a bound. */
+export async function countDuePayments(ctx: PaymentsContext): Promise<number> {
+  const [row] = await ctx.db.query<{ count: bigint }>(
+    `select count(*) from (select 1 from payment_jobs where due_at <= $1 and kind <> 'approval' limit 100000) as due`,
+    [ctx.clock.now()],
+  );
+  return Number(row?.count ?? 0n);
+}

@@ -2,8 +2,10 @@
 
 import { feeOf } from '../catalog/amounts.ts';
 import type { Direction, Fee, Method } from '../catalog/catalog.ts';
+import { type Actor, recordAudit } from '../holders/audit.ts';
 import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
 
 type Overrides = Map<string, Fee>;
 
@@ -36,4 +38,55 @@ async function readOverrides(ctx: Context, holderId: bigint): Promise<Overrides>
       { basisPoints: row.basis_points, fixed: row.fixed, min: row.least, max: row.most },
     ]),
   );
+}
+
+export type FeeOverride = {
+  method: string;
+  direction: Direction;
+  basis_points: bigint;
+  fixed: bigint;
+  least: bigint;
+  most: bigint | null;
+  updated_at: Date;
+};
+
+/** What was agreed with a holder, where it differs from the catalogue. */
+export function listFeeOverrides(reader: Reader, holderId: bigint): Promise<FeeOverride[]> {
+  return reader.query<FeeOverride>(
+    `select method, direction, basis_points, fixed, least, most, updated_at from fee_overrides
+     where holder_id = $1 order by method, direction`,
+    [holderId],
+  );
+}
+
+/** Agrees on a fee with a holder; without one the catalogue's holds again. */
+export function setFee(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  method: string,
+  direction: Direction,
+  fee: Fee | null,
+): Promise<void> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    if (fee)
+      await tx.query(
+        `insert into fee_overrides (holder_id, method, direction, basis_points, fixed, least, most, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (holder_id, method, direction) do update set basis_points = excluded.basis_points,
+           fixed = excluded.fixed, least = excluded.least, most = excluded.most, updated_at = excluded.updated_at`,
+        [holderId, method, direction, fee.basisPoints, fee.fixed, fee.min, fee.max, at],
+      );
+    else
+      await tx.query('delete from fee_overrides where holder_id = $1 and method = $2 and direction = $3', [
+        holderId,
+        method,
+        direction,
+      ]);
+    const details = fee
+      ? { direction, basisPoints: String(fee.basisPoints), fixed: String(fee.fixed) }
+      : { direction, removed: true };
+    await recordAudit(tx, { holderId, actor, action: 'fee.changed', subject: method, details }, at);
+  });
 }

@@ -37,7 +37,7 @@ import {
   VerifyBody,
 } from './schemas.ts';
 import { BALANCE_MESSAGES, readBalances, readStatus, statusMessages } from './status.ts';
-import { idFromRef } from './transactions.ts';
+import { idFromRef, refOf } from './transactions.ts';
 import { resendToken, verifyToken } from './verification.ts';
 
 /** v2 of the status operation has been superseded since then (RFC 9745: a date, in seconds). */
@@ -95,6 +95,7 @@ function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDe
           request.headers['idempotency-key'],
         );
         if (replayed) void reply.header('Idempotent-Replayed', 'true');
+        request.logged.ref = data.ref;
         return { success: true, message: ACCEPTED_MESSAGE, data };
       }),
   );
@@ -210,6 +211,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
           // v2 has no `type`; whatever is sent under that name means nothing there.
           const { type: _, ...params } = signed.params;
           const transaction = await readStatus(ctx, desk.engine, messages, { ...signed, params });
+          request.logged.ref = refOf(transaction);
           return { success: true, message: 'Transaction retrieved.', data: recordV2(ctx.catalog, transaction) };
         } catch (error) {
           // v2 knows no 404.
@@ -243,6 +245,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
     (request, reply) =>
       handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
         const transaction = await readStatus(ctx, desk.engine, messages, signed);
+        request.logged.ref = refOf(transaction);
         return { success: true, message: 'Transaction retrieved.', data: recordV3(ctx.catalog, transaction) };
       }),
   );

@@ -109,7 +109,7 @@ export async function listBalances(
 }
 
 /** Open transactions are those with a job, and those are few: no index over all transactions is needed for this. */
-async function pendingOf(reader: Reader, holderId: bigint): Promise<Map<string, bigint>> {
+export async function pendingOf(reader: Reader, holderId: bigint): Promise<Map<string, bigint>> {
   const rows = await reader.query<{ currency: string; pending: bigint }>(
     `select t.currency, sum(t.amount - t.fee)::bigint as pending
      from payment_jobs j join transactions t on t.id = j.transaction_id

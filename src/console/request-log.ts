@@ -1,0 +1,191 @@
+// The log of API requests: one small row each, gathered in memory and written once a second, off every hot path. When the
+// database cannot keep up rows are dropped and counted; a request never waits for its line in the log. The same pass
+// notes when an integration was last used, at most once a minute each.
+
+import { findLiveIntegration, noteUse } from '../holders/integrations.ts';
+import { idFromRef } from '../payments/transactions.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { addressOf, type HttpServer } from '../platform/http.ts';
+import { uuidFromPublicId } from '../platform/ids.ts';
+import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
+
+const FLUSH_EVERY_MS = 1_000;
+const MAX_BUFFERED = 20_000;
+const ROWS_PER_STATEMENT = 5_000;
+const USE_NOTED_EVERY_MS = 60_000;
+const DAY_MS = 86_400_000;
+export const KEPT_DAYS = 30;
+/** Requests to these are people's and machines' work with the API; pages and pictures are not logged. */
+const LOGGED = /^\/api\//;
+
+const PARTITIONS: PartitionPlan = { table: 'request_log', spanMs: DAY_MS, ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
+
+type Entry = {
+  at: Date;
+  id: string;
+  clientId: string;
+  ref: string | null;
+  ms: number;
+  status: number;
+  route: string;
+  address: string;
+  code: string | null;
+};
+
+export interface RequestLog {
+  /** Rows that were dropped because the database was slower than the traffic. */
+  readonly dropped: () => number;
+  /** Writes what is gathered. Called every second; tests call it themselves. */
+  flush(): Promise<number>;
+  /** Makes the days to come and drops those past their time. */
+  maintain(): Promise<number>;
+}
+
+/** Begins to listen to the app's requests. */
+export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
+  let entries: Entry[] = [];
+  let dropped = 0;
+  let writing: Promise<number> | null = null;
+  const noted = new Map<bigint, number>();
+
+  if (ctx.config.requestLog === 'on')
+    app.addHook('onResponse', (request, reply, done) => {
+      const route = request.routeOptions.url;
+      const { client_id: clientId, ref, code } = request.logged;
+      if (route !== undefined && LOGGED.test(route) && typeof clientId === 'string') {
+        if (entries.length >= MAX_BUFFERED) dropped++;
+        else
+          entries.push({
+            at: ctx.clock.now(),
+            id: request.id,
+            clientId,
+            ref: typeof ref === 'string' ? ref : null,
+            ms: reply.elapsedTime,
+            status: reply.statusCode,
+            route: `${request.method} ${route}`,
+            address: addressOf(request),
+            code: typeof code === 'string' ? code : null,
+          });
+      }
+      done();
+    });
+
+  async function write(): Promise<number> {
+    const taken = entries;
+    entries = [];
+    const rows: (Entry & { integrationId: bigint; holderId: bigint })[] = [];
+    for (const entry of taken) {
+      // From this process' memory: the request itself has just used it.
+      const integration = await findLiveIntegration(ctx, { clientId: entry.clientId });
+      if (integration) rows.push({ ...entry, integrationId: integration.id, holderId: integration.holderId });
+    }
+    for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+      const piece = rows.slice(from, from + ROWS_PER_STATEMENT);
+      await withPartitions(ctx, PARTITIONS, piece[0]?.at ?? ctx.clock.now(), () => insert(ctx.db, piece));
+    }
+    const now = ctx.clock.millis();
+    const used = [...new Set(rows.map((row) => row.integrationId))].filter(
+      (id) => now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS,
+    );
+    if (used.length > 0) await noteUse(ctx.db, used, ctx.clock.now());
+    for (const id of used) noted.set(id, now);
+    return rows.length;
+  }
+
+  function flush(): Promise<number> {
+    writing ??= write().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+
+  const timer = setInterval(() => {
+    if (entries.length > 0)
+      flush().catch((error: unknown) => ctx.log.warn({ err: error }, 'the request log could not be written'));
+  }, FLUSH_EVERY_MS);
+  timer.unref();
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    await flush().catch(() => 0);
+  });
+  return { dropped: () => dropped, flush, maintain: () => maintainPartitions(ctx, PARTITIONS) };
+}
+
+async function insert(reader: Reader, rows: (Entry & { integrationId: bigint; holderId: bigint })[]): Promise<void> {
+  await reader.query(
+    {
+      name: 'write_request_log',
+      text: `insert into request_log (at, id, holder_id, integration_id, transaction_id, ms, status, route, address, code)
+             select * from unnest($1::timestamptz[], $2::uuid[], $3::bigint[], $4::bigint[], $5::uuid[], $6::real[], $7::smallint[], $8::text[], $9::text[], $10::text[])`,
+    },
+    [
+      rows.map((row) => row.at),
+      rows.map((row) => uuidFromPublicId('req', row.id) ?? '00000000-0000-0000-0000-000000000000'),
+      rows.map((row) => row.holderId),
+      rows.map((row) => row.integrationId),
+      rows.map((row) => (row.ref === null ? null : idFromRef(row.ref))),
+      rows.map((row) => row.ms),
+      rows.map((row) => row.status),
+      rows.map((row) => row.route),
+      rows.map((row) => row.address),
+      rows.map((row) => row.code),
+    ],
+  );
+}
+
+export type LoggedRequest = {
+  at: Date;
+  id: string;
+  integration_id: bigint;
+  transaction_id: string | null;
+  ms: number;
+  status: number;
+  route: string;
+  address: string;
+  code: string | null;
+};
+
+export type RequestFilter = {
+  integrationId?: bigint | undefined;
+  /** 2, 4 or 5: the hundreds of the status. */
+  family?: number | undefined;
+  code?: string | undefined;
+  route?: string | undefined;
+  id?: string | undefined;
+  transactionId?: string | undefined;
+  since: Date;
+  before?: Date | undefined;
+};
+
+/** Rows that one page may look at, like in the list of transactions. */
+const SCAN_ROWS = 20_000;
+
+/** The newest requests of a holder that fit. */
+export function listRequests(
+  reader: Reader,
+  holderId: bigint,
+  filter: RequestFilter,
+  limit: number,
+): Promise<LoggedRequest[]> {
+  return reader.query<LoggedRequest>(
+    `select at, id, integration_id, transaction_id, ms, status, route, address, code
+     from (select * from request_log where holder_id = $1 and at >= $2 and at < $3 order by at desc limit ${SCAN_ROWS}) r
+     where ($4::bigint is null or integration_id = $4) and ($5::int is null or status / 100 = $5)
+       and ($6::text is null or code = $6) and ($7::text is null or route = $7)
+       and ($8::uuid is null or id = $8) and ($9::uuid is null or transaction_id = $9)
+     order by at desc limit $10`,
+    [
+      holderId,
+      filter.since,
+      filter.before ?? 'infinity',
+      filter.integrationId ?? null,
+      filter.family ?? null,
+      filter.code ?? null,
+      filter.route ?? null,
+      filter.id ?? null,
+      filter.transactionId ?? null,
+      limit,
+    ],
+  );
+}

@@ -1,0 +1,87 @@
+// A route of the console: its address, who may use it, and what it does. The table of all of them is routes.ts; the
+// dispatcher checks what the table says before a handler runs, so no page decides for itself who sees it.
+
+import type { FastifyReply } from 'fastify';
+import { ROLES, type Role } from '../holders/members.ts';
+import type { HolderVisit, MemberVisit, Visit } from './visit.ts';
+
+/** `anyone` is not signed in; `member` is any signed-in person; `operator` runs the gateway; roles are those at the holder. */
+export type Access = 'anyone' | 'member' | 'operator' | readonly Role[];
+
+export type ConsoleRoute = {
+  method: 'GET' | 'POST';
+  /** Below /console. */
+  path: string;
+  access: Access;
+  /** Asks for the second factor (or the password) again when that was not done in the last minutes. */
+  confirm: boolean;
+  handle(visit: Visit): Promise<FastifyReply>;
+};
+
+export const EVERYONE: readonly Role[] = ROLES;
+export const OWNER: readonly Role[] = ['owner'];
+export const BUILDERS: readonly Role[] = ['owner', 'developer'];
+export const TREASURERS: readonly Role[] = ['owner', 'finance'];
+export const MAKERS: readonly Role[] = ['owner', 'developer', 'finance'];
+
+type Options = { confirm?: true };
+
+export function forAnyone(
+  method: ConsoleRoute['method'],
+  path: string,
+  handle: (visit: Visit) => Promise<FastifyReply>,
+): ConsoleRoute {
+  return { method, path, access: 'anyone', confirm: false, handle };
+}
+
+/** For a signed-in person, whatever their role. */
+export function forMember(
+  method: ConsoleRoute['method'],
+  path: string,
+  handle: (visit: MemberVisit) => Promise<FastifyReply>,
+  options: Options = {},
+): ConsoleRoute {
+  return { method, path, access: 'member', confirm: options.confirm ?? false, handle: (visit) => handle(known(visit)) };
+}
+
+export function forOperator(
+  method: ConsoleRoute['method'],
+  path: string,
+  handle: (visit: MemberVisit) => Promise<FastifyReply>,
+  options: Options = {},
+): ConsoleRoute {
+  return {
+    method,
+    path,
+    access: 'operator',
+    confirm: options.confirm ?? false,
+    handle: (visit) => handle(known(visit)),
+  };
+}
+
+/** For people with one of these roles at the holder they look at. */
+export function forRoles(
+  access: readonly Role[],
+  method: ConsoleRoute['method'],
+  path: string,
+  handle: (visit: HolderVisit) => Promise<FastifyReply>,
+  options: Options = {},
+): ConsoleRoute {
+  return {
+    method,
+    path,
+    access,
+    confirm: options.confirm ?? false,
+    handle(visit) {
+      const { holder, role } = visit;
+      if (!holder || !role) throw new Error('a route of holders was served without a holder');
+      return handle({ ...known(visit), holder, role });
+    },
+  };
+}
+
+function known(visit: Visit): MemberVisit {
+  const { session } = visit;
+  if (!session) throw new Error('a route of members was served without a session');
+  return { ...visit, session, actor: { memberId: session.member.id, name: session.member.email } };
+}

@@ -1,0 +1,93 @@
+// Requests that a developer can run as they are: the same collection as a shell command, in TypeScript and in Python, with
+// the integration's own names filled in.
+
+import type { Catalog } from '../catalog/catalog.ts';
+import { listCollectionCountries } from '../catalog/countries.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+
+export type SampleFacts = { baseUrl: string; clientId: string; sender: string; secretKey: string };
+export type Samples = { curl: string; typescript: string; python: string };
+
+const CREATE_PATH = '/api/v3/service-unified-collections/create';
+export const STATUS_PATH = '/api/v3/get-unified-transaction-status';
+
+/** A first collection that succeeds by itself in sandbox mode: the number ends in 000. */
+export function sampleParams(catalog: Catalog): JsonObject {
+  const row = listCollectionCountries(catalog).find((each) => each.apiCollections);
+  const example = row?.country.example ?? '254712345678';
+  return {
+    amount: 2500,
+    country_id: row?.countryId ?? 1,
+    currency: row?.currency ?? 'KES',
+    mobile: `${example.slice(0, -3)}000`,
+    ...(row && row.methods.length > 1 ? { payment_method_type: row.methods[0]?.code ?? '' } : {}),
+    third_party_reference_1: 'order-1001',
+  };
+}
+
+export function writeSamples(facts: SampleFacts, params: JsonObject, path = CREATE_PATH): Samples {
+  return {
+    curl: shellSample(facts, params, path),
+    typescript: typescriptSample(facts, params, path),
+    python: pythonSample(facts, params, path),
+  };
+}
+
+/** For a shell: everything between single quotes stands for itself. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Canonical JSON is sorted keys without spaces, so a shell can write it in order. */
+function shellSample(facts: SampleFacts, params: JsonObject, path: string): string {
+  const start = `{"client_id":${JSON.stringify(facts.clientId)},"params":${canonicalJson(params)},"salt":"`;
+  const middle = `","sender":${JSON.stringify(facts.sender)},"timestamp":`;
+  return `SECRET=${quote(facts.secretKey)}
+BODY=${quote(start)}$(openssl rand -hex 8)${quote(middle)}$(date +%s)
+SIGNATURE=$(printf '%s}' "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)
+curl -sS ${facts.baseUrl}${path} \\
+  -H 'Content-Type: application/json' \\
+  -d "$BODY,\\"signature\\":\\"$SIGNATURE\\"}"`;
+}
+
+function typescriptSample(facts: SampleFacts, params: JsonObject, path: string): string {
+  return `import { createHmac, randomUUID } from 'node:crypto';
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, part) =>
+    part && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part);
+
+const body = {
+  client_id: ${JSON.stringify(facts.clientId)},
+  sender: ${JSON.stringify(facts.sender)},
+  timestamp: Math.floor(Date.now() / 1000),
+  salt: randomUUID(),
+  params: ${JSON.stringify(params)},
+};
+const signature = createHmac('sha256', ${JSON.stringify(facts.secretKey)}).update(canonical(body)).digest('hex');
+const answer = await fetch('${facts.baseUrl}${path}', {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ ...body, signature }),
+});
+console.log(await answer.json());`;
+}
+
+function pythonSample(facts: SampleFacts, params: JsonObject, path: string): string {
+  return `import hashlib, hmac, json, time, urllib.request, uuid
+
+body = {
+    "client_id": ${JSON.stringify(facts.clientId)},
+    "sender": ${JSON.stringify(facts.sender)},
+    "timestamp": int(time.time()),
+    "salt": str(uuid.uuid4()),
+    "params": ${JSON.stringify(params)},
+}
+canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+body["signature"] = hmac.new(${JSON.stringify(facts.secretKey)}.encode(), canonical.encode(), hashlib.sha256).hexdigest()
+request = urllib.request.Request("${facts.baseUrl}${path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+print(urllib.request.urlopen(request).read().decode())`;
+}

@@ -1,0 +1,101 @@
+// Invitations: an owner asks a person to join. There is no mail server: the link is shown to the owner, who passes it on.
+
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { randomSecret } from '../platform/ids.ts';
+import { sha256 } from '../platform/secrets.ts';
+import { type Actor, recordAudit } from './audit.ts';
+import { addMember, type Member, type Role } from './members.ts';
+
+const INVITATION_MS = 7 * 24 * 3_600_000;
+const MAX_OPEN = 50;
+
+export type Invitation = {
+  id: bigint;
+  holder_id: bigint;
+  holder_name: string;
+  email: string;
+  role: Role;
+  invited_by: string;
+  created_at: Date;
+  expires_at: Date;
+};
+
+const COLUMNS = 'i.id, i.holder_id, h.name as holder_name, i.email, i.role, i.invited_by, i.created_at, i.expires_at';
+
+/** Makes an invitation. Its token is in the answer and nowhere else. */
+export function inviteMember(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  email: string,
+  role: Role,
+): Promise<{ token: string; expiresAt: Date }> {
+  const token = `inv_${randomSecret()}`;
+  const at = ctx.clock.now();
+  const expiresAt = new Date(at.getTime() + INVITATION_MS);
+  return ctx.db.transaction(async (tx) => {
+    if ((await listInvitations(tx, holderId, at)).length >= MAX_OPEN)
+      throw new Problem('invalid_params', { message: `At most ${MAX_OPEN} invitations can be open at once.` });
+    await tx.query(
+      `insert into invitations (token_hash, holder_id, email, role, invited_by, created_at, expires_at)
+       values ($1, $2, lower($3), $4, $5, $6, $7)`,
+      [sha256(token), holderId, email, role, actor.name, at, expiresAt],
+    );
+    await recordAudit(
+      tx,
+      { holderId, actor, action: 'member.invited', subject: email.toLowerCase(), details: { role } },
+      at,
+    );
+    return { token, expiresAt };
+  });
+}
+
+export function listInvitations(reader: Reader, holderId: bigint, now: Date): Promise<Invitation[]> {
+  return reader.query<Invitation>(
+    `select ${COLUMNS} from invitations i join holders h on h.id = i.holder_id
+     where i.holder_id = $1 and i.used_at is null and i.withdrawn_at is null and i.expires_at > $2 order by i.id desc`,
+    [holderId, now],
+  );
+}
+
+/** The invitation behind a link, while it can be accepted. */
+export async function findInvitation(reader: Reader, token: string, now: Date): Promise<Invitation | null> {
+  const [row] = await reader.query<Invitation>(
+    `select ${COLUMNS} from invitations i join holders h on h.id = i.holder_id
+     where i.token_hash = $1 and i.used_at is null and i.withdrawn_at is null and i.expires_at > $2`,
+    [sha256(token), now],
+  );
+  return row ?? null;
+}
+
+export function withdrawInvitation(ctx: Context, actor: Actor, holderId: bigint, id: bigint): Promise<void> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const [row] = await tx.query<{ email: string }>(
+      `update invitations set withdrawn_at = $3
+       where id = $1 and holder_id = $2 and used_at is null and withdrawn_at is null returning email`,
+      [id, holderId, at],
+    );
+    if (!row) throw new Problem('not_found', { message: 'There is no such invitation.' });
+    await recordAudit(tx, { holderId, actor, action: 'member.invitation_withdrawn', subject: row.email }, at);
+  });
+}
+
+/** Spends an invitation and makes its person a member. The update decides who was first. */
+export async function acceptInvitation(ctx: Context, token: string, name: string): Promise<Member> {
+  const at = ctx.clock.now();
+  const [row] = await ctx.db.query<{ holder_id: bigint; email: string; role: Role }>(
+    `update invitations set used_at = $2
+     where token_hash = $1 and used_at is null and withdrawn_at is null and expires_at > $2
+     returning holder_id, email, role`,
+    [sha256(token), at],
+  );
+  if (!row)
+    throw new Problem('unauthenticated', {
+      message: 'This invitation was used before or is too old. Ask for another.',
+    });
+  const actor = { memberId: null, name: row.email };
+  return addMember(ctx, actor, { email: row.email, name, holderId: row.holder_id, role: row.role });
+}

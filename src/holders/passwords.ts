@@ -1,0 +1,92 @@
+// Passwords: argon2id, one rule about length, and a count of failures that slows down guessing without letting a stranger
+// lock anybody out.
+
+import { hash, verify } from '@node-rs/argon2';
+import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
+import { createFailureCounter } from '../platform/rate-limit.ts';
+import { type Actor, recordAudit } from './audit.ts';
+
+const LEAST_CHARACTERS = 10;
+const MOST_CHARACTERS = 200;
+const FAILURES_PER_PERSON = 10;
+const FAILURES_PER_ADDRESS = 50;
+const WINDOW_SECONDS = 60;
+/** argon2id with OWASP's first choice: 19 MiB, two passes, one lane. The library's own default, written down. */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+type FailureCounter = ReturnType<typeof createFailureCounter>;
+const counters = new WeakMap<object, FailureCounter>();
+let nobody: Promise<string> | null = null;
+
+/** Counts failed proofs (passwords, codes) in this process; the key says whose, and from where. */
+export function proofFailures(ctx: Context): FailureCounter {
+  let counter = counters.get(ctx.db);
+  if (!counter) {
+    counter = createFailureCounter(ctx.clock, WINDOW_SECONDS);
+    counters.set(ctx.db, counter);
+  }
+  return counter;
+}
+
+/** Throws when too many proofs failed from this address, for this person or in all. */
+export function refuseGuessing(ctx: Context, person: string, address: string): void {
+  const failures = proofFailures(ctx);
+  if (failures.count(`${address} ${person}`) >= FAILURES_PER_PERSON || failures.count(address) >= FAILURES_PER_ADDRESS)
+    throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
+}
+
+export function countFailure(ctx: Context, person: string, address: string): void {
+  const failures = proofFailures(ctx);
+  failures.add(`${address} ${person}`);
+  failures.add(address);
+}
+
+/** The member with this address and password, or null. An unknown address costs the same time as a wrong password. */
+export async function findByPassword(
+  ctx: Context,
+  email: string,
+  password: string,
+  address: string,
+): Promise<bigint | null> {
+  const person = email.toLowerCase();
+  refuseGuessing(ctx, person, address);
+  const [row] = await ctx.db.query<{ id: bigint; password_hash: string | null }>(
+    'select id, password_hash from members where email = $1',
+    [person],
+  );
+  nobody ??= hash('nobody has this password', COST);
+  const right = await verify(row?.password_hash ?? (await nobody), password.slice(0, MOST_CHARACTERS));
+  if (right && row?.password_hash) return row.id;
+  countFailure(ctx, person, address);
+  return null;
+}
+
+/** Why a password cannot be used; null when it can. */
+export function passwordFault(password: string): 'short' | 'long' | null {
+  if (Array.from(password).length < LEAST_CHARACTERS) return 'short';
+  return password.length > MOST_CHARACTERS ? 'long' : null;
+}
+
+/** Sets a password and ends every other session of the person: whoever else was signed in has to prove it anew. */
+export async function setPassword(
+  ctx: Context,
+  actor: Actor,
+  memberId: bigint,
+  password: string,
+  keep: { sessionId: bigint | null; holderId: bigint | null },
+): Promise<void> {
+  if (passwordFault(password) !== null)
+    throw new Problem('invalid_params', { message: `A password needs at least ${LEAST_CHARACTERS} characters.` });
+  const hashed = await hash(password, COST);
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    await tx.query('update members set password_hash = $2 where id = $1', [memberId, hashed]);
+    await tx.query(
+      `update sessions set revoked_at = $3
+       where member_id = $1 and revoked_at is null and ($2::bigint is null or id <> $2)`,
+      [memberId, keep.sessionId, at],
+    );
+    await recordAudit(tx, { holderId: keep.holderId, actor, action: 'member.password_set' }, at);
+  });
+}

@@ -1,0 +1,160 @@
+// A holder's transactions as people look for them: filters, search, pages cut by key, and the figures of a day. Ids grow
+// with time, so a range of days is a range of ids; what no index knows is looked for in a bounded stretch at a time.
+
+import type { Reader } from '../platform/db.ts';
+import type { Direction, Status } from './states.ts';
+import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
+
+/** Rows that one page may look at. A filter that fits almost nothing says how far it looked and goes on from there. */
+const SCAN_ROWS = 20_000;
+const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const OLDEST = '00000000-0000-0000-0000-000000000000';
+
+export type TransactionFilter = {
+  direction?: Direction | undefined;
+  status?: Status | undefined;
+  method?: string | undefined;
+  countryId?: number | undefined;
+  currency?: string | undefined;
+  /** From the beginning of this moment, up to but without that one. */
+  from?: Date | undefined;
+  to?: Date | undefined;
+  least?: bigint | undefined;
+  most?: bigint | undefined;
+  /** Digits with the dial code. */
+  number?: string | undefined;
+  /** One of the two references of the caller, exactly. */
+  reference?: string | undefined;
+  linkId?: string | undefined;
+  /** Part of a number, receipt, payee, invoice or description. */
+  text?: string | undefined;
+};
+
+export type TransactionPage = {
+  rows: Transaction[];
+  /** Where the next page begins; null when there is none. */
+  next: string | null;
+  /** Set when the page ended because enough was looked at, not because it was full: the moment it got to. */
+  lookedBackTo: Date | null;
+};
+
+/** One page, newest first. `before` is the id where the page before ended. */
+export async function listTransactions(
+  reader: Reader,
+  holderId: bigint,
+  filter: TransactionFilter,
+  page: { before?: string | null; limit: number },
+): Promise<TransactionPage> {
+  const before = page.before ?? NEWEST;
+  const high = filter.to ? smaller(before, lowestId(filter.to)) : before;
+  const low = filter.from ? lowestId(filter.from) : OLDEST;
+  const { where, values } = conditions(filter, [holderId, high, low, page.limit + 1]);
+  const rows = await reader.query<Transaction>(
+    `select ${TRANSACTION_COLUMNS} from ${source(filter)} t ${where} order by t.id desc limit $4`,
+    values,
+  );
+  const shown = rows.slice(0, page.limit);
+  if (rows.length > page.limit) return { rows: shown, next: shown.at(-1)?.id ?? null, lookedBackTo: null };
+  const edge = isScan(filter) ? await scanEdge(reader, holderId, high, low) : null;
+  return { rows: shown, next: edge, lookedBackTo: edge === null ? null : momentOf(edge) };
+}
+
+/** True where no index finds the rows: then a bounded stretch is looked through. */
+function isScan(filter: TransactionFilter): boolean {
+  return filter.number === undefined && filter.reference === undefined && filter.linkId === undefined;
+}
+
+function source(filter: TransactionFilter): string {
+  if (filter.number !== undefined)
+    return `(select * from transactions where holder_id = $1 and msisdn = $5 and id < $2 and id >= $3)`;
+  if (filter.reference !== undefined)
+    return `(select * from transactions where holder_id = $1 and reference_1 = $5 and id < $2 and id >= $3
+             union select * from transactions where holder_id = $1 and reference_2 = $5 and id < $2 and id >= $3)`;
+  if (filter.linkId !== undefined)
+    return `(select * from transactions where holder_id = $1 and link_id = $5 and id < $2 and id >= $3)`;
+  return `(select * from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc limit ${SCAN_ROWS})`;
+}
+
+function conditions(filter: TransactionFilter, first: unknown[]): { where: string; values: unknown[] } {
+  const values = [...first];
+  const clauses: string[] = [];
+  const found = filter.number ?? filter.reference ?? filter.linkId;
+  if (found !== undefined) values.push(found);
+  const add = (clause: (place: string) => string, value: unknown) => {
+    if (value === undefined) return;
+    values.push(value);
+    clauses.push(clause(`$${values.length}`));
+  };
+  add((place) => `t.direction = ${place}`, filter.direction);
+  add((place) => `t.status = ${place}`, filter.status);
+  add((place) => `t.method = ${place}`, filter.method);
+  add((place) => `t.country_id = ${place}`, filter.countryId);
+  add((place) => `t.currency = ${place}`, filter.currency);
+  add((place) => `t.amount >= ${place}`, filter.least);
+  add((place) => `t.amount <= ${place}`, filter.most);
+  if (filter.number !== undefined && filter.reference !== undefined)
+    add((place) => `(t.reference_1 = ${place} or t.reference_2 = ${place})`, filter.reference);
+  add(
+    (place) =>
+      `(t.msisdn like ${place} or t.receipt ilike ${place} or t.payee ilike ${place} or t.invoice_no ilike ${place} or t.detail ilike ${place})`,
+    filter.text === undefined ? undefined : `%${filter.text.replace(/[\\%_]/g, '\\$&')}%`,
+  );
+  return { where: clauses.length > 0 ? `where ${clauses.join(' and ')}` : '', values };
+}
+
+/** The row where a bounded look ended; null when it came to the end of the list. */
+async function scanEdge(reader: Reader, holderId: bigint, high: string, low: string): Promise<string | null> {
+  const [row] = await reader.query<{ id: string }>(
+    `select id from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc offset ${SCAN_ROWS - 1} limit 1`,
+    [holderId, high, low],
+  );
+  return row?.id ?? null;
+}
+
+/** Every transaction that fits, page by page: for exports, in the memory of one page. */
+export async function* eachTransaction(
+  reader: Reader,
+  holderId: bigint,
+  filter: TransactionFilter,
+  pageRows: number,
+): AsyncGenerator<Transaction[]> {
+  let before: string | null = null;
+  do {
+    const page: TransactionPage = await listTransactions(reader, holderId, filter, { before, limit: pageRows });
+    if (page.rows.length > 0) yield page.rows;
+    before = page.next;
+  } while (before !== null);
+}
+
+export type Figure = {
+  direction: Direction;
+  currency: string;
+  status: Status;
+  transactions: number;
+  amount: bigint;
+  fee: bigint;
+};
+
+/** What was begun between two moments, by direction, currency and status. */
+export async function countTransactions(reader: Reader, holderId: bigint, from: Date, to: Date): Promise<Figure[]> {
+  const rows = await reader.query<Omit<Figure, 'transactions'> & { transactions: bigint }>(
+    `select direction, currency, status, count(*) as transactions, sum(amount)::bigint as amount, sum(fee)::bigint as fee
+     from transactions where holder_id = $1 and id >= $2 and id < $3 group by direction, currency, status`,
+    [holderId, lowestId(from), lowestId(to)],
+  );
+  return rows.map((row) => ({ ...row, transactions: Number(row.transactions) }));
+}
+
+/** The smallest id of a moment: its first 48 bits are the milliseconds. */
+function lowestId(moment: Date): string {
+  const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+function momentOf(id: string): Date {
+  return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16));
+}
+
+function smaller(left: string, right: string): string {
+  return left < right ? left : right;
+}

@@ -1,0 +1,67 @@
+// Reads about payouts for people: who ordered and who allowed one, and how far a file has come.
+
+import type { Reader } from '../platform/db.ts';
+import type { Status } from './states.ts';
+
+const MAX_BATCHES = 50;
+
+export type OrderFacts = {
+  created_by: string;
+  created_by_member: bigint | null;
+  approved_by: string | null;
+  approved_at: Date | null;
+  cancelled_by: string | null;
+  cancelled_at: Date | null;
+  batch_id: string | null;
+  waits_for_approval: boolean;
+};
+
+export async function findPayoutOrder(
+  reader: Reader,
+  holderId: bigint,
+  transactionId: string,
+): Promise<OrderFacts | null> {
+  const [row] = await reader.query<OrderFacts>(
+    `select o.created_by, o.created_by_member, o.approved_by, o.approved_at, o.cancelled_by, o.cancelled_at, o.batch_id,
+            coalesce(j.kind = 'approval', false) as waits_for_approval
+     from payout_orders o left join payment_jobs j on j.transaction_id = o.transaction_id
+     where o.transaction_id = $1 and o.holder_id = $2`,
+    [transactionId, holderId],
+  );
+  return row ?? null;
+}
+
+export type BatchRow = {
+  id: string;
+  name: string;
+  created_by: string;
+  created_at: Date;
+  payouts: number;
+  states: Partial<Record<Status, number>>;
+};
+
+/** The newest files of a holder, each with how many of its payouts are in which state. */
+export async function listPayoutBatches(reader: Reader, holderId: bigint): Promise<BatchRow[]> {
+  const rows = await reader.query<Omit<BatchRow, 'payouts' | 'states'> & { states: Record<string, number> | null }>(
+    `select b.id, b.name, b.created_by, b.created_at,
+            (select jsonb_object_agg(s.status, s.count) from (
+               select t.status, count(*) as count from payout_orders o join transactions t on t.id = o.transaction_id
+               where o.batch_id = b.id group by t.status) s) as states
+     from payout_batches b where b.holder_id = $1 order by b.id desc limit ${MAX_BATCHES}`,
+    [holderId],
+  );
+  return rows.map((row) => {
+    const states = (row.states ?? {}) as Partial<Record<Status, number>>;
+    return { ...row, states, payouts: Object.values(states).reduce((sum, count) => sum + count, 0) };
+  });
+}
+
+/** Payouts that wait for a second person. */
+export async function countWaitingApprovals(reader: Reader, holderId: bigint): Promise<number> {
+  const [row] = await reader.query<{ count: bigint }>(
+    `select count(*) from payment_jobs j join payout_orders o on o.transaction_id = j.transaction_id
+     where j.kind = 'approval' and o.holder_id = $1`,
+    [holderId],
+  );
+  return Number(row?.count ?? 0n);
+}
