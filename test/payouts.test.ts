@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type Actor, COMMAND_LINE } from '../src/holders/audit.ts';
-import { setPayoutApproval } from '../src/holders/holders.ts';
+import { createHolder, setPayoutApproval } from '../src/holders/holders.ts';
 import { addMember } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
@@ -419,6 +419,24 @@ describe('never twice', () => {
     assert.ok(sent.length <= 2);
     assert.equal(await statusOf(payout), sent.length === 2 ? 'success' : 'failed');
     assert.equal((await wallet()).reserved, 0n);
+  });
+});
+
+describe('a holder without an integration', () => {
+  test('pays out like any other; the event is in the feed, and no callback is sent', async () => {
+    const holder = await createHolder(ctx, COMMAND_LINE, 'By hand');
+    await topUpSandbox(ctx, COMMAND_LINE, holder.id, CURRENCY, TAKES);
+    const orders = [{ ...(await orderOf()), callbackUrl: 'https://example.org/callbacks' }];
+    const [result] = await orderPayouts(ctx, engine, COMMAND_LINE, holder.id, orders);
+    assert.ok(result?.ok);
+    await engine.idle();
+    await pass();
+    assert.deepEqual(await wallet(holder.id), { available: 0n, reserved: 0n });
+    const id = [result.transaction.id];
+    assert.deepEqual(await ctx.db.query('select type from events where transaction_id = $1', id), [
+      { type: 'payout.success' },
+    ]);
+    assert.deepEqual(await ctx.db.query('select from callback_deliveries where transaction_id = $1', id), []);
   });
 });
 

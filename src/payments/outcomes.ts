@@ -367,7 +367,8 @@ function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
       integrationId: row.integration_id,
       transactionId: row.id,
       data: eventData(ctx.catalog, row, late),
-      url: row.callback_url,
+      // Callbacks are signed with an integration's secret: without one there is nobody to send them.
+      url: row.integration_id === null ? null : row.callback_url,
     };
     // Only final states are told, and a payout never expires.
     const told: NewEvent[] = [{ ...event, type: `${family}.${status}` as EventType }];

@@ -1,0 +1,224 @@
+// The engine: what waits, what is asked again, what a breaker holds back, and what a stop gives back.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { acceptCollection, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { createTestContext } from '../../test/world.ts';
+import type { Observation, RailReply } from '../rails/rail.ts';
+import { createPaymentEngine, LEASE_MS, type PaymentEngine } from './engine.ts';
+import { findTransaction, refOf, type Transaction } from './transactions.ts';
+
+const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };
+const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payment', definitelyNotFound: true };
+/** Calls that one process has under way at most. */
+const CALLS_IN_FLIGHT = 256;
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let shop: Shop;
+let submitted: string[];
+let asked: string[];
+let onCollect: (reference: string) => Promise<RailReply>;
+let onQuery: (reference: string) => Promise<RailReply>;
+
+const said = (observation: Observation): RailReply => ({ observation, raw: '' });
+
+before(async () => {
+  base = await createTestContext();
+});
+after(() => base.close());
+
+beforeEach(async () => {
+  await base.db.query('delete from payment_jobs');
+  submitted = [];
+  asked = [];
+  onCollect = async () => said(SUCCEEDED);
+  onQuery = async () => said(SUCCEEDED);
+  ctx = withPayments(base, recordingRail());
+  engine = createPaymentEngine(ctx);
+  shop = await createShop(ctx);
+});
+
+function recordingRail() {
+  return silentRail({
+    collect({ reference }) {
+      submitted.push(reference);
+      return onCollect(reference);
+    },
+    query({ reference }) {
+      asked.push(reference);
+      return onQuery(reference);
+    },
+  });
+}
+
+const order = () => collectionOrder({ holderId: shop.holderId, integrationId: shop.id }, 'quiet');
+const collect = () => acceptCollection(ctx, engine, order());
+
+async function pass(target = engine): Promise<void> {
+  await target.pass();
+  await target.idle();
+}
+
+async function statusOf(transaction: Transaction): Promise<string | undefined> {
+  return (await findTransaction(ctx.db, shop.holderId, transaction.id))?.status;
+}
+
+async function jobOf(transaction: Transaction) {
+  const [row] = await ctx.db.query<{ kind: string; due_at: Date }>(
+    'select kind, due_at from payment_jobs where transaction_id = $1',
+    [transaction.id],
+  );
+  return row ?? null;
+}
+
+describe('work', () => {
+  test('is handed over after the commit: no polling stands between accepting and submitting', async () => {
+    const transaction = await collect();
+    await engine.idle();
+    assert.deepEqual(submitted, [refOf(transaction)]);
+    assert.equal(await statusOf(transaction), 'success');
+  });
+
+  test('that nobody called the operator about before a crash is asked about, then submitted', async () => {
+    const transaction = await acceptCollection(ctx, { ...engine, hand: () => undefined }, order());
+    await pass();
+    assert.deepEqual(asked, [], 'its lease has not ended');
+    base.clock.advance(LEASE_MS);
+    onQuery = async () => said(NOT_FOUND);
+    await pass();
+    assert.deepEqual(submitted, []);
+    await pass();
+    assert.deepEqual(submitted, [refOf(transaction)]);
+    assert.equal(await statusOf(transaction), 'success');
+  });
+
+  test('that waited in this process until its lease was nearly over is left to whoever asks', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    onCollect = async () => {
+      await held;
+      return said({ state: 'pending' });
+    };
+    const busy = await Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, () => collect()));
+    const last = await collect();
+    while (submitted.length < busy.length) await new Promise((resolve) => setImmediate(resolve));
+    base.clock.advance(LEASE_MS / 2 + 1);
+    release();
+    await engine.idle();
+    assert.equal(submitted.includes(refOf(last)), false);
+    assert.equal(await statusOf(last), 'pending');
+    base.clock.advance(LEASE_MS);
+    const other = createPaymentEngine(ctx);
+    for (let claimed = 1; claimed > 0; await other.idle()) claimed = await other.pass();
+    assert.ok(asked.includes(refOf(last)));
+    assert.equal(await statusOf(last), 'success');
+  });
+
+  test('of two processes that look at the same moment is done by one', async () => {
+    const other = createPaymentEngine(ctx);
+    const nobody = { ...engine, hasRoom: () => false };
+    const transactions = await Promise.all(Array.from({ length: 50 }, () => acceptCollection(ctx, nobody, order())));
+    await Promise.all([engine.pass(), other.pass(), engine.pass(), other.pass()]);
+    await Promise.all([engine.idle(), other.idle()]);
+    await pass();
+    assert.equal(submitted.length, transactions.length);
+    assert.equal(new Set(submitted).size, transactions.length);
+  });
+
+  test('that was queued and not begun is given back when the process stops', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    onCollect = async () => {
+      await held;
+      return said(SUCCEEDED);
+    };
+    await Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, () => collect()));
+    const waiting = await collect();
+    const stopped = engine.stop();
+    release();
+    await stopped;
+    assert.equal(submitted.includes(refOf(waiting)), false);
+    assert.equal((await jobOf(waiting))?.kind, 'submit');
+    await pass(createPaymentEngine(ctx));
+    assert.equal(await statusOf(waiting), 'success');
+    assert.equal(submitted.filter((reference) => reference === refOf(waiting)).length, 1);
+  });
+});
+
+describe('an operator that is silent', () => {
+  test('is left alone once five calls brought nothing, but for one probe each five seconds; nothing is lost', async () => {
+    onCollect = async () => said({ state: 'unknown', reason: 'time-out' });
+    onQuery = async () => said({ state: 'unknown', reason: 'time-out' });
+    const first: Transaction[] = [];
+    for (let index = 0; index < 5; index++) {
+      first.push(await collect());
+      await engine.idle();
+    }
+    assert.equal(submitted.length, 5);
+    const later = [await collect(), await collect(), await collect()];
+    await engine.idle();
+    assert.equal(submitted.length, 5, 'the breaker is open');
+    for (const transaction of later) assert.equal((await jobOf(transaction))?.kind, 'submit');
+    base.clock.advance(6_100);
+    await pass();
+    assert.equal(submitted.length, 6, 'one probe');
+    onCollect = async () => said(SUCCEEDED);
+    onQuery = async () => said(SUCCEEDED);
+    for (let round = 0; round < 12; round++) {
+      base.clock.advance(7_000);
+      await pass();
+    }
+    for (const transaction of [...first, ...later]) assert.equal(await statusOf(transaction), 'success');
+    assert.equal(submitted.length, 8);
+  });
+});
+
+describe('reading', () => {
+  test('an open transaction asks the operator, at most every two seconds, and shows what it said', async () => {
+    onCollect = async () => said({ state: 'pending' });
+    onQuery = async () => said({ state: 'pending' });
+    const transaction = await collect();
+    await engine.idle();
+    const open = await findTransaction(ctx.db, shop.holderId, transaction.id);
+    assert.ok(open);
+    for (let time = 0; time < 5; time++) await engine.refresh(open, 5_000);
+    assert.equal(asked.length, 1);
+    base.clock.advance(2_000);
+    onQuery = async () => said(SUCCEEDED);
+    await engine.refresh(open, 5_000);
+    assert.equal(await statusOf(transaction), 'success');
+  });
+
+  test('never waits for an operator longer than its patience', async () => {
+    onCollect = async () => said({ state: 'pending' });
+    const transaction = await collect();
+    await engine.idle();
+    const open = await findTransaction(ctx.db, shop.holderId, transaction.id);
+    assert.ok(open);
+    let release = () => {};
+    onQuery = () =>
+      new Promise((resolve) => {
+        release = () => resolve(said(SUCCEEDED));
+      });
+    const started = performance.now();
+    await engine.refresh(open, 50);
+    assert.ok(performance.now() - started < 2_000);
+    assert.equal(await statusOf(transaction), 'processing');
+    release();
+    await engine.idle();
+  });
+
+  test('a collection that is not submitted yet asks nobody', async () => {
+    const nobody = { ...engine, hasRoom: () => false };
+    const transaction = await acceptCollection(ctx, nobody, order());
+    await engine.refresh(transaction, 5_000);
+    assert.deepEqual(asked, []);
+  });
+});
