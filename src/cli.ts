@@ -1,20 +1,31 @@
 // The command table, and how a command ends: its exit code and its last words.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import { backupCommands } from './commands/backup.ts';
+import { balanceCommand, topUpCommand } from './commands/balance.ts';
+import { callbackCommands } from './commands/callbacks.ts';
+import { collectCommand } from './commands/collect.ts';
+import { completionCommand } from './commands/completion.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { holderCommands } from './commands/holder.ts';
 import { integrationCommands } from './commands/integration.ts';
+import { ledgerCommands } from './commands/ledger.ts';
+import { linkCommands } from './commands/link.ts';
 import { loginLinkCommand } from './commands/login-link.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { payoutCommands } from './commands/payout.ts';
+import { phoneCommand } from './commands/phone.ts';
 import { exitCodeOf } from './commands/remote.ts';
 import { serveCommands } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
 import { statusCommand } from './commands/status.ts';
 import { CommandFault, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { tokenCommand } from './commands/token.ts';
+import { transactionCommand } from './commands/transaction.ts';
 import { StartFault } from './instance.ts';
+import { BackupFault } from './platform/backup-file.ts';
 import { ConfigFault } from './platform/config.ts';
 import { DataDirInUse } from './platform/data-dir-lock.ts';
 import { Problem } from './platform/errors.ts';
@@ -25,17 +36,29 @@ const COMMANDS = [
   serveCommands,
   statusCommand,
   doctorCommand,
+  collectCommand,
+  transactionCommand,
+  phoneCommand,
+  balanceCommand,
+  topUpCommand,
+  linkCommands,
+  payoutCommands,
+  callbackCommands,
+  ledgerCommands,
+  backupCommands,
   migrateCommand,
   holderCommands,
   integrationCommands,
   loginLinkCommand,
   tokenCommand,
   signCommand,
+  completionCommand,
 ];
 
 const EXAMPLES = `Examples:
   $ npx simbi up                                      start everything in sandbox mode
-  $ npx simbi token                                   get an API token
+  $ npx simbi collect 2500 UGX --phone 0772123456     ask a customer for money
+  $ npx simbi phone 256772123456 --pin 1234           approve it on the pretend phone
   $ npx simbi sign --explain --params '{"id":"TX_1"}'   see how a request is signed
   $ npx simbi doctor                                  find out what is wrong, and the fix
 `;
@@ -47,7 +70,7 @@ Exit codes:
 
 Settings are environment variables, or lines of a file .env; .env.example lists them all.`;
 
-function createProgram(terminal: Terminal): Command {
+export function createProgram(terminal: Terminal): Command {
   const program = new Command('simbi')
     .description('A payments gateway that you run yourself.')
     .version(readVersion(), '-V, --version')
@@ -55,6 +78,10 @@ function createProgram(terminal: Terminal): Command {
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
     .showHelpAfterError('Help: npx simbi --help')
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.say(text.trimEnd()),
+    })
     .exitOverride();
   for (const add of COMMANDS) add(program, terminal);
   inheritExit(program);
@@ -74,9 +101,8 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-async function main(args: string[]): Promise<number> {
-  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
-  const terminal = createTerminal({ ...file, ...process.env });
+/** Runs one command and answers the code to end with. */
+export async function runCommand(terminal: Terminal, args: string[]): Promise<number> {
   const program = createProgram(terminal);
   if (args.length === 0) {
     program.outputHelp({ error: true });
@@ -106,7 +132,8 @@ function exitCodeFor(error: unknown): number | null {
   if (error instanceof ConfigFault) return EXIT.usage;
   if (error instanceof CommandFault || error instanceof StartFault) return error.exitCode;
   if (error instanceof DataDirInUse) return EXIT.conflict;
-  if (error instanceof EmbeddedPostgresFault || error instanceof MigrationFault) return EXIT.fault;
+  if (error instanceof EmbeddedPostgresFault || error instanceof MigrationFault || error instanceof BackupFault)
+    return EXIT.fault;
   if (error instanceof Problem) return exitCodeOf(error.status);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   // The database of DATABASE_URL is away, or does not let us in (class 28, unknown database 3D000).
@@ -114,4 +141,8 @@ function exitCodeFor(error: unknown): number | null {
   return null;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+// The launcher imports this file; a test that imports it runs no command.
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
+  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
+  process.exitCode = await runCommand(createTerminal({ ...file, ...process.env }), process.argv.slice(2));
+}

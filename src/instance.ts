@@ -133,6 +133,12 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
   );
 }
 
+/** The master key of this instance as it is written down, if it has one yet. */
+export function findMasterKey(config: Config): Buffer | null {
+  const text = config.masterKey || readKeyFile(dataPath(config, 'master.key'));
+  return text ? masterKeyBytes(text) : null;
+}
+
 /** In sandbox mode the key is made once and kept in DATA_DIR; settings have seen to it that live mode has one. */
 function openMasterKey(config: Config): Buffer {
   const path = dataPath(config, 'master.key');

@@ -2,7 +2,11 @@
 // environment, or else with those of the demo account.
 
 import { readDemoFile } from '../demo.ts';
+import { signatureOf } from '../holders/envelope.ts';
+import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
+import { randomSecret } from '../platform/ids.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
 import { CommandFault, EXIT, type Terminal } from './terminal.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -29,39 +33,85 @@ export async function readCredentials(terminal: Terminal): Promise<Credentials> 
   );
 }
 
+/** Whose credentials a command would use; null when there are none. */
+export async function findClientId(terminal: Terminal): Promise<string | null> {
+  const { SIMBI_CLIENT_ID: given } = terminal.environment;
+  return given || ((await readDemoFile(dataDirOf(terminal)))?.client_id ?? null);
+}
+
 /** Only DATA_DIR matters to a client; the server's other settings may be anything here. */
 function dataDirOf(terminal: Terminal): Config {
   const dataDir = terminal.environment.DATA_DIR;
   return readConfig(dataDir ? { DATA_DIR: dataDir } : {});
 }
 
-export type Answer = { status: number; body: Record<string, unknown> };
+/** Signs the params as any client does, and posts them. */
+export function postSigned(
+  credentials: Credentials,
+  path: string,
+  params: JsonObject,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const body: JsonObject = {
+    client_id: credentials.clientId,
+    sender: credentials.sender,
+    timestamp: Math.floor(systemClock.millis() / 1000),
+    salt: randomSecret(16),
+    params,
+  };
+  return postJson(credentials, path, { ...body, signature: signatureOf(credentials.secretKey, body) }, headers);
+}
+
+/** A bearer token, for the operations that take no signature. */
+export async function fetchToken(credentials: Credentials): Promise<{ token: string; expires_at: string }> {
+  const { body } = await postJson(credentials, '/api/integration/get-token', {
+    client_id: credentials.clientId,
+    secret_key: credentials.secretKey,
+  });
+  return body.data as { token: string; expires_at: string };
+}
+
+export type Answer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
 
 /** Posts JSON and answers what came back; an answer that is no success ends the command with its message. */
-export async function postJson(
-  credentials: Credentials,
+export function postJson(
+  credentials: Pick<Credentials, 'url'>,
   path: string,
   body: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  if (!URL.canParse(credentials.url)) throw new CommandFault('SIMBI_URL is not a URL.', EXIT.usage);
-  const url = new URL(path, credentials.url);
+  return request(credentials.url, path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Asks one of our addresses and answers its JSON. `timeoutMs` for those that wait for news. */
+export async function request(
+  base: string,
+  path: string,
+  options: RequestInit = {},
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer> {
+  if (!URL.canParse(base)) throw new CommandFault('SIMBI_URL is not a URL.', EXIT.usage);
+  const url = new URL(path, base);
   let status: number;
   let text: string;
+  let isSandbox: boolean;
   try {
     const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify(body),
+      ...options,
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     status = response.status;
+    isSandbox = response.headers.get('x-simbi-mode') === 'sandbox';
     text = await response.text();
   } catch {
     throw new CommandFault(`Nothing answers at ${url.origin}. Is the gateway running? Try: npx simbi status`, 6);
   }
-  const answer = { status, body: readAnswer(text, url) };
+  const answer = { status, body: readAnswer(text, url), isSandbox };
   if (status >= 400) throw new CommandFault(sentenceOf(answer), exitCodeOf(status));
   return answer;
 }

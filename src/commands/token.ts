@@ -1,7 +1,7 @@
 // simbi token: exchanges the credentials for a bearer token.
 
 import type { Command } from 'commander';
-import { CREDENTIALS_HELP, postJson, readCredentials } from './remote.ts';
+import { CREDENTIALS_HELP, fetchToken, readCredentials } from './remote.ts';
 import { addCommand, show, type Terminal } from './terminal.ts';
 
 export function tokenCommand(program: Command, terminal: Terminal): void {
@@ -12,11 +12,7 @@ export function tokenCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (options: { json?: boolean }) => {
       const credentials = await readCredentials(terminal);
-      const { body } = await postJson(credentials, '/api/integration/get-token', {
-        client_id: credentials.clientId,
-        secret_key: credentials.secretKey,
-      });
-      const data = body.data as { token: string; expires_at: string };
+      const data = await fetchToken(credentials);
       show(terminal, options, data, data.token);
       terminal.say(`Valid until ${data.expires_at}.`);
     });

@@ -43,8 +43,10 @@ export async function migrate(
   databaseUrl: string,
   onProgress: (sentence: string) => void = () => undefined,
   folder = MIGRATIONS_FOLDER,
+  /** Stops here: a backup is loaded into the schema it was made from, and brought forward afterwards. */
+  lastVersion = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
-  const migrations = await readMigrations(folder);
+  const migrations = (await readMigrations(folder)).filter((migration) => migration.version <= lastVersion);
   // A connection of its own: a migration may run longer than the pool's statement time-out, and the
   // advisory lock must stay with the session that took it.
   const client = new pg.Client({

@@ -209,7 +209,8 @@ function serveScripts(scripts: Scripts, method: string, url: URL, body: unknown)
   return { status: 200, body: { scripts: scripts.list() } };
 }
 
-function printView(view: PhoneView) {
+/** A phone as programs read it. */
+export function printView(view: PhoneView) {
   return {
     msisdn: view.msisdn,
     is_on: view.isOn,

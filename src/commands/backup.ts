@@ -1,0 +1,184 @@
+// simbi backup and restore: the whole gateway in one file, and back into an empty database.
+
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { continueFeedAfterRestore } from '../callbacks/feed.ts';
+import { createContext, findMasterKey, openCommandDatabase } from '../instance.ts';
+import { verifyLedger } from '../ledger/verify.ts';
+import { askBeforeSending } from '../payments/restored.ts';
+import { type BackupProgress, type WrittenBackup, writeBackup } from '../platform/backup.ts';
+import { systemClock } from '../platform/clock.ts';
+import { type Config, dataPath, readConfig } from '../platform/config.ts';
+import { createLogger } from '../platform/log.ts';
+import { pendingMigrations } from '../platform/migrate.ts';
+import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../platform/restore.ts';
+import { createProgressBar } from './progress.ts';
+import { addCommand, CommandFault, confirm, EXIT, show, type Terminal } from './terminal.ts';
+
+const KEY_WARNING =
+  'The file holds the master key: whoever has it can read every secret and sign in the name of every account. Keep it like a key.';
+const KEY_MISSING =
+  'The master key is not in the file. Keep MASTER_KEY (or master.key of DATA_DIR) apart from it: without the key the secrets in it are lost.';
+
+type BackupOptions = { json?: boolean; includeMasterKey?: boolean; yes?: boolean; force?: boolean };
+type RestoreOptions = { json?: boolean; dataDir?: string; dryRun?: boolean };
+
+export function backupCommands(program: Command, terminal: Terminal): void {
+  addCommand(program, 'backup <file>', 'write everything into one file, while the service goes on', [
+    'npx simbi backup simbi-2026-03-02.backup',
+    'npx simbi backup /backups/now.backup --force --json',
+    'npx simbi backup moving-house.backup --include-master-key --yes',
+  ])
+    .option('--include-master-key', 'put the master key into the file')
+    .option('--force', 'replace a file of this name')
+    .option('--yes', 'do not ask')
+    .action((path: string, options: BackupOptions) => backup(terminal, program.version() ?? '', path, options));
+
+  addCommand(program, 'restore <file>', 'read a backup into a new data directory or an empty database', [
+    'npx simbi restore simbi-2026-03-02.backup --data-dir ./restored',
+    'DATABASE_URL=postgres://… npx simbi restore simbi-2026-03-02.backup',
+    'npx simbi restore simbi-2026-03-02.backup --dry-run',
+  ])
+    .option('--data-dir <folder>', 'a new folder for an embedded database; default: DATA_DIR or DATABASE_URL')
+    .option('--dry-run', 'read the file to its end and say what is in it; write nothing')
+    .action((path: string, options: RestoreOptions) => restore(terminal, path, options));
+}
+
+async function backup(terminal: Terminal, version: string, given: string, options: BackupOptions): Promise<void> {
+  const path = resolve(given);
+  if (existsSync(path) && !options.force)
+    throw new CommandFault(`${path} exists. Choose another name, or --force to replace it.`, EXIT.conflict);
+  if (options.includeMasterKey) await confirm(terminal, options, KEY_WARNING);
+  const bar = createProgressBar(terminal, 'Backing up');
+  const config = readConfig(terminal.environment);
+  if (!config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION')))
+    throw new CommandFault(`There is no data in ${dataPath(config)}.`, EXIT.notFound);
+  const database = await openCommandDatabase(config, (sentence) => terminal.say(`  ${sentence}`));
+  let made: WrittenBackup;
+  try {
+    made = await writeBackup({
+      databaseUrl: database.url,
+      path,
+      version,
+      mode: config.mode,
+      madeAt: systemClock.now(),
+      masterKey: findMasterKey(config),
+      includeMasterKey: options.includeMasterKey === true,
+      onProgress: showRows(bar),
+    });
+  } finally {
+    bar.end();
+    await database.close();
+  }
+  const size = statSync(path).size;
+  const total = sum(made.rows);
+  const data = {
+    file: path,
+    bytes: size,
+    rows: made.rows,
+    sha256: made.sha256,
+    made_at: made.header.made_at,
+    schema: made.header.schema.at(-1)?.version ?? 0,
+    master_key: options.includeMasterKey === true,
+  };
+  show(
+    terminal,
+    options,
+    data,
+    `${path}\n${total} rows of ${Object.keys(made.rows).length} tables, ${(size / 1024).toFixed(0)} KiB, as of ${made.header.made_at}`,
+  );
+  terminal.say(options.includeMasterKey ? KEY_WARNING : KEY_MISSING);
+}
+
+async function restore(terminal: Terminal, given: string, options: RestoreOptions): Promise<void> {
+  const path = resolve(given);
+  const environment =
+    options.dataDir === undefined
+      ? terminal.environment
+      : { ...terminal.environment, DATA_DIR: options.dataDir, DATABASE_URL: '', DATABASE_URL_FILE: '' };
+  const config = readConfig(environment);
+  const bar = createProgressBar(terminal, options.dryRun ? 'Reading' : 'Restoring');
+  if (options.dryRun) {
+    const checked = await checkBackup(path, showRows(bar));
+    bar.end();
+    show(terminal, options, { ...describe(checked), restored: false }, linesOf(checked));
+    terminal.say('The file is whole. Nothing was restored.');
+    return;
+  }
+  const header = await readHeader(path);
+  bringKey(terminal, config, header.master_key);
+  requireKey(header, findMasterKey(config));
+  const say = (sentence: string) => terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Making the tables')}`);
+  const database = await openCommandDatabase(config, say);
+  try {
+    let asked = 0;
+    const restored = await restoreBackup({
+      databaseUrl: database.url,
+      path,
+      masterKey: findMasterKey(config),
+      onProgress: showRows(bar),
+      onStep: say,
+      async finish(tx) {
+        await continueFeedAfterRestore(tx);
+        asked = await askBeforeSending(tx, systemClock.now());
+      },
+    });
+    bar.end();
+    const verification = await verify(config, database.url, terminal);
+    const data = { ...describe(restored), restored: true, ledger_ok: verification.ok, asked_again: asked };
+    show(terminal, options, data, linesOf(restored));
+    for (const { sentence } of verification.differences) terminal.say(`DIFFERS  ${sentence}`);
+    if (asked > 0)
+      say(`${asked} payments had not been sent when the backup was made: operators are asked before anything is sent.`);
+    terminal.say(verification.ok ? 'The books are right.' : 'The books are not right: do not run on this database.');
+    if (!verification.ok) process.exitCode = EXIT.fault;
+  } finally {
+    bar.end();
+    await database.close();
+  }
+}
+
+/** A key that came with the file is put where the new instance looks for it; one that is there already stays. */
+function bringKey(terminal: Terminal, config: Config, key: string | undefined): void {
+  if (key === undefined || findMasterKey(config)) return;
+  mkdirSync(dataPath(config), { recursive: true, mode: 0o700 });
+  writeFileSync(dataPath(config, 'master.key'), `${key}\n`, { mode: 0o600, flag: 'wx' });
+  terminal.say(`  The master key of the backup is now in ${dataPath(config, 'master.key')}.`);
+}
+
+async function verify(config: Config, url: string, terminal: Terminal) {
+  const bar = createProgressBar(terminal, 'Verifying the books');
+  const ctx = await createContext(config, url, createLogger('silent'));
+  try {
+    const pending = await pendingMigrations(ctx.db);
+    if (pending.length > 0) throw new CommandFault(`The database lacks ${pending.join(', ')}.`, EXIT.fault);
+    return await verifyLedger(ctx, { onProgress: (transfers) => bar.show(transfers, transfers, 'transfers') });
+  } finally {
+    bar.end();
+    await ctx.db.close();
+  }
+}
+
+function showRows(bar: ReturnType<typeof createProgressBar>): BackupProgress {
+  return ({ table, rows, expectedRows }) => bar.show(rows, expectedRows, `rows  ${table}`);
+}
+
+const sum = (rows: Record<string, number>) => Object.values(rows).reduce((total, count) => total + count, 0);
+
+function describe({ header, rows }: CheckedBackup) {
+  const { version, made_at, mode, postgres, schema } = header;
+  return {
+    version,
+    made_at,
+    mode,
+    postgres,
+    schema: schema.at(-1)?.version ?? 0,
+    master_key: header.master_key !== undefined,
+    rows,
+  };
+}
+
+function linesOf({ header, rows }: CheckedBackup): string {
+  return `${sum(rows)} rows of ${Object.keys(rows).length} tables, as of ${header.made_at} (version ${header.version}, ${header.mode} mode)`;
+}

@@ -1,0 +1,65 @@
+// simbi balance: the wallets of the account; simbi topup: pretend money for them.
+
+import type { Command } from 'commander';
+import { parseAmount } from '../platform/money.ts';
+import { HOLDER_OPTION, requireHolder, withPayments } from './account.ts';
+import { CREDENTIALS_HELP, postSigned, readCredentials } from './remote.ts';
+import { addCommand, CommandFault, EXIT, show, type Terminal, table } from './terminal.ts';
+
+type Wallet = {
+  wallet_account: number;
+  currency: string;
+  balance: number;
+  available: number;
+  pending: number;
+  reserved: number;
+};
+
+export function balanceCommand(program: Command, terminal: Terminal): void {
+  addCommand(program, 'balance', 'the wallets of the account', [
+    'npx simbi balance',
+    'npx simbi balance --currency UGX',
+  ])
+    .option('--currency <code>', 'only this currency')
+    .addHelpText('after', CREDENTIALS_HELP)
+    .action(async (options: { json?: boolean; currency?: string }) => {
+      const credentials = await readCredentials(terminal);
+      const params = options.currency === undefined ? {} : { currency: options.currency.toUpperCase() };
+      const wallets = (await postSigned(credentials, '/api/v3/get-unified-balance', params)).body.data as Wallet[];
+      const rows = wallets.map((one) =>
+        [one.wallet_account, one.currency, one.balance, one.available, one.pending, one.reserved].map(String),
+      );
+      show(
+        terminal,
+        options,
+        wallets,
+        table(['wallet', 'currency', 'balance', 'available', 'pending', 'reserved'], rows),
+      );
+      if (wallets.length === 0) terminal.say('No wallet yet: the first payment makes one.');
+    });
+}
+
+export function topUpCommand(program: Command, terminal: Terminal): void {
+  addCommand(program, 'topup <amount> <currency>', 'put pretend money into a sandbox wallet', [
+    'npx simbi topup 100000 UGX',
+  ])
+    .option(...HOLDER_OPTION)
+    .action(async (text: string, code: string, options: { json?: boolean; holder?: string }) => {
+      const amount = parseAmount(text, 2);
+      if (!amount.ok) throw new CommandFault(`"${text}" is not an amount: digits, such as 100000.`, EXIT.usage);
+      const currency = code.toUpperCase();
+      const wallet = await withPayments(terminal, async (ctx) => {
+        const [{ topUpSandbox }, { listBalances }, { COMMAND_LINE }] = await Promise.all([
+          import('../payments/payouts.ts'),
+          import('../payments/status.ts'),
+          import('../holders/audit.ts'),
+        ]);
+        if (![...ctx.catalog.methods.values()].some((method) => method.currency === currency))
+          throw new CommandFault(`The catalogue has no currency ${currency}.`, EXIT.usage);
+        const holder = await requireHolder(terminal, ctx, options.holder);
+        await topUpSandbox(ctx, COMMAND_LINE, holder.id, currency, amount.amount);
+        return (await listBalances(ctx.db, holder.id, { currency }))[0];
+      });
+      show(terminal, options, wallet, `${Number(wallet?.available)} ${currency} available`);
+    });
+}

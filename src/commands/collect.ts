@@ -1,0 +1,114 @@
+// simbi collect: asks a customer for money, through the API of a running gateway.
+
+import type { Command } from 'commander';
+import { randomSecret } from '../platform/ids.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import { CREDENTIALS_HELP, type Credentials, fetchToken, postSigned, readCredentials, request } from './remote.ts';
+import { addCommand, CommandFault, EXIT, show, type Terminal } from './terminal.ts';
+import { follow, readWait } from './transaction.ts';
+
+type CollectOptions = {
+  json?: boolean;
+  phone: string;
+  country?: string;
+  method?: string;
+  reference?: string;
+  callbackUrl?: string;
+  idempotencyKey?: string;
+  wait?: string | true;
+};
+
+type Accepted = { ref: string; mobile: string; verification: { method: string; instructions: string } };
+
+/** A row of a countries table of the API. */
+export type CountryRow = {
+  country_id: number;
+  country: string;
+  dial_code: string;
+  currency: string;
+  supported?: boolean;
+};
+
+export function collectCommand(program: Command, terminal: Terminal): void {
+  addCommand(program, 'collect <amount> <currency>', 'ask a customer for money', [
+    'npx simbi collect 2500 UGX --phone 0772123456',
+    'npx simbi collect 2500 UGX --phone 256772123000 --wait',
+    'npx simbi collect 500 KES --phone 0712345678 --reference order-1042 --json',
+  ])
+    .requiredOption('--phone <number>', 'the customer, international or national')
+    .option('--country <name or id>', 'where the currency has several and the number does not tell')
+    .option('--method <name>', 'the operator, where the number does not tell')
+    .option('--reference <text>', 'your own reference')
+    .option('--callback-url <url>', 'where the result is told')
+    .option('--idempotency-key <key>', 'the same key never makes a second payment; default: random')
+    .option('--wait [seconds]', 'wait for the end; code 7 when the payment failed')
+    .addHelpText('after', CREDENTIALS_HELP)
+    .action((amount: string, currency: string, options: CollectOptions) =>
+      collect(terminal, amount, currency.toUpperCase(), options),
+    );
+}
+
+async function collect(terminal: Terminal, amount: string, currency: string, options: CollectOptions): Promise<void> {
+  const patience = readWait(options.wait);
+  const credentials = await readCredentials(terminal);
+  const rows = (await readCountries(credentials)).collections.filter((row) => row.supported !== false);
+  const mobile = options.phone.replace(/[\s().-]/g, '');
+  const params: JsonObject = {
+    amount,
+    mobile,
+    currency,
+    country_id: chooseCountry(rows, currency, options.country, mobile).country_id,
+    ...(options.method === undefined ? {} : { payment_method_type: options.method }),
+    ...(options.reference === undefined ? {} : { third_party_reference_1: options.reference }),
+    ...(options.callbackUrl === undefined ? {} : { callback_url: options.callbackUrl }),
+  };
+  const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomSecret(16) };
+  const { body, isSandbox } = await postSigned(credentials, '/api/v3/service-unified-collections', params, headers);
+  const accepted = body.data as Accepted;
+  terminal.say(`  ${accepted.verification.instructions}`);
+  if (patience > 0) {
+    terminal.say(`  ${accepted.ref}`);
+    await follow(terminal, credentials, accepted.ref, patience, options);
+    return;
+  }
+  show(terminal, options, accepted, accepted.ref);
+  terminal.say(`Follow it: npx simbi transaction ${accepted.ref} --wait`);
+  if (isSandbox) terminal.say(`Sandbox phone: npx simbi phone ${accepted.mobile} --pin 1234`);
+}
+
+type Countries = { collections: CountryRow[]; payment_links: CountryRow[] };
+
+export async function readCountries(credentials: Credentials): Promise<Countries> {
+  const { token } = await fetchToken(credentials);
+  const headers = { Authorization: `Bearer ${token}` };
+  return (await request(credentials.url, '/api/v3/countries', { headers })).body.data as Countries;
+}
+
+/** The row that is meant: by name or id, as the only one of the currency, or by the number's dial code. */
+export function chooseCountry(
+  rows: CountryRow[],
+  currency: string,
+  named: string | undefined,
+  mobile?: string,
+): CountryRow {
+  const ofCurrency = rows.filter((row) => row.currency === currency);
+  const digits = mobile?.replace(/^\+/, '') ?? '';
+  const found =
+    named === undefined
+      ? ofCurrency.length === 1
+        ? ofCurrency
+        : ofCurrency.filter((row) => digits.startsWith(row.dial_code.replace(/\D/g, '')) && digits.length > 9)
+      : rows.filter(
+          (row) => String(row.country_id) === named || row.country.toLowerCase() === named.trim().toLowerCase(),
+        );
+  const [only, second] = found;
+  if (only && !second) return only;
+  const known = [...new Set(rows.map((row) => row.currency))].sort().join(', ');
+  const choices = ofCurrency.map((row) => `${row.country} (${row.country_id})`).join(', ');
+  throw new CommandFault(
+    ofCurrency.length === 0
+      ? `There is no country with ${currency}. Currencies: ${known}.`
+      : `Which country? --country takes one of ${choices}.`,
+    EXIT.usage,
+  );
+}

@@ -1,0 +1,191 @@
+// simbi payout import: a file of payouts. Every row is checked first; the good ones are ordered together, the others come
+// back as a file to fix, each with its faults.
+
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import type { Holder } from '../holders/holders.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import type { PayoutOrder } from '../payments/payouts.ts';
+import { formatAmount } from '../platform/money.ts';
+import { sha256 } from '../platform/secrets.ts';
+import { HOLDER_OPTION, NO_ENGINE, requireActor, requireHolder, sayWhoWorks, withPayments } from './account.ts';
+import { parseCsv, writeCsv } from './csv.ts';
+import { createProgressBar } from './progress.ts';
+import { addCommand, CommandFault, confirm, EXIT, show, type Terminal } from './terminal.ts';
+
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_ROWS = 50_000;
+const REQUIRED = ['amount', 'currency', 'mobile'];
+const OPTIONAL = ['method', 'payee', 'invoice_no', 'detail', 'callback_url'];
+const FAULT_COLUMN = 'fault';
+
+type ImportOptions = {
+  json?: boolean;
+  holder?: string;
+  as?: string;
+  dryRun?: boolean;
+  yes?: boolean;
+  again?: boolean;
+  toFix?: string;
+};
+type Row = { cells: string[]; order: PayoutOrder | null; fault: string };
+
+export function payoutImportCommand(group: Command, terminal: Terminal): void {
+  addCommand(group, 'import <file>', 'order a CSV file of payouts', [
+    'npx simbi payout import salaries.csv --dry-run',
+    'npx simbi payout import salaries.csv --as ada@example.org',
+    'npx simbi payout import salaries.csv --to-fix wrong.csv --yes --json',
+  ])
+    .option('--dry-run', 'check every row, order nothing')
+    .option('--to-fix <file>', 'where rows with faults are written; default: <file>.to-fix.csv')
+    .option('--as <email>', 'the person who orders them')
+    .option('--again', 'order a file that was ordered before')
+    .option('--yes', 'do not ask')
+    .option(...HOLDER_OPTION)
+    .addHelpText(
+      'after',
+      `\nThe first line names the columns: ${REQUIRED.join(', ')}; and, where wanted, ${OPTIONAL.join(', ')}.\nCode 1 when rows are left to fix.`,
+    )
+    .action((path: string, options: ImportOptions) => importPayouts(terminal, path, options));
+}
+
+function importPayouts(terminal: Terminal, path: string, options: ImportOptions): Promise<void> {
+  return withPayments(terminal, async (ctx) => {
+    const { bytes, heading, lines } = await readTable(path);
+    const [{ findBatchTime, orderPayouts }, { refOf }] = await Promise.all([
+      import('../payments/payouts.ts'),
+      import('../payments/transactions.ts'),
+    ]);
+    const holder = await requireHolder(terminal, ctx, options.holder);
+    const actor = await requireActor(ctx, holder, options.as);
+    const rows = await checkRows(terminal, ctx, holder, heading, lines);
+    const good = rows.filter((row) => row.order !== null);
+    const total = sumOf(good);
+    // Named after its content: the same file under another name is still the same file.
+    const batch = `${basename(path).slice(0, 60)} ${sha256(bytes).toString('hex').slice(0, 16)}`;
+    const before = await findBatchTime(ctx.db, holder.id, batch);
+    if (before && !options.again && !options.dryRun)
+      throw new CommandFault(
+        `This very file was ordered at ${before.toISOString()}. To pay everybody once more, add --again.`,
+        EXIT.conflict,
+      );
+    const refs: string[] = [];
+    if (!options.dryRun && good.length > 0) {
+      const left = rows.length - good.length;
+      const rest = left > 0 ? ` ${left} rows with faults are left out.` : '';
+      await confirm(
+        terminal,
+        options,
+        `Pay ${good.length} people ${total}.${rest} Payouts cannot be taken back once they are sent.`,
+      );
+      const orders = good.flatMap((row) => (row.order ? [row.order] : []));
+      const results = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, orders, batch);
+      for (const [index, result] of results.entries()) {
+        const row = good[index];
+        if (result.ok) refs.push(refOf(result.transaction));
+        else if (row) row.fault = 'amount: The wallet does not hold enough.';
+      }
+    }
+    const toFix = await writeToFix(options.toFix ?? `${path}.to-fix.csv`, heading, rows);
+    const data = {
+      rows: rows.length,
+      ordered: refs.length,
+      dry_run: options.dryRun === true,
+      total,
+      to_fix: toFix,
+      refs,
+    };
+    const done = options.dryRun
+      ? `${good.length} of ${rows.length} rows can be ordered`
+      : `${refs.length} of ${rows.length} rows are ordered`;
+    show(
+      terminal,
+      options,
+      data,
+      [`${done}: ${total}.`, ...(toFix ? [`${toFix.rows} rows to fix: ${toFix.file}`] : [])].join('\n'),
+    );
+    if (refs.length > 0 && !holder.payouts_need_approval) sayWhoWorks(terminal, ctx, 'They are sent');
+    if (refs.length > 0 && holder.payouts_need_approval)
+      terminal.say('They wait for another person: npx simbi payout approve …');
+    if (toFix) process.exitCode = EXIT.fault;
+  });
+}
+
+async function readTable(path: string): Promise<{ bytes: Buffer; heading: string[]; lines: string[][] }> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => null,
+  );
+  if (size === null) throw new CommandFault(`${path} cannot be read.`, EXIT.notFound);
+  if (size > MAX_FILE_BYTES) throw new CommandFault(`${path} is larger than 16 MiB; cut it.`, EXIT.usage);
+  const bytes = await readFile(path);
+  const [head = [], ...lines] = parseCsv(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+  const heading = head.map((name) => name.trim().toLowerCase());
+  const missing = REQUIRED.filter((name) => !heading.includes(name));
+  const strange = heading.filter((name) => ![...REQUIRED, ...OPTIONAL, FAULT_COLUMN].includes(name));
+  if (missing.length > 0 || strange.length > 0)
+    throw new CommandFault(
+      `The first line must name the columns ${REQUIRED.join(', ')} and may name ${OPTIONAL.join(', ')}.${missing.length > 0 ? ` Missing: ${missing.join(', ')}.` : ''}${strange.length > 0 ? ` Unknown: ${strange.join(', ')}.` : ''}`,
+      EXIT.usage,
+    );
+  if (lines.length > MAX_ROWS)
+    throw new CommandFault(`At most ${MAX_ROWS} rows; this file has ${lines.length}.`, EXIT.usage);
+  return { bytes, heading, lines };
+}
+
+async function checkRows(
+  terminal: Terminal,
+  ctx: PaymentsContext,
+  holder: Holder,
+  heading: string[],
+  lines: string[][],
+): Promise<Row[]> {
+  const { readPayout } = await import('../payments/payouts.ts');
+  const bar = createProgressBar(terminal, 'Checking');
+  const rows: Row[] = [];
+  for (const cells of lines) {
+    const cell = (name: string) => cells[heading.indexOf(name)]?.trim() || undefined;
+    const reading = await readPayout(ctx, holder.id, {
+      amount: cell('amount') ?? '',
+      currency: (cell('currency') ?? '').toUpperCase(),
+      mobile: cell('mobile') ?? '',
+      method: cell('method'),
+      payee: cell('payee'),
+      invoiceNo: cell('invoice_no'),
+      detail: cell('detail'),
+      callbackUrl: cell('callback_url'),
+    });
+    const faults = reading.ok ? [] : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
+    rows.push({ cells, order: reading.ok ? reading.order : null, fault: faults.join('; ') });
+    bar.show(rows.length, lines.length, 'rows');
+  }
+  bar.end();
+  return rows;
+}
+
+function sumOf(rows: Row[]): string {
+  const sums = new Map<string, { amount: bigint; fee: bigint }>();
+  for (const { order } of rows) {
+    if (!order) continue;
+    const sum = sums.get(order.method.currency) ?? { amount: 0n, fee: 0n };
+    sums.set(order.method.currency, { amount: sum.amount + order.amount, fee: sum.fee + order.fee });
+  }
+  const parts = [...sums].map(
+    ([currency, sum]) => `${formatAmount(sum.amount)} ${currency} and fees of ${formatAmount(sum.fee)}`,
+  );
+  return parts.length > 0 ? parts.join(', ') : 'nothing';
+}
+
+async function writeToFix(
+  file: string,
+  heading: string[],
+  rows: Row[],
+): Promise<{ file: string; rows: number } | null> {
+  const wrong = rows.filter((row) => row.fault !== '');
+  if (wrong.length === 0) return null;
+  const columns = heading.filter((name) => name !== FAULT_COLUMN);
+  const lines = wrong.map((row) => [...columns.map((name) => row.cells[heading.indexOf(name)] ?? ''), row.fault]);
+  await writeFile(file, writeCsv([[...columns, FAULT_COLUMN], ...lines]), { mode: 0o600 });
+  return { file, rows: wrong.length };
+}

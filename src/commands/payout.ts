@@ -1,0 +1,202 @@
+// simbi payout: money from an account's wallet to people. Ordered on the database, sent by the workers of the gateway.
+
+import type { Command } from 'commander';
+import type { PayoutOrder, PayoutRequest, PayoutRow } from '../payments/payouts.ts';
+import { formatAmount } from '../platform/money.ts';
+import { HOLDER_OPTION, NO_ENGINE, requireActor, requireHolder, sayWhoWorks, withPayments } from './account.ts';
+import { payoutImportCommand } from './payout-import.ts';
+import { addCommand, addGroup, CommandFault, confirm, EXIT, show, type Terminal, table } from './terminal.ts';
+
+const MAX_LISTED = 1_000;
+
+type Shared = { json?: boolean; holder?: string; as?: string };
+type CreateOptions = Shared & {
+  phone: string;
+  method?: string;
+  payee?: string;
+  invoice?: string;
+  detail?: string;
+  callbackUrl?: string;
+  dryRun?: boolean;
+  yes?: boolean;
+};
+
+export function payoutCommands(program: Command, terminal: Terminal): void {
+  const group = addGroup(program, 'payout', 'pay money out: one, or a file of them');
+  addCreate(group, terminal);
+  payoutImportCommand(group, terminal);
+
+  addCommand(group, 'approve <ref>', 'allow a payout that another person ordered', [
+    'npx simbi payout approve TX_01J… --as bola@example.org',
+  ])
+    .requiredOption('--as <email>', 'the person who approves')
+    .option(...HOLDER_OPTION)
+    .action(async (ref: string, options: Shared) => {
+      await withPayments(terminal, async (ctx) => {
+        const { approvePayout } = await import('../payments/payouts.ts');
+        const holder = await requireHolder(terminal, ctx, options.holder);
+        await approvePayout(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
+        show(terminal, options, { ref, approved: true }, `${ref} is approved.`);
+        sayWhoWorks(terminal, ctx, 'It is sent');
+      });
+    });
+
+  addCommand(group, 'cancel <ref>', 'take a payout back before it is sent', ['npx simbi payout cancel TX_01J… --yes'])
+    .option('--as <email>', 'the person who cancels')
+    .option('--yes', 'do not ask')
+    .option(...HOLDER_OPTION)
+    .action(async (ref: string, options: Shared & { yes?: boolean }) => {
+      await confirm(terminal, options, `Cancelling ${ref} is final.`);
+      await withPayments(terminal, async (ctx) => {
+        const { cancelPayout } = await import('../payments/payouts.ts');
+        const holder = await requireHolder(terminal, ctx, options.holder);
+        const cancelled = await cancelPayout(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
+        show(
+          terminal,
+          options,
+          { ref, status: cancelled.status },
+          `${ref} is cancelled; its money is available again.`,
+        );
+      });
+    });
+
+  addCommand(group, 'list', 'the newest payouts', ['npx simbi payout list', 'npx simbi payout list --limit 10 --json'])
+    .option('--limit <number>', 'how many at most', '50')
+    .option(...HOLDER_OPTION)
+    .action(async (options: Shared & { limit: string }) => {
+      const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
+      if (limit < 1 || limit > MAX_LISTED)
+        throw new CommandFault(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+      const payouts = await withPayments(terminal, async (ctx) => {
+        const [{ listPayouts }, { refOf }] = await Promise.all([
+          import('../payments/payouts.ts'),
+          import('../payments/transactions.ts'),
+        ]);
+        const holder = await requireHolder(terminal, ctx, options.holder);
+        return (await listPayouts(ctx, holder.id, limit)).map((row) => describePayout(refOf(row), row));
+      });
+      show(terminal, options, payouts, rowsOf(payouts));
+    });
+}
+
+function addCreate(group: Command, terminal: Terminal): void {
+  addCommand(group, 'create <amount> <currency>', 'pay one person', [
+    'npx simbi payout create 5000 UGX --phone 0772123000 --payee "Ada Obi"',
+    'npx simbi payout create 5000 UGX --phone 0772123000 --dry-run',
+    'npx simbi payout create 5000 UGX --phone 0772123000 --invoice INV-7 --yes --json',
+  ])
+    .requiredOption('--phone <number>', 'who is paid')
+    .option('--method <name>', 'the operator, where the number does not tell')
+    .option('--payee <name>', 'the name of the person')
+    .option('--invoice <number>', 'what is paid')
+    .option('--detail <text>', 'free text')
+    .option('--callback-url <url>', 'where the result is told')
+    .option('--as <email>', 'the person who orders it')
+    .option('--dry-run', 'check, show the fee, order nothing')
+    .option('--yes', 'do not ask')
+    .option(...HOLDER_OPTION)
+    .action((amount: string, currency: string, options: CreateOptions) =>
+      createPayout(terminal, amount, currency.toUpperCase(), options),
+    );
+}
+
+function createPayout(terminal: Terminal, amount: string, currency: string, options: CreateOptions): Promise<void> {
+  const request: PayoutRequest = {
+    amount,
+    currency,
+    mobile: options.phone,
+    method: options.method,
+    payee: options.payee,
+    invoiceNo: options.invoice,
+    detail: options.detail,
+    callbackUrl: options.callbackUrl,
+  };
+  return withPayments(terminal, async (ctx) => {
+    const [{ orderPayouts, readPayout }, { refOf }] = await Promise.all([
+      import('../payments/payouts.ts'),
+      import('../payments/transactions.ts'),
+    ]);
+    const holder = await requireHolder(terminal, ctx, options.holder);
+    const actor = await requireActor(ctx, holder, options.as);
+    const reading = await readPayout(ctx, holder.id, request);
+    if (!reading.ok) {
+      const faults = Object.entries(reading.errors).map(([field, sentences]) => `${field}: ${sentences.join(' ')}`);
+      throw new CommandFault(`This payout cannot be ordered.\n  ${faults.join('\n  ')}`, EXIT.usage);
+    }
+    const { order } = reading;
+    if (options.dryRun) {
+      show(terminal, options, describeOrder(order), sentenceOf(order));
+      terminal.say('Nothing was ordered.');
+      return;
+    }
+    await confirm(terminal, options, `${sentenceOf(order)} A payout cannot be taken back once it is sent.`);
+    const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
+    if (!result?.ok)
+      throw new CommandFault(`The wallet of ${holder.name} in ${currency} does not hold enough.`, EXIT.paymentFailed);
+    const ref = refOf(result.transaction);
+    const data = {
+      ref,
+      status: result.transaction.status,
+      ...describeOrder(order),
+      waits_for_approval: holder.payouts_need_approval,
+    };
+    show(terminal, options, data, ref);
+    if (holder.payouts_need_approval)
+      terminal.say(`It waits for another person: npx simbi payout approve ${ref} --as …`);
+    else sayWhoWorks(terminal, ctx, 'It is sent');
+  });
+}
+
+function describeOrder(order: PayoutOrder) {
+  return {
+    amount: formatAmount(order.amount),
+    fee: formatAmount(order.fee),
+    currency: order.method.currency,
+    method: order.method.code,
+    mobile: order.msisdn,
+    payee: order.payee,
+    invoice_no: order.invoiceNo,
+  };
+}
+
+function sentenceOf(order: PayoutOrder): string {
+  const money = `${formatAmount(order.amount)} ${order.method.currency}`;
+  return `Pay ${money} to ${order.payee ? `${order.payee}, ` : ''}${order.msisdn} by ${order.method.name}, fee ${formatAmount(order.fee)}.`;
+}
+
+function describePayout(ref: string, row: PayoutRow) {
+  return {
+    ref,
+    status: row.status,
+    waits_for_approval: row.waits_for_approval,
+    amount: formatAmount(row.amount),
+    fee: formatAmount(row.fee),
+    currency: row.currency,
+    mobile: row.msisdn,
+    payee: row.payee,
+    invoice_no: row.invoice_no,
+    failure_code: row.failure_code,
+    created_by: row.created_by,
+    approved_by: row.approved_by,
+    created_at: row.created_at,
+  };
+}
+
+function rowsOf(payouts: ReturnType<typeof describePayout>[]): string {
+  return table(
+    ['ref', 'status', 'amount', 'mobile', 'payee', 'ordered by', 'when'],
+    payouts.map((one) => [
+      one.ref,
+      one.waits_for_approval
+        ? 'waits for approval'
+        : one.failure_code
+          ? `${one.status} ${one.failure_code}`
+          : one.status,
+      `${one.amount} ${one.currency}`,
+      one.mobile ?? '-',
+      one.payee ?? '-',
+      one.created_by,
+      one.created_at.toISOString().slice(0, 16).replace('T', ' '),
+    ]),
+  );
+}

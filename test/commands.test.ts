@@ -1,0 +1,454 @@
+// Every command as scripts depend on it: its arguments and options, its help, what --json prints, the code it ends with.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { createProgram, runCommand } from '../src/cli.ts';
+import { type CommandRow, describeCommands } from '../src/commands/completion.ts';
+import { parseCsv, writeCsv } from '../src/commands/csv.ts';
+import type { Terminal } from '../src/commands/terminal.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { freePort, type RunningProcess, type Settings, simbi } from './processes.ts';
+
+/** The whole table. Scripts of others depend on it: a line that goes or changes is a decision, not an accident. */
+const TABLE = `
+simbi [-V, --version]
+up [--json] [-v, --verbose]
+serve [--json]
+worker [--json]
+status [--json] [--env]
+doctor [--json]
+collect <amount> <currency> [--json] [--phone <number>] [--country <name or id>] [--method <name>] [--reference <text>] [--callback-url <url>] [--idempotency-key <key>] [--wait [seconds]]
+transaction <ref> [--json] [--wait [seconds]] [--token <digits>]
+phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
+balance [--json] [--currency <code>]
+topup <amount> <currency> [--json] [--holder <id>]
+link
+link create <currency> [--json] [--amount <amount>] [--country <name or id>] [--payer-country <name or id>] [--item <name>] [--business <name>] [--phone <number>] [--email <address>] [--first-name <name>] [--last-name <name>] [--callback-url <url>] [--redirect-url <url>] [--expires <moment>] [--reusable]
+link list [--json] [--status <status>] [--limit <number>]
+link disable <id> [--json] [--holder <id>]
+payout
+payout create <amount> <currency> [--json] [--phone <number>] [--method <name>] [--payee <name>] [--invoice <number>] [--detail <text>] [--callback-url <url>] [--as <email>] [--dry-run] [--yes] [--holder <id>]
+payout import <file> [--json] [--dry-run] [--to-fix <file>] [--as <email>] [--again] [--yes] [--holder <id>]
+payout approve <ref> [--json] [--as <email>] [--holder <id>]
+payout cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
+payout list [--json] [--limit <number>] [--holder <id>]
+callbacks
+callbacks list [--json] [--status <status>] [--transaction <ref>] [--limit <number>] [--holder <id>]
+callbacks listen [--json] [--forward-to <url>] [--secret <whsec>] [--after <event>] [--from-start] [--count <number>]
+callbacks resend <event> [--json]
+callbacks replay [--json] [--since <moment>]
+ledger
+ledger verify [--json] [--known-block <number:hash>]
+backup <file> [--json] [--include-master-key] [--force] [--yes]
+restore <file> [--json] [--data-dir <folder>] [--dry-run]
+migrate [--json] [--dry-run]
+holder
+holder create <name> [--json] [--owner <email>]
+holder list [--json]
+holder suspend <id> [--json]
+holder resume <id> [--json]
+holder close <id> [--json] [--yes]
+integration
+integration create <holder> <title> [--json] [--callback-url <url>]
+integration rotate <client_id> [--json] [--kind <kind>] [--overlap <seconds>]
+integration list [--json] [--holder <id>]
+integration revoke <client_id> [--json] [--yes]
+login-link [email] [--json]
+token [--json]
+sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
+completion <shell> [--json]
+`.trim();
+
+type Ran = { code: number; out: string; words: string; json: unknown };
+
+function createTestTerminal(environment: Settings): Terminal & { printed: { out: string; words: string } } {
+  const printed = { out: '', words: '' };
+  return {
+    printed,
+    environment,
+    interactive: false,
+    out: (text) => {
+      printed.out += `${text}\n`;
+    },
+    say: (text) => {
+      printed.words += `${text}\n`;
+    },
+    bold: (text) => text,
+    readInput: () => Promise.resolve(null),
+  };
+}
+
+async function run(args: string[], environment: Settings = {}): Promise<Ran> {
+  const terminal = createTestTerminal(environment);
+  process.exitCode = 0;
+  const code = await runCommand(terminal, args);
+  process.exitCode = 0;
+  const { out, words } = terminal.printed;
+  return { code, out, words, json: readJson(out) };
+}
+
+/** Null for words, and for a list of one JSON text a line. */
+function readJson(out: string): unknown {
+  try {
+    return JSON.parse(out);
+  } catch {
+    return null;
+  }
+}
+
+const rows = describeCommands(createProgram(createTestTerminal({})));
+const leaves = rows.filter((row) => row.command !== '' && row.commands.length === 0);
+/** What a command insists on. */
+const REQUIRED: Record<string, string[]> = {
+  collect: ['--phone', '1'],
+  'payout create': ['--phone', '1'],
+  'payout approve': ['--as', 'a@b.c'],
+  'callbacks replay': ['--since', '2026-01-01'],
+  'callbacks listen': ['--forward-to', 'http://localhost'],
+};
+const lineOf = (row: CommandRow) =>
+  [row.command || 'simbi', ...row.arguments, ...row.options.map((option) => `[${option}]`)].join(' ');
+
+describe('the table', () => {
+  test('every command, argument and option is the one that was promised', () => {
+    assert.equal(rows.map(lineOf).join('\n'), TABLE);
+  });
+
+  test('help begins with examples that are commands of ours, and knows --json', async () => {
+    for (const row of leaves) {
+      const { code, out } = await run([...row.command.split(' '), '--help']);
+      assert.equal(code, 0, row.command);
+      assert.match(out, /^Examples:\n {2}\$ /, row.command);
+      assert.match(out, /--json/, row.command);
+      const examples = out.split('\n\n')[0]?.split('\n').slice(1) ?? [];
+      for (const example of examples)
+        assert.ok(example.includes(`simbi ${row.command}`) || example.includes('$(npx simbi'), example);
+    }
+  });
+
+  test('an option that is not there: code 2, on standard error, with the nearest one', async () => {
+    for (const row of leaves) {
+      const { code, out, words } = await run([
+        ...row.command.split(' '),
+        ...row.arguments.map(() => 'x'),
+        ...(REQUIRED[row.command] ?? []),
+        '--jsno',
+      ]);
+      assert.equal(code, 2, row.command);
+      assert.equal(out, '', row.command);
+      assert.match(words, /unknown option '--jsno'/, row.command);
+      assert.match(words, /Did you mean/, row.command);
+    }
+  });
+
+  test('nothing at all, a group alone and a misspelt command: code 2', async () => {
+    for (const args of [[], ['payout'], ['payout', 'crate'], ['balnce']]) assert.equal((await run(args)).code, 2);
+    assert.match((await run(['payout', 'crate'])).words, /Did you mean create\?/);
+  });
+
+  test('completion: bash understands its script, and the others hold every command', async () => {
+    const bash = (await run(['completion', 'bash'])).out;
+    const typed = 'COMP_WORDS=(simbi payout create 5 UGX --dr); COMP_CWORD=5; _simbi; echo "$COMPREPLY"';
+    const completed = spawnSync('bash', ['-c', `${bash}\n${typed}`], { encoding: 'utf8' });
+    assert.equal(completed.stdout, '--dry-run\n');
+    const fish = (await run(['completion', 'fish'])).out;
+    for (const row of leaves) assert.ok(fish.includes(`-a ${row.command.split(' ').at(-1)} `), row.command);
+    assert.match((await run(['completion', 'zsh'])).out, /^#compdef simbi/);
+    assert.equal((await run(['completion', 'tcsh'])).code, 2);
+  });
+});
+
+describe('beside a running gateway', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-commands-'));
+  let database: TestDatabase;
+  let server: RunningProcess;
+  let settings: Settings;
+
+  before(async () => {
+    database = await createTestDatabase();
+    settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url, PORT: String(await freePort()) };
+    server = simbi(['serve'], { ...settings, LOG_LEVEL: 'warn' });
+    await server.printed(/Listening/);
+  });
+
+  after(async () => {
+    server.child.kill('SIGTERM');
+    await server.ended;
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const simbiJson = async <T>(code: number, ...args: string[]): Promise<T> => {
+    const ran = await run([...args, '--json'], settings);
+    assert.equal(ran.code, code, `${args.join(' ')}: ${ran.words}`);
+    return ran.json as T;
+  };
+  const keys = (value: unknown) => Object.keys(value as object);
+
+  test('collect, transaction, phone: success is 0, a failed payment 7, an unknown one 4', async () => {
+    const paid = await simbiJson<{ status: string; ref: string }>(
+      0,
+      'collect',
+      '2500',
+      'ugx',
+      '--phone',
+      '256772123000',
+      '--wait',
+    );
+    assert.equal(paid.status, 'success');
+    const failed = await simbiJson<{ failureReason: { failureCode: string } }>(
+      7,
+      'collect',
+      '2500',
+      'UGX',
+      '--phone',
+      '0772 123 001',
+      '--wait',
+    );
+    assert.equal(failed.failureReason.failureCode, 'INSUFFICIENT_FUNDS');
+    const rings = await simbiJson<{ ref: string; mobile: string }>(
+      0,
+      'collect',
+      '900',
+      'UGX',
+      '--phone',
+      '0772123456',
+      '--reference',
+      'order-1',
+    );
+    assert.deepEqual(keys(rings).slice(0, 3), ['ref', 'status', 'amount']);
+    const seen = await simbiJson<{ msisdn: string }>(0, 'phone', rings.mobile);
+    assert.deepEqual(keys(seen), ['msisdn', 'is_on', 'version', 'messages', 'prompts']);
+    assert.deepEqual(await simbiJson(0, 'phone', rings.mobile, '--pin', '1234'), { ok: true, messages: ['Paid.'] });
+    const record = await simbiJson<{ status: string }>(0, 'transaction', rings.ref, '--wait', '20');
+    assert.equal(record.status, 'success');
+    const refused = await simbiJson<{ ref: string; mobile: string }>(
+      0,
+      'collect',
+      '900',
+      'UGX',
+      '--phone',
+      '0772123457',
+    );
+    assert.equal((await run(['phone', refused.mobile, '--cancel'], settings)).code, 0);
+    assert.equal((await run(['transaction', refused.ref, '--wait', '20'], settings)).code, 7);
+    assert.equal((await run(['transaction', 'TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT'], settings)).code, 4);
+    const limits = await run(['collect', '1', 'UGX', '--phone', '256772123000'], settings);
+    assert.equal(limits.code, 1);
+    assert.match(limits.words, /amount/);
+    for (const args of [
+      ['collect', '1', 'ABC', '--phone', '1'],
+      ['collect', '1', 'UGX'],
+      ['transaction', 'x', '--wait', 'long'],
+      ['phone', 'abc'],
+    ])
+      assert.equal((await run(args, settings)).code, 2, args.join(' '));
+  });
+
+  test('the phone: off, on, and a code behind which nothing waits', async () => {
+    assert.deepEqual(await simbiJson(0, 'phone', '256772123999', '--off'), {
+      ok: true,
+      messages: ['The phone is off.'],
+    });
+    assert.deepEqual(await simbiJson(0, 'phone', '256772123999', '--on'), { ok: true, messages: ['The phone is on.'] });
+    const nothing = await simbiJson<{ ok: boolean }>(7, 'phone', '256772123999', '--dial', '*999#');
+    assert.equal(nothing.ok, false);
+  });
+
+  test('no credentials is 3, nobody there is 6', async () => {
+    assert.equal((await run(['balance'], { DATA_DIR: join(folder, 'nothing') })).code, 3);
+    const away = { SIMBI_URL: 'http://127.0.0.1:1', SIMBI_CLIENT_ID: 'c', SIMBI_SECRET_KEY: 's', SIMBI_SENDER: 'x' };
+    for (const args of [
+      ['balance'],
+      ['collect', '1', 'UGX', '--phone', '1'],
+      ['link', 'list'],
+      ['phone', '256772123000'],
+    ])
+      assert.equal((await run(args, away)).code, 6, args.join(' '));
+    const wrong = await run(['balance', '--json'], { ...away, SIMBI_URL: `http://127.0.0.1:${settings.PORT}` });
+    assert.equal(wrong.code, 3);
+    assert.deepEqual(keys(JSON.parse(wrong.words)), ['success', 'message', 'exit_code']);
+  });
+
+  test('topup, balance, payouts: dry run, confirmation, order, list, cancel', async () => {
+    const wallet = await simbiJson<{ available: number }>(0, 'topup', '100000', 'UGX');
+    assert.ok(wallet.available >= 100_000);
+    const wallets = await simbiJson<{ currency: string }[]>(0, 'balance', '--currency', 'ugx');
+    assert.deepEqual(keys(wallets[0]).slice(0, 3), ['wallet_account', 'currency', 'balance']);
+    const payout = ['payout', 'create', '5000', 'UGX', '--phone', '0772123000', '--payee', 'Ada'];
+    const dry = await simbiJson<{ fee: string }>(0, ...payout, '--dry-run');
+    assert.deepEqual(keys(dry), ['amount', 'fee', 'currency', 'method', 'mobile', 'payee', 'invoice_no']);
+    const unconfirmed = await run(payout, settings);
+    assert.equal(unconfirmed.code, 2);
+    assert.match(unconfirmed.words, /Pay 5000 UGX to Ada.*Add --yes to confirm/);
+    const ordered = await simbiJson<{ ref: string }>(0, ...payout, '--yes');
+    assert.equal((await run(['transaction', ordered.ref, '--wait', '20'], settings)).code, 0);
+    const listed = await simbiJson<{ ref: string; status: string }[]>(0, 'payout', 'list');
+    assert.deepEqual(
+      listed.map(({ ref, status }) => [ref, status]),
+      [[ordered.ref, 'success']],
+    );
+    const rich = await run(['payout', 'create', '4000000', 'UGX', '--phone', '0772123000', '--yes'], settings);
+    assert.equal(rich.code, 7);
+    assert.equal((await run(['payout', 'cancel', ordered.ref, '--yes'], settings)).code, 4);
+    assert.equal((await run(['payout', 'approve', ordered.ref, '--as', 'nobody@example.org'], settings)).code, 4);
+    assert.equal((await run(['payout', 'approve', ordered.ref, '--as', 'demo@simbi.local'], settings)).code, 4);
+    assert.equal((await run(['payout', 'create', '5', 'ABC', '--phone', '1', '--yes'], settings)).code, 2);
+    assert.equal((await run(['topup', 'much', 'UGX'], settings)).code, 2);
+    assert.equal((await run(['payout', 'list', '--holder', '999'], settings)).code, 4);
+  });
+
+  test('payout import: rows with faults come back as a file to fix, the same file is not paid twice', async () => {
+    const file = join(folder, 'salaries.csv');
+    writeFileSync(
+      file,
+      'amount,currency,mobile,payee\n1000,UGX,0772123000,"Obi, Ada"\n1000,UGX,12,Nobody\n-5,UGX,0772123000,Less\n',
+    );
+    const dry = await simbiJson<{ ordered: number; to_fix: { file: string; rows: number } }>(
+      1,
+      'payout',
+      'import',
+      file,
+      '--dry-run',
+    );
+    assert.deepEqual([dry.ordered, dry.to_fix.rows], [0, 2]);
+    const fix = parseCsv(readFileSync(dry.to_fix.file, 'utf8'));
+    assert.deepEqual(fix[0], ['amount', 'currency', 'mobile', 'payee', 'fault']);
+    assert.match(fix[1]?.[4] ?? '', /^mobile: /);
+    const done = await simbiJson<{ refs: string[] }>(1, 'payout', 'import', file, '--yes');
+    assert.deepEqual(keys(done), ['rows', 'ordered', 'dry_run', 'total', 'to_fix', 'refs']);
+    assert.equal(done.refs.length, 1);
+    assert.equal((await run(['payout', 'import', file, '--yes'], settings)).code, 5);
+    assert.equal((await run(['payout', 'import', join(folder, 'none.csv')], settings)).code, 4);
+    writeFileSync(file, 'sum,whom\n1,2\n');
+    assert.equal((await run(['payout', 'import', file], settings)).code, 2);
+  });
+
+  test('links: create, list, disable', async () => {
+    const link = await simbiJson<{ payment_link: string }>(
+      0,
+      'link',
+      'create',
+      'UGX',
+      '--amount',
+      '2500',
+      '--item',
+      'Tea',
+      '--reusable',
+    );
+    assert.match(link.payment_link, /\/pay\/pl_/);
+    const [newest] = await simbiJson<{ id: string; item_name: string }[]>(0, 'link', 'list', '--limit', '1');
+    assert.equal(newest?.item_name, 'Tea');
+    const disabled = await simbiJson<{ status: string }>(0, 'link', 'disable', newest?.id ?? '');
+    assert.equal(disabled.status, 'disabled');
+    assert.equal((await run(['link', 'disable', 'pl_01JNAFQ7M0E9SRC45Y6Z8XKBDT'], settings)).code, 4);
+    assert.equal((await run(['link', 'create', 'XOF'], settings)).code, 2);
+  });
+
+  test('callbacks: list, resend, replay, and listen forwards what verifies with the same secret', async () => {
+    const list = await simbiJson<{ eventId: string; type: string }[]>(0, 'callbacks', 'list', '--limit', '3');
+    assert.equal(list.length, 3);
+    assert.deepEqual(await simbiJson(0, 'callbacks', 'resend', list[0]?.eventId ?? ''), { id: list[0]?.eventId });
+    assert.equal((await run(['callbacks', 'resend', 'evt_01JNAFQ7M0E9SRC45Y6Z8XKBDT'], settings)).code, 4);
+    assert.deepEqual(keys(await simbiJson(0, 'callbacks', 'replay', '--since', '2100-01-01T00:00:00Z')), ['replayed']);
+    assert.equal((await run(['callbacks', 'list', '--status', 'lost'], settings)).code, 2);
+    const demo = JSON.parse(readFileSync(join(folder, 'data', 'demo.json'), 'utf8')) as { callback_secret: string };
+    const verified: unknown[] = [];
+    const receiver = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        verified.push(
+          new Webhook(demo.callback_secret).verify(Buffer.concat(chunks), request.headers as Record<string, string>),
+        );
+        response.writeHead(204).end();
+      });
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/callbacks`;
+    const forwarded = await run(
+      ['callbacks', 'listen', '--forward-to', url, '--from-start', '--count', '3', '--json'],
+      settings,
+    );
+    receiver.close();
+    receiver.closeAllConnections();
+    assert.equal(forwarded.code, 0, forwarded.words);
+    const lines = forwarded.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { status: number });
+    assert.deepEqual(
+      lines.map(({ status }) => status),
+      [204, 204, 204],
+    );
+    assert.equal(verified.length, 3);
+    const deaf = await run(
+      ['callbacks', 'listen', '--forward-to', 'http://127.0.0.1:1', '--from-start', '--count', '1'],
+      settings,
+    );
+    assert.equal(deaf.code, 1);
+    assert.match(deaf.out, /nothing listens there/);
+  });
+
+  test('ledger verify: right is 0; a block that was noted down and is not there is 1', async () => {
+    const right = await simbiJson<{ ok: boolean; checked: { head: string | null } }>(0, 'ledger', 'verify');
+    assert.deepEqual(keys(right), ['ok', 'checked', 'differences', 'differences_in_all']);
+    assert.equal((await run(['ledger', 'verify', '--known-block', '9:1'], settings)).code, 2);
+    assert.equal((await run(['ledger', 'verify', '--known-block', `99:${'0'.repeat(64)}`], settings)).code, 1);
+  });
+
+  test('backup, check, restore into a new folder: the same rows, the books right, and it is whole', async () => {
+    const file = join(folder, 'all.backup');
+    assert.equal((await run(['backup', file, '--include-master-key'], settings)).code, 2);
+    const made = await simbiJson<{ rows: Record<string, number> }>(0, 'backup', file, '--include-master-key', '--yes');
+    assert.deepEqual(keys(made), ['file', 'bytes', 'rows', 'sha256', 'made_at', 'schema', 'master_key']);
+    assert.equal((await run(['backup', file], settings)).code, 5);
+    const checked = await simbiJson<{ rows: Record<string, number> }>(0, 'restore', file, '--dry-run');
+    assert.deepEqual(checked.rows, made.rows);
+    const place = join(folder, 'restored');
+    const restored = await simbiJson<{ rows: Record<string, number>; ledger_ok: boolean }>(
+      0,
+      'restore',
+      file,
+      '--data-dir',
+      place,
+    );
+    assert.deepEqual(restored.rows, made.rows);
+    assert.equal(restored.ledger_ok, true);
+    const there = { DATA_DIR: place };
+    assert.equal((await run(['ledger', 'verify'], there)).code, 0);
+    assert.equal((await run(['restore', file, '--data-dir', place], settings)).code, 1);
+    assert.equal((await run(['restore', join(folder, 'none'), '--data-dir', place], settings)).code, 1);
+    assert.equal((await run(['backup', join(folder, 'x')], { DATA_DIR: join(folder, 'empty') })).code, 4);
+    assert.ok(!existsSync(join(folder, 'empty')));
+  });
+
+  test('status, holder and integration print what programs read', async () => {
+    assert.deepEqual(keys(await simbiJson(0, 'status')), ['running', 'ready', 'url', 'pid']);
+    const holders = await simbiJson<{ id: number }[]>(0, 'holder', 'list');
+    assert.equal(holders.length, 1);
+    assert.deepEqual(keys(await simbiJson(0, 'token')), ['token', 'token_type', 'expires_at']);
+    assert.deepEqual(keys(await simbiJson(0, 'migrate', '--dry-run')), ['pending']);
+  });
+});
+
+describe('CSV', () => {
+  test('quotes, semicolons, Windows line ends, and cells that would be formulas', () => {
+    assert.deepEqual(parseCsv('a,b\r\n"x ""y"", z",2\r\n\r\n'), [
+      ['a', 'b'],
+      ['x "y", z', '2'],
+    ]);
+    assert.deepEqual(parseCsv('a;b\n1;2'), [
+      ['a', 'b'],
+      ['1', '2'],
+    ]);
+    assert.equal(writeCsv([['=cmd()', '+256772123000', 'a,b', '-5']]), `'=cmd(),+256772123000,"a,b",-5\n`);
+  });
+});
