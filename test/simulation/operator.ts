@@ -104,7 +104,8 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
   const tokens = new Map<string, string>();
   const onTheWay: { at: number; accept(): void }[] = [];
   let messages: Message[] = [];
-  let calls = 0;
+  /** Calls about each number and unknown reference: chance must not depend on the order of calls about others. */
+  const calls = new Map<string, number>();
   let receipts = 0;
   let healed = false;
 
@@ -116,6 +117,12 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
     idempotentSubmit: temper.idempotent,
     notFoundIsFinalAfterMs: temper.notFoundIsFinalAfterMs,
   };
+
+  function countCall(about: string): number {
+    const count = (calls.get(about) ?? 0) + 1;
+    calls.set(about, count);
+    return count;
+  }
 
   const strikes = (dice: Random, probability: number) => !healed && dice.chance(probability);
   const silence = (reason: string): RailReply => ({ observation: { state: 'unknown', reason }, raw: '' });
@@ -293,7 +300,8 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
 
     query(call: QueryCall): RailReply {
       const payment = book.get(call.reference);
-      const dice = random.fork('query', payment?.msisdn ?? '', ++calls);
+      const about = payment?.msisdn ?? 'nobody';
+      const dice = random.fork('query', about, countCall(`query ${about}`));
       if (strikes(dice, temper.querySilent)) return silence('time-out');
       if (!payment)
         return {
@@ -305,7 +313,8 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
     },
 
     sendToken({ msisdn, text }: TokenCall): { sent: boolean; raw: string } {
-      if (strikes(random.fork('sms', msisdn, ++calls), temper.silentBefore)) return { sent: false, raw: 'no answer' };
+      if (strikes(random.fork('sms', msisdn, countCall(`sms ${msisdn}`)), temper.silentBefore))
+        return { sent: false, raw: 'no answer' };
       tokens.set(msisdn, text.slice(0, 6));
       return { sent: true, raw: '' };
     },
