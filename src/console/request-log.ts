@@ -48,6 +48,7 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
   let dropped = 0;
   let writing: Promise<number> | null = null;
   const noted = new Map<bigint, number>();
+  let maintainedDay = -1;
 
   if (ctx.config.requestLog === 'on')
     app.addHook('onResponse', (request, reply, done) => {
@@ -85,6 +86,9 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
       await withPartitions(ctx, PARTITIONS, piece[0]?.at ?? ctx.clock.now(), () => insert(ctx.db, piece));
     }
     const now = ctx.clock.millis();
+    const day = Math.floor(now / DAY_MS);
+    if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);
+    maintainedDay = day;
     const used = [...new Set(rows.map((row) => row.integrationId))].filter(
       (id) => now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS,
     );

