@@ -129,13 +129,14 @@ export function copyIn(client: pg.Client, statement: string, next: () => Promise
         rows = rowsOf(text);
       },
       handleError(error) {
-        // After a failure of ours the server only repeats our own words.
+        // The last that we hear of this query. After a failure of ours the server only repeats our own words.
+        client.off('end', onEnd);
         failure ??= error;
+        reject(failure);
       },
       handleReadyForQuery() {
         client.off('end', onEnd);
-        if (failure) reject(failure);
-        else resolve(rows);
+        resolve(rows);
       },
     };
     client.query(query);

@@ -64,7 +64,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
     const client = await connect(options.databaseUrl, 'simbi-restore');
     try {
       await client.query('begin');
-      const summary = await load(client, file, options);
+      const summary = await load(client, file, options).catch(async (error: unknown) => {
+        // The database refused a row: most likely the file is damaged there, and then that is what to say.
+        await checkBackup(options.path);
+        throw error;
+      });
       await options.finish?.(transactionOf(client));
       await client.query('commit');
       options.onStep?.('Gathering statistics');
@@ -249,8 +253,12 @@ async function openFile(path: string): Promise<BackupFile> {
 }
 
 function read<T>(frame: Frame): T {
-  // Written by us, and proved by the checksum before anything of it is kept.
-  return JSON.parse(frame.bytes.toString('utf8')) as T;
+  try {
+    // Written by us, and proved by the checksum before anything of it is kept.
+    return JSON.parse(frame.bytes.toString('utf8')) as T;
+  } catch {
+    throw new BackupFault('The backup is damaged: a part of it cannot be read. Nothing was restored.');
+  }
 }
 
 const expectedOf = (header: BackupHeader) => header.tables.reduce((sum, table) => sum + table.estimatedRows, 0);
