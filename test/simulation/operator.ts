@@ -136,9 +136,10 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       return silence('connection reset');
     }
     if (strikes(dice, temper.arrivesLate)) {
-      // Within the time after which "not found" may be believed; only an operator that does not know a reference again
-      // gives no such promise.
-      const delay = Math.floor(dice.next() * (temper.idempotent ? temper.notFoundIsFinalAfterMs : 600_000));
+      // Within the time after which "not found" may be believed. Where a collection is never submitted again, that may
+      // even be wrong; about a payout a person would be misled, and only a statement of the operator could tell.
+      const promised = temper.idempotent || direction === 'payout';
+      const delay = Math.floor(dice.next() * (promised ? temper.notFoundIsFinalAfterMs : 600_000));
       note(`${call.msisdn}: ${direction} call ${count} arrives ${delay} ms later`);
       if (delay === 0) accept(direction, call);
       else onTheWay.push({ at: clock.millis() + delay, accept: () => accept(direction, call) });

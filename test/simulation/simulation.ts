@@ -393,7 +393,8 @@ async function passTime(world: World): Promise<void> {
 /** A person looks at payouts of which the operator knows nothing. */
 async function decideLost(world: World): Promise<void> {
   const rows = await world.base.db.query<{ transaction_id: string }>(
-    `select transaction_id from cases where holder_id = $1 and kind = 'payout_not_found' and status = 'open'`,
+    `select c.transaction_id from cases c join transactions t on t.id = c.transaction_id
+     where c.holder_id = $1 and c.kind = 'payout_not_found' and c.status = 'open' order by t.msisdn`,
     [world.model.holderId],
   );
   for (const { transaction_id: id } of rows) {
