@@ -258,3 +258,23 @@ export function environmentExample(): string {
   );
   return head + entries.join('');
 }
+
+/** The text of docs/configuration.md: the same settings as a page. */
+export function configurationReference(): string {
+  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(
+    ([name, setting]) =>
+      `| \`${name}\` | ${setting.fallback === '' ? '' : `\`${setting.fallback}\``} | ${setting.about}${setting.secret ? ' Secret.' : ''} |`,
+  );
+  return `# Configuration
+
+Settings are environment variables, or lines of a file \`.env\` in the folder where the service starts; a variable wins over the
+file. All are optional in sandbox mode. A secret can also be given as a file: \`NAME_FILE=/run/secrets/name\`. A value that is
+wrong stops the start, with all faults in one message and exit code 2. \`npx simbi doctor\` checks the rest.
+
+| setting | default | what it is |
+|---|---|---|
+${rows.join('\n')}
+
+Live mode requires \`MASTER_KEY\`, an https \`PUBLIC_URL\` and \`DATABASE_URL\` (or \`ALLOW_EMBEDDED_LIVE=true\`): [going live](going-live.md).
+`;
+}
