@@ -16,8 +16,6 @@ import {
 import { addMember, createLoginLink, findMemberByEmail, type Member } from './holders/members.ts';
 import { ensureWallets } from './ledger/accounts.ts';
 import { balancesOf } from './ledger/ledger.ts';
-import { createLink, linkUrl } from './links/links.ts';
-import { listLinks } from './links/listing.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { type Config, dataPath, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
@@ -34,6 +32,8 @@ const DEMO_LINK = {
   reusable: true,
 };
 const CATCHER_PATH = '/sandbox/callbacks';
+/** Rings on the pretend phone: its last digits decide nothing by themselves. */
+const FIRST_PAYER = '254712345678';
 /** "demo" in ASCII: of several processes that start on one new database, one makes the account. */
 const DEMO_LOCK = '1684368751';
 const ACTOR: Actor = { ...COMMAND_LINE, name: 'first start' };
@@ -58,6 +58,11 @@ async function furnishDemo(
   ctx: PaymentsContext,
   integration: Integration,
 ): Promise<Pick<DemoFile, 'wallet_accounts' | 'payment_link'>> {
+  // Loaded only here: commands read demo.json and need no catalogue for it.
+  const [{ createLink, linkUrl }, { listLinks }] = await Promise.all([
+    import('./links/links.ts'),
+    import('./links/listing.ts'),
+  ]);
   const { holderId } = integration;
   const wallets = await ctx.db.transaction((tx) =>
     ensureWallets(tx, [{ holderId, currency: DEMO_LINK.currency }], ctx.clock.now()),
@@ -156,9 +161,10 @@ export function demoBlock(demo: DemoFile, options: { path: string; secret: boole
   const lines: [string, string, string?][] = [
     ['Console', demo.login_link, 'one-time, 30 minutes; another: npx simbi login-link'],
     ...(demo.payment_link ? [['Checkout', demo.payment_link, 'a payment link'] as [string, string, string]] : []),
-    ['Phone', demo.phone_url, 'the pretend phone that approves payments'],
+    ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the pretend phone: type any four digits to approve'],
+    ['Callbacks', `${demo.base_url}${CATCHER_PATH}`, 'what your server would receive, verified'],
     ['API', demo.base_url],
-    ['Docs', `${demo.base_url}/docs`],
+    ['Docs', `${demo.base_url}/docs/quickstart`],
     ['client_id', demo.client_id],
     ['sender', demo.sender],
     options.secret ? ['secret_key', demo.secret_key] : ['Secrets', options.path],
@@ -167,9 +173,9 @@ export function demoBlock(demo: DemoFile, options: { path: string; secret: boole
   return [
     ...rows,
     '',
-    '  Try it now, in a second terminal:',
-    '    npx simbi token',
-    `    npx simbi sign --explain --params '{"id":"TX_1"}'`,
+    '  The first payment: open the phone above, then in a second terminal',
+    `    npx simbi collect 2500 KES --phone ${FIRST_PAYER} --wait`,
+    '    npx simbi callbacks list',
     '',
     '  Stop: Ctrl-C (data is kept)   Problems: npx simbi doctor',
   ].join('\n');

@@ -2,6 +2,7 @@
 // machine wishes.
 
 import { type Html, html, inlineStyle, type Page } from '../platform/html.ts';
+import type { Found } from './search.ts';
 
 export type Contents = { title: string; url: string }[];
 
@@ -17,6 +18,11 @@ header,main,footer{max-width:62rem;margin:0 auto;padding:1rem}
 header{border-bottom:1px solid var(--line)}
 nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1rem;list-style:none;margin:0;padding:0}
 nav a{display:inline-block;padding:.4rem 0}
+form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;margin:0 0 .5rem}
+input,button{font:inherit;color:inherit;background:var(--back);border:1px solid var(--soft);border-radius:4px;padding:.4rem .6rem;min-height:2.5rem}
+input{flex:1 1 12rem;max-width:26rem}
+input:focus-visible,button:focus-visible{outline:3px solid var(--link);outline-offset:2px}
+.found{list-style:none;padding:0}.found li{margin:0 0 1.2rem}.found p{margin:.2rem 0}.soft{color:var(--soft)}
 h1,h2,h3,h4{line-height:1.25;overflow-wrap:anywhere}
 h2{margin-top:2.5rem;border-top:1px solid var(--line);padding-top:1.5rem}
 h3{margin-top:2rem}
@@ -37,15 +43,28 @@ export function docsPage(
   title: string,
   contents: Contents,
   body: Html,
-  markdownUrl: string | null,
+  { markdownUrl = null, query = '' }: { markdownUrl?: string | null; query?: string } = {},
 ): Page {
   return {
     language: 'en',
     title: `${title} · ${brand} documentation`,
     styles: [STYLE],
     body: html`<a class="skip" href="#content">Skip to the text</a>
-<header><nav aria-label="Documentation"><ul>${contents.map((entry) => html`<li><a href="${entry.url}">${entry.title}</a></li>`)}</ul></nav></header>
+<header><form role="search" action="/docs/search"><label for="q">Search</label><input id="q" name="q" type="search" maxlength="200" value="${query}"><button>Find</button></form>
+<nav aria-label="Documentation"><ul>${contents.map((entry) => html`<li><a href="${entry.url}">${entry.title}</a></li>`)}</ul></nav></header>
 <main id="content">${body}</main>
 <footer>${markdownUrl && html`<p>This page <a href="${markdownUrl}">as Markdown</a>. The API <a href="/openapi.json">as OpenAPI</a>.</p>`}</footer>`,
   };
+}
+
+/** What was found, as a list of links with the text around the words. */
+export function searchResults(query: string, found: Found[]): Html {
+  if (query === '')
+    return html`<h1>Search</h1><p>Guides, operations and error codes: write what you look for above.</p>`;
+  if (found.length === 0)
+    return html`<h1>Nothing found for “${query}”</h1><p>Try a single word, or the beginning of one. <a href="/docs">All pages</a>.</p>`;
+  return html`<h1>Found for “${query}”</h1><ol class="found">${found.map(
+    ({ title, page, url, excerpt }) =>
+      html`<li><a href="${url}">${title}</a>${page !== title && html` <span class="soft">${page}</span>`}<p>${excerpt}</p></li>`,
+  )}</ol>`;
 }

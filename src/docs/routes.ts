@@ -1,64 +1,51 @@
 // The documentation that the gateway serves about itself: /docs (guides, reference, one page an error), each page also as
-// Markdown, /openapi.json and /llms.txt. No scripts, nothing from elsewhere.
+// Markdown, a search over all of them, /openapi.json and /llms.txt. No scripts, nothing from elsewhere.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
-import { PROBLEMS, Problem } from '../platform/errors.ts';
+import { PROBLEMS, Problem, type ProblemCode } from '../platform/errors.ts';
 import { sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { type Guide, type Library, readLibrary } from './library.ts';
 import { renderMarkdown, summaryOf, titleOf } from './markdown.ts';
 import { type ApiDocument, collectRoutes } from './openapi.ts';
-import { type Contents, docsPage } from './pages.ts';
-import {
-  describeProblem,
-  isProblemCode,
-  writeErrors,
-  writeOperations,
-  writeProblem,
-  writeReference,
-} from './reference.ts';
-
-const FOLDER = resolve(import.meta.dirname, '../../docs');
-/** Guides in the order a newcomer reads them; whatever else lies in the folder follows. */
-const ORDER = ['quickstart', 'signing', 'collections', 'payment-links', 'callbacks'];
-const OWN_PAGES: Contents = [
-  { title: 'Overview', url: '/docs' },
-  { title: 'API reference', url: '/docs/reference' },
-  { title: 'Errors', url: '/docs/errors' },
-];
-
-type Guide = { name: string; title: string; summary: string; text: string };
-type Library = { guides: Guide[] /** Files that guides link to, by name. */; data: Map<string, string> };
+import { type Contents, docsPage, searchResults } from './pages.ts';
+import { describeProblem, isProblemCode, writeOperations, writeProblem, writeReference } from './reference.ts';
+import { indexPlaces, type Place, type SearchIndex, search, sectionsOf } from './search.ts';
 
 /** Adds the documentation. Must come before the routes that it documents. */
 export function docsRoutes(app: HttpServer, ctx: Context): void {
   const readApi = collectRoutes(app, ctx);
   const library = readLibrary(publicUrl(ctx.config));
   const contents: Contents = [
-    ...OWN_PAGES.slice(0, 1),
+    { title: 'Overview', url: '/docs' },
     ...library.guides.map(({ name, title }) => ({ title, url: `/docs/${name}` })),
-    ...OWN_PAGES.slice(1),
+    { title: 'API reference', url: '/docs/reference' },
   ];
-  let reference: string | null = null;
+  // The routes are known only once the app is ready, so what describes them is made when it is first asked for.
   let apiText: string | null = null;
-  const texts: Record<string, () => string> = {
-    reference: () => {
-      reference ??= writeReference(readApi());
-      return reference;
-    },
-    errors: writeErrors,
+  let reference: string | null = null;
+  let index: SearchIndex | null = null;
+  const readReference = () => {
+    reference ??= writeReference(readApi());
+    return reference;
   };
-  const textOf = (name: string) => texts[name]?.() ?? library.guides.find((guide) => guide.name === name)?.text ?? null;
+  const readIndex = () => {
+    index ??= indexPlaces(listPlaces(library, readReference()));
+    return index;
+  };
 
   async function send(request: FastifyRequest, reply: FastifyReply, text: string, path: string, asMarkdown: boolean) {
     void reply.header('Vary', 'Accept');
     if (asMarkdown || prefers(request, 'text/markdown'))
       return sendCompressed(request, reply.type('text/markdown; charset=utf-8'), text);
     const body = renderMarkdown(text, linkFrom);
-    return sendPage(request, reply, docsPage(ctx.config.brandName, titleOf(text), contents, body, `${path}.md`));
+    return sendPage(
+      request,
+      reply,
+      docsPage(ctx.config.brandName, titleOf(text), contents, body, { markdownUrl: `${path}.md` }),
+    );
   }
 
   app.get('/openapi.json', async (request, reply) => {
@@ -77,14 +64,31 @@ export function docsRoutes(app: HttpServer, ctx: Context): void {
   app.get('/docs/overview.md', (request, reply) =>
     send(request, reply, writeOverview(ctx, library, readApi()), '/docs', true),
   );
+  app.get('/docs/search', async (request, reply) => {
+    const { q } = request.query as Record<string, unknown>;
+    const query = typeof q === 'string' ? q.trim() : '';
+    const found = search(readIndex(), query);
+    if (prefers(request, 'application/json'))
+      return {
+        success: true,
+        message: 'Search done.',
+        data: found.map(({ kind, title, page, url, excerpt }) => ({ kind, title, page, url, excerpt })),
+      };
+    const body = searchResults(query, found);
+    return sendPage(request, reply, docsPage(ctx.config.brandName, 'Search', contents, body, { query }));
+  });
   app.get('/docs/:page', (request, reply) => {
     const { page } = request.params as { page: string };
     const data = library.data.get(page);
     if (data !== undefined) return sendCompressed(request, reply.type('application/json; charset=utf-8'), data);
     const name = page.replace(/\.md$/, '');
-    const text = textOf(name);
-    if (text === null) throw new Problem('not_found');
+    const text = name === 'reference' ? readReference() : textOf(library.guides, name);
     return send(request, reply, text, `/docs/${name}`, page !== name);
+  });
+  app.get('/docs/decisions/:page', (request, reply) => {
+    const { page } = request.params as { page: string };
+    const name = page.replace(/\.md$/, '');
+    return send(request, reply, textOf(library.decisions, name), `/docs/decisions/${name}`, page !== name);
   });
   app.get('/docs/errors/:code', async (request, reply) => {
     const { code: page } = request.params as { code: string };
@@ -110,20 +114,38 @@ function linkFrom(target: string): string {
   return `/docs/${target.replace(/^\.\//, '').replace(/\.md(?=$|#)/, '')}`;
 }
 
-/** Read once at start. Guides name this gateway's own address instead of the default one. */
-function readLibrary(base: string): Library {
-  const files = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isFile());
-  const read = (name: string) => readFileSync(resolve(FOLDER, name), 'utf8').replaceAll('http://localhost:8080', base);
-  const place = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
-  const guides = files
-    .filter(({ name }) => name.endsWith('.md') && name !== 'errors.md')
-    .map((file) => {
-      const text = read(file.name);
-      return { name: file.name.replace(/\.md$/, ''), title: titleOf(text), summary: summaryOf(text), text };
-    })
-    .sort((left, right) => place(left.name) - place(right.name) || (left.name < right.name ? -1 : 1));
-  const data = files.filter(({ name }) => name.endsWith('.json') && name !== 'openapi.json');
-  return { guides, data: new Map(data.map(({ name }) => [name, readFileSync(resolve(FOLDER, name), 'utf8')])) };
+function textOf(guides: Guide[], name: string): string {
+  const guide = guides.find((one) => one.name === name);
+  if (!guide) throw new Problem('not_found');
+  return guide.text;
+}
+
+/** Everything that can be found. Errors have a page each, so the guide that lists them is no place of its own. */
+function listPlaces(library: Library, reference: string): Place[] {
+  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+  return [
+    ...library.guides
+      .filter(({ name }) => name !== 'decisions')
+      .flatMap(({ name, title, text }) =>
+        name === 'errors'
+          ? sectionsOf('guide', title, '/docs/errors', text.slice(0, text.indexOf('\n| code |')))
+          : sectionsOf('guide', title, `/docs/${name}`, text),
+      ),
+    ...library.decisions.flatMap(({ name, title, text }) =>
+      sectionsOf('guide', title, `/docs/decisions/${name}`, text),
+    ),
+    ...sectionsOf('operation', 'API reference', '/docs/reference', reference),
+    ...codes.map((code) => {
+      const { message, cause, fix } = PROBLEMS[code];
+      return {
+        kind: 'error' as const,
+        title: code,
+        page: 'Errors',
+        url: `/docs/errors/${code}`,
+        text: `${message} ${cause} ${fix}`,
+      };
+    }),
+  ];
 }
 
 function writeOverview(ctx: Context, library: Library, api: ApiDocument): string {
@@ -132,7 +154,6 @@ function writeOverview(ctx: Context, library: Library, api: ApiDocument): string
 
 ${rows.join('\n')}
 - [API reference](/docs/reference): every operation, with its members, an example and its refusals.
-- [Errors](/docs/errors): one page for each code, with cause and fix.
 - [openapi.json](/openapi.json): the API as OpenAPI 3.1. [llms.txt](/llms.txt): this overview for programs.
 
 ## Operations
@@ -145,6 +166,7 @@ ${ctx.config.mode === 'sandbox' ? '\nThis gateway runs in sandbox mode: no real 
 function writeIndexForPrograms(ctx: Context, library: Library, api: ApiDocument): string {
   const base = publicUrl(ctx.config);
   const guides = library.guides.map(({ name, title, summary }) => `- [${title}](${base}/docs/${name}.md): ${summary}`);
+  const decisions = library.decisions.map(({ name, title }) => `- [${title}](${base}/docs/decisions/${name}.md)`);
   return `# ${ctx.config.brandName}
 
 > ${summaryOf(api.info.description)}
@@ -157,6 +179,10 @@ ${guides.join('\n')}
 
 - [API reference](${base}/docs/reference.md): every operation, with its members, an example and its refusals
 - [OpenAPI 3.1](${base}/openapi.json)
-- [Errors](${base}/docs/errors.md): ${Object.keys(PROBLEMS).length} codes; one page each at ${base}/docs/errors/<code>.md
+- Errors: ${Object.keys(PROBLEMS).length} codes; one page each at ${base}/docs/errors/<code>.md
+
+## Decisions
+
+${decisions.join('\n')}
 `;
 }

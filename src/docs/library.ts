@@ -1,0 +1,89 @@
+// The texts that are served: guides from docs/ in the order a newcomer reads them, decisions, and data that guides link
+// to. Read once at start; they name this gateway's own address instead of the default one.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { summaryOf, titleOf } from './markdown.ts';
+import { writeErrors } from './reference.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const FOLDER = resolve(ROOT, 'docs');
+const DEFAULT_URL = 'http://localhost:8080';
+/** Whatever else lies in the folder follows, by name. */
+const ORDER = [
+  'quickstart',
+  'signing',
+  'collections',
+  'payment-links',
+  'callbacks',
+  'sdk',
+  'sandbox',
+  'errors',
+  'going-live',
+  'operating',
+  'configuration',
+  'performance',
+  'conformance',
+  'architecture',
+  'decisions',
+  'changelog',
+];
+/** Texts of the repository that stand outside its docs/; an image of the service may lack them. */
+const ELSEWHERE = [
+  { name: 'architecture', title: 'Architecture', file: 'ARCHITECTURE.md' },
+  { name: 'changelog', title: 'Changelog', file: 'CHANGELOG.md' },
+];
+
+export type Guide = { name: string; title: string; summary: string; text: string };
+export type Library = {
+  guides: Guide[];
+  decisions: Guide[];
+  /** Files that guides link to, by name. */
+  data: Map<string, string>;
+};
+
+export function readLibrary(base: string): Library {
+  const read = (path: string) => readFileSync(path, 'utf8').replaceAll(DEFAULT_URL, base);
+  const files = namesIn(FOLDER);
+  const written = files
+    // The committed errors.md is a copy of what the table of problems says.
+    .filter((name) => name.endsWith('.md') && name !== 'errors.md')
+    .map((name) => toGuide(name.replace(/\.md$/, ''), read(resolve(FOLDER, name))));
+  const elsewhere = ELSEWHERE.filter(({ file }) => existsSync(resolve(ROOT, file))).map(({ name, title, file }) => ({
+    ...toGuide(name, read(resolve(ROOT, file))),
+    title,
+  }));
+  const decisions = namesIn(resolve(FOLDER, 'decisions'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => toGuide(name.replace(/\.md$/, ''), read(resolve(FOLDER, 'decisions', name))));
+  const made = [toGuide('errors', writeErrors()), toGuide('decisions', writeDecisions(decisions))];
+  const data = files.filter((name) => name.endsWith('.json') && name !== 'openapi.json');
+  return {
+    guides: [...written, ...elsewhere, ...made].sort(
+      (left, right) => placeOf(left) - placeOf(right) || (left.name < right.name ? -1 : 1),
+    ),
+    decisions,
+    data: new Map(data.map((name) => [name, readFileSync(resolve(FOLDER, name), 'utf8')])),
+  };
+}
+
+function namesIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+function toGuide(name: string, text: string): Guide {
+  return { name, title: titleOf(text), summary: summaryOf(text), text };
+}
+
+function placeOf({ name }: Guide): number {
+  return ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length;
+}
+
+function writeDecisions(decisions: Guide[]): string {
+  const rows = decisions.map(({ name, title }) => `- [${title}](/docs/decisions/${name})`);
+  return `# Decisions\n\nWhy it is as it is: the context, the choice and what it costs.\n\n${rows.join('\n')}\n`;
+}

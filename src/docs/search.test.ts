@@ -1,0 +1,123 @@
+// What is looked for is found: by the word, by its beginning, the page about it before a page that mentions it.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
+import { PROBLEMS } from '../platform/errors.ts';
+import { indexPlaces, type Place, search, sectionsOf, wordsOf } from './search.ts';
+
+const place = (title: string, text: string): Place => ({ kind: 'guide', title, page: title, url: `/${title}`, text });
+
+describe('the index', () => {
+  test('words have no accents or capitals, and names count as their parts too', () => {
+    assert.deepEqual(wordsOf('Côte d’Ivoire: callback_url, v3'), [
+      'cote',
+      'd',
+      'ivoire',
+      'callback_url',
+      'callback',
+      'url',
+      'v3',
+    ]);
+  });
+
+  test('a section is a place with the address of its heading; code is text, its comments are no headings', () => {
+    const places = sectionsOf(
+      'guide',
+      'Page',
+      '/p',
+      '# Page\n\nfirst\n\n## The `second`\n\n```sh\n## no heading\n```\n',
+    );
+    assert.deepEqual(
+      places.map(({ title, url, text }) => [title, url, text]),
+      [
+        ['Page', '/p', 'first'],
+        ['The second', '/p#the-second', '## no heading'],
+      ],
+    );
+  });
+
+  const index = indexPlaces([
+    place('salt', 'a fresh one for every request'),
+    place('signing', 'the envelope has a salt, a timestamp, a signature'),
+    place('long', `${'words '.repeat(400)} salt`),
+    place('other', 'nothing of the kind'),
+  ]);
+  const titles = (query: string) => search(index, query).map(({ title }) => title);
+
+  test('headings come before mentions, short texts before long ones', () => {
+    assert.deepEqual(titles('salt'), ['salt', 'signing', 'long']);
+  });
+  test('whoever has all the words comes first', () => {
+    assert.deepEqual(titles('salt timestamp')[0], 'signing');
+  });
+  test('the beginning of a word finds it, two letters do not', () => {
+    assert.deepEqual(titles('envel'), ['signing']);
+    assert.deepEqual(titles('en'), []);
+  });
+  test('nothing asked, nothing found', () => {
+    for (const query of ['', '  ', '***', '"']) assert.deepEqual(titles(query), []);
+  });
+  test('the excerpt shows the word', () => {
+    assert.match(search(index, 'salt')[2]?.excerpt ?? '', /^… .*salt$/);
+  });
+});
+
+describe('the page', () => {
+  let world: TestGateway;
+  before(async () => {
+    world = await createTestGateway();
+  });
+  after(() => world.close());
+  const ask = (query: string, accept = 'application/json') =>
+    world.app.inject({ url: `/docs/search?q=${encodeURIComponent(query)}`, headers: { accept } });
+  const urls = async (query: string) =>
+    (await ask(query)).json<{ data: { url: string }[] }>().data.map(({ url }) => url);
+
+  test('finds guides, operations and every error code', async () => {
+    assert.equal((await urls('idempotency_conflict'))[0], '/docs/errors/idempotency_conflict');
+    assert.equal((await urls('get-unified-balance'))[0], '/docs/reference#post-api-v3-get-unified-balance');
+    assert.ok((await urls('test numbers')).includes('/docs/collections#test-numbers'));
+    assert.ok((await urls('lease crash')).some((url) => url.startsWith('/docs/decisions/')));
+    for (const code of Object.keys(PROBLEMS)) assert.ok((await urls(code)).includes(`/docs/errors/${code}`), code);
+  });
+
+  test('every address it answers is there', async () => {
+    for (const url of new Set((await Promise.all(['callback', 'signature', 'sandbox'].map(urls))).flat())) {
+      const reply = await world.app.inject({ url, headers: { accept: 'text/html' } });
+      assert.equal(reply.statusCode, 200, url);
+      const anchor = url.split('#')[1];
+      if (anchor) assert.ok(reply.body.includes(`id="${anchor}"`), url);
+    }
+  });
+
+  test('is a page without scripts; what was asked is text; every page has the box', async () => {
+    const { body, statusCode } = await ask('"><script>alert(1)</script>', 'text/html');
+    assert.equal(statusCode, 200);
+    assert.ok(!body.includes('<script') && body.includes('value="&#34;&#62;&#60;script'));
+    assert.match((await ask('', 'text/html')).body, /<h1>Search<\/h1>/);
+    assert.match((await ask('zzzzz', 'text/html')).body, /Nothing found/);
+    for (const url of ['/docs', '/docs/quickstart', '/docs/reference', '/docs/errors/rate_limited', '/docs/decisions'])
+      assert.match((await world.app.inject({ url })).body, /<form role="search" action="\/docs\/search">/, url);
+  });
+
+  test('guides stand in the order a newcomer reads them', async () => {
+    const { body } = await world.app.inject({ url: '/docs' });
+    const places = [
+      'quickstart',
+      'signing',
+      'collections',
+      'payment-links',
+      'callbacks',
+      'sdk',
+      'errors',
+      'conformance',
+    ];
+    const found = places.map((name) => body.indexOf(`href="/docs/${name}"`));
+    assert.ok(found.every((at) => at > 0));
+    assert.deepEqual(
+      found,
+      found.toSorted((left, right) => left - right),
+    );
+  });
+});
