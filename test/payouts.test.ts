@@ -24,8 +24,11 @@ import { CAPABILITIES, CURRENCY, silentRail, withPayments } from './payments.ts'
 import { createShop, type Shop } from './shop.ts';
 import { createTestContext } from './world.ts';
 
-/** Rounds of sixty-four payouts against money for ten. PAYOUT_ROUNDS=500 is the long run. */
-const ROUNDS = Number(process.env.PAYOUT_ROUNDS ?? 50);
+/**
+ * Rounds of sixty-four payouts against money for ten. The long run:
+ * PAYOUT_ROUNDS=500 node test/run.ts --test-timeout=900000 test/payouts.test.ts
+ */
+const ROUNDS = Number(process.env.PAYOUT_ROUNDS ?? 30);
 /** What one payout of 1,000 takes from the wallet, fee included. */
 const TAKES = 101_000n;
 
@@ -109,6 +112,18 @@ async function openCases(transaction: Transaction): Promise<string[]> {
 
 const refused = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 
+/** On a busy machine 64 callers may find every connection taken; whoever is told so has ordered nothing, and asks again. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      const taken = error instanceof Problem && error.code === 'database_unavailable';
+      if (!taken || tries >= 50) throw error;
+    }
+  }
+}
+
 describe('money', () => {
   test(`64 payouts at once against money for 10: exactly 10, ${ROUNDS} rounds`, async () => {
     const orders = [await orderOf()];
@@ -117,7 +132,7 @@ describe('money', () => {
       const holder = round === 0 ? shop.holderId : (await createShop(ctx)).holderId;
       if (round > 0) await topUpSandbox(ctx, COMMAND_LINE, holder, CURRENCY, 10n * TAKES);
       const results = await Promise.all(
-        Array.from({ length: 64 }, () => orderPayouts(ctx, shared, COMMAND_LINE, holder, orders)),
+        Array.from({ length: 64 }, () => patiently(() => orderPayouts(ctx, shared, COMMAND_LINE, holder, orders))),
       );
       const accepted = results.flat().filter((result) => result.ok).length;
       assert.equal(accepted, 10, `round ${round}`);
