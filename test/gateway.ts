@@ -42,6 +42,8 @@ export async function createTestGateway(
   await app.listen({ port, host: '127.0.0.1' });
 
   async function settle(): Promise<void> {
+    // Work handed over by a request may still be on its way.
+    await gateway.desk.engine.idle();
     for (let round = 0; round < MAX_ROUNDS; round++) {
       let handled = await gateway.desk.engine.pass();
       await gateway.desk.engine.idle();

@@ -192,14 +192,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
 async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
-  if (!rail || !method)
-    return {
-      observation: {
-        state: 'unknown',
-        reason: `this gateway has no rail "${transaction.rail}" for ${transaction.method} any more`,
-      },
-      raw: '',
-    };
+  if (!rail || !method) return noLongerConnected(transaction);
   const call = {
     reference: refOf(transaction),
     method,
@@ -216,20 +209,21 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
 async function query(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
-  if (!rail || !method)
-    return {
-      observation: {
-        state: 'unknown',
-        reason: `this gateway has no rail "${transaction.rail}" for ${transaction.method} any more`,
-      },
-      raw: '',
-    };
+  if (!rail || !method) return noLongerConnected(transaction);
   return rail.query({
     reference: refOf(transaction),
     direction: transaction.direction === 'payin' ? 'collection' : 'payout',
     method,
     railReference: transaction.rail_reference,
   });
+}
+
+/** A rail or method was taken out of the configuration: nobody can be asked, so nothing is known. */
+function noLongerConnected({ rail, method }: Transaction): RailReply {
+  return {
+    observation: { state: 'unknown', reason: `this gateway has no rail "${rail}" for ${method} any more` },
+    raw: '',
+  };
 }
 
 /** The business' name as the payer's prompt shows it. */
