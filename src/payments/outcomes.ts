@@ -4,27 +4,14 @@
 
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
-import { walletAvailable } from '../ledger/chart.ts';
-import { postEach } from '../ledger/ledger.ts';
-import {
-  collectionReversed,
-  collectionReversedFromSuspense,
-  collectionSucceeded,
-  latePayoutSucceeded,
-  latePayoutSucceededFromSuspense,
-  payoutPosted,
-  payoutReleased,
-  payoutReversed,
-  type Transfer,
-} from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
+import { type Bookable, postAll, postingFor } from './booking.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
-import { claimReceipts } from './receipts.ts';
+import { describeObservation, type Observed, recordEvidence } from './evidence.ts';
 import { eventData } from './record.ts';
 import {
-  type CaseKind,
   decide,
   type EvidenceSource,
   isFinal,
@@ -61,19 +48,10 @@ type Job = {
   /** When it was last sent, or was about to be. */
   submittedAt: Date | null;
 };
-type Posting = { transfers: Transfer[]; otherwise: Transfer[] | null };
-/** A final state that was entered, and the transaction as it stood then. */
-type ToldState = { status: Status; late: boolean; row: Transaction };
-
 /** A transaction on its way through its outcomes. */
-type Subject = {
-  row: Transaction;
+type Subject = Bookable & {
   changed: boolean;
   job: Job | null;
-  /** Postings of each transition, with what bears the cost if the wallet cannot. */
-  postings: (Posting & { event: ToldState | null })[];
-  events: ToldState[];
-  cases: { kind: CaseKind; observation: Observation }[];
   next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
 };
 
@@ -81,7 +59,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
   const applied: Applied[] = [];
-  const evidence: EvidenceRow[] = [];
+  const evidence: Observed[] = [];
   for (const outcome of outcomes) {
     const subject = subjects.get(outcome.transactionId);
     if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) {
@@ -89,14 +67,14 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
       continue;
     }
     const effect = applyOne(ctx, subject, outcome, at);
-    evidence.push(evidenceRow(outcome, effect, at));
+    evidence.push({ ...outcome, effect });
     applied.push({ transaction: subject.row, effect });
   }
   const all = [...subjects.values()];
-  const succeeded = all.filter((subject) => subject.events.some((event) => event.status === 'success'));
-  await takeOutOfSuspense(tx, succeeded, at);
   await postAll(tx, all, at);
-  const settled = succeeded.map((subject) => subject.row);
+  const settled = all
+    .filter((subject) => subject.events.some((event) => event.status === 'success'))
+    .map((subject) => subject.row);
   // What is left needs nothing of each other: it leaves together.
   const [events] = await Promise.all([
     recordEvents(
@@ -104,7 +82,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
       all.flatMap((subject) => eventsOf(ctx, subject)),
       at,
     ),
-    insertEvidence(tx, evidence),
+    recordEvidence(tx, evidence, at),
     insertInstructions(tx, outcomes, subjects),
     updateTransactions(
       tx,
@@ -182,30 +160,6 @@ function enter(subject: Subject, status: Status, observation: Observation, late:
   if (posting) subject.postings.push({ ...posting, event });
 }
 
-function postingFor(row: Transaction, status: Status, late: boolean): Posting | null {
-  const fact = {
-    transactionId: row.id,
-    holderId: row.holder_id,
-    currency: row.currency,
-    amount: row.amount,
-    fee: row.fee,
-    rail: row.rail,
-  };
-  if (row.direction === 'payin') {
-    if (status === 'success') return { transfers: collectionSucceeded(fact), otherwise: null };
-    if (status === 'reversed')
-      return { transfers: collectionReversed(fact), otherwise: collectionReversedFromSuspense(fact) };
-    return null;
-  }
-  if (status === 'success')
-    return late
-      ? { transfers: latePayoutSucceeded(fact), otherwise: latePayoutSucceededFromSuspense(fact) }
-      : { transfers: payoutPosted(fact), otherwise: null };
-  if (status === 'failed') return { transfers: payoutReleased(fact), otherwise: null };
-  if (status === 'reversed') return { transfers: payoutReversed(fact), otherwise: null };
-  return null;
-}
-
 /** When the operator is asked next; or, where it certainly never saw the reference, that it is submitted again. */
 function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt }: Outcome, at: Date): void {
   const { row, job } = subject;
@@ -223,65 +177,6 @@ function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt
   // A payout whose outcome is unknown is never sent again by us: a person decides.
   if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
   else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
-}
-
-/** Money that came before its transaction was known to expect it is booked already: it only changes its place. */
-async function takeOutOfSuspense(tx: Tx, succeeded: Subject[], at: Date): Promise<void> {
-  const rows = succeeded.map((subject) => subject.row);
-  for (const [id, transfers] of await claimReceipts(tx, rows, at)) {
-    const posting = succeeded.find((subject) => subject.row.id === id)?.postings[0];
-    posting?.transfers.unshift(...transfers);
-  }
-}
-
-async function postAll(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
-  const planned = subjects.flatMap((subject) => subject.postings.map((posting) => ({ subject, ...posting })));
-  if (planned.length === 0) return;
-  const results = await postEach(
-    tx,
-    planned.map((entry) => entry.transfers),
-    at,
-  );
-  const borne: typeof planned = [];
-  for (const [index, entry] of planned.entries()) {
-    const result = results[index];
-    if (result?.ok) noteBalance(entry.subject, entry.event, result.transfers);
-    else if (entry.otherwise) borne.push(entry);
-    else throw refusedByLedger(entry.subject);
-  }
-  if (borne.length === 0) return;
-  // The holder has spent what is taken back. Suspense bears it until a person has settled that.
-  const bearing = await postEach(
-    tx,
-    borne.map((entry) => entry.otherwise ?? []),
-    at,
-  );
-  for (const [index, entry] of borne.entries()) {
-    if (!bearing[index]?.ok) throw refusedByLedger(entry.subject);
-    entry.subject.cases.push({
-      kind: 'contradiction',
-      observation: { state: 'unknown', reason: 'the wallet no longer holds this money; suspense bears it' },
-    });
-  }
-}
-
-function refusedByLedger(subject: Subject): Error {
-  return new Error(`the ledger refused what must be possible: transaction ${subject.row.id}`);
-}
-
-/** Keeps the wallet's balance right after this transaction: the record shows it, and each event as it was then. */
-function noteBalance(
-  subject: Subject,
-  event: ToldState | null,
-  transfers: { debit: Transfer['debit']; credit: Transfer['credit']; debitBalance: bigint; creditBalance: bigint }[],
-): void {
-  const wallet = walletAvailable(subject.row.holder_id, subject.row.currency);
-  for (const transfer of transfers) {
-    if (transfer.credit.kind === wallet.kind) subject.row = { ...subject.row, balance_after: transfer.creditBalance };
-    else if (transfer.debit.kind === wallet.kind)
-      subject.row = { ...subject.row, balance_after: transfer.debitBalance };
-  }
-  if (event) event.row = { ...event.row, balance_after: subject.row.balance_after };
 }
 
 /** Where the payer was told to pay: incoming money is matched by it. */
@@ -355,7 +250,7 @@ function casesOf(subject: Subject): NewCase[] {
     holderId: subject.row.holder_id,
     transactionId: subject.row.id,
     kind,
-    detail: describe(observation),
+    detail: describeObservation(observation),
   }));
 }
 
@@ -375,58 +270,4 @@ function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
     if (status === 'success' && row.link_id !== null) told.push({ ...event, type: 'payment_link.paid' });
     return told;
   });
-}
-
-type EvidenceRow = {
-  transactionId: string;
-  at: Date;
-  source: EvidenceSource;
-  state: string;
-  receipt: string | null;
-  failureCode: string | null;
-  effect: string;
-  raw: string;
-};
-
-function evidenceRow(outcome: Outcome, effect: string, at: Date): EvidenceRow {
-  const { observation } = outcome;
-  return {
-    transactionId: outcome.transactionId,
-    at,
-    source: outcome.source,
-    state: observation.state,
-    receipt: 'receipt' in observation ? observation.receipt : null,
-    failureCode: observation.state === 'failed' ? observation.failureCode : null,
-    effect,
-    raw: outcome.raw || describe(observation).reason || '',
-  };
-}
-
-async function insertEvidence(tx: Tx, rows: EvidenceRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await tx.query(
-    {
-      name: 'insert_evidence',
-      text: `insert into evidence (transaction_id, at, source, state, receipt, failure_code, effect, raw)
-             select * from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])`,
-    },
-    [
-      rows.map((row) => row.transactionId),
-      rows.map((row) => row.at),
-      rows.map((row) => row.source),
-      rows.map((row) => row.state),
-      rows.map((row) => row.receipt),
-      rows.map((row) => row.failureCode),
-      rows.map((row) => row.effect),
-      rows.map((row) => row.raw),
-    ],
-  );
-}
-
-/** What the observation said, for the person who opens the case. */
-function describe(observation: Observation): Record<string, string> & { reason?: string } {
-  const said: Record<string, string> = { state: observation.state };
-  for (const [name, value] of Object.entries(observation))
-    if (typeof value === 'string' || typeof value === 'bigint') said[name] = String(value);
-  return said;
 }
