@@ -37,6 +37,7 @@ describe('markdown', () => {
     ['lists', '- a\n  b\n- c', '<ul><li>a b</li><li>c</li></ul>'],
     ['numbered lists', '1. a\n2. b', '<ol><li>a</li><li>b</li></ol>'],
     ['nested lists', '- a\n  - b\n- c', '<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>'],
+    ['things to tick off', '- [ ] a', '<ul><li>☐ a</li></ul>'],
     ['quotes', '> a\n> b', '<blockquote><p>a b</p></blockquote>'],
     ['a rule', '---', '<hr>'],
   ];

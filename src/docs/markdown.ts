@@ -148,7 +148,7 @@ function renderItem(lines: string[], link: Link): Html {
   );
   const inner = lines.slice(1).map((line) => line.slice(Number.isFinite(dedent) ? dedent : 0));
   const end = inner.findIndex((line) => line.trim() === '' || startsBlock(line));
-  const text = [lines[0] ?? '', ...inner.slice(0, end < 0 ? inner.length : end)].join(' ');
+  const text = [(lines[0] ?? '').replace(/^\[ \] /, '☐ '), ...inner.slice(0, end < 0 ? inner.length : end)].join(' ');
   return html`${inline(text, link)}${end < 0 ? null : blocks(inner.slice(end), link)}`;
 }
 

@@ -10,7 +10,7 @@ const STYLE = inlineStyle(`
 :root{--text:#1b2430;--soft:#566274;--line:#d5dbe3;--back:#fff;--code:#f3f5f8;--link:#0b57a4}
 @media (prefers-color-scheme:dark){:root{--text:#e7ebf0;--soft:#a5b0bf;--line:#3a4452;--back:#141a21;--code:#1e262f;--link:#8cc2ff}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--back);color:var(--text);font:1rem/1.55 system-ui,sans-serif}
+body{margin:0;overflow-wrap:anywhere;background:var(--back);color:var(--text);font:1rem/1.55 system-ui,sans-serif}
 a{color:var(--link)}
 a:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:1rem;background:var(--back);padding:.5rem}
@@ -29,6 +29,7 @@ h3{margin-top:2rem}
 pre,code{font-family:ui-monospace,monospace;font-size:.9em}
 code{background:var(--code);padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}
 pre{background:var(--code);padding:.8rem;overflow-x:auto;border-radius:4px}
+pre,th,td{overflow-wrap:normal}
 pre code{padding:0;background:none;overflow-wrap:normal}
 .table{overflow-x:auto}
 table{border-collapse:collapse;min-width:50%}

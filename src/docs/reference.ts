@@ -107,7 +107,7 @@ function writeRefusals(operation: Operation): string {
 
 function describeType(schema: Schema): string {
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
-  if (schema.const !== undefined) return `\`${String(schema.const)}\``;
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (Array.isArray(schema.anyOf))
     return [...new Set(schema.anyOf.map((one) => describeType(one as Schema)))].join(' or ');
   if (schema.type === 'array') return `array of ${describeType((schema.items as Schema) ?? {})}`;

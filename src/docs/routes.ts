@@ -134,7 +134,9 @@ function listPlaces(library: Library, reference: string): Place[] {
     ...library.decisions.flatMap(({ name, title, text }) =>
       sectionsOf('guide', title, `/docs/decisions/${name}`, text),
     ),
-    ...sectionsOf('operation', 'API reference', '/docs/reference', reference),
+    ...sectionsOf('operation', 'API reference', '/docs/reference', reference).map((place) =>
+      /^[A-Z]+ \//.test(place.title) ? place : { ...place, kind: 'guide' as const },
+    ),
     ...codes.map((code) => {
       const { message, cause, fix } = PROBLEMS[code];
       return {

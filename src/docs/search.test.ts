@@ -9,8 +9,8 @@ import { indexPlaces, type Place, search, sectionsOf, wordsOf } from './search.t
 const place = (title: string, text: string): Place => ({ kind: 'guide', title, page: title, url: `/${title}`, text });
 
 describe('the index', () => {
-  test('words have no accents or capitals, and names count as their parts too', () => {
-    assert.deepEqual(wordsOf('Côte d’Ivoire: callback_url, v3'), [
+  test('words have no accents, capitals or plurals, and names count as their parts too', () => {
+    assert.deepEqual(wordsOf('Côte d’Ivoire: callback_url, v3, Links, address'), [
       'cote',
       'd',
       'ivoire',
@@ -18,6 +18,8 @@ describe('the index', () => {
       'callback',
       'url',
       'v3',
+      'link',
+      'address',
     ]);
   });
 
@@ -77,6 +79,8 @@ describe('the page', () => {
   test('finds guides, operations and every error code', async () => {
     assert.equal((await urls('idempotency_conflict'))[0], '/docs/errors/idempotency_conflict');
     assert.equal((await urls('get-unified-balance'))[0], '/docs/reference#post-api-v3-get-unified-balance');
+    assert.equal((await urls('callback'))[0], '/docs/callbacks');
+    assert.equal((await urls('payment link'))[0], '/docs/payment-links');
     assert.ok((await urls('test numbers')).includes('/docs/collections#test-numbers'));
     assert.ok((await urls('lease crash')).some((url) => url.startsWith('/docs/decisions/')));
     for (const code of Object.keys(PROBLEMS)) assert.ok((await urls(code)).includes(`/docs/errors/${code}`), code);

@@ -12,8 +12,8 @@ const SHORTEST_BEGINNING = 3;
 const HEADING_WEIGHT = 6;
 /** A beginning of a word says less than the word. */
 const BEGINNING_WEIGHT = 0.4;
-/** What is said of one operation or one error stands in its own place before it stands in a guide. */
-const KIND_WEIGHT = { guide: 1, operation: 1.5, error: 1.5 };
+/** A page with the word in its title, and what is said of one operation or one error, come before mentions in guides. */
+const RANK = { page: 1.6, operation: 1.3, error: 1.3, guide: 1 };
 /** How fast repetition stops to count, and how much a long text is discounted: the usual values of BM25. */
 const SATURATION = 1.2;
 const LENGTH_DISCOUNT = 0.75;
@@ -56,8 +56,7 @@ export function search(index: SearchIndex, query: string): Found[] {
       const length = (index.lengths[at] ?? average) / average;
       const worth = count / (count + SATURATION * (1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * length));
       const { matched, score } = scores.get(at) ?? { matched: 0, score: 0 };
-      const kind = index.places[at]?.kind ?? 'guide';
-      scores.set(at, { matched: matched + 1, score: score + rarity * worth * KIND_WEIGHT[kind] });
+      scores.set(at, { matched: matched + 1, score: score + rarity * worth * rankOf(index.places[at], word) });
     }
   }
   return [...scores]
@@ -67,6 +66,11 @@ export function search(index: SearchIndex, query: string): Found[] {
       const place = index.places[at];
       return place ? [{ ...place, excerpt: excerptOf(place.text, asked) }] : [];
     });
+}
+
+function rankOf(place: Place | undefined, word: string): number {
+  const isAbout = place !== undefined && place.title === place.page && wordsOf(place.title).includes(word);
+  return RANK[isAbout ? 'page' : (place?.kind ?? 'guide')];
 }
 
 /** Places that have the word, or a word that begins so. */
@@ -80,7 +84,7 @@ function countsOf(index: SearchIndex, word: string): Map<number, number> {
   return counts;
 }
 
-/** Words without accents and capitals. A name such as `callback_url` counts as itself and as its parts. */
+/** Words without accents, capitals and plurals. A name such as `callback_url` counts as itself and as its parts. */
 export function wordsOf(text: string): string[] {
   const plain = text
     .normalize('NFD')
@@ -88,8 +92,12 @@ export function wordsOf(text: string): string[] {
     .toLowerCase();
   return [...plain.matchAll(/[\p{Letter}\p{Number}_]+/gu)].flatMap(([word]) => {
     const parts = word.split('_').filter((part) => part !== '');
-    return parts.length > 1 ? [word, ...parts] : parts;
+    return (parts.length > 1 ? [word, ...parts] : parts).map(singular);
   });
+}
+
+function singular(word: string): string {
+  return word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
 }
 
 /** The text around the first word that was asked for. */
@@ -113,7 +121,7 @@ export function sectionsOf(kind: Place['kind'], page: string, url: string, text:
     if (line.startsWith('```')) inCode = !inCode;
     const heading = inCode ? null : /^#{2,4} (.+)$/.exec(line)?.[1];
     if (!heading) {
-      if (!/^# /.test(line) || inCode) current.lines.push(line);
+      if (!line.startsWith('# ') || inCode) current.lines.push(line);
       continue;
     }
     close();
@@ -127,7 +135,7 @@ export function sectionsOf(kind: Place['kind'], page: string, url: string, text:
 function plain(lines: string[]): string {
   return lines
     .join(' ')
-    .replace(/```\w*|\|(?:\s*:?-+:?\s*\|)+|\*\*|`/g, ' ')
+    .replace(/```\w*|\|(?:\s*:?-+:?\s*\|)+|\*\*|[`<>]/g, ' ')
     .replace(/\[([^\]]+)\]\([^)\s]+\)/g, '$1')
     .replace(/\|/g, ' ')
     .replace(/\s+/g, ' ')

@@ -1,0 +1,120 @@
+// What the README and the guides name is there: npm scripts, commands with their flags, files, the picture. So is what the
+// start-up block tells a newcomer to type.
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Command } from 'commander';
+import { createProgram } from '../src/cli.ts';
+import { createTerminal } from '../src/commands/terminal.ts';
+import { type DemoFile, demoBlock } from '../src/demo.ts';
+import { anchorOf } from '../src/docs/markdown.ts';
+import { ROOT } from './tree.ts';
+
+const MAX_PICTURE_BYTES = 150_000;
+const PLACES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'examples/README.md'];
+const GUIDES = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+const documents = [...PLACES, ...GUIDES.map((name) => `docs/${name}`)];
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+const program = createProgram(createTerminal({}));
+
+const DEMO: DemoFile = {
+  base_url: 'http://localhost:8080',
+  client_id: 'client_1',
+  secret_key: 'sk_1',
+  sender: 'Demo shop',
+  callback_secret: 'whsec_1',
+  console_url: 'http://localhost:8080/console',
+  login_link: 'http://localhost:8080/console/login/otl_1',
+  wallet_accounts: [1001],
+  payment_link: 'http://localhost:8080/pay/pl_1',
+  phone_url: 'http://localhost:8080/sandbox/phone',
+};
+
+/** The commands of a text, each as its words: `npx simbi …` to the end of the line, the pipe or the quotation. */
+function commandsIn(text: string): string[][] {
+  const lines = text.replaceAll(/\\\n\s*/g, ' ');
+  return [...lines.matchAll(/npx simbi ([^\n`|;&<>#)]+)/g)].map(([, words = '']) =>
+    words
+      .replace(/'[^']*'|"[^"]*"/g, 'quoted')
+      .trim()
+      .split(/\s+/),
+  );
+}
+
+/** What is wrong with a command line; null when the program would take it. */
+function faultOf(words: string[]): string | null {
+  let command: Command = program;
+  const rest = [...words];
+  for (;;) {
+    const next = command.commands.find((child) => child.name() === rest[0]);
+    if (!next) break;
+    command = next;
+    rest.shift();
+  }
+  if (command === program) return `there is no command ${rest[0]}`;
+  if (command.commands.length > 0 && rest[0] !== undefined && /^[a-z]/.test(rest[0]))
+    return `${command.name()} has no ${rest[0]}`;
+  const flags = rest.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/[=.,:].*$/, ''));
+  const known = [...command.options.flatMap(({ short, long }) => [short, long]), '--help', '-h'];
+  const unknown = flags.filter((flag) => !known.includes(flag));
+  return unknown.length > 0 ? `${command.name()} has no ${unknown.join(', ')}` : null;
+}
+
+describe('commands', () => {
+  for (const document of documents)
+    test(`${document} names commands and scripts that exist`, () => {
+      const text = read(document);
+      for (const words of commandsIn(text)) assert.equal(faultOf(words), null, `npx simbi ${words.join(' ')}`);
+      const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+      const named = [...text.matchAll(/npm (start|test)\b|npm run ([\w-]+)/g)].map(([, own, run]) => own ?? run ?? '');
+      for (const name of named) assert.ok(scripts[name], `package.json has no script ${name}`);
+    });
+
+  test('the README names the two commands, and the first payment takes six lines', () => {
+    const text = read('README.md');
+    assert.match(text, /```sh\nnpm start\n```/);
+    assert.match(text, /```sh\nnpm test\n```/);
+    const payment = /## The first payment[\s\S]*?```sh\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
+    assert.equal(payment.trim().split('\n').length, 6);
+  });
+
+  test('a start ends with links, keys and the first payment, and shows the secret only when told to', () => {
+    const block = demoBlock(DEMO, { path: 'data/demo.json', secret: true });
+    const commands = commandsIn(block);
+    assert.ok(commands.some(([name]) => name === 'collect') && commands.some(([name]) => name === 'callbacks'));
+    for (const words of commands) assert.equal(faultOf(words), null, words.join(' '));
+    const payer = /--phone (\d+)/.exec(block)?.[1];
+    assert.ok(block.includes(`${DEMO.phone_url}?n=${payer}`), 'the phone that rings is the one that is linked');
+    assert.ok(block.includes(DEMO.secret_key));
+    assert.ok(block.split('\n').length <= 16, 'short enough to be read');
+    const later = demoBlock(DEMO, { path: 'data/demo.json', secret: false });
+    assert.ok(!later.includes(DEMO.secret_key) && later.includes('data/demo.json'));
+  });
+});
+
+describe('links', () => {
+  for (const document of documents)
+    test(`those of ${document} lead to a file and its heading`, () => {
+      for (const [, target = ''] of read(document).matchAll(/\]\(([^)\s]+)\)/g)) {
+        // Pages of a running gateway are followed by the tests of its documentation.
+        if (/^[a-z]+:|^\//.test(target)) continue;
+        const [path = '', heading] = target.split('#');
+        const file = path === '' ? join(ROOT, document) : resolve(ROOT, dirname(document), path);
+        assert.ok(existsSync(file), `${document} → ${target}`);
+        if (heading === undefined) continue;
+        const anchors = [...readFileSync(file, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+          anchorOf(title),
+        );
+        assert.ok(anchors.includes(heading), `${document} → ${target}`);
+      }
+    });
+});
+
+test('the picture is there, small, and described', () => {
+  const [, words = '', path = ''] = /!\[([^\]]*)\]\(([^)]+)\)/.exec(read('README.md')) ?? [];
+  assert.ok(words.length > 20);
+  assert.ok(statSync(join(ROOT, path)).size <= MAX_PICTURE_BYTES);
+});
