@@ -60,7 +60,7 @@ async function accountPage(visit: MemberVisit, errors?: FieldErrors): Promise<Fa
       session.hasFactor
         ? html`<p>${tag('s', words.profile.factorOn)}</p><p class="m">${words.profile.factorWhy}</p>${dangerForm(visit, '/account/factor/off', words.profile.factorRemove, words.profile.factorRemoveMeaning)}`
         : html`<p>${words.profile.factorWhy}</p>${postButton(visit, '/account/factor', words.profile.factorStart)}`
-    }</section></div><h2>${words.profile.sessions}</h2>${dataTable(words.profile.sessions, [{ label: words.profile.device }, { label: words.address }, { label: words.profile.lastSeen }, { label: '' }], rows)}`,
+    }</section></div><h2>${words.profile.sessions}</h2>${dataTable(words.profile.sessions, [{ label: words.profile.device }, { label: words.address }, { label: words.profile.lastSeen }, { label: words.action }], rows)}`,
   });
 }
 

@@ -106,7 +106,7 @@ async function caseFile(visit: HolderVisit): Promise<FastifyReply> {
     title: money(visit, transaction.amount, transaction.currency),
     active: transaction.direction === 'payin' ? 'transactions' : 'payouts',
     ...(open ? { live: LIVE_SECONDS } : {}),
-    body: html`<p>${statusTag(visit, transaction.status)} <code id="ref">${ref}</code> <button type="button" class="lk" data-copy="#ref" data-done="${words.copied}" hidden>${words.copy}</button></p>${nextStep(visit, transaction)}${openCases(visit, file)}
+    body: html`<p>${statusTag(visit, transaction.status, transaction.direction)} <code id="ref">${ref}</code> <button type="button" class="lk" data-copy="#ref" data-done="${words.copied}" hidden>${words.copy}</button></p>${nextStep(visit, transaction)}${openCases(visit, file)}
 <div class="card">${facts(describe(visit, file))}${actions(visit, file)}</div>
 <div class="two"><section class="card"><h2>${words.file.timeline}</h2><ol class="line">${timeline(visit, file)}</ol></section><div><section class="card"><h2>${words.file.ledger}</h2>${ledger(visit, transfers)}</section><section class="card"><h2>${words.menu.callbacks}</h2>${callbacks(visit, ref, deliveries)}</section></div></div>
 ${copies(visit, transaction)}`,

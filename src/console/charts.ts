@@ -7,8 +7,8 @@ import type { Figure } from '../payments/listing.ts';
 import { type Html, html } from '../platform/html.ts';
 import type { Day } from './figures.ts';
 
-const WIDTH = 600;
-const HEIGHT = 190;
+const WIDTH = 440;
+const HEIGHT = 180;
 const LEFT = 44;
 const RIGHT = 8;
 const TOP = 10;

@@ -133,7 +133,7 @@ async function holderPage(visit: MemberVisit): Promise<FastifyReply> {
           { label: words.operator.fixed, right: true },
           { label: words.operator.least, right: true },
           { label: words.operator.most, right: true },
-          { label: '' },
+          { label: words.action },
         ],
         fees.map((fee) => [
           ctx.catalog.methods.get(fee.method)?.name ?? fee.method,

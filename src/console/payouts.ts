@@ -112,13 +112,13 @@ function payoutTable(visit: HolderVisit, payouts: readonly PayoutRow[]): Html {
     ],
     payouts.map((row) => [
       html`<a href="/console/transactions/${refOf(row)}"><bdi>${row.payee ?? `+${row.msisdn}`}</bdi></a>${row.payee && html`<span class="m"><bdi>+${row.msisdn}</bdi></span>`}`,
-      row.waits_for_approval ? tag('w', words.payouts.waits) : statusTag(visit, row.status),
+      row.waits_for_approval ? tag('w', words.payouts.waits) : statusTag(visit, row.status, 'payout'),
       money(visit, row.amount, row.currency),
       methodName(visit, row.method),
       html`<bdi>${row.created_by}</bdi>`,
       row.waits_for_approval && TREASURERS.includes(role) && row.created_by !== session.member.email
         ? postButton(visit, `/transactions/${refOf(row)}/approve`, words.payouts.approve, { look: 'q' })
-        : html`<bdi>${row.approved_by ?? ''}</bdi>`,
+        : row.approved_by && html`<bdi>${row.approved_by}</bdi>`,
       when(row.created_at),
     ]),
   );

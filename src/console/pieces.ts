@@ -1,6 +1,6 @@
 // The pieces that pages are made of: forms, fields, tables that become cards, times, states, things to copy.
 
-import type { Status } from '../payments/states.ts';
+import type { Direction, Status } from '../payments/states.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import type { Visit } from './visit.ts';
@@ -27,12 +27,11 @@ export function tag(tone: Tone, text: string): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-export function statusTag(visit: Visit, status: Status): Html {
-  return tag(STATUS_TONES[status], visit.words.status[status]);
-}
-
-export function toneOf(status: Status): Tone {
-  return STATUS_TONES[status];
+export function statusTag(visit: Visit, status: Status, direction: Direction): Html {
+  const { words } = visit;
+  // Nobody has to pay for a payout: while it is pending it waits for us, or for a second person.
+  const text = status === 'pending' && direction === 'payout' ? words.payouts.notSent : words.status[status];
+  return tag(STATUS_TONES[status], text);
 }
 
 /** A form of this visitor's own. */
@@ -132,7 +131,7 @@ export type Column = { label: string; right?: true };
 /** A table on a desk, cards on a phone. */
 export function dataTable(caption: string, columns: readonly Column[], rows: readonly (readonly HtmlValue[])[]): Html {
   const side = (column: Column | undefined) => column?.right && html` class="r"`;
-  return html`<div class="scroll t"><table><caption class="hid">${caption}</caption><thead><tr>${columns.map((column) => html`<th scope="col"${side(column)}>${column.label}</th>`)}</tr></thead><tbody>${rows.map(
+  return html`<div class="scroll t" role="group" tabindex="0" aria-label="${caption}"><table><caption class="hid">${caption}</caption><thead><tr>${columns.map((column) => html`<th scope="col"${side(column)}>${column.label}</th>`)}</tr></thead><tbody>${rows.map(
     (cells) =>
       html`<tr>${cells.map((cell, index) => html`<td${side(columns[index])} data-l="${columns[index]?.label ?? ''}"><div>${cell}</div></td>`)}</tr>`,
   )}</tbody></table></div>`;

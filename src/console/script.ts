@@ -8,10 +8,11 @@ export const SCRIPT = inlineScript(`
 var all=function(s,r){return Array.prototype.slice.call((r||d).querySelectorAll(s))},q=function(s){return d.querySelector(s)},lang=d.documentElement.lang;
 var dress=function(root){
 all('time[datetime]',root).forEach(function(t){var m=new Date(t.dateTime);t.title=t.dateTime.slice(0,19).replace('T',' ')+' UTC';
-t.textContent=new Intl.DateTimeFormat(lang,t.dataset.day?{day:'numeric',month:'short',year:'numeric'}:{day:'numeric',month:'short',hour:'2-digit',minute:'2-digit',second:'2-digit'}).format(m)});
+t.textContent=new Intl.DateTimeFormat(lang,t.dataset.day?{day:'numeric',month:'short',year:'numeric'}:{day:'numeric',month:'short',hour:'2-digit',minute:'2-digit',second:'2-digit',hour12:false}).format(m)});
 all('button[data-copy]',root).forEach(function(b){b.hidden=false});
 all('[data-js]',root).forEach(function(b){b.hidden=false})};
 dress(d);
+var cur=q('nav.menu [aria-current]');if(cur&&cur.parentNode.parentNode.parentNode.scrollWidth>w.innerWidth)cur.scrollIntoView({inline:'center',block:'nearest'});
 d.addEventListener('click',function(e){var b=e.target.closest&&e.target.closest('button[data-copy]');if(b){var s=q(b.dataset.copy),o=b.textContent;
 navigator.clipboard.writeText(s.textContent).then(function(){b.textContent=b.dataset.done;q('#say').textContent=b.dataset.done;setTimeout(function(){b.textContent=o},2000)})}
 if(e.target.id=='print')w.print()});

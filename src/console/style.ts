@@ -48,10 +48,11 @@ a{color:var(--k)}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}
 .sum{font-size:1.625rem;line-height:1.2;font-weight:700;margin:0}
 .m{color:var(--m);font-size:.8125rem}
-p.m{margin:.125rem 0 0}
+p.m{margin:.125rem 0 .5rem}
+.sum+p.m,p.m+p.m{margin-top:-.25rem}
 .none{text-align:center;padding:2rem 1rem;color:var(--m)}
 .none b{display:block;color:var(--t);font-size:1.0625rem;margin-bottom:.25rem}
-table{width:100%;border-collapse:collapse;font-size:.875rem}
+table{width:100%;border-collapse:collapse;font-size:.875rem;overflow-wrap:break-word}
 .scroll{overflow-x:auto;background:var(--c);border:1px solid var(--b);border-radius:.875rem;margin:0 0 1rem}
 .card .scroll{border:0;margin:0 -.25rem}
 caption{text-align:left;padding:.75rem .875rem 0;font-weight:600}
@@ -60,7 +61,8 @@ th{text-align:left;font-weight:600;color:var(--m);font-size:.8125rem}
 th,td{padding:.5625rem .875rem;border-bottom:1px solid var(--b);vertical-align:top}
 tbody tr:last-child>*{border-bottom:0}
 tbody tr:hover{background:color-mix(in srgb,var(--h) 45%,transparent)}
-td.r,th.r{text-align:right;font-variant-numeric:tabular-nums}
+td.r,th.r{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td time,td a>code{white-space:nowrap}
 td .m{display:block}
 .tag{display:inline-block;padding:.0625rem .5rem;border-radius:1rem;font-size:.8125rem;font-weight:600;border:1px solid currentColor;white-space:nowrap}
 .tag.s{color:var(--s);background:var(--sg)}.tag.e{color:var(--e);background:var(--eg)}.tag.w{color:var(--w);background:var(--wg)}.tag.n{color:var(--n);background:var(--ng)}
@@ -75,7 +77,7 @@ input[type=color]{padding:.125rem;width:4rem}
 textarea{min-height:8rem;font-family:ui-monospace,monospace;font-size:.8125rem}
 [aria-invalid=true]{border:2px solid var(--e)}
 .er{color:var(--e);font-weight:600;font-size:.875rem;margin:.25rem 0 0}
-.row{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,10.5rem),1fr));gap:0 .875rem}
+.row{display:grid;align-items:end;grid-template-columns:repeat(auto-fit,minmax(min(100%,10.5rem),1fr));gap:0 .875rem}
 .filters{background:var(--c);border:1px solid var(--b);border-radius:.875rem;margin:0 0 1rem;padding:0 1.125rem}
 .filters[open]{padding-bottom:.5rem}
 button,.btn{display:inline-flex;align-items:center;justify-content:center;min-height:2.5rem;padding:.375rem 1rem;border:1px solid var(--a);border-radius:.5rem;background:var(--a);color:#fff;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}
@@ -95,6 +97,7 @@ pre,code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.8125
 pre{background:var(--g);border:1px solid var(--b);border-radius:.5rem;padding:.75rem;margin:0 0 .75rem;white-space:pre-wrap;overflow-wrap:anywhere;max-height:30rem;overflow-y:auto}
 pre mark{background:var(--f);color:var(--ft);font-weight:700}
 .copyline{display:flex;gap:.5rem;align-items:center;margin:0 0 .75rem}
+.copyline button{flex:none;white-space:nowrap}
 .copyline code{flex:1;background:var(--g);border:1px solid var(--b);border-radius:.5rem;padding:.5rem .625rem;min-width:0}
 dl.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,13rem),1fr));gap:.75rem 1.25rem;margin:0 0 .75rem}
 dl.facts dt{color:var(--m);font-size:.8125rem}
@@ -109,14 +112,14 @@ ul.plain{list-style:none;margin:0;padding:0}
 ul.plain>li{padding:.625rem 0;border-bottom:1px solid var(--b)}
 ul.plain>li:last-child{border:0}
 svg.chart{display:block;width:100%;height:auto}
-.chart text{fill:var(--m);font-size:11px}.chart .ok{fill:var(--a)}.chart .no{fill:var(--e)}.chart .op{fill:var(--i)}.chart .grid{stroke:var(--b)}.chart .ln{fill:none;stroke:var(--k);stroke-width:2}.chart .dot{fill:var(--k)}
+.chart text{fill:var(--m);font-size:12px}.chart .ok{fill:var(--a)}.chart .no{fill:var(--e)}.chart .op{fill:var(--i)}.chart .grid{stroke:var(--b)}.chart .ln{fill:none;stroke:var(--k);stroke-width:2}.chart .dot{fill:var(--k)}
 @media(prefers-color-scheme:dark){.chart .ok{fill:#2d9c8c}}
 .legend{display:flex;gap:1rem;flex-wrap:wrap;font-size:.8125rem;color:var(--m);margin:0 0 .5rem;padding:0;list-style:none}
-.legend svg{width:.75rem;height:.75rem;margin-right:.375rem;vertical-align:-.0625rem}
+.legend svg.chart{display:inline-block;width:.75rem;height:.75rem;margin-right:.375rem;vertical-align:-.0625rem}
 .qr svg{display:block;width:13rem;max-width:100%;border-radius:.5rem}
 progress{width:100%;height:.75rem;accent-color:var(--a)}
-.preview{border:1px dashed var(--i);border-radius:.875rem;padding:1rem;text-align:center}
-.preview .pv{border-radius:.75rem;background:var(--g);padding:1rem}
+.preview{align-self:start;border:1px dashed var(--i);border-radius:.875rem;padding:1rem;text-align:center}
+.preview .pv{border-radius:.75rem;background:var(--c);padding:1rem}
 .preview img{max-width:4rem;max-height:4rem;border-radius:.5rem}
 footer{color:var(--m);font-size:.8125rem;padding:0 1.25rem 2rem}
 @media(max-width:52rem){
@@ -130,12 +133,13 @@ main{padding:1rem .875rem 2rem}
 kbd{display:none}
 .find input{padding-right:.625rem}
 .scroll.t{border:0;background:none;overflow:visible}
+.scroll.t table{overflow-wrap:anywhere}.scroll.t td.r{white-space:normal}
 .scroll.t table,.scroll.t tbody,.scroll.t tr,.scroll.t td{display:block}
 .scroll.t thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .scroll.t tr{background:var(--c);border:1px solid var(--b);border-radius:.75rem;padding:.5rem .875rem;margin:0 0 .625rem}
 .scroll.t td{border:0;padding:.1875rem 0;display:flex;gap:1rem;justify-content:space-between;text-align:right}
 .scroll.t td::before{content:attr(data-l);color:var(--m);font-size:.8125rem;text-align:left;flex:none;max-width:45%}
-.scroll.t td:empty,.scroll.t td.hid{display:none}
+.scroll.t td:has(>div:empty){display:none}
 .scroll.t caption{display:block}
 .card .scroll.t tr{background:var(--g)}
 }

@@ -60,7 +60,7 @@ async function teamPage(visit: HolderVisit, problem?: string): Promise<FastifyRe
       invitations.length > 0 &&
       html`<h2>${words.team.open}</h2>${dataTable(
         words.team.open,
-        [{ label: words.email }, { label: words.team.role }, { label: words.team.until }, { label: '' }],
+        [{ label: words.email }, { label: words.team.role }, { label: words.team.until }, { label: words.action }],
         invitations.map((each) => [
           html`<bdi>${each.email}</bdi>`,
           words.roles[each.role],

@@ -18,7 +18,7 @@ import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { type HolderVisit, money, paramOf, queryOf } from './visit.ts';
 
 const PAGE_ROWS = 50;
-const EXPORT_PAGE_ROWS = 2_000;
+const EXPORT_PAGE_ROWS = 1_000;
 const DAY_MS = 86_400_000;
 const STATUSES = Object.keys(STATUS_CODES) as Status[];
 const FILTER_NAMES = [
@@ -59,12 +59,12 @@ export function transactionTable(visit: HolderVisit, rows: readonly Transaction[
     ],
     rows.map((row) => [
       html`<a href="/console/transactions/${refOf(row)}"><code>${shortRef(row)}</code></a><span class="m">${words.directions[row.direction]}</span>`,
-      statusTag(visit, row.status),
+      statusTag(visit, row.status, row.direction),
       money(visit, row.amount, row.currency),
       money(visit, row.fee, row.currency),
       methodName(visit, row.method),
       html`<bdi>${row.msisdn ? `+${row.msisdn}` : (row.account_number ?? '–')}</bdi>${row.payee && html`<span class="m"><bdi>${row.payee}</bdi></span>`}`,
-      html`<bdi>${row.reference_1 ?? row.invoice_no ?? ''}</bdi>`,
+      (row.reference_1 ?? row.invoice_no) && html`<bdi>${row.reference_1 ?? row.invoice_no}</bdi>`,
       when(row.created_at),
     ]),
   );
@@ -257,16 +257,15 @@ async function search(visit: HolderVisit): Promise<FastifyReply> {
   if (target) return go(visit, target);
   const digits = q.replace(/[\s()+.-]/g, '');
   const number = /^\d{9,15}$/.test(digits) ? digits : null;
-  const lists =
-    q === ''
-      ? []
-      : await Promise.all([
-          ...(number ? [listTransactions(ctx.db, holder.id, { number }, { limit: PAGE_ROWS })] : []),
-          listTransactions(ctx.db, holder.id, { reference: q }, { limit: PAGE_ROWS }),
-          ...(q.length >= 3
-            ? [listTransactions(ctx.db, holder.id, { text: /^\d+$/.test(digits) ? digits : q }, { limit: PAGE_ROWS })]
-            : []),
-        ]);
+  const exact = q === '' ? [] : [{ reference: q }, ...(number ? [{ number }] : [])];
+  const lists = await Promise.all(
+    exact.map((filter) => listTransactions(ctx.db, holder.id, filter, { limit: PAGE_ROWS })),
+  );
+  // Only what no index knows is looked for row by row.
+  if (lists.every((page) => page.rows.length === 0) && q.length >= 3) {
+    const text = /^\d+$/.test(digits) ? digits : q;
+    lists.push(await listTransactions(ctx.db, holder.id, { text }, { limit: PAGE_ROWS }));
+  }
   const rows = [...new Map(lists.flatMap((page) => page.rows).map((row) => [row.id, row])).values()].sort(
     (left, right) => (left.id < right.id ? 1 : -1),
   );

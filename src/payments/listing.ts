@@ -7,6 +7,8 @@ import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 /** Rows that one page may look at. A filter that fits almost nothing says how far it looked and goes on from there. */
 const SCAN_ROWS = 20_000;
+/** Looking for a piece of text compares five columns of each row. */
+const TEXT_SCAN_ROWS = 8_000;
 const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const OLDEST = '00000000-0000-0000-0000-000000000000';
 
@@ -55,13 +57,17 @@ export async function listTransactions(
   );
   const shown = rows.slice(0, page.limit);
   if (rows.length > page.limit) return { rows: shown, next: shown.at(-1)?.id ?? null, lookedBackTo: null };
-  const edge = isScan(filter) ? await scanEdge(reader, holderId, high, low) : null;
+  const edge = isScan(filter) ? await scanEdge(reader, holderId, high, low, scanRows(filter)) : null;
   return { rows: shown, next: edge, lookedBackTo: edge === null ? null : momentOf(edge) };
 }
 
 /** True where no index finds the rows: then a bounded stretch is looked through. */
 function isScan(filter: TransactionFilter): boolean {
   return filter.number === undefined && filter.reference === undefined && filter.linkId === undefined;
+}
+
+function scanRows(filter: TransactionFilter): number {
+  return filter.text === undefined ? SCAN_ROWS : TEXT_SCAN_ROWS;
 }
 
 function source(filter: TransactionFilter): string {
@@ -72,7 +78,7 @@ function source(filter: TransactionFilter): string {
              union select * from transactions where holder_id = $1 and reference_2 = $5 and id < $2 and id >= $3)`;
   if (filter.linkId !== undefined)
     return `(select * from transactions where holder_id = $1 and link_id = $5 and id < $2 and id >= $3)`;
-  return `(select * from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc limit ${SCAN_ROWS})`;
+  return `(select * from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc limit ${scanRows(filter)})`;
 }
 
 function conditions(filter: TransactionFilter, first: unknown[]): { where: string; values: unknown[] } {
@@ -103,9 +109,15 @@ function conditions(filter: TransactionFilter, first: unknown[]): { where: strin
 }
 
 /** The row where a bounded look ended; null when it came to the end of the list. */
-async function scanEdge(reader: Reader, holderId: bigint, high: string, low: string): Promise<string | null> {
+async function scanEdge(
+  reader: Reader,
+  holderId: bigint,
+  high: string,
+  low: string,
+  rows: number,
+): Promise<string | null> {
   const [row] = await reader.query<{ id: string }>(
-    `select id from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc offset ${SCAN_ROWS - 1} limit 1`,
+    `select id from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc offset ${rows - 1} limit 1`,
     [holderId, high, low],
   );
   return row?.id ?? null;

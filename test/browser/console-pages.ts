@@ -1,0 +1,164 @@
+// A console with something on every page, and the addresses of all of them: for the tests of every page and for the
+// screenshots.
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { COMMAND_LINE } from '../../src/holders/audit.ts';
+import { updateIntegration } from '../../src/holders/integrations.ts';
+import { inviteMember } from '../../src/holders/invitations.ts';
+import { createLoginLink } from '../../src/holders/members.ts';
+import { createLink, linkId } from '../../src/links/links.ts';
+import { topUpSandbox } from '../../src/payments/payouts.ts';
+import type { JsonObject } from '../../src/platform/strict-json.ts';
+import { addPerson, type Person } from '../console-world.ts';
+import type { TestGateway } from '../gateway.ts';
+import { createShop, type Shop, signBody } from '../shop.ts';
+import type { State } from './states.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = 10;
+
+export type FullConsole = { shop: Shop; person: Person; pages: State[]; receiver: Server };
+
+/** The last digits of a number decide what becomes of it. */
+const ENDINGS = ['000', '000', '001', '000', '002', '000', '000', '011'];
+
+export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
+  const { ctx } = gateway;
+  const shop = await createShop(ctx, 'Duka la Amani');
+  const receiver = createServer((request, response) => request.resume().on('end', () => response.end('thank you')));
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  await updateIntegration(ctx, COMMAND_LINE, shop.holderId, shop.id, { defaultCallbackUrl: hook });
+  const refs: string[] = [];
+  const start = ctx.clock.now().getTime() - DAYS * DAY_MS;
+  for (let day = 0; day <= DAYS; day++) {
+    ctx.clock.set(new Date(start + day * DAY_MS));
+    for (let each = 0; each < 3 + ((day * 5) % 7); each++) {
+      ctx.clock.advance(60_000);
+      const ending = ENDINGS[(day + each) % ENDINGS.length] ?? '000';
+      const number = `2547${12 + day}${String(300 + each * 7).padStart(3, '0')}${ending}`.slice(0, 12);
+      refs.push(
+        await collect(gateway, shop, {
+          mobile: number,
+          amount: 500 + each * 350 + day * 10,
+          third_party_reference_1: `order-${1000 + day * 10 + each}`,
+        }),
+      );
+    }
+  }
+  // One that needs a person: the callback says yes, the status query says no.
+  const contradicted = await collect(gateway, shop, { mobile: '254712399010', amount: 900 });
+  await gateway.advance(30_000);
+  const ringing = await collect(gateway, shop, {
+    mobile: '254712345678',
+    amount: 1200,
+    third_party_reference_1: 'order-2001',
+  });
+  await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'KES', 5_000_000n);
+  const person = await addPerson(gateway, shop.holderId, 'owner', 'amina@example.org', { operator: true });
+  await addPerson(gateway, shop.holderId, 'finance', 'otieno@example.org');
+  await person.post('/console/payouts', {
+    amount: '1500',
+    currency: 'KES',
+    mobile: '0712345000',
+    method: 'MPESA_KEN',
+    payee: 'Wanjiku Otieno',
+    invoice_no: 'INV-7',
+  });
+  await person.post('/console/payouts/approval', { needed: 'yes' });
+  const waiting = await person.post('/console/payouts', {
+    amount: '800',
+    currency: 'KES',
+    mobile: '0712346000',
+    method: 'MPESA_KEN',
+    payee: 'Achieng Supplies',
+  });
+  await person.post('/console/payouts/import', {
+    name: 'Wages March',
+    csv: 'amount,currency,mobile,method,payee\n100,KES,0712345000,MPESA_KEN,Juma\n200,KES,0712346000,MPESA_KEN,Asha',
+  });
+  await gateway.settle();
+  const link = await createLink(
+    ctx,
+    { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null },
+    { country_id: 1, currency: 'KES', amount: '2500', item_name: 'Fruit basket', reusable: true },
+  );
+  await createLink(
+    ctx,
+    { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null },
+    { country_id: 1, currency: 'KES', item_name: 'Donation' },
+  );
+  await inviteMember(ctx, COMMAND_LINE, shop.holderId, 'new@example.org', 'developer');
+  await ctx.db.query(
+    `insert into cases (id, holder_id, transaction_id, kind, opened_at) values (gen_random_uuid(), $1, null, 'unknown_reference', $2)`,
+    [shop.holderId, ctx.clock.now()],
+  );
+  const { token } = await createLoginLink(ctx, person.member.id);
+  const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
+  const payout = (waiting.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
+  return {
+    shop,
+    person,
+    receiver,
+    pages: [
+      at('login link', `/login/${token}`),
+      at('home', ''),
+      at('transactions', '/transactions'),
+      at('transactions filtered', '/transactions?status=failed&type=payin'),
+      at('case file', `/transactions/${refs.find((_, index) => index === 0) ?? ''}`),
+      at('case file ringing', `/transactions/${ringing}`),
+      at('case file contradicted', `/transactions/${contradicted}`),
+      at('case file payout', payout),
+      at('search', '/search?q=order-1003'),
+      at('links', '/links'),
+      at('link', `/links/${linkId(link)}`),
+      at('link new', '/links/new'),
+      at('payouts', '/payouts'),
+      at('payout new', '/payouts/new'),
+      at('payout import', '/payouts/import'),
+      at('balances', '/balances'),
+      at('statement', '/balances/KES?day=2026-03-02'),
+      at('cases', '/cases'),
+      at('integrations', '/integrations'),
+      at('integration', `/integrations/${shop.id}`),
+      at('integration new', '/integrations/new'),
+      at('callbacks', '/callbacks'),
+      at('requests', '/requests'),
+      at('debugger', '/debugger'),
+      at('team', '/team'),
+      at('audit', '/audit'),
+      at('account', '/account'),
+      at('confirm', '/confirm'),
+      at('not found', '/transactions/TX_00000000000000000000000000'),
+      at('operator', '/operator'),
+      at('operator holder', `/operator/holders/${shop.holderId}`),
+      at('operator rails', '/operator/rails'),
+      at('operator cases', '/operator/cases'),
+      at('operator ledger', '/operator/ledger'),
+    ],
+  };
+}
+
+async function collect(gateway: TestGateway, shop: Shop, params: JsonObject): Promise<string> {
+  const body = signBody(shop, gateway.ctx.clock.millis(), {
+    amount: 2500,
+    country_id: 1,
+    currency: 'KES',
+    mobile: '254712345000',
+    ...params,
+  });
+  const answer = await fetch(`${gateway.url}/api/v3/service-unified-collections`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const { data, message, errors } = (await answer.json()) as {
+    data?: { ref: string };
+    message: string;
+    errors?: unknown;
+  };
+  if (!data) throw new Error(`${message} ${JSON.stringify(errors)}`);
+  await gateway.settle();
+  return data.ref;
+}

@@ -1,0 +1,190 @@
+// The console in a real browser: as a new user would use it, on every page, narrow and wide, light and dark.
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { COMMAND_LINE } from '../../src/holders/audit.ts';
+import { canonicalEnvelope } from '../../src/holders/envelope.ts';
+import { createHolder } from '../../src/holders/holders.ts';
+import { addMember, createLoginLink } from '../../src/holders/members.ts';
+import type { JsonObject } from '../../src/platform/strict-json.ts';
+import { createTestGateway, type TestGateway } from '../gateway.ts';
+import { signBody } from '../shop.ts';
+import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
+import { type FullConsole, fillConsole } from './console-pages.ts';
+
+const JOURNEY_LIMIT_MS = 60_000;
+const COLLECTION: JsonObject = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000' };
+
+describe('the console in a browser', { skip: browserMissing() ?? false }, () => {
+  let gateway: TestGateway;
+  let browser: Browser;
+  let full: FullConsole;
+
+  before(async () => {
+    gateway = await createTestGateway();
+    browser = await startBrowser();
+    full = await fillConsole(gateway);
+  });
+  after(async () => {
+    full?.receiver.close();
+    await browser?.close();
+    await gateway?.close();
+  });
+
+  async function send(page: Page, selector: string): Promise<void> {
+    await Promise.all([page.waitForEvent('load'), page.click(selector)]);
+  }
+
+  /** Signed in as the owner who also runs the gateway. */
+  async function visitAsOwner(options: Parameters<typeof visit>[1] = {}) {
+    const opened = await visit(browser, options);
+    const [name = '', value = ''] = full.person.cookie.split('=');
+    await opened.context.addCookies([{ name, value, url: gateway.url }]);
+    return opened;
+  }
+
+  test('from the login link to an integration, a signed request and its case file, in under a minute', async (t) => {
+    const started = performance.now();
+    const { ctx } = gateway;
+    let told = 0;
+    const receiver = createServer((request, response) => {
+      told++;
+      request.resume().on('end', () => response.end('ok'));
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    // A test that fails must not leave a server behind that keeps the process alive.
+    t.after(() => receiver.close());
+    const holder = await createHolder(ctx, COMMAND_LINE, 'New shop');
+    const person = { email: 'first@example.org', name: 'First', holderId: holder.id, role: 'owner' } as const;
+    const member = await addMember(ctx, COMMAND_LINE, person);
+    const { token } = await createLoginLink(ctx, member.id);
+    const { page, complaints, requests, close } = await visit(browser, { width: 1280 });
+
+    await page.goto(`${gateway.url}/console/login/${token}`);
+    await send(page, '#enter');
+    assert.match(await page.innerText('h1'), /New shop/);
+    await send(page, 'main a[href="/console/integrations"]');
+    await send(page, 'main a.btn');
+    await page.fill('#f-title', 'Till 1');
+    await page.fill('#f-callback_url', `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`);
+    await send(page, 'main form button');
+    const text = (id: string) => page.innerText(id);
+    const keys = {
+      clientId: await text('#client-id'),
+      title: await text('#sender'),
+      secretKey: await text('#secret-key'),
+    };
+    assert.match(await text('#sample-python'), new RegExp(keys.secretKey));
+    assert.ok(await page.isVisible('[data-copy="#secret-key"]'));
+
+    const answer = await fetch(`${gateway.url}/api/v3/service-unified-collections`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(signBody(keys, ctx.clock.millis(), { ...COLLECTION, third_party_reference_1: 'order-1' })),
+    });
+    assert.equal(answer.status, 200);
+    await gateway.settle();
+    assert.equal(told, 1);
+
+    await page.goto(`${gateway.url}/console/transactions`);
+    await send(page, 'tbody a');
+    const file = await page.innerText('main');
+    for (const expected of [
+      'Success',
+      'order-1',
+      'Booked in the ledger',
+      'your wallet',
+      'collection.success',
+      'delivered',
+    ])
+      assert.ok(file.includes(expected), expected);
+    await page.goto(`${gateway.url}/console/transactions`);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('order-1');
+    await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
+    assert.match(await page.innerText('main'), /KES\s2,500/);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(gateway.url) && !url.startsWith('data:')),
+      [],
+    );
+    const took = performance.now() - started;
+    assert.ok(took < JOURNEY_LIMIT_MS, `${took} ms`);
+    await close();
+  });
+
+  test('the debugger shows the first wrong byte', async () => {
+    const { page, close } = await visitAsOwner({ width: 1280 });
+    const body = signBody(full.shop, gateway.ctx.clock.millis(), COLLECTION);
+    const own = canonicalEnvelope(body).replace('"KES"', '"KEs"');
+    const signature = createHmac('sha256', full.shop.secretKey).update(own).digest('hex');
+    await page.goto(`${gateway.url}/console/debugger`);
+    await page.fill('#f-body', JSON.stringify({ ...body, signature }));
+    await page.fill('#f-own_string', own);
+    await send(page, 'main form button');
+    assert.match(await page.innerText('#difference'), new RegExp(`byte ${Buffer.from(own).indexOf('KEs') + 2}`));
+    assert.deepEqual(await page.locator('mark').allInnerTexts(), ['S', 's']);
+    assert.deepEqual(await findings(page), []);
+    await close();
+  });
+
+  test('the main tasks work without scripts', async () => {
+    const { page, close } = await visitAsOwner({ javascript: false, width: 360 });
+    await page.goto(`${gateway.url}/console/links/new`);
+    await page.fill('#f-item_name', 'Without scripts');
+    await page.fill('#f-amount', '300');
+    await page.click('main form button');
+    await page.waitForURL(/\/console\/links\/pl_/);
+    await page.goto(`${gateway.url}/console`);
+    await page.fill('#f-mobile', '0712345000');
+    await page.click('form[action="/console/test-payment"] button');
+    await page.waitForURL(/\/console\/transactions\/TX_/);
+    await gateway.settle();
+    await page.reload();
+    assert.match(await page.innerText('main'), /Success/);
+    assert.match(await page.innerText('time >> nth=0'), /UTC/);
+    await close();
+  });
+
+  test('an open payment turns into a success under the viewer’s eyes, in the viewer’s zone', async () => {
+    const { page, complaints, close } = await visitAsOwner({ width: 1280 });
+    await page.goto(`${gateway.url}/console`);
+    await page.fill('#f-mobile', '0712345999');
+    await send(page, 'form[action="/console/test-payment"] button');
+    await gateway.settle();
+    await page.reload();
+    assert.match(await page.innerText('main'), /With the operator/);
+    assert.match(String(await page.getAttribute('time', 'title')), /UTC$/);
+    assert.ok(!/UTC/.test(await page.innerText('time >> nth=0')));
+    const ref = /TX_\w+/.exec(page.url())?.[0] ?? '';
+    await gateway.gateway.operator?.phone.answer('254712345999', ref, '1234');
+    await gateway.settle();
+    await page.waitForSelector('main .tag.s');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test('every page is accessible on a desk, in the dark and on a phone, and fits 360 px', async () => {
+    const { page, complaints, close } = await visitAsOwner({ width: 1280 });
+    for (const { name, url } of full.pages) {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(url);
+      assert.deepEqual(await findings(page), [], name);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      assert.deepEqual(await findings(page, 'color-contrast'), [], `${name}, dark`);
+      await page.setViewportSize({ width: 360, height: 740 });
+      assert.deepEqual(await findings(page, 'target-size', 'scrollable-region-focusable'), [], `${name}, narrow`);
+      assert.ok((await sideways(page)) <= 0, `${name} scrolls sideways at 360 px`);
+    }
+    assert.deepEqual(
+      complaints.filter((line) => !/404/.test(line)),
+      [],
+    );
+    await close();
+  });
+});
