@@ -214,7 +214,7 @@ function readCurrency(row: TableRow, currency: JsonValue | undefined, add: AddFa
 function readReference(name: string, value: JsonValue | undefined, add: AddFault): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') add(name, `${name} must be a string.`);
-  else if ([...value].length > MAX_REFERENCE_CHARACTERS)
+  else if (Array.from(value).length > MAX_REFERENCE_CHARACTERS)
     add(name, `${name} may have at most ${MAX_REFERENCE_CHARACTERS} characters.`);
   else return value;
   return null;

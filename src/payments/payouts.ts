@@ -80,7 +80,7 @@ export async function readPayout(
     invoice_no: request.invoiceNo,
     detail: request.detail,
   }))
-    if (value !== undefined && [...value].length > MAX_TEXT_CHARACTERS)
+    if (value !== undefined && Array.from(value).length > MAX_TEXT_CHARACTERS)
       faults.add(field, `At most ${MAX_TEXT_CHARACTERS} characters.`);
   const refusedUrl = request.callbackUrl ? ctx.refuseCallbackUrl(request.callbackUrl) : null;
   if (refusedUrl !== null) faults.add('callback_url', refusedUrl);

@@ -49,8 +49,9 @@ export async function readStatus(
     faults.add('id', id === undefined ? 'id is required: the ref of the transaction.' : 'id must be a string.');
   if (type !== undefined && type !== null && type !== 'payin' && type !== 'payout')
     faults.add('type', 'type must be payin or payout.');
-  if (faults.any()) throw new Problem('invalid_params', { message: messages.badParams, errors: faults.errors });
-  const transaction = await findFresh(ctx, engine, request.integration.holderId, String(id));
+  if (typeof id !== 'string' || faults.any())
+    throw new Problem('invalid_params', { message: messages.badParams, errors: faults.errors });
+  const transaction = await findFresh(ctx, engine, request.integration.holderId, id);
   if (!transaction || (type && transaction.direction !== type))
     throw new Problem('transaction_not_found', { message: messages.badParams });
   await spendOrRefuse(ctx, messages, request);

@@ -265,8 +265,8 @@ export class Problem extends Error {
 /** Gathers faults of fields so that a caller reads all of them in one answer. */
 export function collectFieldErrors(): {
   errors: FieldErrors;
-  add(field: string, sentence: string): void;
-  any(): boolean;
+  add: (field: string, sentence: string) => void;
+  any: () => boolean;
 } {
   const errors: FieldErrors = {};
   return {
