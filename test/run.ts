@@ -69,7 +69,8 @@ async function openServer(): Promise<{ url: string; stop(): Promise<void> }> {
 
 /** Node's test runner over the files; its exit code is ours. */
 async function runNode(flags: string[], files: string[], server: TestServer): Promise<number> {
-  const limits = [`--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
+  // A file that leaves something open behind a failure must not hold up the rest.
+  const limits = ['--test-force-exit', `--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
   const child = spawn(process.execPath, ['--test', ...limits, '--test-reporter=spec', ...flags, ...files], {
     cwd: ROOT,
     stdio: 'inherit',

@@ -19,7 +19,13 @@ export type TestContext = Context & { readonly clock: VirtualClock; readonly dat
 export async function createTestContext(settings: Environment = {}): Promise<TestContext & { close(): Promise<void> }> {
   const database = await createTestDatabase();
   const config = readConfig({ LOG_LEVEL: 'silent', DATABASE_URL: database.url, ...settings });
-  const db = connectDatabase({ url: database.url, poolSize: config.databasePoolSize, applicationName: 'simbi-test' });
+  const db = connectDatabase({
+    url: database.url,
+    poolSize: config.databasePoolSize,
+    applicationName: 'simbi-test',
+    // Tests share two cores with other tests; only the test of an exhausted pool is about impatience.
+    acquireTimeoutMs: 15_000,
+  });
   return {
     config,
     db,

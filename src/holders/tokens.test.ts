@@ -106,7 +106,7 @@ describe('tokens', () => {
       const before = { ...ctx.db.counters };
       const { status, headers, body: answer } = await post(GET_TOKEN, body);
       const { request_id: _, ...words } = answer as unknown as Record<string, unknown>;
-      const { date: _date, ...shown } = headers;
+      const { date: _date, 'x-request-id': _id, ...shown } = headers;
       return { status, words, shown, statements: ctx.db.counters.statements - before.statements };
     };
     const unknown = await ask(credentials({ client_id: `client_${'0'.repeat(24)}` }));

@@ -43,6 +43,8 @@ export type DatabaseOptions = {
   poolSize?: number;
   applicationName?: string;
   statementTimeoutMs?: number;
+  /** How long a call may wait for a connection before it is refused. */
+  acquireTimeoutMs?: number;
   onConnectionError?: (error: Error) => void;
 };
 
@@ -50,7 +52,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize ?? 10,
-    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
     application_name: options.applicationName ?? 'simbi',
     statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
