@@ -42,6 +42,12 @@ create table request_log (
 ) partition by range (at);
 create index request_log_by_holder on request_log (holder_id, at);
 
+-- Forms that moved money: however often one is sent, it counts once.
+create table used_forms (
+  id uuid primary key,
+  used_at timestamptz not null
+);
+
 -- What one holder did on one day (UTC), counted from the transactions. Days change as long as transactions of them are
 -- open, so a row says when it was counted.
 create table daily_figures (

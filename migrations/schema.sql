@@ -729,6 +729,12 @@ CREATE INDEX transactions_by_number ON public.transactions USING btree (holder_i
 CREATE INDEX transactions_by_reference_1 ON public.transactions USING btree (holder_id, reference_1, id DESC) WHERE (reference_1 IS NOT NULL);
 CREATE INDEX transactions_by_reference_2 ON public.transactions USING btree (holder_id, reference_2, id DESC) WHERE (reference_2 IS NOT NULL);
 
+create table used_forms (
+  id uuid not null,
+  used_at timestamp with time zone not null,
+  constraint used_forms_pkey PRIMARY KEY (id)
+);
+
 create table verification_tokens (
   transaction_id uuid not null,
   token_hash bytea not null,

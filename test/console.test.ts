@@ -1,13 +1,16 @@
 // The console by HTTP: who reaches what, whose forms are believed, and what never appears on a page.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { createApp } from '../src/app.ts';
 import { CONSOLE_ROUTES } from '../src/console/routes.ts';
+import { sampleParams, writeSamples } from '../src/console/samples.ts';
 import { safePath } from '../src/console/visit.ts';
 import { createGateway } from '../src/gateway.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
@@ -544,6 +547,18 @@ describe('money', () => {
     assert.equal((await maker.post('/console/payouts', { ...order, amount: '99999999' })).status, 400);
   });
 
+  test('a payout form that is sent twice pays once', async () => {
+    const { ctx } = gateway;
+    const twice = await createShop(ctx, 'Twice');
+    const person = await addPerson(gateway, twice.holderId, 'finance', 'twice@example.org');
+    await topUpSandbox(ctx, COMMAND_LINE, twice.holderId, 'KES', 1_000_000n);
+    const once = /name="once" value="([^"]+)"/.exec((await person.get('/console/payouts/new')).text)?.[1] ?? '';
+    const order = { once, amount: '100', currency: 'KES', mobile: '0712345000', method };
+    const answers = await Promise.all([1, 2, 3].map(() => person.post('/console/payouts', order)));
+    assert.equal(answers.filter((answer) => /done=sentBefore/.test(answer.location ?? '')).length, 2);
+    assert.equal((await ctx.db.query('select 1 from payout_orders where holder_id = $1', [twice.holderId])).length, 1);
+  });
+
   test('a list of payouts is checked first, gives back the lines to mend, and is ordered as a whole', async () => {
     const { ctx } = gateway;
     const list = await createShop(ctx, 'Lists');
@@ -583,6 +598,43 @@ describe('money', () => {
     assert.equal((await person.post('/console/links', { ...fields, amount: 'much' })).status, 400);
     assert.equal((await person.post(`${path}/disable`)).status, 303);
     assert.match((await person.get(path)).text, /disabled/);
+  });
+});
+
+describe('the samples', () => {
+  test('run as they are', async () => {
+    const { ctx } = gateway;
+    const before = ctx.clock.now();
+    // The programs have a clock of their own.
+    ctx.clock.set(new Date());
+    const facts = { baseUrl: gateway.url, clientId: shop.clientId, sender: shop.title, secretKey: shop.secretKey };
+    const samples = writeSamples(facts, sampleParams(ctx.catalog));
+    const programs: [string, string[]][] = [
+      ['sh', ['-c', samples.curl]],
+      [process.execPath, ['--input-type=module-typescript', '-e', samples.typescript]],
+      ['python3', ['-c', samples.python]],
+    ];
+    for (const [program, args] of programs) {
+      const { stdout, stderr } = await promisify(execFile)(program, args).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        return { stdout: 'success', stderr: `${program} is not on this machine` };
+      });
+      assert.match(stdout, /success/, `${program}: ${stdout} ${stderr}`);
+      assert.doesNotMatch(stdout, /false/, program);
+    }
+    ctx.clock.set(before);
+  });
+});
+
+describe('behind https', () => {
+  test('the cookies are guarded by the browser itself', async () => {
+    const secure = await createTestGateway({ PUBLIC_URL: 'https://pay.example.org' });
+    try {
+      const cookies = (await visitor(secure, '').get('/console/sign-in')).headers.get('set-cookie') ?? '';
+      assert.match(cookies, /^__Host-simbi_visitor=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    } finally {
+      await secure.close();
+    }
   });
 });
 

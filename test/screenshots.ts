@@ -47,3 +47,6 @@ async function picture(states: State[]): Promise<void> {
     await close();
   }
 }
+
+// The pages of the console stand beside them.
+await import('./console-screenshots.ts');

@@ -19,6 +19,7 @@ import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { csvLine, parseCsv } from './csv.ts';
 import { go, show } from './frame.ts';
+import { isFirst, onceField } from './once.ts';
 import {
   checkField,
   codeBlock,
@@ -151,7 +152,7 @@ function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply
     body: html`<div class="card">${errorBox(visit, errors)}${postForm(
       visit,
       '/payouts',
-      html`<div class="row">${selectField({ name: 'currency', label: words.currency, value: value('currency'), choices: currencies(visit).map((each) => [each, each] as const), errors })}${inputField({ name: 'amount', label: words.amount, value: value('amount'), required: true, errors, more: html`inputmode="decimal"` })}${inputField({ name: 'mobile', label: words.number, value: value('mobile'), required: true, errors, more: html`inputmode="tel"` })}${selectField({ name: 'method', label: words.method, value: value('method'), choices: methodChoices(visit), errors })}${inputField({ name: 'payee', label: words.payee, value: value('payee'), errors })}${inputField({ name: 'invoice_no', label: words.invoice, value: value('invoice_no'), errors })}${inputField({ name: 'detail', label: words.payouts.detail, value: value('detail'), errors })}</div><button>${words.payouts.create}</button>`,
+      html`<div class="row">${selectField({ name: 'currency', label: words.currency, value: value('currency'), choices: currencies(visit).map((each) => [each, each] as const), errors })}${inputField({ name: 'amount', label: words.amount, value: value('amount'), required: true, errors, more: html`inputmode="decimal"` })}${inputField({ name: 'mobile', label: words.number, value: value('mobile'), required: true, errors, more: html`inputmode="tel"` })}${selectField({ name: 'method', label: words.method, value: value('method'), choices: methodChoices(visit), errors })}${inputField({ name: 'payee', label: words.payee, value: value('payee'), errors })}${inputField({ name: 'invoice_no', label: words.invoice, value: value('invoice_no'), errors })}${inputField({ name: 'detail', label: words.payouts.detail, value: value('detail'), errors })}</div>${onceField(visit.ctx)}<button>${words.payouts.create}</button>`,
     )}</div>`,
   });
 }
@@ -161,6 +162,7 @@ async function create(visit: HolderVisit): Promise<FastifyReply> {
   const value = (name: ColumnName) => fieldOf(visit, name);
   const reading = await readPayout(ctx, holder.id, requestFrom(value));
   if (!reading.ok) return newPage(visit, reading.errors);
+  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return go(visit, '/console/payouts', 'sentBefore');
   const [result] = await orderPayouts(ctx, visit.parts.desk.engine, visit.actor, holder.id, [reading.order]);
   if (!result?.ok) return newPage(visit, { amount: [words.payouts.overdraft] });
   return go(
@@ -239,7 +241,7 @@ async function dryRun(visit: HolderVisit): Promise<FastifyReply> {
           line.reading.ok ? '' : Object.values(line.reading.errors).flat().join(' '),
         ]),
       )}<p class="m">${words.payouts.fixFile}</p>${codeBlock(visit, 'fix-file', fixFile(reading), words.payouts.fixFile)}</div>`
-    }${good.length > 0 && postForm(visit, '/payouts/import', html`<input type="hidden" name="name" value="${fieldOf(visit, 'name', 120)}"><input type="hidden" name="csv" value="${csv}"><button>${words.payouts.orderAll(good.length)}</button> <a href="/console/payouts/import">${words.back}</a>`)}`,
+    }${good.length > 0 && postForm(visit, '/payouts/import', html`${onceField(visit.ctx)}<input type="hidden" name="name" value="${fieldOf(visit, 'name', 120)}"><input type="hidden" name="csv" value="${csv}"><button>${words.payouts.orderAll(good.length)}</button> <a href="/console/payouts/import">${words.back}</a>`)}`,
   });
 }
 
@@ -274,6 +276,7 @@ async function importFile(visit: HolderVisit): Promise<FastifyReply> {
   const orders = reading.lines.flatMap(({ reading: each }) => (each.ok ? [each.order] : []));
   if (orders.length === 0) throw new Problem('invalid_params', { message: words.payouts.fileEmpty });
   const name = fieldOf(visit, 'name', 120) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
+  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return go(visit, '/console/payouts', 'sentBefore');
   const results = await orderPayouts(ctx, visit.parts.desk.engine, visit.actor, holder.id, orders, name);
   const short = results.filter((result) => !result.ok).length;
   return go(visit, '/console/payouts', short > 0 ? 'importShort' : 'imported');

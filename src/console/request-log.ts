@@ -75,16 +75,27 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
   async function write(): Promise<number> {
     const taken = entries;
     entries = [];
+    try {
+      return await writeRows(taken);
+    } catch (error) {
+      dropped += taken.length;
+      throw error;
+    }
+  }
+
+  async function writeRows(taken: readonly Entry[]): Promise<number> {
     const rows: (Entry & { integrationId: bigint; holderId: bigint })[] = [];
     for (const entry of taken) {
       // From this process' memory: the request itself has just used it.
       const integration = await findLiveIntegration(ctx, { clientId: entry.clientId });
       if (integration) rows.push({ ...entry, integrationId: integration.id, holderId: integration.holderId });
     }
-    for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
-      const piece = rows.slice(from, from + ROWS_PER_STATEMENT);
-      await withPartitions(ctx, PARTITIONS, piece[0]?.at ?? ctx.clock.now(), () => insert(ctx.db, piece));
-    }
+    // A day at a time: its partition is made when it is missing.
+    for (const ofDay of Object.values(Object.groupBy(rows, (row) => Math.floor(row.at.getTime() / DAY_MS))))
+      for (let from = 0; ofDay && from < ofDay.length; from += ROWS_PER_STATEMENT) {
+        const piece = ofDay.slice(from, from + ROWS_PER_STATEMENT);
+        await withPartitions(ctx, PARTITIONS, piece[0]?.at ?? ctx.clock.now(), () => insert(ctx.db, piece));
+      }
     const now = ctx.clock.millis();
     const day = Math.floor(now / DAY_MS);
     if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);

@@ -111,6 +111,7 @@ export const english = {
     linkMade: 'The link is ready to be shared.',
     payoutMade: 'The payout is on its way.',
     payoutWaits: 'The payout waits for a second person.',
+    sentBefore: 'This form was sent before. Nothing was done twice.',
     imported: 'All payouts of the file were ordered.',
     importShort: 'The wallet did not hold enough for all of them; the list shows what was ordered.',
   },

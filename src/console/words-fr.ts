@@ -112,6 +112,7 @@ export const french: Words = {
     linkMade: 'Le lien est prêt à être partagé.',
     payoutMade: 'Le versement est en route.',
     payoutWaits: 'Le versement attend une seconde personne.',
+    sentBefore: 'Ce formulaire a déjà été envoyé. Rien n’a été fait deux fois.',
     imported: 'Tous les versements de la liste sont ordonnés.',
     importShort: 'Le portefeuille ne suffisait pas pour tous ; la liste montre ce qui a été ordonné.',
   },

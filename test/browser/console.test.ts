@@ -9,6 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { canonicalEnvelope } from '../../src/holders/envelope.ts';
 import { createHolder } from '../../src/holders/holders.ts';
+import { inviteMember } from '../../src/holders/invitations.ts';
 import { addMember, createLoginLink } from '../../src/holders/members.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
@@ -25,7 +26,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
   let full: FullConsole;
 
   before(async () => {
-    gateway = await createTestGateway();
+    gateway = await createTestGateway({ ALLOW_SIGN_UP: 'true' });
     browser = await startBrowser();
     full = await fillConsole(gateway);
   });
@@ -80,6 +81,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     };
     assert.match(await text('#sample-python'), new RegExp(keys.secretKey));
     assert.ok(await page.isVisible('[data-copy="#secret-key"]'));
+    assert.deepEqual(await findings(page), []);
 
     const answer = await fetch(`${gateway.url}/api/v3/service-unified-collections`, {
       method: 'POST',
@@ -165,6 +167,28 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await gateway.settle();
     await page.waitForSelector('main .tag.s');
     assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test('the doors are accessible too: sign-in, sign-up, invitation, and the list of payouts that was checked', async () => {
+    const { token } = await inviteMember(gateway.ctx, COMMAND_LINE, full.shop.holderId, 'asked@example.org', 'viewer');
+    const outside = await visit(browser, { width: 360 });
+    for (const path of ['/sign-in', '/sign-up', `/invitations/${token}`, '/login/gone']) {
+      await outside.page.goto(`${gateway.url}/console${path}`);
+      assert.deepEqual(await findings(outside.page), [], path);
+      assert.ok((await sideways(outside.page)) <= 0, path);
+    }
+    await outside.close();
+    const { page, close } = await visitAsOwner({ width: 360 });
+    await page.goto(`${gateway.url}/console/payouts/import`);
+    await page.fill(
+      '#f-csv',
+      'amount,currency,mobile,method\n100,KES,0712345000,MPESA_KEN\nmuch,KES,0712345000,MPESA_KEN',
+    );
+    await send(page, 'main form button');
+    assert.match(await page.innerText('main'), /1 line to mend/);
+    assert.deepEqual(await findings(page), []);
+    assert.ok((await sideways(page)) <= 0);
     await close();
   });
 
