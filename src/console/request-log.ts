@@ -2,7 +2,7 @@
 // database cannot keep up rows are dropped and counted; a request never waits for its line in the log. The same pass
 // notes when an integration was last used, at most once a minute each.
 
-import { findLiveIntegration, noteUse } from '../holders/integrations.ts';
+import { findLiveIntegration, type Integration, noteUse } from '../holders/integrations.ts';
 import { idFromRef } from '../payments/transactions.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
@@ -13,6 +13,8 @@ import { maintainPartitions, type PartitionPlan, withPartitions } from '../platf
 const FLUSH_EVERY_MS = 1_000;
 const MAX_BUFFERED = 20_000;
 const ROWS_PER_STATEMENT = 5_000;
+/** Anybody who knows a client_id can be refused in its name: of those only so many are kept each second. */
+const MAX_REFUSED = 100;
 const USE_NOTED_EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
 export const KEPT_DAYS = 30;
@@ -85,9 +87,18 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
 
   async function writeRows(taken: readonly Entry[]): Promise<number> {
     const rows: (Entry & { integrationId: bigint; holderId: bigint })[] = [];
+    const refused = new Map<string, number>();
+    const integrations = new Map<string, Integration | null>();
+    // From this process' memory: the requests themselves have just used them.
+    for (const clientId of new Set(taken.map((entry) => entry.clientId)))
+      integrations.set(clientId, await findLiveIntegration(ctx, { clientId }));
     for (const entry of taken) {
-      // From this process' memory: the request itself has just used it.
-      const integration = await findLiveIntegration(ctx, { clientId: entry.clientId });
+      if (entry.status >= 400) refused.set(entry.clientId, (refused.get(entry.clientId) ?? 0) + 1);
+      if ((refused.get(entry.clientId) ?? 0) > MAX_REFUSED && entry.status >= 400) {
+        dropped++;
+        continue;
+      }
+      const integration = integrations.get(entry.clientId);
       if (integration) rows.push({ ...entry, integrationId: integration.id, holderId: integration.holderId });
     }
     // A day at a time: its partition is made when it is missing.
@@ -100,7 +111,7 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
     const day = Math.floor(now / DAY_MS);
     if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);
     maintainedDay = day;
-    const used = [...new Set(rows.map((row) => row.integrationId))].filter(
+    const used = [...new Set(rows.filter((row) => row.status < 400).map((row) => row.integrationId))].filter(
       (id) => now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS,
     );
     if (used.length > 0) await noteUse(ctx.db, used, ctx.clock.now());
