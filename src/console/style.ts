@@ -22,7 +22,7 @@ kbd{position:absolute;right:.5rem;top:.5rem;border:1px solid var(--b);border-rad
 .who{margin-left:auto;display:flex;gap:.75rem;align-items:center;font-size:.875rem;flex-wrap:wrap}
 .who select{width:auto;min-height:2rem;margin:0;padding:.125rem .375rem;max-width:13rem}
 .who form{display:flex;gap:.375rem}
-.shell{display:grid;grid-template-columns:13.5rem minmax(0,1fr);max-width:90rem;margin:0 auto}
+.shell{display:grid;grid-template-columns:14.5rem minmax(0,1fr);max-width:90rem;margin:0 auto}
 nav.menu{padding:1rem .75rem}
 nav.menu ul{list-style:none;margin:0;padding:0}
 nav.menu a{display:block;padding:.4375rem .75rem;border-radius:.5rem;color:var(--t);text-decoration:none}
@@ -64,6 +64,7 @@ tbody tr:hover{background:color-mix(in srgb,var(--h) 45%,transparent)}
 td.r,th.r{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 td time,td a>code{white-space:nowrap}
 td .m{display:block}
+.wrap{overflow-wrap:anywhere}
 .tag{display:inline-block;padding:.0625rem .5rem;border-radius:1rem;font-size:.8125rem;font-weight:600;border:1px solid currentColor;white-space:nowrap}
 .tag.s{color:var(--s);background:var(--sg)}.tag.e{color:var(--e);background:var(--eg)}.tag.w{color:var(--w);background:var(--wg)}.tag.n{color:var(--n);background:var(--ng)}
 form{margin:0}

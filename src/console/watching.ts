@@ -16,7 +16,7 @@ import { dataTable, emptyState, inputField, pager, postButton, postForm, selectF
 import { KEPT_DAYS, listRequests } from './request-log.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { readDay } from './transactions.ts';
-import { fieldOf, type HolderVisit, idOf, paramOf, queryOf } from './visit.ts';
+import { fieldOf, type HolderVisit, idOf, money, paramOf, queryOf } from './visit.ts';
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
@@ -229,9 +229,26 @@ async function auditPage(visit: HolderVisit): Promise<FastifyReply> {
         when(row.at),
         html`<bdi>${row.actor}</bdi>`,
         html`<code>${row.action}</code>`,
-        html`<bdi>${row.subject}</bdi>`,
-        Object.keys(row.details).length > 0 ? html`<code>${JSON.stringify(row.details)}</code>` : '',
+        auditSubject(row.subject),
+        auditDetails(visit, row.details),
       ]),
     )}${pager(visit, rows.length === PAGE_ROWS && last ? `/console/audit?after=${last.id}` : null)}`,
   });
+}
+
+function auditSubject(subject: string): Html | string {
+  if (/^TX_\w{26}$/.test(subject))
+    return html`<a href="/console/transactions/${subject}"><code>…${subject.slice(-8)}</code></a>`;
+  return subject === '' ? '' : html`<bdi>${subject}</bdi>`;
+}
+
+/** What else was noted, in words; amounts are noted in hundredths. */
+function auditDetails(visit: HolderVisit, details: Record<string, unknown>): Html | string {
+  const { amount, currency, ...rest } = details;
+  const said = Object.entries(rest).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  if (typeof amount === 'string' && typeof currency === 'string' && /^\d{1,18}$/.test(amount))
+    said.unshift(money(visit, BigInt(amount), currency));
+  return said.length === 0 ? '' : html`<bdi class="wrap">${said.join(' · ')}</bdi>`;
 }
