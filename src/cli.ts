@@ -15,6 +15,7 @@ import { ledgerCommands } from './commands/ledger.ts';
 import { linkCommands } from './commands/link.ts';
 import { loginLinkCommand } from './commands/login-link.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { operatorCommands } from './commands/operator.ts';
 import { payoutCommands } from './commands/payout.ts';
 import { phoneCommand } from './commands/phone.ts';
 import { exitCodeOf } from './commands/remote.ts';
@@ -49,6 +50,7 @@ const COMMANDS = [
   migrateCommand,
   holderCommands,
   integrationCommands,
+  operatorCommands,
   loginLinkCommand,
   tokenCommand,
   signCommand,

@@ -61,6 +61,22 @@ export function addMember(
   });
 }
 
+/** Makes a person one of the ops team, who see every holder, or takes that back. Makes the person when there is none. */
+export function setOperator(ctx: Context, actor: Actor, email: string, isOperator: boolean): Promise<Member> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const [member] = await tx.query<Member>(
+      `insert into members (email, name, is_operator, created_at) values (lower($1), lower($1), $2, $3)
+       on conflict (email) do update set is_operator = excluded.is_operator returning ${MEMBER_COLUMNS}`,
+      [email, isOperator, at],
+    );
+    if (!member) throw new Error('insert returned no member');
+    const action = isOperator ? 'operator.added' : 'operator.removed';
+    await recordAudit(tx, { holderId: null, actor, action, subject: member.email }, at);
+    return member;
+  });
+}
+
 export async function findMemberByEmail(reader: Reader, email: string): Promise<Member | null> {
   const [member] = await reader.query<Member>(`select ${MEMBER_COLUMNS} from members where email = lower($1)`, [email]);
   return member ?? null;
