@@ -176,10 +176,10 @@ describe('the lockfile', () => {
     );
   });
 
-  test('names only the public registry', () => {
-    const hosts = Object.values(lock.packages).flatMap(({ resolved }) => (resolved ? [new URL(resolved).host] : []));
+  test('names no download address: whoever installs uses the registry that is set up', () => {
+    const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined);
     assert.deepEqual(
-      [...new Set(hosts)].filter((host) => host !== 'registry.npmjs.org'),
+      named.map(([name]) => name),
       [],
     );
   });
