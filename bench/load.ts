@@ -71,6 +71,7 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   const started = performance.now();
   const deadline = started + plan.maxSeconds * 1000;
   let next = 0;
+  // First in, first out: a connection that nobody uses for seconds is closed by the server.
   const idle: Lane[] = [];
 
   function dueAt(index: number): number {
@@ -114,7 +115,7 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
             idle.length > 0 &&
             (next >= plan.requests.length || performance.now() >= deadline || dueAt(next) <= performance.now())
           )
-            take(idle.pop() as Lane);
+            take(idle.shift() as Lane);
         }, 1);
   for (const lane of lanes) take(lane);
   await Promise.all(lanes.map((lane) => lane.closed));

@@ -597,8 +597,12 @@ function askTally(receiver: ChildProcess, withArrivals = false): Promise<Tally> 
 
 function firstMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T));
-    child.once('exit', (code) => reject(new Error(`a helper process ended with ${code}`)));
+    const onExit = (code: number | null) => reject(new Error(`a helper process ended with ${code}`));
+    child.once('exit', onExit);
+    child.once('message', (message) => {
+      child.off('exit', onExit);
+      resolve(message as T);
+    });
   });
 }
 
