@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PUBLIC_LENGTH = 26;
+const DIGIT_NINE = 0x39;
 
 /** What each prefix names. A public id of one kind is never accepted where another is asked for. */
 export type IdPrefix = 'TX' | 'pl' | 'evt' | 'case' | 'req' | 'bat';
@@ -41,7 +42,8 @@ export function publicId(prefix: IdPrefix, uuid: string): string {
   let held = 2;
   // Four bits come in, five go out; two zero bits in front fill the first digit.
   for (let index = 0; index < hex.length; index++) {
-    bits = (bits << 4) | Number.parseInt(hex.charAt(index), 16);
+    const code = hex.charCodeAt(index);
+    bits = (bits << 4) | (code <= DIGIT_NINE ? code & 15 : (code & 15) + 9);
     held += 4;
     while (held >= 5) {
       held -= 5;
