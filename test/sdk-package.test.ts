@@ -72,6 +72,15 @@ describe('the package', () => {
       assert.ok(existsSync(join(installed, 'dist', name.replace(/js$/, 'd.ts'))), `${name} has no types`);
   });
 
+  test('passes publint and are-the-types-wrong as a tarball', async () => {
+    const tool = (name: string) => join(ROOT, 'node_modules/.bin', name);
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', home], { cwd: join(ROOT, 'sdk') });
+    const tarball = join(home, readdirSync(home).find((name) => name.endsWith('.tgz')) ?? '');
+    // Both end with an error when they find one. The package is for import only, and says so.
+    await run(process.execPath, [tool('publint'), tarball, '--strict']);
+    await run(process.execPath, [tool('attw'), tarball, '--profile', 'esm-only', '--no-emoji']);
+  });
+
   test('leads to its code and its types, types first, and needs nothing', () => {
     const { exports, type, sideEffects, types, ...rest } = manifest();
     assert.deepEqual([type, sideEffects], ['module', false]);
