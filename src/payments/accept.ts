@@ -5,7 +5,7 @@ import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
-import type { IdempotencyKey } from '../platform/idempotency.ts';
+import { type IdempotencyKey, KEPT_MS } from '../platform/idempotency.ts';
 import { createUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
@@ -118,11 +118,14 @@ const WRITE = {
       select signed_at, signature from input where signature is not null
       on conflict do nothing returning signature
     ), keyed as (
-      insert into idempotency_keys (integration_id, key, operation, params_hash, answer, created_at)
+      insert into idempotency_keys as known (integration_id, key, operation, params_hash, answer, created_at)
       select integration_id, key, operation, params_hash, answer::json, $24
       from input where key is not null and signature in (select signature from spent)
       order by integration_id, key
-      on conflict do nothing returning integration_id, key
+      on conflict (integration_id, key) do update
+        set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer, created_at = excluded.created_at
+        where known.created_at <= $26
+      returning integration_id, key
     ), accepted as (
       insert into transactions (id, holder_id, integration_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn,
                                 detail, reference_1, reference_2, callback_url, link_id, verification, created_at, updated_at)
@@ -185,6 +188,7 @@ async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], han
     field((_, row) => (handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row))),
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
+    new Date(at.getTime() - KEPT_MS),
   ]);
   const byId = new Map(results.map((result) => [result.id, result]));
   const taken: SpentSignature[] = [];

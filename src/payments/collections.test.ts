@@ -91,6 +91,16 @@ describe('two processes on one database', () => {
     assert.equal((await first.ctx.db.query('select id from transactions')).length, before.length);
   });
 
+  test('a key is free again after 24 hours, whether or not it was purged meanwhile', async () => {
+    const before = await create(0, params('256772123000'), 'yesterday');
+    assert.equal(before.status, 200);
+    first.ctx.clock.advance(24 * 3_600_000 + 1);
+    const after = await create(1, params('256772123000', 2_000), 'yesterday');
+    assert.equal(after.status, 200);
+    assert.notEqual(after.body.data.ref, before.body.data.ref);
+    assert.equal((await create(0, params('256772123000', 2_000), 'yesterday')).replayed, true);
+  });
+
   test('a hundred keys, ten times each, at once: a hundred transactions', async () => {
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) =>

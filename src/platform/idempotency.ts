@@ -8,7 +8,8 @@ import { constantTimeEqual, sha256 } from './secrets.ts';
 import type { JsonObject } from './strict-json.ts';
 
 const MAX_KEY_CHARACTERS = 128;
-const KEPT_MS = 24 * 3_600_000;
+/** A key older than this is free again, also before it is purged. */
+export const KEPT_MS = 24 * 3_600_000;
 const PURGE_LIMIT = 10_000;
 
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
