@@ -448,6 +448,45 @@ describe('beside a running gateway', () => {
     });
     assert.equal((await run(['operator', 'add', 'nobody'], settings)).code, 2);
   });
+
+  test('an account and its integration from the cradle to the grave, as programs read it', async () => {
+    const account = ['id', 'name', 'status', 'payouts_need_approval', 'created_at'];
+    const integration = [
+      'client_id',
+      'sender',
+      'holder_id',
+      'status',
+      'allowed_addresses',
+      'default_callback_url',
+      'created_at',
+    ];
+    const holder = await simbiJson<{ id: number }>(0, 'holder', 'create', 'Kiosk', '--owner', 'ada@example.org');
+    assert.deepEqual(keys(holder), account);
+    const id = String(holder.id);
+    const made = await simbiJson<{ client_id: string }>(0, 'integration', 'create', id, 'Till');
+    assert.deepEqual(keys(made), [...integration, 'secret_key', 'callback_secret']);
+    const listed = await simbiJson<object[]>(0, 'integration', 'list', '--holder', id);
+    assert.deepEqual(listed.map(keys), [integration], 'secrets are shown once');
+    const rotated = await simbiJson(0, 'integration', 'rotate', made.client_id);
+    assert.deepEqual(keys(rotated), ['client_id', 'kind', 'secret', 'previous_expires_at']);
+    assert.deepEqual(keys(await simbiJson(0, 'integration', 'revoke', made.client_id, '--yes')), integration);
+    for (const [command, status] of [
+      ['suspend', 'suspended'],
+      ['resume', 'active'],
+      ['close', 'closed'],
+    ] as const) {
+      const sure = command === 'close' ? ['--yes'] : [];
+      const changed = await simbiJson<{ status: string }>(0, 'holder', command, id, ...sure);
+      assert.equal(changed.status, status);
+      assert.deepEqual(keys(changed), account);
+    }
+    const signed = ['client_id', 'sender', 'timestamp', 'salt', 'params', 'signature'];
+    assert.deepEqual(keys(await simbiJson(0, 'sign', '--params', '{}')), signed);
+    const checks = await simbiJson<object[]>(0, 'doctor');
+    assert.ok(checks.length > 5);
+    // The fix is there where one is known, and always where something is wrong.
+    for (const check of checks) assert.deepEqual(keys(check).slice(0, 3), ['check', 'ok', 'detail']);
+  });
 });
 
 describe('CSV', () => {
