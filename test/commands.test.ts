@@ -484,7 +484,7 @@ describe('beside a running gateway', () => {
     assert.deepEqual(keys(await simbiJson(0, 'sign', '--params', '{}')), signed);
     const checks = await simbiJson<object[]>(0, 'doctor');
     assert.ok(checks.length > 5);
-    // The fix is there where one is known, and always where something is wrong.
+    // Some also name the fix.
     for (const check of checks) assert.deepEqual(keys(check).slice(0, 3), ['check', 'ok', 'detail']);
   });
 });
