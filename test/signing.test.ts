@@ -4,9 +4,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { canonicalEnvelope, signatureOf } from '../src/holders/envelope.ts';
 import { type JsonObject, parseStrictJson } from '../src/platform/strict-json.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { runLive } from './live.ts';
+import { createShop } from './shop.ts';
 import { readSigningPrograms, type SigningProgram } from './signing-programs.ts';
 
 type Vector = {
@@ -123,3 +126,28 @@ async function assertSigns(program: SigningProgram, secretKey: string, cases: Ve
     assert.notEqual(signed.get(wrong.body ?? body), wrong.signature ?? signature, `${name}: ${wrong.why}`);
   }
 }
+
+describe('against a running server', () => {
+  let world: TestGateway;
+  let stop = async () => {};
+  before(async () => {
+    world = await createTestGateway();
+    stop = runLive(world);
+  });
+  after(async () => {
+    await stop();
+    await world.close();
+  });
+
+  for (const program of programs)
+    test(`${program.language}: gets a token, signs like the server, and is let in`, async (t) => {
+      if (program.missing.length > 0) return t.skip(`not on this machine: ${program.missing.join(', ')}`);
+      const shop = await createShop(world.ctx, `Café "Ngozi" ☕ ${program.language}`);
+      const credentials = { url: world.url, clientId: shop.clientId, secretKey: shop.secretKey, sender: shop.title };
+      const printed = await program.run('', credentials);
+      assert.match(printed, /token until /);
+      assert.match(printed, /signature agrees: true/);
+      assert.match(printed, /Balance retrieved\./);
+      await assert.rejects(program.run('', { ...credentials, secretKey: `${shop.secretKey}x` }));
+    });
+});
