@@ -7,6 +7,7 @@ import {
   collectionReversed,
   collectionReversedFromSuspense,
   collectionSucceeded,
+  lateCollectionSucceeded,
   latePayoutSucceeded,
   latePayoutSucceededFromSuspense,
   payoutPosted,
@@ -45,7 +46,8 @@ export function postingFor(row: Transaction, status: Status, late: boolean): Pos
     rail: row.rail,
   };
   if (row.direction === 'payin') {
-    if (status === 'success') return { transfers: collectionSucceeded(fact), otherwise: null };
+    if (status === 'success')
+      return { transfers: late ? lateCollectionSucceeded(fact) : collectionSucceeded(fact), otherwise: null };
     if (status === 'reversed')
       return { transfers: collectionReversed(fact), otherwise: collectionReversedFromSuspense(fact) };
     return null;

@@ -8,9 +8,6 @@ import { amountToNumber } from '../platform/money.ts';
 import { STATUS_CODES } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
-export type RecordV2 = ReturnType<typeof recordV2>;
-export type RecordV3 = ReturnType<typeof recordV3>;
-
 /** The record as v2 of the status operation shows it. */
 export function recordV2(catalog: Catalog, transaction: Transaction) {
   return {

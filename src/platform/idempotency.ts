@@ -1,7 +1,6 @@
 // Idempotency keys: the first request with a key is performed, later ones with the same params are answered as it was.
 
 import { canonicalJson } from './canonical-json.ts';
-import type { Context } from './context.ts';
 import type { Reader, Tx } from './db.ts';
 import { Problem } from './errors.ts';
 import { constantTimeEqual, sha256 } from './secrets.ts';
@@ -10,7 +9,6 @@ import type { JsonObject } from './strict-json.ts';
 const MAX_KEY_CHARACTERS = 128;
 /** A key older than this is free again, also before it is purged. */
 export const KEPT_MS = 24 * 3_600_000;
-const PURGE_LIMIT = 10_000;
 
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
 
@@ -81,13 +79,4 @@ export async function claimKey(
     [integrationId, key, operation, paramsHash, answer, at, new Date(at.getTime() - KEPT_MS)],
   );
   return rows.length > 0;
-}
-
-/** Forgets keys older than 24 hours, a bounded number a pass. */
-export async function purgeIdempotencyKeys(ctx: Context): Promise<number> {
-  const rows = await ctx.db.query(
-    `delete from idempotency_keys where ctid = any(array(select ctid from idempotency_keys where created_at <= $1 limit $2)) returning 1`,
-    [new Date(ctx.clock.millis() - KEPT_MS), PURGE_LIMIT],
-  );
-  return rows.length;
 }
