@@ -160,7 +160,8 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all(calls), [10, 20, 30, 50]);
   });
 
-  for (const fault of [duplicateKey(), new Problem('invalid_params')])
+  const reworded = new Error('already posted', { cause: duplicateKey() });
+  for (const fault of [duplicateKey(), reworded, new Problem('invalid_params')])
     test(`one item refused (${fault.message}) fails alone; its neighbours are written one by one`, async () => {
       const runs: number[][] = [];
       const batch = createBatch<number, number>({

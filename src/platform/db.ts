@@ -190,9 +190,13 @@ export function violatedConstraint(error: unknown): string | null {
   return error.code?.startsWith('23') ? (error.constraint ?? error.code) : null;
 }
 
-/** True for faults of one row's data (class 22 and 23): the neighbours in its batch may still succeed. */
+/**
+ * True for faults of one row's data (class 22 and 23), also where a module has put them into its own words: the neighbours
+ * in its batch may still succeed.
+ */
 export function isDataFault(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^(22|23|P0)/.test(error.code ?? '');
+  if (error instanceof pg.DatabaseError) return /^(22|23|P0)/.test(error.code ?? '');
+  return error instanceof Error && error.cause instanceof pg.DatabaseError && isDataFault(error.cause);
 }
 
 function isRetryable(error: unknown): boolean {
