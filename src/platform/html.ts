@@ -2,10 +2,12 @@
 // stand inline (a page is one round trip), and a strict policy names their hashes: nothing else runs or loads.
 
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html as escaping } from 'ghtml';
+import { minify_sync } from 'terser';
 
 const deflate = promisify(gzip);
 const squeeze = promisify(brotliCompress);
@@ -21,11 +23,36 @@ export type Html = { readonly [markupOf]: string };
 
 export type HtmlValue = string | number | bigint | Html | false | null | undefined | readonly HtmlValue[];
 
-/** Markup with values. Texts are escaped, markup is not; false, null and undefined are nothing; lists are joined. */
+/**
+ * Markup with values. Texts are escaped, markup is not; false, null and undefined are nothing; lists are joined.
+ * Line breaks and indentation of the template are for the reader of the source and are not sent: beside a tag or a
+ * value they disappear, between two words they are one space. Write `${' '}` where a space must stay beside a value.
+ */
 export function html(literals: TemplateStringsArray, ...values: HtmlValue[]): Html {
-  let markup = literals[0] ?? '';
-  for (const [index, value] of values.entries()) markup += render(value) + (literals[index + 1] ?? '');
+  const parts = collapsedParts(literals);
+  let markup = parts[0] ?? '';
+  for (const [index, value] of values.entries()) markup += render(value) + (parts[index + 1] ?? '');
   return { [markupOf]: markup };
+}
+
+/** Templates without their layout. A template's literals are one object for the life of the process. */
+const collapsed = new WeakMap<TemplateStringsArray, string[]>();
+
+function collapsedParts(literals: TemplateStringsArray): string[] {
+  let parts = collapsed.get(literals);
+  if (!parts) {
+    parts = literals.map((literal) =>
+      literal.replace(/\s*\n\s*/g, (space, at: number) => {
+        const before = literal[at - 1];
+        const after = literal[at + space.length];
+        return before === undefined || after === undefined || before === '>' || after === '<' || after === '>'
+          ? ''
+          : ' ';
+      }),
+    );
+    collapsed.set(literals, parts);
+  }
+  return parts;
 }
 
 /** Markup of our own making that did not come through `html`, such as a generated picture. Never anything a person wrote. */
@@ -49,13 +76,29 @@ function render(value: HtmlValue): string {
 /** A style or script that stands inline, with the hash by which the policy allows it. */
 export type Inline = { readonly markup: Html; readonly hash: string; readonly bytes: number };
 
+/** A style sheet of ours, minified: `styleFile(new URL('./page.css', import.meta.url))`. Read once, at start. */
+export function styleFile(file: URL): Inline {
+  return inlineStyle(readFileSync(file, 'utf8'));
+}
+
+/** A script of ours, minified: `scriptFile(new URL('./page.js', import.meta.url))`. Read once, at start. */
+export function scriptFile(file: URL): Inline {
+  return inlineScript(readFileSync(file, 'utf8'));
+}
+
 export function inlineStyle(css: string): Inline {
-  const text = css.replace(/\s*\n\s*/g, '');
+  const text = css
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/;\}/g, '}')
+    .trim();
   return { markup: trusted(`<style>${text}</style>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };
 }
 
+/** Old browsers are served, so nothing newer than the source uses is brought in by minifying it. */
 export function inlineScript(source: string): Inline {
-  const text = source.replace(/\n\s*/g, '\n').trim();
+  const text = minify_sync(source, { ecma: 5, ie8: false, toplevel: true, compress: { passes: 2 } }).code ?? '';
   return { markup: trusted(`<script>${text}</script>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };
 }
 
@@ -63,7 +106,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-export type Page = {
+export type HtmlPage = {
   language: string;
   title: string;
   styles: readonly Inline[];
@@ -78,16 +121,31 @@ export type Page = {
 };
 
 /** The whole document. */
-export function printPage(page: Page): string {
+export function printPage(page: HtmlPage): string {
   const { language, title, styles, scripts = [], head, attributes, body } = page;
-  return printHtml(html`<!doctype html>
-<html lang="${language}"><head><meta charset="utf-8"><title>${title}</title>
-<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">
-${styles.map((style) => style.markup)}${head}</head><body${attributes && html` ${attributes}`}>${body}${scripts.map((script) => script.markup)}</body></html>`);
+  return printHtml(html`
+    <!doctype html>
+    <html lang="${language}">
+      <head>
+        <meta charset="utf-8">
+        <title>${title}</title>
+        <meta name="viewport" content="width=device-width,initial-scale=1">
+        <meta name="robots" content="noindex">
+        <meta name="color-scheme" content="light dark">
+        <link rel="icon" href="data:,">
+        ${styles.map((style) => style.markup)}
+        ${head}
+      </head>
+      <body${attributes && html` ${attributes}`}>
+        ${body}
+        ${scripts.map((script) => script.markup)}
+      </body>
+    </html>
+  `);
 }
 
 /** What every page is sent with. */
-export function pageHeaders(page: Pick<Page, 'styles' | 'scripts' | 'referrer'>): Record<string, string> {
+export function pageHeaders(page: Pick<HtmlPage, 'styles' | 'scripts' | 'referrer'>): Record<string, string> {
   const hashes = (inlines: readonly Inline[]) => inlines.map((inline) => inline.hash).join(' ') || "'none'";
   return {
     'Content-Security-Policy': [
@@ -109,7 +167,7 @@ export function pageHeaders(page: Pick<Page, 'styles' | 'scripts' | 'referrer'>)
 }
 
 /** Sends a page, compressed as the browser allows. */
-export async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
+export async function sendPage(request: FastifyRequest, reply: FastifyReply, page: HtmlPage): Promise<FastifyReply> {
   void reply.headers(pageHeaders(page)).type('text/html; charset=utf-8');
   if (request.protocol === 'https') void reply.header('Strict-Transport-Security', 'max-age=31536000');
   if (page.status !== undefined) void reply.code(page.status);
@@ -138,7 +196,7 @@ export async function sendCompressed(
  * A page in answer to an error (`problemPage` of a route): only the text is returned, the headers are set here, because
  * whoever answers errors sends it.
  */
-export function problemText(reply: FastifyReply, page: Page): string {
+export function problemText(reply: FastifyReply, page: HtmlPage): string {
   void reply.headers(pageHeaders(page));
   return printPage(page);
 }

@@ -1,0 +1,47 @@
+// CSV in and out: what a spreadsheet wrote is read, and what we write it does not run.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { parseCsv, writeCsv } from './csv.ts';
+
+describe('CSV', () => {
+  test('quotes, line ends of every kind, a byte order mark and empty lines', () => {
+    const expected = [
+      ['a', 'b'],
+      ['1, "one"', 'x'],
+    ];
+    assert.deepEqual(parseCsv('\uFEFFa,b\r\n\r\n"1, ""one"""\t, x \r\n,\n', 10), expected);
+  });
+
+  test('semicolons separate where the heading has no comma', () => {
+    assert.deepEqual(parseCsv('amount;currency\n1500,00;XOF', 10), [
+      ['amount', 'currency'],
+      ['1500,00', 'XOF'],
+    ]);
+  });
+
+  test('a quote that never ends and too many rows are refused, not cut off', () => {
+    assert.equal(parseCsv('a,"b', 10), null);
+    assert.equal(parseCsv('a\nb\nc', 2), null);
+    assert.equal(parseCsv('a\nb', 2)?.length, 2);
+  });
+
+  test('formulas become text; numbers stay as they are', () => {
+    assert.equal(
+      writeCsv([['=1+1', '@x', '-cmd', '+254 712', '-12.50', 7n, null]]),
+      "'=1+1,'@x,'-cmd,+254 712,-12.50,7,\r\n",
+    );
+  });
+
+  test('what is written reads back as itself', () => {
+    // Space around a cell is trimmed, so the cells here begin and end with a letter.
+    const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', ';', '\n', 'é') }).map((text) => `a${text}a`);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 5 }), (rows) => {
+        const table = [['x', 'y'], ...rows];
+        assert.deepEqual(parseCsv(writeCsv(table), 100), table);
+      }),
+    );
+  });
+});
