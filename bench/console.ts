@@ -3,12 +3,12 @@
 
 import { spawn } from 'node:child_process';
 import { createApp } from '../src/app.ts';
-import { createGateway } from '../src/gateway.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
 import { addMember, createSession } from '../src/holders/members.ts';
-import { createTestContext } from '../test/world.ts';
+import { createServices } from '../src/services.ts';
+import { createTestContext } from '../test/harness.ts';
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const ROUNDS = 20;
@@ -17,7 +17,7 @@ const MEMORY_LIMIT_MB = 200;
 const PIECE = 50_000;
 
 const base = await createTestContext({ RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0' });
-const gateway = await createGateway(base);
+const gateway = await createServices(base);
 const app = createApp(gateway);
 const url = await app.listen({ port: 0, host: '127.0.0.1' });
 const { ctx } = gateway;

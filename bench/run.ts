@@ -16,14 +16,14 @@ import {
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
-import { createContext } from '../src/instance.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
+import { createContext } from '../src/open-context.ts';
 import { readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
 import { uuidFromPublicId } from '../src/platform/ids.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { migrate } from '../src/platform/migrate.ts';
@@ -245,7 +245,7 @@ async function measureSaturation(bench: Bench): Promise<Completed> {
     name: 'core-ms of Node a payment',
     value: (after.nodeMs - before.nodeMs) / paid,
     unit: 'ms',
-    note: 'gateway process, pretend operator included',
+    note: 'gateway process, simulated operator included',
   });
   add({ name: 'core-ms of PostgreSQL a payment', value: (after.postgresMs - before.postgresMs) / paid, unit: 'ms' });
   add({

@@ -20,7 +20,7 @@ create table members (
   -- The second factor's secret, sealed under the master key.
   totp_sealed bytea,
   -- People of the ops team see every holder.
-  is_operator boolean not null default false,
+  is_admin boolean not null default false,
   created_at timestamptz not null
 );
 

@@ -1,4 +1,4 @@
--- The memory of the pretend operator and of the pretend phones. Unlogged on purpose: it is a toy's memory,
+-- The memory of the simulated operator and of the test phones. Unlogged on purpose: it is a toy's memory,
 -- it must not add to the write-ahead log of a payment, and it need not outlive a crash of PostgreSQL. It does
 -- outlive a crash of the gateway, and several gateway processes share it.
 
@@ -20,7 +20,7 @@ create unlogged table sandbox_payments (
     check (status in ('pending', 'succeeded', 'failed', 'reversed')),
   receipt text,
   failure_code text,
-  -- What the pretend phone shows of it; null for numbers that never ring.
+  -- What the test phone shows of it; null for numbers that never ring.
   handset text constraint sandbox_payment_handset_known check (handset in
     ('dial', 'prompt', 'undelivered', 'ignored', 'instructions', 'approved', 'wrong_pin', 'cancelled', 'expired')),
   dial_code text,
@@ -41,7 +41,7 @@ create index sandbox_payments_by_phone on sandbox_payments (msisdn, created_at d
 create index sandbox_payments_by_account on sandbox_payments (account_reference) where account_reference is not null;
 create index sandbox_payments_by_age on sandbox_payments using brin (created_at);
 
--- SMS that the pretend phones received.
+-- SMS that the test phones received.
 create unlogged table sandbox_messages (
   id bigint generated always as identity constraint sandbox_message_id primary key,
   msisdn text not null,

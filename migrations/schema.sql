@@ -419,7 +419,7 @@ create table members (
   name text not null,
   password_hash text,
   totp_sealed bytea,
-  is_operator boolean not null default false,
+  is_admin boolean not null default false,
   created_at timestamp with time zone not null,
   totp_pending bytea,
   totp_last_step bigint,

@@ -5,7 +5,6 @@ import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
-import type { Gateway } from './gateway.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
@@ -15,12 +14,13 @@ import { type Backlogs, healthRoutes } from './platform/health.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { arrivalRoutes } from './sandbox/phone-arrivals.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
+import type { Services } from './services.ts';
 
 /** A backlog is counted up to here: beyond it the exact number helps nobody. */
 const MAX_COUNTED = 100_000;
 
 /** What waits for a background job, one line a queue: shown by /readyz and /metrics. */
-function backlogsOf({ ctx }: Gateway): Backlogs {
+function backlogsOf({ ctx }: Services): Backlogs {
   return {
     payments: (reader) => countDue(reader, 'payment_jobs', ctx.clock.now()),
     operator_callbacks: (reader) => countDue(reader, 'operator_inbox', ctx.clock.now()),
@@ -36,19 +36,19 @@ async function countDue(reader: Reader, table: string, now: Date): Promise<numbe
   return Number(row?.count ?? 0);
 }
 
-export function createApp(gateway: Gateway): HttpServer {
-  const { ctx, desk } = gateway;
+export function createApp(services: Services): HttpServer {
+  const { ctx, payments } = services;
   const app = createHttpServer(ctx);
   // First: it collects the routes that follow.
   docsRoutes(app, ctx);
-  healthRoutes(app, ctx, backlogsOf(gateway));
+  healthRoutes(app, ctx, backlogsOf(services));
   holderRoutes(app, ctx);
-  paymentRoutes(app, ctx, desk);
+  paymentRoutes(app, ctx, payments);
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
-  checkoutRoutes(app, ctx, desk.engine);
-  consoleRoutes(app, gateway);
-  if (gateway.operator) phoneRoutes(app, ctx, gateway.operator.phone);
+  checkoutRoutes(app, ctx, payments.engine);
+  consoleRoutes(app, services);
+  if (services.operator) phoneRoutes(app, ctx, services.operator.phone);
   const arrived = createArrivalLog();
   arrivalRoutes(app, ctx, {
     record: (request) => recordArrival(ctx, arrived, (id) => callbackSecrets(ctx, id), request),
@@ -58,8 +58,8 @@ export function createApp(gateway: Gateway): HttpServer {
 }
 
 /** What a process answers that only does background work. */
-export function createWorkerApp(gateway: Gateway): HttpServer {
-  const app = createHttpServer(gateway.ctx);
-  healthRoutes(app, gateway.ctx, backlogsOf(gateway));
+export function createWorkerApp(services: Services): HttpServer {
+  const app = createHttpServer(services.ctx);
+  healthRoutes(app, services.ctx, backlogsOf(services));
   return app;
 }

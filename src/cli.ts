@@ -3,6 +3,8 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import { BackupError } from './backup/backup-file.ts';
+import { adminCommands } from './commands/admin.ts';
 import { backupCommands } from './commands/backup.ts';
 import { balanceCommand, topUpCommand } from './commands/balance.ts';
 import { callbackCommands } from './commands/callbacks.ts';
@@ -15,23 +17,21 @@ import { ledgerCommands } from './commands/ledger.ts';
 import { linkCommands } from './commands/link.ts';
 import { loginLinkCommand } from './commands/login-link.ts';
 import { migrateCommand } from './commands/migrate.ts';
-import { operatorCommands } from './commands/operator.ts';
 import { payoutCommands } from './commands/payout.ts';
 import { phoneCommand } from './commands/phone.ts';
 import { exitCodeOf } from './commands/remote.ts';
 import { serveCommands } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
 import { statusCommand } from './commands/status.ts';
-import { CommandFault, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
+import { CommandError, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { tokenCommand } from './commands/token.ts';
 import { transactionCommand } from './commands/transaction.ts';
-import { StartFault } from './instance.ts';
-import { BackupFault } from './platform/backup-file.ts';
-import { ConfigFault } from './platform/config.ts';
-import { DataDirInUse } from './platform/data-dir-lock.ts';
+import { DataDirInUseError } from './embedded-postgres/data-dir-lock.ts';
+import { EmbeddedPostgresError } from './embedded-postgres/installation.ts';
+import { StartError } from './open-context.ts';
+import { ConfigError } from './platform/config.ts';
 import { Problem } from './platform/errors.ts';
-import { MigrationFault } from './platform/migrate.ts';
-import { EmbeddedPostgresFault } from './platform/postgres-installation.ts';
+import { MigrationError } from './platform/migrate.ts';
 
 const COMMANDS = [
   serveCommands,
@@ -50,7 +50,7 @@ const COMMANDS = [
   migrateCommand,
   holderCommands,
   integrationCommands,
-  operatorCommands,
+  adminCommands,
   loginLinkCommand,
   tokenCommand,
   signCommand,
@@ -60,7 +60,7 @@ const COMMANDS = [
 const EXAMPLES = `Examples:
   $ npx simbi up                                      start everything in sandbox mode
   $ npx simbi collect 2500 UGX --phone 0772123456     ask a customer for money
-  $ npx simbi phone 256772123456 --pin 1234           approve it on the pretend phone
+  $ npx simbi phone 256772123456 --pin 1234           approve it on the test phone
   $ npx simbi sign --explain --params '{"id":"TX_1"}'   see how a request is signed
   $ npx simbi doctor                                  find out what is wrong, and the fix
 `;
@@ -131,10 +131,10 @@ function explain(terminal: Terminal, error: unknown, json: boolean): number {
 }
 
 function exitCodeFor(error: unknown): number | null {
-  if (error instanceof ConfigFault) return EXIT.usage;
-  if (error instanceof CommandFault || error instanceof StartFault) return error.exitCode;
-  if (error instanceof DataDirInUse) return EXIT.conflict;
-  if (error instanceof EmbeddedPostgresFault || error instanceof MigrationFault || error instanceof BackupFault)
+  if (error instanceof ConfigError) return EXIT.usage;
+  if (error instanceof CommandError || error instanceof StartError) return error.exitCode;
+  if (error instanceof DataDirInUseError) return EXIT.conflict;
+  if (error instanceof EmbeddedPostgresError || error instanceof MigrationError || error instanceof BackupError)
     return EXIT.fault;
   if (error instanceof Problem) return exitCodeOf(error.status);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -32,7 +32,7 @@ const DEMO_LINK = {
   reusable: true,
 };
 const CATCHER_PATH = '/sandbox/callbacks';
-/** Rings on the pretend phone: its last digits decide nothing by themselves. */
+/** Rings on the test phone: its last digits decide nothing by themselves. */
 const FIRST_PAYER = '254712345678';
 /** "demo" in ASCII: of several processes that start on one new database, one makes the account. */
 const DEMO_LOCK = '1684368751';
@@ -161,7 +161,7 @@ export function demoBlock(demo: DemoFile, options: { path: string; secret: boole
   const lines: [string, string, string?][] = [
     ['Console', demo.login_link, 'one-time, 30 minutes; another: npx simbi login-link'],
     ...(demo.payment_link ? [['Checkout', demo.payment_link, 'a payment link'] as [string, string, string]] : []),
-    ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the pretend phone: type any four digits to approve'],
+    ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the test phone: type any four digits to approve'],
     ['Callbacks', `${demo.base_url}${CATCHER_PATH}`, 'what your server would receive, verified'],
     ['API', demo.base_url],
     ['Docs', `${demo.base_url}/docs/quickstart`],

@@ -7,16 +7,23 @@ import { createServer } from 'node:net';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { createApp, createWorkerApp } from './app.ts';
 import { type Demo, prepareDemo } from './demo.ts';
-import { createGateway, type Gateway } from './gateway.ts';
+import type { DataDirLock } from './embedded-postgres/data-dir-lock.ts';
 import { maintainSignatures } from './holders/signatures.ts';
-import { claimDataDir, createContext, type OpenDatabase, openDatabase, type Progress, StartFault } from './instance.ts';
+import {
+  claimDataDir,
+  createContext,
+  type OpenDatabase,
+  openDatabase,
+  type Progress,
+  StartError,
+} from './open-context.ts';
 import { type Config, dataPath, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
-import type { DataDirLock } from './platform/data-dir-lock.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { createLogger } from './platform/log.ts';
 import { migrate } from './platform/migrate.ts';
+import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
 
 /** Requests in flight may take this long once we stop; with the database's own end it stays under ten seconds. */
@@ -45,7 +52,7 @@ type Opened = {
   log: { logger: Logger; flush(): void };
   database?: OpenDatabase;
   ctx?: Context;
-  gateway?: Gateway;
+  services?: Services;
   app?: HttpServer;
   workers?: Workers;
 };
@@ -78,14 +85,14 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   const ctx = await createContext(config, database.url, opened.log.logger);
   opened.ctx = ctx;
   await maintainSignatures(ctx);
-  const gateway = await createGateway(ctx);
-  opened.gateway = gateway;
-  const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(gateway.ctx) : null;
-  const app = config.role === 'worker' ? createWorkerApp(gateway) : createApp(gateway);
+  const services = await createServices(ctx);
+  opened.services = services;
+  const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
+  const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services);
   opened.app = app;
   ctx.metrics.collectProcessMetrics();
   await listen(app, config);
-  if (config.role !== 'api') opened.workers = startWorkers(gateway);
+  if (config.role !== 'api') opened.workers = startWorkers(services);
   const url = publicUrl(config);
   opened.lock.setUrl(url);
   ctx.log.info({ url, mode: config.mode, role: config.role }, 'ready');
@@ -100,7 +107,7 @@ async function close(opened: Opened): Promise<void> {
   if (opened.app) await drain(opened.app, until);
   await within(until, jobs);
   // Payments and callbacks under way are finished; what had not begun waits in the database for the next start.
-  await within(until, opened.gateway?.stop());
+  await within(until, opened.services?.stop());
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();
@@ -150,14 +157,14 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
 
 function listenFault(error: NodeJS.ErrnoException, config: Config): Error {
   if (error.code === 'EADDRINUSE')
-    return new StartFault(
+    return new StartError(
       `Port ${config.port} of ${config.host} is taken by another program. Choose another with PORT, for instance: PORT=${config.port + 1} npm start`,
       5,
     );
   if (error.code === 'EACCES')
-    return new StartFault(`This user may not listen on port ${config.port}. Choose one above 1023 with PORT.`, 2);
+    return new StartError(`This user may not listen on port ${config.port}. Choose one above 1023 with PORT.`, 2);
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new StartFault(
+    return new StartError(
       `HOST names an address that this machine does not have (it is "${config.host}"). Use 127.0.0.1, or 0.0.0.0 for every address.`,
       2,
     );

@@ -1,16 +1,16 @@
 // Every background job, one line a job.
 
-import type { Gateway } from './gateway.ts';
 import { purgeExpired } from './holders/housekeeping.ts';
 import { maintainSignatures } from './holders/signatures.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
+import type { Services } from './services.ts';
 
 const EVERY_MINUTE = { shortest: 60_000, longest: 60_000 };
 const EVERY_TEN_MINUTES = { shortest: 600_000, longest: 600_000 };
 
 export type Workers = { stop(): Promise<void> };
 
-function jobsOf({ ctx, jobs }: Gateway): Job[] {
+function jobsOf({ ctx, jobs }: Services): Job[] {
   return [
     ...jobs,
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
@@ -18,14 +18,14 @@ function jobsOf({ ctx, jobs }: Gateway): Job[] {
   ];
 }
 
-export function startWorkers(gateway: Gateway): Workers {
-  const { ctx } = gateway;
-  const running = jobsOf(gateway).map((job) => {
+export function startWorkers(services: Services): Workers {
+  const { ctx } = services;
+  const running = jobsOf(services).map((job) => {
     const loop = runLoop(ctx, job);
-    job.onHungry?.(() => loop.wake());
+    job.onCapacity?.(() => loop.wake());
     return loop;
   });
-  gateway.operator?.start();
+  services.operator?.start();
   return {
     async stop() {
       await Promise.all(running.map((job) => job.stop()));

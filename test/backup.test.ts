@@ -9,16 +9,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { type WrittenBackup, writeBackup } from '../src/backup/backup.ts';
+import { BackupError } from '../src/backup/backup-file.ts';
+import { checkBackup, restoreBackup } from '../src/backup/restore.ts';
 import { continueFeedAfterRestore, listEvents } from '../src/callbacks/feed.ts';
 import { listDeliveries } from '../src/callbacks/resend.ts';
-import { createGateway } from '../src/gateway.ts';
 import { extendChain } from '../src/ledger/chain.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
-import { askBeforeSending } from '../src/payments/restored.ts';
-import { type WrittenBackup, writeBackup } from '../src/platform/backup.ts';
-import { BackupFault } from '../src/platform/backup-file.ts';
+import { requeryAfterRestore } from '../src/payments/requery-after-restore.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
-import { checkBackup, restoreBackup } from '../src/platform/restore.ts';
+import { createServices } from '../src/services.ts';
 import { type Client, createClient, PATHS, ugandanCollection } from './client.ts';
 import { createEmptyDatabase, type TestDatabase } from './database.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -113,7 +113,7 @@ const restore = (file: string, databaseUrl: string, key: Buffer | null = masterK
     masterKey: key,
     async finish(tx) {
       await continueFeedAfterRestore(tx);
-      await askBeforeSending(tx, world.ctx.clock.now());
+      await requeryAfterRestore(tx, world.ctx.clock.now());
     },
   });
 
@@ -179,7 +179,7 @@ describe('callbacks after a restore', () => {
     assert.deepEqual(failing[0], source[0]);
     const told = receiver.arrived.length;
     const base = { ...world.ctx, db: restored };
-    const second = await createGateway(base);
+    const second = await createServices(base);
     try {
       for (let round = 0; round < 5; round++) {
         await second.deliverer.pass();
@@ -210,7 +210,7 @@ describe('what is refused', () => {
     return file;
   };
   const refused = (file: string, words: RegExp, url = target.url) =>
-    assert.rejects(restore(file, url), (error: Error) => error instanceof BackupFault && words.test(error.message));
+    assert.rejects(restore(file, url), (error: Error) => error instanceof BackupError && words.test(error.message));
 
   test('a file that was cut anywhere, or changed anywhere', async () => {
     const empty = await createEmptyDatabase();
@@ -219,14 +219,14 @@ describe('what is refused', () => {
       for (const length of [20, 500, Math.floor(size / 2), size - 40, size - 1]) {
         const file = copy(`cut-${length}`, (bytes) => bytes);
         truncateSync(file, length);
-        await assert.rejects(checkBackup(file), BackupFault, `cut to ${length}`);
+        await assert.rejects(checkBackup(file), BackupError, `cut to ${length}`);
       }
       for (const at of [200, Math.floor(size / 2), size - 60]) {
         const file = copy(`changed-${at}`, (bytes) => {
           bytes[at] = (bytes[at] ?? 0) ^ 0x40;
           return bytes;
         });
-        await assert.rejects(checkBackup(file), BackupFault, `changed at ${at}`);
+        await assert.rejects(checkBackup(file), BackupError, `changed at ${at}`);
       }
       // Noticed only at its end, when every row has been loaded.
       await refused(join(folder, `changed-${size - 60}`), /damaged/, empty.url);

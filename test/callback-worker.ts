@@ -13,7 +13,7 @@ import { createLogger } from '../src/platform/log.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
 import { createOutbound } from '../src/platform/outbound.ts';
 import { createVault } from '../src/platform/secrets.ts';
-import { newEvent } from './callback-world.ts';
+import { newEvent } from './callback-harness.ts';
 
 const WRITERS = 6;
 const MOST_EVENTS_AT_ONCE = 100;

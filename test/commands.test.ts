@@ -60,9 +60,9 @@ integration create <holder> <title> [--json] [--callback-url <url>]
 integration rotate <client_id> [--json] [--kind <kind>] [--overlap <seconds>]
 integration list [--json] [--holder <id>]
 integration revoke <client_id> [--json] [--yes]
-operator
-operator add <email> [--json]
-operator remove <email> [--json]
+admin
+admin add <email> [--json]
+admin remove <email> [--json]
 login-link [email] [--json]
 token [--json]
 sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
@@ -439,14 +439,14 @@ describe('beside a running gateway', () => {
     assert.equal(holders.length, 1);
     assert.deepEqual(keys(await simbiJson(0, 'token')), ['token', 'token_type', 'expires_at']);
     assert.deepEqual(keys(await simbiJson(0, 'migrate', '--dry-run')), ['pending']);
-    const added = await simbiJson<{ operator: boolean }>(0, 'operator', 'add', 'Ops@example.org');
-    assert.deepEqual(added, { email: 'ops@example.org', operator: true });
+    const added = await simbiJson<{ admin: boolean }>(0, 'admin', 'add', 'Ops@example.org');
+    assert.deepEqual(added, { email: 'ops@example.org', admin: true });
     assert.deepEqual(keys(await simbiJson(0, 'login-link', 'ops@example.org')), ['login_link', 'expires_at']);
-    assert.deepEqual(await simbiJson(0, 'operator', 'remove', 'ops@example.org'), {
+    assert.deepEqual(await simbiJson(0, 'admin', 'remove', 'ops@example.org'), {
       email: 'ops@example.org',
-      operator: false,
+      admin: false,
     });
-    assert.equal((await run(['operator', 'add', 'nobody'], settings)).code, 2);
+    assert.equal((await run(['admin', 'add', 'nobody'], settings)).code, 2);
   });
 
   test('an account and its integration from the cradle to the grave, as programs read it', async () => {

@@ -9,10 +9,9 @@ import { Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createApp } from '../src/app.ts';
+import { safePath } from '../src/console/console-request.ts';
 import { CONSOLE_ROUTES } from '../src/console/routes.ts';
 import { sampleParams, writeSamples } from '../src/console/samples.ts';
-import { safePath } from '../src/console/visit.ts';
-import { createGateway } from '../src/gateway.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { canonicalEnvelope } from '../src/holders/envelope.ts';
 import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
@@ -24,10 +23,11 @@ import type { Reader } from '../src/platform/db.ts';
 import { createUuid } from '../src/platform/ids.ts';
 import { createLogger } from '../src/platform/log.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
-import { addPerson, csrfOf, type Person, signIn, visitor } from './console-world.ts';
+import { createServices } from '../src/services.ts';
+import { addPerson, csrfOf, type Person, signIn, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
+import { createTestContext } from './harness.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
-import { createTestContext } from './world.ts';
 
 const CREATE = '/api/v3/service-unified-collections';
 const MARKUP = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
@@ -105,20 +105,20 @@ describe('who reaches what', () => {
   test('an operator reaches the gateway’s pages, a member of a holder does not', async () => {
     const operator = await addPerson(gateway, shop.holderId, 'viewer', 'ops@example.org', { operator: true });
     const owner = await addPerson(gateway, shop.holderId, 'owner', 'notops@example.org');
-    for (const route of CONSOLE_ROUTES.filter((each) => each.access === 'operator' && each.method === 'GET')) {
+    for (const route of CONSOLE_ROUTES.filter((each) => each.access === 'admin' && each.method === 'GET')) {
       const path = `/console${route.path.replace(':id', String(shop.holderId))}`;
       assert.equal((await operator.get(path)).status, 200, path);
       assert.equal((await owner.get(path)).status, 403, path);
     }
-    const verified = await operator.post('/console/operator/ledger/verify');
+    const verified = await operator.post('/console/admin/ledger/verify');
     assert.match(verified.text, /Everything adds up/);
-    const opened = await operator.post('/console/operator/holders', { business: 'New shop', email: 'new@example.org' });
+    const opened = await operator.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
     assert.match(opened.text, /\/console\/login\/otl_/);
     const fee = { method, direction: 'collection', percent: '2.5', fixed: '0' };
-    const saved = await operator.post(`/console/operator/holders/${shop.holderId}/fees`, fee);
+    const saved = await operator.post(`/console/admin/holders/${shop.holderId}/fees`, fee);
     assert.equal(saved.status, 303);
-    assert.match((await operator.get(`/console/operator/holders/${shop.holderId}`)).text, /2\.5 %/);
-    await operator.post(`/console/operator/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
+    assert.match((await operator.get(`/console/admin/holders/${shop.holderId}`)).text, /2\.5 %/);
+    await operator.post(`/console/admin/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
   });
 
   test('another holder’s things do not exist', async () => {
@@ -351,7 +351,7 @@ describe('integrations and secrets', () => {
         done();
       },
     });
-    const whole = await createGateway({ ...base, log: createLogger('trace', sink) });
+    const whole = await createServices({ ...base, log: createLogger('trace', sink) });
     const app = createApp(whole);
     const inner = {
       ...gateway,
@@ -369,7 +369,7 @@ describe('integrations and secrets', () => {
       const rotated = await owner.post(`/console/integrations/${id}/rotate`, { kind: 'api', overlap_api: '3600' });
       const [next = ''] = /sk_[\w-]{40,}/.exec(rotated.text) ?? [];
       assert.ok(next && next !== secret);
-      for (const route of CONSOLE_ROUTES.filter((each) => each.method === 'GET' && each.access !== 'operator')) {
+      for (const route of CONSOLE_ROUTES.filter((each) => each.method === 'GET' && each.access !== 'admin')) {
         const { text } = await owner.get(addressOf(route.path, 'TX_0').replace('999999', id));
         for (const kept of [secret, next, callbackSecret]) assert.ok(!text.includes(kept), route.path);
       }
@@ -643,7 +643,7 @@ describe('what people write', () => {
     const { ctx } = gateway;
     const hostile = await createShop(ctx, `Shop ${MARKUP}`.slice(0, 120));
     const owner = await addPerson(gateway, hostile.holderId, 'owner', 'hostile@example.org');
-    await ctx.db.query('update members set name = $2, is_operator = true where id = $1', [owner.member.id, MARKUP]);
+    await ctx.db.query('update members set name = $2, is_admin = true where id = $1', [owner.member.id, MARKUP]);
     await owner.post('/console/integrations', { title: MARKUP, callback_url: '' });
     await owner.post('/console/links', { item_name: MARKUP, business_name: MARKUP, country_id: '1', amount: '100' });
     await topUpSandbox(ctx, COMMAND_LINE, hostile.holderId, 'KES', 1_000_000n);

@@ -1,5 +1,5 @@
 // What a payment costs the database when many are under way: counted, not timed, so that it is the same on every
-// machine. From the signed request to the callback that was delivered, the pretend operator's own book included.
+// machine. From the signed request to the callback that was delivered, the simulated operator's own book included.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -7,7 +7,7 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
-import { startReceiver, type TestReceiver } from './callback-world.ts';
+import { startReceiver, type TestReceiver } from './callback-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { type Shop, signBody } from './shop.ts';
 
@@ -60,7 +60,7 @@ describe('counters at saturation', () => {
     };
     await Promise.all(Array.from({ length: Math.min(count, IN_FLIGHT) }, lane));
     // While its own queue is long the engine leaves the table alone.
-    await gateway.gateway.desk.engine.idle();
+    await gateway.gateway.payments.engine.idle();
     await gateway.settle();
   }
 

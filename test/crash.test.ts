@@ -12,10 +12,10 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DemoFile } from '../src/demo.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { idFromRef, refOf } from '../src/payments/transactions.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { signBody } from './shop.ts';
 import { createRandom } from './simulation/random.ts';
@@ -336,7 +336,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
     const wrong = rows.filter((row) => {
       const succeeded = row.status === 'success';
       const said = truth.get(refOf(row));
-      // The pretend operator's book is a toy that a crash of PostgreSQL may empty; ours is not.
+      // The simulated operator's book is a toy that a crash of PostgreSQL may empty; ours is not.
       const right = said === undefined || said === (succeeded ? 'succeeded' : 'failed');
       return !right || row.credits !== (succeeded ? 1n : 0n) || row.events !== 1n;
     });

@@ -6,13 +6,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import {
-  type EmbeddedPostgres,
-  findEmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../src/platform/embedded-postgres.ts';
+import { isAlive } from '../src/embedded-postgres/processes.ts';
+import { type EmbeddedPostgres, findEmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { migrate } from '../src/platform/migrate.ts';
-import { isAlive } from '../src/platform/processes.ts';
 
 const EXIT_WAIT_MS = 5_000;
 const FOLDER_PREFIX = 'simbi-test-';

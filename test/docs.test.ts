@@ -7,9 +7,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { ROOT } from '../scripts/tree.ts';
 import { configurationReference } from '../src/platform/config.ts';
 import { freePort, type RunningProcess, simbi } from './processes.ts';
-import { ROOT } from './tree.ts';
 
 const GUIDES = ['sandbox', 'going-live', 'operating'];
 

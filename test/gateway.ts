@@ -1,18 +1,18 @@
-// A whole gateway for one test: its own database, a clock that stands still, the pretend operator on loopback, and every
+// A whole gateway for one test: its own database, a clock that stands still, the simulated operator on loopback, and every
 // route on a real port. Background passes run when the test says so: `settle` repeats them until nothing moves.
 
 import { createServer } from 'node:net';
 import { createApp } from '../src/app.ts';
-import { createGateway, type Gateway, type GatewayOptions } from '../src/gateway.ts';
 import type { Environment } from '../src/platform/config.ts';
 import type { HttpServer } from '../src/platform/http.ts';
-import { createTestContext, type TestContext } from './world.ts';
+import { createServices, type Services, type ServicesOptions } from '../src/services.ts';
+import { createTestContext, type TestContext } from './harness.ts';
 
 const MAX_ROUNDS = 200;
 
 export type TestGateway = {
-  readonly ctx: TestContext & Gateway['ctx'];
-  readonly gateway: Gateway;
+  readonly ctx: TestContext & Services['ctx'];
+  readonly gateway: Services;
   readonly app: HttpServer;
   readonly url: string;
   /** Runs every pass until there is nothing left to do at this moment of the clock. */
@@ -24,7 +24,7 @@ export type TestGateway = {
 
 export async function createTestGateway(
   settings: Environment = {},
-  options: GatewayOptions = {},
+  options: ServicesOptions = {},
 ): Promise<TestGateway> {
   const port = await freePort();
   const base = await createTestContext({
@@ -33,7 +33,7 @@ export async function createTestGateway(
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
     ...settings,
   });
-  const gateway = await createGateway(base, options).catch(async (error: unknown) => {
+  const gateway = await createServices(base, options).catch(async (error: unknown) => {
     // A connection left open would keep the whole test file from ending.
     await base.close();
     throw error;
@@ -43,13 +43,13 @@ export async function createTestGateway(
 
   async function settle(): Promise<void> {
     // Work handed over by a request may still be on its way.
-    await gateway.desk.engine.idle();
+    await gateway.payments.engine.idle();
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      let handled = await gateway.desk.engine.pass();
-      await gateway.desk.engine.idle();
+      let handled = await gateway.payments.engine.pass();
+      await gateway.payments.engine.idle();
       handled += (await gateway.operator?.runDueOutcomes()) ?? 0;
-      handled += await gateway.desk.intake.pass();
-      await gateway.desk.intake.idle();
+      handled += await gateway.payments.inbox.pass();
+      await gateway.payments.inbox.idle();
       handled += await gateway.deliverer.pass();
       await gateway.deliverer.idle();
       if (handled === 0) return;

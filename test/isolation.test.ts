@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { withApp } from '../scripts/openapi.ts';
 import { eventsOfTransaction } from '../src/callbacks/events.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, readFeed, send, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
-import { withApp } from './openapi.ts';
 
 /** Everything of one account that another may try to reach. */
 type Belongings = {
@@ -178,7 +178,7 @@ const OTHERS: [pattern: RegExp, why: string][] = [
   [/^\/r\//, 'a receipt: whoever has the address may read it; the address cannot be guessed'],
   [/^\/logos\//, 'pictures by the hash of their bytes'],
   [/^\/docs|^\/openapi\.json$|^\/llms\.txt$/, 'documentation'],
-  [/^\/sandbox\//, 'the pretend phone and receiver, which exist in sandbox mode only'],
+  [/^\/sandbox\//, 'the test phone and receiver, which exist in sandbox mode only'],
   [/^\/console/, 'sessions of members; its own tests'],
   [/^\/operators\//, 'operators, who prove themselves to their rail'],
   [/^\/(healthz|readyz|metrics)$/, 'the ops team'],

@@ -1,5 +1,5 @@
-// Whole payments through the API, from the request to the wallet and the callback: every scenario of the pretend
-// operator, what a person does on the pretend phone, and verification by token. Time is moved, never waited for.
+// Whole payments through the API, from the request to the wallet and the callback: every scenario of the simulated
+// operator, what a person does on the test phone, and verification by token. Time is moved, never waited for.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
@@ -11,7 +11,7 @@ import { listOpenCases } from '../src/payments/cases.ts';
 import { completeOrder, readPayment } from '../src/payments/collections.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
-import { startReceiver, type TestReceiver } from './callback-world.ts';
+import { startReceiver, type TestReceiver } from './callback-harness.ts';
 import { type Client, createClient, PATHS, readFeed, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
@@ -191,7 +191,7 @@ describe('numbers that decide by themselves', () => {
 
   test('009: the submit times out, which is not a failure; asking tells that it was accepted', async () => {
     const journey = await begin('009');
-    await world.gateway.desk.engine.idle();
+    await world.gateway.payments.engine.idle();
     const [row] = await world.ctx.db.query<{ status: string }>('select status from transactions where msisdn = $1', [
       journey.mobile,
     ]);
@@ -224,7 +224,7 @@ describe('numbers that decide by themselves', () => {
   });
 });
 
-describe('a person at the pretend phone', () => {
+describe('a person at the test phone', () => {
   async function ringing(): Promise<Journey> {
     const journey = await begin('456');
     await world.settle();
@@ -381,7 +381,7 @@ describe('retries and links', () => {
       callbackUrl: null,
       linkId: linkUuid(textOf(link.id)),
     });
-    assert.equal((await gateway.desk.collections.accept(order, null)).kind, 'accepted');
+    assert.equal((await gateway.payments.collections.accept(order, null)).kind, 'accepted');
     await world.settle();
     const [listed] = (await client.get(PATHS.listLinks)).body.data as JsonObject[];
     assert.deepEqual([listed?.id, listed?.status, listed?.payments_count], [link.id, 'paid', 1]);

@@ -259,7 +259,7 @@ async function payByLink(row: TableRow, method: Method, amount: bigint): Promise
     linkId: null,
   });
   assert.deepEqual([order.currency, order.method], [row.currency, method.code]);
-  const acceptance = await gateway.desk.collections.accept(order, null);
+  const acceptance = await gateway.payments.collections.accept(order, null);
   assert.ok(acceptance.kind === 'accepted');
   return (await client.signed(PATHS.statusV3, { id: refOf(acceptance.transaction) })).data.amount;
 }

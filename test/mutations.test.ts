@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { createApp } from '../src/app.ts';
-import { createGateway, type Gateway } from '../src/gateway.ts';
 import type { Reader } from '../src/platform/db.ts';
 import type { HttpServer } from '../src/platform/http.ts';
+import { createServices, type Services } from '../src/services.ts';
+import { createTestContext } from './harness.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
-import { createTestContext } from './world.ts';
 
 const SEED = 20_260_302;
 const REQUESTS = 10_000;
@@ -124,12 +124,12 @@ function mutateBytes(random: Random, text: string): Buffer {
 
 describe('mutated requests', () => {
   let ctx: Awaited<ReturnType<typeof createTestContext>>;
-  let gateway: Gateway;
+  let gateway: Services;
   let app: HttpServer;
   let shop: Shop;
   before(async () => {
     ctx = await createTestContext({ RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0' });
-    gateway = await createGateway(ctx);
+    gateway = await createServices(ctx);
     app = createApp(gateway);
     shop = await createShop(ctx);
   });

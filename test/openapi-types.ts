@@ -1,12 +1,12 @@
 // TypeScript types written from the OpenAPI document, for a test that compiles them against those of the client. Only
 // what our document uses is understood; anything else is an error rather than a guess.
 
-import type { Schema } from '../src/docs/openapi.ts';
+import type { SchemaObject } from '../src/docs/openapi.ts';
 
 type Json = Record<string, unknown>;
 export type Document = {
   paths: Record<string, Record<string, Json & { operationId?: string }>>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, SchemaObject> };
   webhooks: Record<string, unknown>;
 };
 

@@ -6,8 +6,9 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
+import { generatedFiles, withApp } from '../scripts/openapi.ts';
 import { eventsOfTransaction } from '../src/callbacks/events.ts';
-import type { ApiDocument, Operation, Schema } from '../src/docs/openapi.ts';
+import type { ApiDocument, OperationObject, SchemaObject } from '../src/docs/openapi.ts';
 import { listOperations } from '../src/docs/reference.ts';
 import { signatureOf } from '../src/holders/envelope.ts';
 import { EXAMPLE_INTEGRATION } from '../src/holders/schemas.ts';
@@ -16,7 +17,6 @@ import { PROBLEMS } from '../src/platform/errors.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
-import { generatedFiles, withApp } from './openapi.ts';
 
 const JSON_TYPE = 'application/json';
 const RUNS = 150;
@@ -35,26 +35,26 @@ after(() => world.close());
 const operations = await withApp((app) => listOperations(app.swagger() as unknown as ApiDocument));
 
 /** A schema of the document with its references resolved, ready to check values. */
-function checkerOf(schema: Schema): (value: unknown) => boolean {
+function checkerOf(schema: SchemaObject): (value: unknown) => boolean {
   const resolve = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(resolve);
     if (typeof value !== 'object' || value === null) return value;
     const entries = Object.entries(value);
-    const ref = (value as Schema).$ref;
+    const ref = (value as SchemaObject).$ref;
     if (typeof ref === 'string')
       return resolve(
         ref
           .slice(2)
           .split('/')
-          .reduce<unknown>((at, key) => (at as Schema)[key.replaceAll('~1', '/')], api),
+          .reduce<unknown>((at, key) => (at as SchemaObject)[key.replaceAll('~1', '/')], api),
       );
     return Object.fromEntries(entries.map(([key, inner]) => [key, resolve(inner)]));
   };
-  const compiled = Compile(resolve(schema) as Schema);
+  const compiled = Compile(resolve(schema) as SchemaObject);
   return (value) => compiled.Check(value);
 }
 
-function assertFits(operation: Operation, reply: Reply): void {
+function assertFits(operation: OperationObject, reply: Reply): void {
   const media = operation.responses[reply.status]?.content?.[JSON_TYPE];
   assert.ok(media?.schema, `${operation.operationId} does not document ${reply.status}`);
   assert.ok(checkerOf(media.schema)(reply.body), `${operation.operationId}: ${JSON.stringify(reply.body)}`);
@@ -92,7 +92,7 @@ const today: Record<string, () => Promise<JsonObject>> = {
   },
 };
 
-async function sendExample(path: string, method: string, operation: Operation): Promise<Reply> {
+async function sendExample(path: string, method: string, operation: OperationObject): Promise<Reply> {
   const example = operation.requestBody?.content[JSON_TYPE]?.example as JsonObject | undefined;
   const changes = (await today[operation.operationId]?.()) ?? {};
   const url = path.replace(/\{(\w+)\}/g, (_, name: string) => textOf(changes[name]));
@@ -105,7 +105,7 @@ async function sendExample(path: string, method: string, operation: Operation): 
 describe('the OpenAPI document', () => {
   test('is committed as it is served, and so is the guide to errors', async () => {
     for (const { path, text } of await generatedFiles())
-      assert.equal(readFileSync(path, 'utf8'), text, `${path} is stale; write it anew with: node test/openapi.ts`);
+      assert.equal(readFileSync(path, 'utf8'), text, `${path} is stale; write it anew with: node scripts/openapi.ts`);
   });
 
   test('is OpenAPI 3.1 on the address of this gateway, with both security schemes', () => {
@@ -187,7 +187,7 @@ describe('schemas and operations do not drift: what an operation takes, its sche
     path: string,
     given: fc.Arbitrary<object>,
     ask: (params: JsonObject) => Promise<boolean>,
-    part: (schema: Schema) => Schema,
+    part: (schema: SchemaObject) => SchemaObject,
   ): Promise<number> {
     const check = checkerOf(part(api.paths[path]?.post?.requestBody?.content[JSON_TYPE]?.schema ?? {}));
     let taken = 0;
@@ -203,7 +203,7 @@ describe('schemas and operations do not drift: what an operation takes, its sche
     return taken;
   }
 
-  const paramsOf = (schema: Schema) => (schema.properties as Record<string, Schema>).params ?? {};
+  const paramsOf = (schema: SchemaObject) => (schema.properties as Record<string, SchemaObject>).params ?? {};
   const takes = (path: string) => async (params: JsonObject) => (await client.signed(path, params)).status === 200;
 
   const amounts = fc.constantFrom<unknown>(
@@ -326,7 +326,7 @@ describe('the pages', () => {
     for (const { path, method, operation } of operations) {
       assert.ok(text.includes(`### ${method} ${path}\n`), path);
       const params = (
-        operation.requestBody?.content[JSON_TYPE]?.schema?.properties as Record<string, Schema> | undefined
+        operation.requestBody?.content[JSON_TYPE]?.schema?.properties as Record<string, SchemaObject> | undefined
       )?.params;
       for (const name of Object.keys((params?.properties as object | undefined) ?? {}))
         assert.ok(text.includes(`| \`${name}\``), name);

@@ -1,12 +1,12 @@
 // Payments without HTTP: a context whose operator is whatever rail the test brings, and collections made in one line.
 
 import { loadCatalog } from '../src/catalog/catalog.ts';
-import { type CollectionOrder, createCollectionDesk } from '../src/payments/accept.ts';
+import { type CollectionOrder, createCollectionWriter } from '../src/payments/accept.ts';
 import type { PaymentsContext } from '../src/payments/context.ts';
 import type { PaymentEngine } from '../src/payments/engine.ts';
 import type { Transaction } from '../src/payments/transactions.ts';
 import type { Context } from '../src/platform/context.ts';
-import { createHealth } from '../src/rails/health.ts';
+import { createBreakers } from '../src/rails/breakers.ts';
 import type { Rail, RailCapabilities } from '../src/rails/rail.ts';
 import type { RailRegistry } from '../src/rails/registry.ts';
 
@@ -45,7 +45,7 @@ export function registryOf(ctx: Pick<Context, 'clock'>, rail: Rail): RailRegistr
   return {
     railFor: () => rail,
     byName: (name) => (name === rail.name ? rail : null),
-    health: createHealth(ctx.clock),
+    health: createBreakers(ctx.clock),
     close: () => rail.close(),
   };
 }
@@ -56,9 +56,9 @@ export function withPayments<C extends Context>(base: C, rail: Rail): C & Paymen
     ...base,
     catalog: CATALOG,
     rails: registryOf(base, rail),
-    settledHooks: [],
-    tellEvents: () => undefined,
-    refuseCallbackUrl: () => null,
+    onCollectionsSettled: [],
+    sendCallbacksNow: () => undefined,
+    checkCallbackUrl: () => null,
   };
 }
 
@@ -93,7 +93,7 @@ export async function acceptCollection(
   engine: PaymentEngine,
   order: CollectionOrder,
 ): Promise<Transaction> {
-  const acceptance = await createCollectionDesk(ctx, engine).accept(order, null);
+  const acceptance = await createCollectionWriter(ctx, engine).accept(order, null);
   if (acceptance.kind !== 'accepted') throw new Error(`the collection was not accepted: ${acceptance.kind}`);
   return acceptance.transaction;
 }

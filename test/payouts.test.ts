@@ -20,9 +20,9 @@ import {
 import { findTransaction, refOf, type Transaction } from '../src/payments/transactions.ts';
 import { Problem } from '../src/platform/errors.ts';
 import type { Observation, Rail } from '../src/rails/rail.ts';
+import { createTestContext } from './harness.ts';
 import { CAPABILITIES, CURRENCY, silentRail, withPayments } from './payments.ts';
 import { createShop, type Shop } from './shop.ts';
-import { createTestContext } from './world.ts';
 
 /**
  * Rounds of sixty-four payouts against money for ten. The long run:

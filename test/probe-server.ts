@@ -1,6 +1,6 @@
 // A server process with the signed probe of test/shop.ts: `node test/probe-server.ts`, settings in the environment.
 
-import { createContext } from '../src/instance.ts';
+import { createContext } from '../src/open-context.ts';
 import { readConfig } from '../src/platform/config.ts';
 import { createHttpServer } from '../src/platform/http.ts';
 import { createLogger } from '../src/platform/log.ts';

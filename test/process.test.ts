@@ -6,11 +6,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { isAlive } from '../src/platform/processes.ts';
+import { isAlive } from '../src/embedded-postgres/processes.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { createTestContext } from './harness.ts';
 import { freePort, machineNode, type RunningProcess, type Settings, simbi, start } from './processes.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
-import { createTestContext } from './world.ts';
 
 const DEMO_KEYS = [
   'base_url',

@@ -6,11 +6,11 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
+import { ROOT } from '../scripts/tree.ts';
 import { createProgram } from '../src/cli.ts';
 import { createTerminal } from '../src/commands/terminal.ts';
 import { type DemoFile, demoBlock } from '../src/demo.ts';
 import { anchorOf } from '../src/docs/markdown.ts';
-import { ROOT } from './tree.ts';
 
 const MAX_PICTURE_BYTES = 150_000;
 const PLACES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'examples/README.md'];

@@ -4,8 +4,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MigrationFault } from '../src/platform/migrate.ts';
-import { EmbeddedPostgresFault } from '../src/platform/postgres-installation.ts';
+import { EmbeddedPostgresError } from '../src/embedded-postgres/installation.ts';
+import { MigrationError } from '../src/platform/migrate.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -28,7 +28,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(error instanceof MigrationFault || error instanceof EmbeddedPostgresFault ? error.message : error);
+  console.error(error instanceof MigrationError || error instanceof EmbeddedPostgresError ? error.message : error);
   return 1;
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { dumpSchema } from '../scripts/schema.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
 import { createEmptyDatabase, type TestDatabase } from './database.ts';
-import { dumpSchema } from './schema.ts';
 
 describe('the schema dump', () => {
   let database: TestDatabase;

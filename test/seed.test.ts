@@ -76,7 +76,7 @@ async function payOut(): Promise<string> {
     invoiceNo: 'INV-7',
   });
   assert.ok(reading.ok);
-  const [result] = await orderPayouts(world.ctx, world.gateway.desk.engine, COMMAND_LINE, client.shop.holderId, [
+  const [result] = await orderPayouts(world.ctx, world.gateway.payments.engine, COMMAND_LINE, client.shop.holderId, [
     reading.order,
   ]);
   assert.ok(result?.ok);
@@ -419,7 +419,7 @@ describe('countries', () => {
       linkId: null,
     });
     assert.equal(order.verification, 'shortcode');
-    const acceptance = await gateway.desk.collections.accept(order, null);
+    const acceptance = await gateway.payments.collections.accept(order, null);
     assert.equal(acceptance.kind, 'accepted');
     await world.settle();
     const { phone } = gateway.operator;

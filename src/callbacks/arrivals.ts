@@ -3,7 +3,7 @@
 
 import type { Context } from '../platform/context.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
-import { type Verdict, verifyCallback } from './signature.ts';
+import { type SignatureCheck, verifyCallback } from './signature.ts';
 
 const MAX_ARRIVALS = 200;
 const MAX_KEPT_BODY_BYTES = 65_536;
@@ -15,7 +15,7 @@ export type Arrival = {
   holderId: bigint | null;
   headers: Record<string, string>;
   body: string;
-  verdict: Verdict;
+  verdict: SignatureCheck;
 };
 
 export type ArrivalLog = { arrivals: Arrival[]; received: number };
@@ -48,7 +48,7 @@ export async function recordArrival(
     nowSeconds: Math.floor(ctx.clock.millis() / 1_000),
     sentBody: event?.body ?? null,
   });
-  const unknown: Verdict = { verified: false, why: 'webhook-id names no event of this gateway.' };
+  const unknown: SignatureCheck = { verified: false, why: 'webhook-id names no event of this gateway.' };
   const arrival: Arrival = {
     number: ++log.received,
     at: ctx.clock.now(),

@@ -81,7 +81,7 @@ export function claimDeliveries(
 }
 
 /** Ends leases of our own early, so that another process has them at once. */
-export async function giveBack(ctx: Context, eventIds: string[]): Promise<void> {
+export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<void> {
   await ctx.db.query(
     'update callback_deliveries set leased = false, due_at = $2 where leased and event_id = any ($1::uuid[])',
     [eventIds, ctx.clock.now()],

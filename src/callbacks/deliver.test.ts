@@ -11,8 +11,8 @@ import {
   startDeliverer,
   startReceiver,
   type TestReceiver,
-} from '../../test/callback-world.ts';
-import { createTestContext } from '../../test/world.ts';
+} from '../../test/callback-harness.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { createOutbound } from '../platform/outbound.ts';
 import { LEASE_MS } from './events.ts';
 import { GIVE_UP_AFTER_MS, JITTER, LATER_DELAY_MS, RETRY_DELAYS_MS } from './schedule.ts';

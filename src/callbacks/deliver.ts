@@ -7,8 +7,8 @@ import type { Context } from '../platform/context.ts';
 import { publicId } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs.ts';
 import type { Outbound, OutboundResult } from '../platform/outbound.ts';
-import { type Outcome, recordAttempts } from './attempts.ts';
-import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, giveBack, tidyDeliveries } from './claim.ts';
+import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
+import { type DeliveryResult, recordDeliveryResults } from './delivery-results.ts';
 import { LEASE_MS, originOf, type RecordedEvent } from './events.ts';
 import { createFairQueue } from './queue.ts';
 import { nextAttempt, readRetryAfter } from './schedule.ts';
@@ -39,7 +39,7 @@ export interface Deliverer extends Job {
   /** Sends what `recordEvents` returned, after its transaction has committed. */
   deliverFresh(events: readonly RecordedEvent[]): void;
   /** Called when more could be claimed at once: the loop's `wake`. */
-  onHungry(wake: () => void): void;
+  onCapacity(wake: () => void): void;
   /** Resolves when everything taken has been sent and recorded. */
   idle(): Promise<void>;
   /** Finishes what is being sent and gives back what is not, so that the next process has it at once. */
@@ -74,9 +74,9 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   let stopping = false;
   const unsent: string[] = [];
 
-  const results = createBatch<Outcome, null>({
+  const results = createBatch<DeliveryResult, null>({
     run: async (outcomes) => {
-      await recordAttempts(ctx, outcomes);
+      await recordDeliveryResults(ctx, outcomes);
       return outcomes.map(() => null);
     },
     maxItems: RESULTS_PER_STATEMENT,
@@ -127,7 +127,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
   }
 
-  function judge(parcel: Parcel, at: Date, signature: string, result: OutboundResult): Outcome {
+  function judge(parcel: Parcel, at: Date, signature: string, result: OutboundResult): DeliveryResult {
     const status = result.error === null ? result.status : null;
     const delivered = status !== null && status >= 200 && status < 300;
     const gone = status === 410;
@@ -161,7 +161,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   }
 
   /** 410 is an answer of a living receiver about one address, so it counts as health. */
-  function noteHealth(origin: string, well: boolean): Outcome['receiver'] {
+  function noteHealth(origin: string, well: boolean): DeliveryResult['receiver'] {
     if (!well) {
       failures.set(origin, (failures.get(origin) ?? 0) + 1);
       if (!isFailing(origin)) return 'unchanged';
@@ -217,7 +217,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
         });
       }
     },
-    onHungry(callback) {
+    onCapacity(callback) {
       wake = callback;
     },
     async idle() {
@@ -228,7 +228,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       stopping = true;
       await queue.idle();
       await results.idle();
-      if (unsent.length > 0) await giveBack(ctx, unsent.splice(0));
+      if (unsent.length > 0) await releaseLeases(ctx, unsent.splice(0));
     },
   };
 }

@@ -15,8 +15,8 @@ import {
   settleFeed,
   startDeliverer,
   startReceiver,
-} from '../../test/callback-world.ts';
-import { createTestContext } from '../../test/world.ts';
+} from '../../test/callback-harness.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { Problem } from '../platform/errors.ts';
 import { isRepeatedEvent, LEASE_MS, recordEvents } from './events.ts';
 import { continueFeedAfterRestore, listEvents } from './feed.ts';

@@ -13,8 +13,8 @@ import {
   startReceiver,
   type TestDeliverer,
   type TestReceiver,
-} from '../../test/callback-world.ts';
-import { createTestContext } from '../../test/world.ts';
+} from '../../test/callback-harness.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { Problem } from '../platform/errors.ts';
 import { createArrivalLog, listArrivals, recordArrival } from './arrivals.ts';
 import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';

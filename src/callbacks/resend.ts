@@ -17,7 +17,7 @@ const MAX_REPLAY_PAGES = 1_000;
 /** waiting: first attempt to come; retrying: failed so far; paused: 410; given_up: thirty days over; feed_only: no address. */
 export type DeliveryStatus = 'waiting' | 'retrying' | 'paused' | 'delivered' | 'given_up' | 'feed_only';
 
-export type Attempt = {
+export type DeliveryAttempt = {
   at: Date;
   /** 0: a probe out of turn. */
   number: number;
@@ -39,7 +39,7 @@ export type Delivery = {
   createdAt: Date;
   nextAttemptAt: Date | null;
   body: string;
-  attempts: Attempt[];
+  attempts: DeliveryAttempt[];
 };
 
 export type DeliveryFilter = {
@@ -124,7 +124,7 @@ function uuidOrNull(eventId: string | undefined): string | null {
 }
 
 /** The newest attempts of each event, oldest first. Events were already chosen by their holder. */
-async function listAttempts(reader: Reader, eventIds: string[]): Promise<Map<string, Attempt[]>> {
+async function listAttempts(reader: Reader, eventIds: string[]): Promise<Map<string, DeliveryAttempt[]>> {
   const rows = await reader.query<{
     event_id: string;
     at: Date;
@@ -143,9 +143,9 @@ async function listAttempts(reader: Reader, eventIds: string[]): Promise<Map<str
      ) a order by a.at`,
     [eventIds, MAX_ATTEMPTS_SHOWN],
   );
-  const byEvent = new Map<string, Attempt[]>();
+  const byEvent = new Map<string, DeliveryAttempt[]>();
   for (const row of rows) {
-    const attempt: Attempt = {
+    const attempt: DeliveryAttempt = {
       at: row.at,
       number: row.number,
       delivered: row.delivered,

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { newEvent, record, settleFeed, startDeliverer, startReceiver } from '../../test/callback-world.ts';
-import { createTestContext } from '../../test/world.ts';
+import { newEvent, record, settleFeed, startDeliverer, startReceiver } from '../../test/callback-harness.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { createHolder } from '../holders/holders.ts';
 import { callbackSecrets, createIntegration, rotateSecret } from '../holders/integrations.ts';

@@ -42,7 +42,7 @@ export function callbackHeaders(id: string, unixSeconds: number, signature: stri
   };
 }
 
-export type Verdict = { verified: true } | { verified: false; why: string };
+export type SignatureCheck = { verified: true } | { verified: false; why: string };
 
 /**
  * Checks an arrival as a receiver should. `sentBody` is what we sent under that id, when we know it: only then can the
@@ -54,7 +54,7 @@ export function verifyCallback(arrival: {
   secrets: readonly string[];
   nowSeconds: number;
   sentBody?: Buffer | null;
-}): Verdict {
+}): SignatureCheck {
   const { headers, body, secrets } = arrival;
   const id = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];
@@ -85,6 +85,6 @@ export function verifyCallback(arrival: {
   return refuse('The signature does not match: another secret, or a changed body, id or timestamp.');
 }
 
-function refuse(why: string): Verdict {
+function refuse(why: string): SignatureCheck {
   return { verified: false, why };
 }

@@ -2,7 +2,8 @@
 // override file, checked, resolved and never changed. Everything else in this folder is pure functions over it.
 
 import { readFileSync } from 'node:fs';
-import { JsonFault, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
+import { JsonError, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
+import { findCatalogErrors, nameKey, namesOf } from './catalog-errors.ts';
 import { BUILT_IN } from './data.ts';
 import {
   applyMergePatch,
@@ -12,7 +13,6 @@ import {
   type MethodDocument,
   type TermsDocument,
 } from './document.ts';
-import { findFaults, nameKey, namesOf } from './faults.ts';
 
 export type Direction = 'collection' | 'payout';
 
@@ -48,7 +48,7 @@ export type Method = {
   name: string;
   aliases: readonly string[];
   brand: string;
-  /** For the pretend phone. */
+  /** For the test phone. */
   colours: { background: string; text: string };
   type: MethodDocument['type'];
   country: Country;
@@ -100,7 +100,7 @@ export function loadCatalog(file = ''): Catalog {
   try {
     patch = parseStrictJson(readFileSync(file));
   } catch (error) {
-    if (error instanceof JsonFault)
+    if (error instanceof JsonError)
       throw new Error(
         `The catalogue file ${file} is not acceptable JSON: ${error.message} (position ${error.position}).`,
       );
@@ -115,7 +115,7 @@ export function loadCatalog(file = ''): Catalog {
 
 /** Checks a whole document and resolves it. */
 export function readCatalog(document: unknown, source = 'The built-in catalogue'): Catalog {
-  const checked = findFaults(document);
+  const checked = findCatalogErrors(document);
   if (!checked.ok) {
     const { faults } = checked;
     throw new Error(

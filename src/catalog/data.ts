@@ -280,7 +280,7 @@ const countries: CatalogDocument['countries'] = {
   },
 };
 
-/** Two colours a brand: the screen of the pretend phone, and the text on it. */
+/** Two colours a brand: the screen of the test phone, and the text on it. */
 const brands: CatalogDocument['brands'] = {
   MTN: { background: '#FFCC00', text: '#00364D' },
   ORANGE: { background: '#FF7900', text: '#000000' },

@@ -190,7 +190,7 @@ export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue 
 }
 
 /** One sentence for each place where the document does not have the right shape. */
-export function findShapeFaults(document: unknown): string[] {
+export function findShapeErrors(document: unknown): string[] {
   const sentences = new Map<string, string>();
   for (const error of allErrors(document)) {
     const path = error.instancePath.split('/').slice(1);

@@ -2,7 +2,7 @@
 // payer. A number's prefix only suggests an operator: people keep their number when they change operators.
 
 import type { Method, TableRow } from './catalog.ts';
-import { nameKey } from './faults.ts';
+import { nameKey } from './catalog-errors.ts';
 import { predictOperator } from './phone.ts';
 
 const MAX_NAME_LENGTH = 100;

@@ -6,8 +6,8 @@ import type { PaymentsContext } from '../payments/context.ts';
 import type { Instructions } from '../payments/instructions.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { VERIFICATION_MS } from '../payments/verification.ts';
-import { type Html, html, type Page } from '../platform/html.ts';
-import { businessHead, framePage, steps, sumOf } from './look.ts';
+import { type Html, type HtmlPage, html } from '../platform/html.ts';
+import { businessHead, layoutPage, steps, sumOf } from './layout.ts';
 import { maskNumber } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
 import { addressWith, type LinkView, viewAttempt } from './view.ts';
@@ -36,14 +36,14 @@ export type AttemptNotice =
   | { kind: 'wait'; seconds: number }
   | { kind: 'not_yet' };
 
-export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: AttemptPage): Page {
+export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: AttemptPage): HtmlPage {
   const view = viewAttempt(linkView, attempt.transaction);
   const { words } = view.reading;
   const { stage, transaction, auto } = attempt;
   const waiting = isWaiting(stage);
   const { title, body } = bodyOf(ctx, view, attempt);
   const failed = stage === 'failed' || attempt.notice?.kind === 'wrong';
-  return framePage(view.frame, {
+  return layoutPage(view.frame, {
     title: `${failed ? `${words.errorTitle}: ` : ''}${title} – ${view.business}`,
     ...(waiting
       ? { attributes: html`data-stage="${stage}" data-url="${view.frame.address}" data-q="${view.query}"` }

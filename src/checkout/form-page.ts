@@ -3,18 +3,18 @@
 import type { LinkCountry, Method } from '../catalog/catalog.ts';
 import { predictMethod } from '../catalog/methods.ts';
 import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
-import type { Payment } from '../payments/collections.ts';
+import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { type Html, html, type Page } from '../platform/html.ts';
-import type { Draft, Notice } from './forms.ts';
-import { businessHead, framePage, sumOf } from './look.ts';
-import { exampleOf, type Faults, type FieldName, methodFault, type Question } from './order.ts';
+import { type Html, type HtmlPage, html } from '../platform/html.ts';
+import type { FormDraft, FormNotice } from './form-tokens.ts';
+import { businessHead, layoutPage, sumOf } from './layout.ts';
+import { exampleOf, type FieldMessages, type FieldName, methodError, type Question } from './order.ts';
 import { addressWith, type LinkView } from './view.ts';
 
 /** Until the country is known nothing else can be asked: operators and numbers differ. */
-export function countryPage(view: LinkView): Page {
+export function countryPage(view: LinkView): HtmlPage {
   const { words } = view.reading;
-  return framePage(view.frame, {
+  return layoutPage(view.frame, {
     title: words.payTo(view.business),
     script: false,
     body: html`${businessHead(view.link, view.business)}<div class="card">${amountHead(view)}</div>
@@ -27,13 +27,13 @@ export function countryPage(view: LinkView): Page {
 
 export type FormPage = {
   row: LinkCountry;
-  draft: Draft;
-  faults: Faults;
+  draft: FormDraft;
+  faults: FieldMessages;
   token: string;
 };
 
 /** The form: one column, one button that repeats the amount. */
-export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): Page {
+export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): HtmlPage {
   const { words } = view.reading;
   const { row, draft, faults } = form;
   const notice = draft.notice && noticeText(ctx, view, draft.notice);
@@ -44,11 +44,11 @@ export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): 
   const methods = [...row.methods].sort((left, right) => order(left) - order(right));
   const options = methods.map((method) => ({
     method,
-    fault: methodFault(ctx, view.reading, method, view.link.amount),
+    fault: methodError(ctx, view.reading, method, view.link.amount),
   }));
   const open = options.some((option) => option.fault === null);
   const title = words.payTo(view.business);
-  return framePage(view.frame, {
+  return layoutPage(view.frame, {
     title: broken ? `${words.errorTitle}: ${title}` : title,
     attributes: html`data-dial="${row.dialCode}" data-trunk="${row.country.trunk}"`,
     body: html`${businessHead(view.link, view.business, title)}${broken && errorSummary(view, faults, notice)}
@@ -68,8 +68,8 @@ ${view.choices.length > 0 && html`<p><a class="lk" href="${addressWith(view, vie
 /** The question before money moves. Sending it again confirms; changing goes back to the form as it was. */
 export function confirmPage(
   view: LinkView,
-  form: FormPage & { payment: Payment; questions: readonly Question[]; sealed: string },
-): Page {
+  form: FormPage & { payment: PaymentDetails; questions: readonly Question[]; sealed: string },
+): HtmlPage {
   const { words, reading } = { words: view.reading.words, reading: view.reading };
   const { payment, draft, row } = form;
   const number = formatNumber(payment.msisdn);
@@ -86,7 +86,7 @@ export function confirmPage(
     ['confirmed', '1'],
     ['form', form.token],
   ];
-  return framePage(view.frame, {
+  return layoutPage(view.frame, {
     title: `${words.confirmTitle} ${words.payTo(view.business)}`,
     body: html`${businessHead(view.link, view.business)}<form class="card" method="post" action="${addressWith(view, view.path)}">
 <h1>${words.confirmTitle}</h1>${lines.map((line) => line !== null && html`<p>${line}</p>`)}
@@ -96,7 +96,7 @@ export function confirmPage(
   });
 }
 
-function questionText(view: LinkView, question: Question, payment: Payment): string | null {
+function questionText(view: LinkView, question: Question, payment: PaymentDetails): string | null {
   const { words, money } = view.reading;
   const number = formatNumber(payment.msisdn);
   switch (question.kind) {
@@ -119,7 +119,7 @@ function amountHead(view: LinkView): Html {
     : html`<p class="m">${reading.words.item}: <bdi>${link.item_name}</bdi></p>`;
 }
 
-function amountField(view: LinkView, row: LinkCountry, draft: Draft, faults: Faults): Html {
+function amountField(view: LinkView, row: LinkCountry, draft: FormDraft, faults: FieldMessages): Html {
   const { words, money } = view.reading;
   const [least, most] = amountRange(row);
   return html`<div class="f">${view.link.item_name !== null && html`<p class="m">${words.item}: <bdi>${view.link.item_name}</bdi></p>`}<label for="amount">${words.amount} (${row.currency})</label><p class="h" id="amount-h">${words.amountHint(money(least, row.currency), money(most, row.currency))}. ${words.noFee}</p>
@@ -146,7 +146,7 @@ function methodOption(view: LinkView, method: Method, fault: string | null, sele
 }
 
 /** The customer's details, where the business gave any: prefilled, and his to correct. */
-function detailFields(view: LinkView, draft: Draft, faults: Faults): Html | null {
+function detailFields(view: LinkView, draft: FormDraft, faults: FieldMessages): Html | null {
   const { words } = view.reading;
   const { link } = view;
   if (link.first_name === null && link.last_name === null && link.email === null) return null;
@@ -162,7 +162,7 @@ function detailFields(view: LinkView, draft: Draft, faults: Faults): Html | null
 }
 
 /** What is chosen when the page opens: what was chosen before, else what the number suggests. */
-function selectedMethod(row: LinkCountry, draft: Draft): Method | null {
+function selectedMethod(row: LinkCountry, draft: FormDraft): Method | null {
   const chosen = row.methods.find((method) => method.code === draft.method);
   if (chosen) return chosen;
   if (row.methods.length === 1) return row.methods[0] ?? null;
@@ -171,23 +171,23 @@ function selectedMethod(row: LinkCountry, draft: Draft): Method | null {
 }
 
 /** A number that can be read is shown as people write it; anything else is left as it was typed. */
-function shownPhone(row: LinkCountry, draft: Draft): string {
+function shownPhone(row: LinkCountry, draft: FormDraft): string {
   const number = normaliseNumber(draft.phone, row.country, { lenient: true });
   return number.ok ? formatNumber(number.digits) : draft.phone;
 }
 
-function describedBy(name: FieldName, faults: Faults, hint?: string): Html {
+function describedBy(name: FieldName, faults: FieldMessages, hint?: string): Html {
   const faulty = faults.has(name);
   const ids = [hint, faulty ? `${name}-e` : undefined].filter(Boolean).join(' ');
   return html`${ids !== '' && html`aria-describedby="${ids}"`}${faulty && html` aria-invalid="true"`}`;
 }
 
-function faultLine(name: FieldName, faults: Faults): Html | null {
+function faultLine(name: FieldName, faults: FieldMessages): Html | null {
   const text = faults.get(name);
   return text === undefined ? null : html`<p class="er" id="${name}-e">${text}</p>`;
 }
 
-function errorSummary(view: LinkView, faults: Faults, notice: string | null): Html {
+function errorSummary(view: LinkView, faults: FieldMessages, notice: string | null): Html {
   const { words } = view.reading;
   return html`<div class="box bad" role="alert">${notice !== null && html`<p>${notice}</p>`}${
     faults.size > 0 &&
@@ -195,7 +195,7 @@ function errorSummary(view: LinkView, faults: Faults, notice: string | null): Ht
   }</div>`;
 }
 
-function noticeText(ctx: PaymentsContext, view: LinkView, notice: Notice): string {
+function noticeText(ctx: PaymentsContext, view: LinkView, notice: FormNotice): string {
   const { words, clock } = view.reading;
   switch (notice.kind) {
     case 'form_old':

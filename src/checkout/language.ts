@@ -4,13 +4,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
 import { formatAmount } from '../platform/money.ts';
-import type { Words } from './words.ts';
-import { english } from './words-en.ts';
-import { french } from './words-fr.ts';
-import { portuguese } from './words-pt.ts';
-import { swahili } from './words-sw.ts';
+import type { CheckoutMessages } from './messages.ts';
+import { english } from './messages-en.ts';
+import { french } from './messages-fr.ts';
+import { portuguese } from './messages-pt.ts';
+import { swahili } from './messages-sw.ts';
 
-export const LANGUAGES: Readonly<Record<Language, { name: string; words: Words }>> = {
+export const LANGUAGES: Readonly<Record<Language, { name: string; words: CheckoutMessages }>> = {
   en: { name: 'English', words: english },
   fr: { name: 'Français', words: french },
   sw: { name: 'Kiswahili', words: swahili },
@@ -40,7 +40,7 @@ const TIME_ZONES: Readonly<Record<string, string>> = {
 /** How this payer reads. */
 export type Reading = {
   language: Language;
-  words: Words;
+  words: CheckoutMessages;
   /** The language was asked for in the address: links to our own pages carry it on. */
   asked: boolean;
   money: (amount: bigint, currency: string) => string;

@@ -5,16 +5,16 @@ import type { LinkCountry, Method, Terms } from '../catalog/catalog.ts';
 import { findMethodByName, predictMethod } from '../catalog/methods.ts';
 import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentLink } from '../links/links.ts';
-import type { Payment } from '../payments/collections.ts';
+import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { parseAmount } from '../platform/money.ts';
-import type { Draft } from './forms.ts';
+import type { FormDraft } from './form-tokens.ts';
 import type { Reading } from './language.ts';
 
 const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/;
 
 export type FieldName = 'amount' | 'method' | 'phone' | 'email';
-export type Faults = Map<FieldName, string>;
+export type FieldMessages = Map<FieldName, string>;
 
 /** What the payer is asked before the payment is made. */
 export type Question =
@@ -27,11 +27,11 @@ export type Question =
   /** The payer typed the amount: he sees it once more. */
   | { kind: 'amount' };
 
-export type ReadOrder = { payment: Payment | null; faults: Faults; questions: Question[] };
+export type ReadOrder = { payment: PaymentDetails | null; faults: FieldMessages; questions: Question[] };
 
-export function readOrder(reading: Reading, link: PaymentLink, row: LinkCountry, draft: Draft): ReadOrder {
+export function readOrder(reading: Reading, link: PaymentLink, row: LinkCountry, draft: FormDraft): ReadOrder {
   const { words } = reading;
-  const faults: Faults = new Map();
+  const faults: FieldMessages = new Map();
   const questions: Question[] = [];
 
   const number = normaliseNumber(draft.phone, row.country, { lenient: true });
@@ -52,7 +52,7 @@ export function readOrder(reading: Reading, link: PaymentLink, row: LinkCountry,
   const amount = link.amount ?? readAmount(reading, row, method ?? null, draft.amount, faults);
   if (link.amount === null && amount !== null) questions.push({ kind: 'amount' });
   if (method && amount !== null) {
-    const fault = amountFault(reading, method, amount);
+    const fault = amountError(reading, method, amount);
     if (fault) faults.set(link.amount === null ? 'amount' : 'method', fault);
   }
   if (draft.email !== '' && !EMAIL.test(draft.email)) faults.set('email', words.emailWrong);
@@ -66,7 +66,7 @@ function readAmount(
   row: LinkCountry,
   method: Method | null,
   typed: string,
-  faults: Faults,
+  faults: FieldMessages,
 ): bigint | null {
   const { words } = reading;
   if (typed === '') {
@@ -91,7 +91,7 @@ function readAmount(
 }
 
 /** Why a method cannot take an amount; null when it can. */
-export function amountFault(reading: Reading, method: Method, amount: bigint): string | null {
+export function amountError(reading: Reading, method: Method, amount: bigint): string | null {
   const { words } = reading;
   const terms: Terms = method.collection;
   if (amount < terms.min) return words.methodLeast(reading.money(terms.min, method.currency));
@@ -101,7 +101,7 @@ export function amountFault(reading: Reading, method: Method, amount: bigint): s
 }
 
 /** Why a method cannot be chosen now; null when it can. */
-export function methodFault(
+export function methodError(
   ctx: PaymentsContext,
   reading: Reading,
   method: Method,
@@ -109,7 +109,7 @@ export function methodFault(
 ): string | null {
   const rail = ctx.rails.railFor(method, ctx.config.mode);
   if (!rail || !ctx.rails.health.wouldCall(rail.name, method.code)) return reading.words.methodDown;
-  return amount === null ? null : amountFault(reading, method, amount);
+  return amount === null ? null : amountError(reading, method, amount);
 }
 
 /** A number of the country, as its people write it. */

@@ -6,7 +6,7 @@ import { findLink, type PaymentLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { findTransaction, idFromRef, readTransactions, type Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
-import { isAttemptOf } from './attempts.ts';
+import { isAttemptOf } from './link-attempts.ts';
 import { type LinkView, viewLink } from './view.ts';
 
 export type Params = { id: string; ref: string; code: string };

@@ -10,17 +10,17 @@ import type { Problem } from '../platform/errors.ts';
 import { field, formOf, parseForms } from '../platform/forms.ts';
 import { problemText, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { findAttempts } from './attempts.ts';
+import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './attempt-handlers.ts';
 import { confirmPage, countryPage, formPage } from './form-page.ts';
-import { type Draft, openDraft, sealDraft, signForm } from './forms.ts';
-import { createHolds } from './holds.ts';
+import { type FormDraft, openDraft, sealDraft, signForm } from './form-tokens.ts';
 import { readLanguage } from './language.ts';
-import type { Frame } from './look.ts';
+import type { CheckoutFrame } from './layout.ts';
+import { findAttempts } from './link-attempts.ts';
+import { createLongPolls } from './long-poll.ts';
 import { showName } from './names.ts';
 import { readOrder } from './order.ts';
-import { cardPage, messagePage, receiptPage, unknownReceiptPage } from './paper-page.ts';
-import { createPayments, type Payments } from './payments.ts';
-import { findReceipt, tidyCode } from './receipts.ts';
+import { findReceipt, normaliseReceiptCode } from './receipt-codes.ts';
+import { cardPage, messagePage, receiptPage, unknownReceiptPage } from './receipt-pages.ts';
 import {
   openAttempt,
   openLink,
@@ -30,8 +30,8 @@ import {
   priorAttempt,
   type Query,
 } from './requests.ts';
+import { createFormSubmitter, type FormSubmitter } from './submit-form.ts';
 import { addressWith, type LinkView, viewLink } from './view.ts';
-import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './waiting.ts';
 
 /** Of all requests in flight, those that may be waiting for news. */
 const HOLDS_SHARE = 4;
@@ -48,8 +48,8 @@ export function checkoutRoutes(
   engine: PaymentEngine,
   options: CheckoutOptions = {},
 ): void {
-  const holds = createHolds(Math.max(1, Math.floor(ctx.config.maxInFlight / HOLDS_SHARE)), options.holdMs);
-  const payments = createPayments(ctx, engine);
+  const holds = createLongPolls(Math.max(1, Math.floor(ctx.config.maxInFlight / HOLDS_SHARE)), options.holdMs);
+  const payments = createFormSubmitter(ctx, engine);
   app.addHook('preClose', (done) => {
     holds.close();
     done();
@@ -123,7 +123,7 @@ async function showLink(ctx: PaymentsContext, request: FastifyRequest, reply: Fa
 }
 
 /** What the form shows at first: what the business knows of its customer, or what this payer used a moment ago. */
-function firstDraft(link: PaymentLink, again: Transaction | null): Draft {
+function firstDraft(link: PaymentLink, again: Transaction | null): FormDraft {
   return {
     country: again?.country_id ?? null,
     method: again?.method ?? '',
@@ -138,14 +138,14 @@ function firstDraft(link: PaymentLink, again: Transaction | null): Draft {
 
 async function pay(
   ctx: PaymentsContext,
-  payments: Payments,
+  payments: FormSubmitter,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const form = formOf(request);
   const country = Number(field(form, 'country')) || null;
   const { link, view } = await openLink(ctx, request, reply, country);
-  const draft: Draft = {
+  const draft: FormDraft = {
     country,
     method: field(form, 'method', 40),
     phone: field(form, 'phone', 40),
@@ -179,8 +179,8 @@ async function showReceipt(ctx: PaymentsContext, request: FastifyRequest, reply:
   const link = transaction?.link_id ? await findLink(ctx.db, transaction.link_id) : null;
   const country = transaction && ctx.catalog.linkCountries.get(transaction.country_id)?.country;
   const reading = readLanguage(request, reply, country ?? null);
-  const code = tidyCode(typed);
-  const frame: Frame = {
+  const code = normaliseReceiptCode(typed);
+  const frame: CheckoutFrame = {
     reading,
     brand: ctx.config.brandName,
     phoneUrl: null,
@@ -207,7 +207,7 @@ function problemMessage(ctx: PaymentsContext, problem: Problem, request: Fastify
   const reading = readLanguage(request, null, null);
   const { words } = reading;
   const path = request.url.split('?')[0] ?? '/';
-  const frame: Frame = { reading, brand: ctx.config.brandName, phoneUrl: null, address: path, accent: null };
+  const frame: CheckoutFrame = { reading, brand: ctx.config.brandName, phoneUrl: null, address: path, accent: null };
   const back = /^\/pay\/[^/]+/.exec(path)?.[0] ?? null;
   const { status } = problem;
   if (status === 404) return messagePage(frame, { title: words.linkGoneTitle, text: words.linkGone, status });

@@ -9,7 +9,7 @@ import { type LinkStatus, linkId, linkStatus, type PaymentLink } from '../links/
 import type { PaymentsContext } from '../payments/context.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Reading, readLanguage } from './language.ts';
-import type { Frame } from './look.ts';
+import type { CheckoutFrame } from './layout.ts';
 import { showName } from './names.ts';
 
 const PHONE_PAGE = '/sandbox/phone';
@@ -23,7 +23,7 @@ export type LinkView = {
   /** The countries he may choose from; empty where there is no choice. */
   choices: readonly LinkCountry[];
   reading: Reading;
-  frame: Frame;
+  frame: CheckoutFrame;
   /** "/pay/pl_…". */
   path: string;
   /** "?lang=fr" when the language was asked for in the address, else nothing. */
@@ -70,7 +70,7 @@ export async function viewLink(
   };
 }
 
-/** The same view for one attempt: its own address, and the pretend phone of its payer. */
+/** The same view for one attempt: its own address, and the test phone of its payer. */
 export function viewAttempt(view: LinkView, transaction: Transaction): LinkView {
   const path = `${view.path}/${refOf(transaction)}`;
   const phoneUrl = view.frame.phoneUrl && `${PHONE_PAGE}?n=${transaction.msisdn ?? ''}`;

@@ -3,18 +3,18 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { type BackupProgress, type WrittenBackup, writeBackup } from '../backup/backup.ts';
+import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
 import { continueFeedAfterRestore } from '../callbacks/feed.ts';
-import { createContext, findMasterKey, openCommandDatabase } from '../instance.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { askBeforeSending } from '../payments/restored.ts';
-import { type BackupProgress, type WrittenBackup, writeBackup } from '../platform/backup.ts';
+import { createContext, findMasterKey, openCommandDatabase } from '../open-context.ts';
+import { requeryAfterRestore } from '../payments/requery-after-restore.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
-import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../platform/restore.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, CommandFault, confirm, EXIT, show, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, confirm, EXIT, print, type Terminal } from './terminal.ts';
 
 const KEY_WARNING =
   'The file holds the master key: whoever has it can read every secret and sign in the name of every account. Keep it like a key.';
@@ -48,12 +48,12 @@ export function backupCommands(program: Command, terminal: Terminal): void {
 async function backup(terminal: Terminal, version: string, given: string, options: BackupOptions): Promise<void> {
   const path = resolve(given);
   if (existsSync(path) && !options.force)
-    throw new CommandFault(`${path} exists. Choose another name, or --force to replace it.`, EXIT.conflict);
+    throw new CommandError(`${path} exists. Choose another name, or --force to replace it.`, EXIT.conflict);
   if (options.includeMasterKey) await confirm(terminal, options, KEY_WARNING);
   const bar = createProgressBar(terminal, 'Backing up');
   const config = readConfig(terminal.environment);
   if (!config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION')))
-    throw new CommandFault(`There is no data in ${dataPath(config)}.`, EXIT.notFound);
+    throw new CommandError(`There is no data in ${dataPath(config)}.`, EXIT.notFound);
   const database = await openCommandDatabase(config, (sentence) => terminal.say(`  ${sentence}`));
   let made: WrittenBackup;
   try {
@@ -82,7 +82,7 @@ async function backup(terminal: Terminal, version: string, given: string, option
     schema: made.header.schema.at(-1)?.version ?? 0,
     master_key: options.includeMasterKey === true,
   };
-  show(
+  print(
     terminal,
     options,
     data,
@@ -102,7 +102,7 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   if (options.dryRun) {
     const checked = await checkBackup(path, showRows(bar));
     bar.end();
-    show(terminal, options, { ...describe(checked), restored: false }, linesOf(checked));
+    print(terminal, options, { ...describe(checked), restored: false }, linesOf(checked));
     terminal.say('The file is whole. Nothing was restored.');
     return;
   }
@@ -121,13 +121,13 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
       onStep: say,
       async finish(tx) {
         await continueFeedAfterRestore(tx);
-        asked = await askBeforeSending(tx, systemClock.now());
+        asked = await requeryAfterRestore(tx, systemClock.now());
       },
     });
     bar.end();
     const verification = await verify(config, database.url, terminal);
     const data = { ...describe(restored), restored: true, ledger_ok: verification.ok, asked_again: asked };
-    show(terminal, options, data, linesOf(restored));
+    print(terminal, options, data, linesOf(restored));
     for (const { sentence } of verification.differences) terminal.say(`DIFFERS  ${sentence}`);
     if (asked > 0)
       say(`${asked} payments had not been sent when the backup was made: operators are asked before anything is sent.`);
@@ -152,7 +152,7 @@ async function verify(config: Config, url: string, terminal: Terminal) {
   const ctx = await createContext(config, url, createLogger('silent'));
   try {
     const pending = await pendingMigrations(ctx.db);
-    if (pending.length > 0) throw new CommandFault(`The database lacks ${pending.join(', ')}.`, EXIT.fault);
+    if (pending.length > 0) throw new CommandError(`The database lacks ${pending.join(', ')}.`, EXIT.fault);
     return await verifyLedger(ctx, { onProgress: (transfers) => bar.show(transfers, transfers, 'transfers') });
   } finally {
     bar.end();

@@ -1,10 +1,10 @@
-// simbi balance: the wallets of the account; simbi topup: pretend money for them.
+// simbi balance: the wallets of the account; simbi topup: test money for them.
 
 import type { Command } from 'commander';
 import { parseAmount } from '../platform/money.ts';
-import { HOLDER_OPTION, requireHolder, withPayments } from './account.ts';
+import { HOLDER_OPTION, requireHolder, withPayments } from './payments-context.ts';
 import { CREDENTIALS_HELP, postSigned, readCredentials } from './remote.ts';
-import { addCommand, CommandFault, EXIT, show, type Terminal, table } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, type Terminal, table } from './terminal.ts';
 
 type Wallet = {
   wallet_account: number;
@@ -29,7 +29,7 @@ export function balanceCommand(program: Command, terminal: Terminal): void {
       const rows = wallets.map((one) =>
         [one.wallet_account, one.currency, one.balance, one.available, one.pending, one.reserved].map(String),
       );
-      show(
+      print(
         terminal,
         options,
         wallets,
@@ -40,13 +40,13 @@ export function balanceCommand(program: Command, terminal: Terminal): void {
 }
 
 export function topUpCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'topup <amount> <currency>', 'put pretend money into a sandbox wallet', [
+  addCommand(program, 'topup <amount> <currency>', 'put test money into a sandbox wallet', [
     'npx simbi topup 100000 UGX',
   ])
     .option(...HOLDER_OPTION)
     .action(async (text: string, code: string, options: { json?: boolean; holder?: string }) => {
       const amount = parseAmount(text, 2);
-      if (!amount.ok) throw new CommandFault(`"${text}" is not an amount: digits, such as 100000.`, EXIT.usage);
+      if (!amount.ok) throw new CommandError(`"${text}" is not an amount: digits, such as 100000.`, EXIT.usage);
       const currency = code.toUpperCase();
       const wallet = await withPayments(terminal, async (ctx) => {
         const [{ topUpSandbox }, { listBalances }, { COMMAND_LINE }] = await Promise.all([
@@ -55,11 +55,11 @@ export function topUpCommand(program: Command, terminal: Terminal): void {
           import('../holders/audit.ts'),
         ]);
         if (![...ctx.catalog.methods.values()].some((method) => method.currency === currency))
-          throw new CommandFault(`The catalogue has no currency ${currency}.`, EXIT.usage);
+          throw new CommandError(`The catalogue has no currency ${currency}.`, EXIT.usage);
         const holder = await requireHolder(terminal, ctx, options.holder);
         await topUpSandbox(ctx, COMMAND_LINE, holder.id, currency, amount.amount);
         return (await listBalances(ctx.db, holder.id, { currency }))[0];
       });
-      show(terminal, options, wallet, `${Number(wallet?.available)} ${currency} available`);
+      print(terminal, options, wallet, `${Number(wallet?.available)} ${currency} available`);
     });
 }

@@ -6,9 +6,9 @@ import { callbackHeaders, signCallback } from '../callbacks/signature.ts';
 import { readDemoFile } from '../demo.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readConfig } from '../platform/config.ts';
-import { HOLDER_OPTION, requireHolder } from './account.ts';
+import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, type Credentials, fetchToken, postJson, readCredentials, request } from './remote.ts';
-import { addCommand, addGroup, CommandFault, EXIT, show, type Terminal, table, withContext } from './terminal.ts';
+import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
 
 const STATUSES: DeliveryStatus[] = ['waiting', 'retrying', 'paused', 'delivered', 'given_up', 'feed_only'];
 const MAX_LISTED = 200;
@@ -31,7 +31,7 @@ export function callbackCommands(program: Command, terminal: Terminal): void {
       const credentials = await readCredentials(terminal);
       const headers = await bearer(credentials);
       const { body } = await postJson(credentials, `/api/v3/events/${encodeURIComponent(id)}/resend`, {}, headers);
-      show(terminal, options, body.data, String(body.message));
+      print(terminal, options, body.data, String(body.message));
     });
 
   addCommand(group, 'replay', 'send everything again that was not delivered since a moment', [
@@ -43,7 +43,7 @@ export function callbackCommands(program: Command, terminal: Terminal): void {
       const credentials = await readCredentials(terminal);
       const headers = await bearer(credentials);
       const { body } = await postJson(credentials, '/api/v3/events/replay', { since: options.since }, headers);
-      show(terminal, options, body.data, String(body.message));
+      print(terminal, options, body.data, String(body.message));
     });
 }
 
@@ -61,10 +61,10 @@ function addList(group: Command, terminal: Terminal): void {
       async (options: { json?: boolean; status?: string; transaction?: string; limit: string; holder?: string }) => {
         const status = STATUSES.find((known) => known === options.status);
         if (options.status !== undefined && !status)
-          throw new CommandFault(`--status is one of ${STATUSES.join(', ')}.`, EXIT.usage);
+          throw new CommandError(`--status is one of ${STATUSES.join(', ')}.`, EXIT.usage);
         const limit = /^\d{1,3}$/.test(options.limit) ? Number(options.limit) : 0;
         if (limit < 1 || limit > MAX_LISTED)
-          throw new CommandFault(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+          throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
         const deliveries = await withContext(terminal, async (ctx) => {
           const [{ listDeliveries }, { idFromRef }] = await Promise.all([
             import('../callbacks/resend.ts'),
@@ -72,7 +72,7 @@ function addList(group: Command, terminal: Terminal): void {
           ]);
           const holder = await requireHolder(terminal, ctx, options.holder);
           const transactionId = options.transaction === undefined ? undefined : idFromRef(options.transaction);
-          if (transactionId === null) throw new CommandFault(`${options.transaction} is no reference.`, EXIT.notFound);
+          if (transactionId === null) throw new CommandError(`${options.transaction} is no reference.`, EXIT.notFound);
           return listDeliveries(ctx.db, holder.id, { status, transactionId, limit });
         });
         const rows = deliveries.map((one) => {
@@ -87,7 +87,7 @@ function addList(group: Command, terminal: Terminal): void {
             one.url ?? '-',
           ];
         });
-        show(
+        print(
           terminal,
           options,
           deliveries,
@@ -128,14 +128,14 @@ function addListen(group: Command, terminal: Terminal): void {
 
 async function listen(terminal: Terminal, options: ListenOptions): Promise<void> {
   if (!/^https?:\/\//.test(options.forwardTo) || !URL.canParse(options.forwardTo))
-    throw new CommandFault('--forward-to is an http URL such as http://localhost:3000/callbacks.', EXIT.usage);
+    throw new CommandError('--forward-to is an http URL such as http://localhost:3000/callbacks.', EXIT.usage);
   const count = options.count === undefined ? Number.POSITIVE_INFINITY : Number(options.count);
   if (options.count !== undefined && !(Number.isInteger(count) && count > 0))
-    throw new CommandFault('--count is a whole number above zero.', EXIT.usage);
+    throw new CommandError('--count is a whole number above zero.', EXIT.usage);
   const credentials = await readCredentials(terminal);
   const secret = options.secret ?? terminal.environment.SIMBI_CALLBACK_SECRET ?? (await demoSecret(terminal));
   if (!secret)
-    throw new CommandFault('There is no callback secret to sign with: --secret or SIMBI_CALLBACK_SECRET.', EXIT.auth);
+    throw new CommandError('There is no callback secret to sign with: --secret or SIMBI_CALLBACK_SECRET.', EXIT.auth);
   const feed = createFeed(credentials);
   let after = options.after;
   if (after === undefined && !options.fromStart) {

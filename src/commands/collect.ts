@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { CREDENTIALS_HELP, type Credentials, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, CommandFault, EXIT, show, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
 import { follow, readWait } from './transaction.ts';
 
 type CollectOptions = {
@@ -71,7 +71,7 @@ async function collect(terminal: Terminal, amount: string, currency: string, opt
     await follow(terminal, credentials, accepted.ref, patience, options);
     return;
   }
-  show(terminal, options, accepted, accepted.ref);
+  print(terminal, options, accepted, accepted.ref);
   terminal.say(`Follow it: npx simbi transaction ${accepted.ref} --wait`);
   if (isSandbox) terminal.say(`Sandbox phone: npx simbi phone ${accepted.mobile} --pin 1234`);
 }
@@ -105,7 +105,7 @@ export function chooseCountry(
   if (only && !second) return only;
   const known = [...new Set(rows.map((row) => row.currency))].sort().join(', ');
   const choices = ofCurrency.map((row) => `${row.country} (${row.country_id})`).join(', ');
-  throw new CommandFault(
+  throw new CommandError(
     ofCurrency.length === 0
       ? `There is no country with ${currency}. Currencies: ${known}.`
       : `Which country? --country takes one of ${choices}.`,

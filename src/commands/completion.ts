@@ -2,7 +2,7 @@
 // itself, so they cannot be stale.
 
 import type { Command } from 'commander';
-import { addCommand, CommandFault, EXIT, type Terminal, toJson } from './terminal.ts';
+import { addCommand, CommandError, EXIT, type Terminal, toJson } from './terminal.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'];
 
@@ -20,7 +20,7 @@ export function completionCommand(program: Command, terminal: Terminal): void {
     'npx simbi completion zsh > ~/.zfunc/_simbi',
     'npx simbi completion fish > ~/.config/fish/completions/simbi.fish',
   ]).action((shell: string, options: { json?: boolean }) => {
-    if (!SHELLS.includes(shell)) throw new CommandFault(`There is a script for ${SHELLS.join(', ')}.`, EXIT.usage);
+    if (!SHELLS.includes(shell)) throw new CommandError(`There is a script for ${SHELLS.join(', ')}.`, EXIT.usage);
     const rows = describeCommands(program);
     if (options.json) terminal.out(toJson({ shell, commands: rows }));
     else terminal.out(shell === 'bash' ? bashScript(rows) : shell === 'zsh' ? zshScript(rows) : fishScript(rows));

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { createContext, openCommandDatabase, runningServer } from '../instance.ts';
+import { createContext, openCommandDatabase, runningServer } from '../open-context.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';

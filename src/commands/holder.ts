@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { createHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
 import { addMember } from '../holders/members.ts';
-import { addCommand, addGroup, confirm, parseId, show, type Terminal, table, withContext } from './terminal.ts';
+import { addCommand, addGroup, confirm, parseId, print, type Terminal, table, withContext } from './terminal.ts';
 
 export function holderCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'holder', 'make, list, suspend and close accounts');
@@ -23,20 +23,20 @@ export function holderCommands(program: Command, terminal: Terminal): void {
         }
         return made;
       });
-      show(terminal, options, holder, rowsOf([holder]));
+      print(terminal, options, holder, rowsOf([holder]));
       terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
     });
 
   addCommand(group, 'list', 'every account', ['npx simbi holder list', 'npx simbi holder list --json']).action(
     async (options: { json?: boolean }) => {
       const holders = await withContext(terminal, (ctx) => listHolders(ctx.db));
-      show(terminal, options, holders, rowsOf(holders));
+      print(terminal, options, holders, rowsOf(holders));
     },
   );
 
   const change = async (id: string, status: HolderStatus, options: { json?: boolean }) => {
     const holder = await withContext(terminal, (ctx) => setHolderStatus(ctx, COMMAND_LINE, parseId(id), status));
-    show(terminal, options, holder, rowsOf([holder]));
+    print(terminal, options, holder, rowsOf([holder]));
   };
 
   addCommand(group, 'suspend <id>', 'refuse its requests until it is resumed', ['npx simbi holder suspend 3']).action(

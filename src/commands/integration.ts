@@ -15,11 +15,11 @@ import type { Context } from '../platform/context.ts';
 import {
   addCommand,
   addGroup,
-  CommandFault,
+  CommandError,
   confirm,
   EXIT,
   parseId,
-  show,
+  print,
   type Terminal,
   table,
   withContext,
@@ -45,7 +45,7 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
         for (const id of ids) lists.push(await listIntegrations(ctx.db, id));
         return lists.flat();
       });
-      show(terminal, options, found.map(dataOf), rowsOf(found));
+      print(terminal, options, found.map(dataOf), rowsOf(found));
     });
 
   addCommand(group, 'revoke <client_id>', 'refuse its requests for good', [
@@ -58,7 +58,7 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
         const { holderId, id } = await requireIntegration(ctx, clientId);
         return await updateIntegration(ctx, COMMAND_LINE, holderId, id, { status: 'revoked' });
       });
-      show(terminal, options, dataOf(revoked), rowsOf([revoked]));
+      print(terminal, options, dataOf(revoked), rowsOf([revoked]));
     });
 }
 
@@ -71,7 +71,7 @@ function addCreate(group: Command, terminal: Terminal): void {
     .action(async (holder: string, title: string, options: { json?: boolean; callbackUrl?: string }) => {
       const made = await withContext(terminal, async (ctx) => {
         const found = await findHolder(ctx.db, parseId(holder));
-        if (!found) throw new CommandFault(`There is no account ${holder}.`, EXIT.notFound);
+        if (!found) throw new CommandError(`There is no account ${holder}.`, EXIT.notFound);
         const place = options.callbackUrl ? { defaultCallbackUrl: options.callbackUrl } : {};
         return await createIntegration(ctx, COMMAND_LINE, found.id, title, place);
       });
@@ -82,7 +82,7 @@ function addCreate(group: Command, terminal: Terminal): void {
         `callback_secret  ${made.callbackSecret}`,
       ];
       const secrets = { secret_key: made.secretKey, callback_secret: made.callbackSecret };
-      show(terminal, options, { ...dataOf(made), ...secrets }, lines.join('\n'));
+      print(terminal, options, { ...dataOf(made), ...secrets }, lines.join('\n'));
       terminal.say('Keep both secrets now: they are never shown again.');
     });
 }
@@ -96,10 +96,10 @@ function addRotate(group: Command, terminal: Terminal): void {
     .option('--overlap <seconds>', 'how long the present secret goes on working', '86400')
     .action(async (clientId: string, options: { json?: boolean; kind: string; overlap: string }) => {
       const { kind } = options;
-      if (kind !== 'api' && kind !== 'callback') throw new CommandFault('--kind is api or callback.', EXIT.usage);
+      if (kind !== 'api' && kind !== 'callback') throw new CommandError('--kind is api or callback.', EXIT.usage);
       const overlap = /^\d{1,8}$/.test(options.overlap) ? Number(options.overlap) : Number.NaN;
       if (!(overlap <= MAX_OVERLAP_SECONDS))
-        throw new CommandFault(`--overlap is a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
+        throw new CommandError(`--overlap is a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
       const rotated = await withContext(terminal, async (ctx) => {
         const { holderId, id } = await requireIntegration(ctx, clientId);
         return await rotateSecret(ctx, COMMAND_LINE, holderId, id, kind, overlap);
@@ -110,7 +110,7 @@ function addRotate(group: Command, terminal: Terminal): void {
         secret: rotated.secret,
         previous_expires_at: rotated.previousExpiresAt,
       };
-      show(terminal, options, data, rotated.secret);
+      print(terminal, options, data, rotated.secret);
       terminal.say(
         `Shown once. The secret before it works until ${rotated.previousExpiresAt.toISOString()}; one older than that has stopped working.`,
       );
@@ -119,7 +119,7 @@ function addRotate(group: Command, terminal: Terminal): void {
 
 async function requireIntegration(ctx: Context, clientId: string): Promise<Integration> {
   const integration = await findByClientId(ctx.db, clientId);
-  if (!integration) throw new CommandFault(`There is no integration ${clientId}.`, EXIT.notFound);
+  if (!integration) throw new CommandError(`There is no integration ${clientId}.`, EXIT.notFound);
   return integration;
 }
 

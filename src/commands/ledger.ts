@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { verifyLedger } from '../ledger/verify.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, addGroup, CommandFault, EXIT, show, type Terminal, withContext } from './terminal.ts';
+import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
 
 export function ledgerCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'ledger', 'the books');
@@ -37,7 +37,7 @@ export function ledgerCommands(program: Command, terminal: Terminal): void {
       ];
       const { head: _, ...counts } = checked;
       const data = { ok: result.ok, checked: { ...counts, head }, differences, differences_in_all: differencesInAll };
-      show(terminal, options, data, lines.join('\n'));
+      print(terminal, options, data, lines.join('\n'));
       terminal.say(result.ok ? 'The books are right.' : `${differencesInAll} differences: somebody changed the books.`);
       if (!result.ok) process.exitCode = EXIT.fault;
     });
@@ -47,6 +47,6 @@ function readBlock(text: string | undefined): { number: bigint; hash: string } |
   if (text === undefined) return null;
   const match = /^(\d{1,18}):([0-9a-f]{64})$/.exec(text);
   if (!match?.[1] || !match[2])
-    throw new CommandFault('--known-block is <number>:<64 hexadecimal digits>.', EXIT.usage);
+    throw new CommandError('--known-block is <number>:<64 hexadecimal digits>.', EXIT.usage);
   return { number: BigInt(match[1]), hash: match[2] };
 }

@@ -3,10 +3,10 @@
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { HOLDER_OPTION, requireHolder } from './account.ts';
 import { chooseCountry, readCountries } from './collect.ts';
+import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, addGroup, CommandFault, EXIT, show, type Terminal, table, withContext } from './terminal.ts';
+import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -50,7 +50,7 @@ export function linkCommands(program: Command, terminal: Terminal): void {
     .action(async (options: { json?: boolean; status?: string; limit: string }) => {
       const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
       if (limit < 1 || limit > MAX_LISTED)
-        throw new CommandFault(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+        throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
       const credentials = await readCredentials(terminal);
       const { token } = await fetchToken(credentials);
       const query = new URLSearchParams({
@@ -61,7 +61,7 @@ export function linkCommands(program: Command, terminal: Terminal): void {
         headers: { Authorization: `Bearer ${token}` },
       });
       const links = answer.body.data as Link[];
-      show(terminal, options, links, rowsOf(links));
+      print(terminal, options, links, rowsOf(links));
     });
 
   addCommand(group, 'disable <id>', 'take a link out of use', ['npx simbi link disable pl_01J…'])
@@ -72,7 +72,7 @@ export function linkCommands(program: Command, terminal: Terminal): void {
         const holder = await requireHolder(terminal, ctx, options.holder);
         return describeLink(ctx, await disableLink(ctx, COMMAND_LINE, holder.id, id));
       });
-      show(terminal, options, link, rowsOf([link]));
+      print(terminal, options, link, rowsOf([link]));
     });
 }
 
@@ -121,7 +121,7 @@ function addCreate(group: Command, terminal: Terminal): void {
       for (const [name, value] of Object.entries(wished)) if (value !== undefined) params[name] = value;
       const { body } = await postSigned(credentials, '/api/v3/payment-link-api/create', params);
       const link = body.data as Link;
-      show(terminal, options, link, link.payment_link);
+      print(terminal, options, link, link.payment_link);
     });
 }
 

@@ -3,9 +3,9 @@
 import type { Command } from 'commander';
 import { DEMO_EMAIL, loginUrl } from '../demo.ts';
 import { createLoginLink, findMemberByEmail } from '../holders/members.ts';
-import { runningServer } from '../instance.ts';
+import { runningServer } from '../open-context.ts';
 import { publicUrl } from '../platform/config.ts';
-import { addCommand, CommandFault, EXIT, show, type Terminal, withContext } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
 
 export function loginLinkCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'login-link [email]', 'make a one-time sign-in link for a person', [
@@ -15,12 +15,12 @@ export function loginLinkCommand(program: Command, terminal: Terminal): void {
     const address = email ?? DEMO_EMAIL;
     const link = await withContext(terminal, async (ctx) => {
       const member = await findMemberByEmail(ctx.db, address);
-      if (!member) throw new CommandFault(`Nobody signs in as ${address}.`, EXIT.notFound);
+      if (!member) throw new CommandError(`Nobody signs in as ${address}.`, EXIT.notFound);
       const made = await createLoginLink(ctx, member.id);
       const base = ctx.config.publicUrl || runningServer(ctx.config)?.url || publicUrl(ctx.config);
       return { login_link: loginUrl(base, made.token), expires_at: made.expiresAt.toISOString() };
     });
-    show(terminal, options, link, link.login_link);
+    print(terminal, options, link, link.login_link);
     terminal.say(`Works once, until ${link.expires_at}.`);
   });
 }

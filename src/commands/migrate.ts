@@ -1,11 +1,11 @@
 // simbi migrate: brings the database to the schema of this version.
 
 import type { Command } from 'commander';
-import { openCommandDatabase } from '../instance.ts';
+import { openCommandDatabase } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { migrate, pendingMigrations } from '../platform/migrate.ts';
-import { addCommand, show, type Terminal } from './terminal.ts';
+import { addCommand, print, type Terminal } from './terminal.ts';
 
 export function migrateCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'migrate', 'apply missing migrations to the database', [
@@ -19,7 +19,7 @@ export function migrateCommand(program: Command, terminal: Terminal): void {
       try {
         const files = options.dryRun ? await listPending(database.url) : await migrate(database.url, say);
         const data = options.dryRun ? { pending: files } : { applied: files };
-        show(terminal, options, data, files.length > 0 ? files.join('\n') : 'Nothing is missing.');
+        print(terminal, options, data, files.length > 0 ? files.join('\n') : 'Nothing is missing.');
       } finally {
         await database.close();
       }

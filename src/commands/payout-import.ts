@@ -9,10 +9,17 @@ import type { PaymentsContext } from '../payments/context.ts';
 import type { PayoutOrder } from '../payments/payouts.ts';
 import { formatAmount } from '../platform/money.ts';
 import { sha256 } from '../platform/secrets.ts';
-import { HOLDER_OPTION, NO_ENGINE, requireActor, requireHolder, sayWhoWorks, withPayments } from './account.ts';
 import { parseCsv, writeCsv } from './csv.ts';
+import {
+  HOLDER_OPTION,
+  NO_ENGINE,
+  requireActor,
+  requireHolder,
+  sayWhoWorks,
+  withPayments,
+} from './payments-context.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, CommandFault, confirm, EXIT, show, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, confirm, EXIT, print, type Terminal } from './terminal.ts';
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_ROWS = 50_000;
@@ -66,7 +73,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
     const batch = `${basename(path).slice(0, 60)} ${sha256(bytes).toString('hex').slice(0, 16)}`;
     const before = await findBatchTime(ctx.db, holder.id, batch);
     if (before && !options.again && !options.dryRun)
-      throw new CommandFault(
+      throw new CommandError(
         `This very file was ordered at ${before.toISOString()}. To pay everybody once more, add --again.`,
         EXIT.conflict,
       );
@@ -99,7 +106,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
     const done = options.dryRun
       ? `${good.length} of ${rows.length} rows can be ordered`
       : `${refs.length} of ${rows.length} rows are ordered`;
-    show(
+    print(
       terminal,
       options,
       data,
@@ -117,20 +124,20 @@ async function readTable(path: string): Promise<{ bytes: Buffer; heading: string
     (found) => found.size,
     () => null,
   );
-  if (size === null) throw new CommandFault(`${path} cannot be read.`, EXIT.notFound);
-  if (size > MAX_FILE_BYTES) throw new CommandFault(`${path} is larger than 16 MiB; cut it.`, EXIT.usage);
+  if (size === null) throw new CommandError(`${path} cannot be read.`, EXIT.notFound);
+  if (size > MAX_FILE_BYTES) throw new CommandError(`${path} is larger than 16 MiB; cut it.`, EXIT.usage);
   const bytes = await readFile(path);
   const [head = [], ...lines] = parseCsv(bytes.toString('utf8').replace(/^\uFEFF/, ''));
   const heading = head.map((name) => name.trim().toLowerCase());
   const missing = REQUIRED.filter((name) => !heading.includes(name));
   const strange = heading.filter((name) => ![...REQUIRED, ...OPTIONAL, FAULT_COLUMN].includes(name));
   if (missing.length > 0 || strange.length > 0)
-    throw new CommandFault(
+    throw new CommandError(
       `The first line must name the columns ${REQUIRED.join(', ')} and may name ${OPTIONAL.join(', ')}.${missing.length > 0 ? ` Missing: ${missing.join(', ')}.` : ''}${strange.length > 0 ? ` Unknown: ${strange.join(', ')}.` : ''}`,
       EXIT.usage,
     );
   if (lines.length > MAX_ROWS)
-    throw new CommandFault(`At most ${MAX_ROWS} rows; this file has ${lines.length}.`, EXIT.usage);
+    throw new CommandError(`At most ${MAX_ROWS} rows; this file has ${lines.length}.`, EXIT.usage);
   return { bytes, heading, lines };
 }
 

@@ -3,9 +3,16 @@
 import type { Command } from 'commander';
 import type { PayoutOrder, PayoutRequest, PayoutRow } from '../payments/payouts.ts';
 import { formatAmount } from '../platform/money.ts';
-import { HOLDER_OPTION, NO_ENGINE, requireActor, requireHolder, sayWhoWorks, withPayments } from './account.ts';
+import {
+  HOLDER_OPTION,
+  NO_ENGINE,
+  requireActor,
+  requireHolder,
+  sayWhoWorks,
+  withPayments,
+} from './payments-context.ts';
 import { payoutImportCommand } from './payout-import.ts';
-import { addCommand, addGroup, CommandFault, confirm, EXIT, show, type Terminal, table } from './terminal.ts';
+import { addCommand, addGroup, CommandError, confirm, EXIT, print, type Terminal, table } from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -36,7 +43,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
         const { approvePayout } = await import('../payments/payouts.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
         await approvePayout(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
-        show(terminal, options, { ref, approved: true }, `${ref} is approved.`);
+        print(terminal, options, { ref, approved: true }, `${ref} is approved.`);
         sayWhoWorks(terminal, ctx, 'It is sent');
       });
     });
@@ -51,7 +58,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
         const { cancelPayout } = await import('../payments/payouts.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
         const cancelled = await cancelPayout(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
-        show(
+        print(
           terminal,
           options,
           { ref, status: cancelled.status },
@@ -66,7 +73,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
     .action(async (options: Shared & { limit: string }) => {
       const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
       if (limit < 1 || limit > MAX_LISTED)
-        throw new CommandFault(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+        throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
       const payouts = await withPayments(terminal, async (ctx) => {
         const [{ listPayouts }, { refOf }] = await Promise.all([
           import('../payments/payouts.ts'),
@@ -75,7 +82,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
         const holder = await requireHolder(terminal, ctx, options.holder);
         return (await listPayouts(ctx, holder.id, limit)).map((row) => describePayout(refOf(row), row));
       });
-      show(terminal, options, payouts, rowsOf(payouts));
+      print(terminal, options, payouts, rowsOf(payouts));
     });
 }
 
@@ -121,18 +128,18 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     const reading = await readPayout(ctx, holder.id, request);
     if (!reading.ok) {
       const faults = Object.entries(reading.errors).map(([field, sentences]) => `${field}: ${sentences.join(' ')}`);
-      throw new CommandFault(`This payout cannot be ordered.\n  ${faults.join('\n  ')}`, EXIT.usage);
+      throw new CommandError(`This payout cannot be ordered.\n  ${faults.join('\n  ')}`, EXIT.usage);
     }
     const { order } = reading;
     if (options.dryRun) {
-      show(terminal, options, describeOrder(order), sentenceOf(order));
+      print(terminal, options, describeOrder(order), sentenceOf(order));
       terminal.say('Nothing was ordered.');
       return;
     }
     await confirm(terminal, options, `${sentenceOf(order)} A payout cannot be taken back once it is sent.`);
     const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
     if (!result?.ok)
-      throw new CommandFault(`The wallet of ${holder.name} in ${currency} does not hold enough.`, EXIT.paymentFailed);
+      throw new CommandError(`The wallet of ${holder.name} in ${currency} does not hold enough.`, EXIT.paymentFailed);
     const ref = refOf(result.transaction);
     const data = {
       ref,
@@ -140,7 +147,7 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
       ...describeOrder(order),
       waits_for_approval: holder.payouts_need_approval,
     };
-    show(terminal, options, data, ref);
+    print(terminal, options, data, ref);
     if (holder.payouts_need_approval)
       terminal.say(`It waits for another person: npx simbi payout approve ${ref} --as …`);
     else sayWhoWorks(terminal, ctx, 'It is sent');

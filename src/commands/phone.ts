@@ -1,12 +1,12 @@
-// simbi phone: the pretend phone in the terminal. A person reads messages, dials, types the PIN; a script says what to do
+// simbi phone: the test phone in the terminal. A person reads messages, dials, types the PIN; a script says what to do
 // with flags.
 
 import type { Command } from 'commander';
 import { readDemoFile } from '../demo.ts';
-import { runningServer } from '../instance.ts';
+import { runningServer } from '../open-context.ts';
 import { publicUrl, readConfig } from '../platform/config.ts';
 import { request } from './remote.ts';
-import { addCommand, CommandFault, EXIT, show, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
 
 const RING_WAIT_MS = 20_000;
 const NEWS_TIMEOUT_MS = 30_000;
@@ -40,7 +40,7 @@ type PhoneOptions = {
 };
 
 export function phoneCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'phone <number>', 'the pretend phone: read messages, dial, type the PIN', [
+  addCommand(program, 'phone <number>', 'the test phone: read messages, dial, type the PIN', [
     'npx simbi phone 256772123456',
     'npx simbi phone 256772123456 --pin 1234',
     'npx simbi phone 256772123456 --dial "*165#" --pin 1234',
@@ -57,7 +57,7 @@ export function phoneCommand(program: Command, terminal: Terminal): void {
 }
 
 async function usePhone(terminal: Terminal, number: string, options: PhoneOptions): Promise<void> {
-  if (!/^\d{6,15}$/.test(number)) throw new CommandFault('A number is digits with the country code.', EXIT.usage);
+  if (!/^\d{6,15}$/.test(number)) throw new CommandError('A number is digits with the country code.', EXIT.usage);
   const base = await findGateway(terminal);
   const acts =
     options.pin !== undefined ||
@@ -69,7 +69,7 @@ async function usePhone(terminal: Terminal, number: string, options: PhoneOption
   if (acts) return operate(terminal, base, number, options);
   const view = await look(base, number);
   if (options.json || !terminal.interactive) {
-    show(terminal, options, view, screenOf(view));
+    print(terminal, options, view, screenOf(view));
     return;
   }
   await converse(terminal, base, view);
@@ -113,7 +113,7 @@ async function operate(terminal: Terminal, base: string, number: string, options
         : { ok: false, message: 'No prompt came within 20 seconds.' },
     );
   }
-  show(
+  print(
     terminal,
     options,
     { ok: good(), messages: results.map((result) => result.message) },

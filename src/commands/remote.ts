@@ -7,7 +7,7 @@ import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
 import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { CommandFault, EXIT, type Terminal } from './terminal.ts';
+import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -27,7 +27,7 @@ export async function readCredentials(terminal: Terminal): Promise<Credentials> 
     sender: environment.SIMBI_SENDER || demo?.sender || '',
   };
   if (credentials.clientId && credentials.secretKey) return credentials;
-  throw new CommandFault(
+  throw new CommandError(
     'There are no credentials. Start the sandbox first (npm start), or set SIMBI_URL, SIMBI_CLIENT_ID, SIMBI_SECRET_KEY and SIMBI_SENDER.',
     EXIT.auth,
   );
@@ -51,7 +51,7 @@ export function postSigned(
   path: string,
   params: JsonObject,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<RemoteAnswer> {
   const body: JsonObject = {
     client_id: credentials.clientId,
     sender: credentials.sender,
@@ -71,7 +71,7 @@ export async function fetchToken(credentials: Credentials): Promise<{ token: str
   return body.data as { token: string; expires_at: string };
 }
 
-export type Answer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
+export type RemoteAnswer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
 
 /** Posts JSON and answers what came back; an answer that is no success ends the command with its message. */
 export function postJson(
@@ -79,7 +79,7 @@ export function postJson(
   path: string,
   body: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<RemoteAnswer> {
   return request(credentials.url, path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
@@ -93,8 +93,8 @@ export async function request(
   path: string,
   options: RequestInit = {},
   timeoutMs = TIMEOUT_MS,
-): Promise<Answer> {
-  if (!URL.canParse(base)) throw new CommandFault('SIMBI_URL is not a URL.', EXIT.usage);
+): Promise<RemoteAnswer> {
+  if (!URL.canParse(base)) throw new CommandError('SIMBI_URL is not a URL.', EXIT.usage);
   const url = new URL(path, base);
   let status: number;
   let text: string;
@@ -109,10 +109,10 @@ export async function request(
     isSandbox = response.headers.get('x-simbi-mode') === 'sandbox';
     text = await response.text();
   } catch {
-    throw new CommandFault(`Nothing answers at ${url.origin}. Is the gateway running? Try: npx simbi status`, 6);
+    throw new CommandError(`Nothing answers at ${url.origin}. Is the gateway running? Try: npx simbi status`, 6);
   }
   const answer = { status, body: readAnswer(text, url), isSandbox };
-  if (status >= 400) throw new CommandFault(sentenceOf(answer), exitCodeOf(status));
+  if (status >= 400) throw new CommandError(sentenceOf(answer), exitCodeOf(status));
   return answer;
 }
 
@@ -123,10 +123,10 @@ function readAnswer(text: string, url: URL): Record<string, unknown> {
   } catch {
     // Said below.
   }
-  throw new CommandFault(`${url.origin} answered something that is not ours. Is SIMBI_URL right?`, EXIT.unavailable);
+  throw new CommandError(`${url.origin} answered something that is not ours. Is SIMBI_URL right?`, EXIT.unavailable);
 }
 
-function sentenceOf(answer: Answer): string {
+function sentenceOf(answer: RemoteAnswer): string {
   const { message, code, request_id, errors } = answer.body;
   const fields = Object.entries((errors ?? {}) as Record<string, string[]>).flatMap(([, sentences]) => sentences);
   return [`${String(message)} (${answer.status} ${String(code)}, ${String(request_id)})`, ...fields].join('\n  ');

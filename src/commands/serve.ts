@@ -3,10 +3,10 @@
 
 import type { Command } from 'commander';
 import { demoBlock, readDemoFile } from '../demo.ts';
+import { DataDirInUseError } from '../embedded-postgres/data-dir-lock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
-import { DataDirInUse } from '../platform/data-dir-lock.ts';
 import type { Server, ServerOptions } from '../server.ts';
-import { addCommand, CommandFault, EXIT, type Terminal, toJson } from './terminal.ts';
+import { addCommand, CommandError, EXIT, type Terminal, toJson } from './terminal.ts';
 
 /** One Ctrl-C reaches us several times: from the terminal, from npm and from the launcher. */
 const SAME_KEY_PRESS_MS = 500;
@@ -51,11 +51,11 @@ async function up(terminal: Terminal, options: { json?: boolean; verbose?: boole
     );
   } catch (error) {
     progress.end();
-    if (!(error instanceof DataDirInUse)) throw error;
+    if (!(error instanceof DataDirInUseError)) throw error;
     const demo = await readDemoFile(config);
     if (demo && error.url)
       terminal.out(`\n${demoBlock(demo, { path: dataPath(config, 'demo.json'), secret: false })}\n`);
-    throw new CommandFault(
+    throw new CommandError(
       `${error.message} Nothing was started; set DATA_DIR and PORT for a second one.`,
       EXIT.conflict,
     );

@@ -5,9 +5,9 @@ import { canonicalEnvelope, signatureOf } from '../holders/envelope.ts';
 import { systemClock } from '../platform/clock.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
-import { JsonFault, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
+import { JsonError, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
 import { CREDENTIALS_HELP, readCredentials } from './remote.ts';
-import { addCommand, CommandFault, EXIT, type Terminal, toJson } from './terminal.ts';
+import { addCommand, CommandError, EXIT, type Terminal, toJson } from './terminal.ts';
 
 type SignOptions = { json?: boolean; explain?: boolean; params?: string; timestamp?: string; salt?: string };
 
@@ -30,12 +30,12 @@ export function signCommand(program: Command, terminal: Terminal): void {
 
 async function sign(terminal: Terminal, options: SignOptions): Promise<void> {
   const input = options.params === undefined ? await terminal.readInput() : Buffer.from(options.params);
-  if (input === null) throw new CommandFault('Give the params with --params, or a body on standard input.', EXIT.usage);
+  if (input === null) throw new CommandError('Give the params with --params, or a body on standard input.', EXIT.usage);
   const given = parseInput(input);
   const isBody = options.params === undefined && 'params' in given;
   const credentials = await readCredentials(terminal);
   if (options.timestamp !== undefined && !/^-?\d{1,15}$/.test(options.timestamp))
-    throw new CommandFault('--timestamp is a whole number of seconds.', EXIT.usage);
+    throw new CommandError('--timestamp is a whole number of seconds.', EXIT.usage);
   const body: JsonObject = {
     client_id: credentials.clientId,
     sender: credentials.sender,
@@ -71,13 +71,13 @@ function parseInput(input: Buffer): JsonObject {
   try {
     value = parseStrictJson(input);
   } catch (fault) {
-    if (!(fault instanceof JsonFault)) throw fault;
-    throw new CommandFault(
+    if (!(fault instanceof JsonError)) throw fault;
+    throw new CommandError(
       `The input is not acceptable JSON: ${fault.message}, at position ${fault.position}.`,
       EXIT.usage,
     );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new CommandFault('The input must be a JSON object.', EXIT.usage);
+    throw new CommandError('The input must be a JSON object.', EXIT.usage);
   return value;
 }

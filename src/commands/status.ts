@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import { readDemoFile } from '../demo.ts';
-import { runningServer } from '../instance.ts';
+import { runningServer } from '../open-context.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
-import { addCommand, EXIT, show, type Terminal } from './terminal.ts';
+import { addCommand, EXIT, print, type Terminal } from './terminal.ts';
 
 const TIMEOUT_MS = 5_000;
 
@@ -42,7 +42,7 @@ export function statusCommand(program: Command, terminal: Terminal): void {
         `Data       ${dataPath(config)}`,
         ...(demo ? [`Console    ${demo.console_url}   (sign-in link: npx simbi login-link)`] : []),
       ];
-      show(terminal, options, data, lines.join('\n'));
+      print(terminal, options, data, lines.join('\n'));
       if (!data.ready) process.exitCode = EXIT.unavailable;
     });
 }

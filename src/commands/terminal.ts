@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander';
 import { pino } from 'pino';
-import { openInstance } from '../instance.ts';
+import { openInstance } from '../open-context.ts';
 import { type Environment, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { createLogger } from '../platform/log.ts';
@@ -23,7 +23,7 @@ export const EXIT = {
 } as const;
 
 /** A command that cannot do what was asked: a sentence for the person and a code for the script. */
-export class CommandFault extends Error {
+export class CommandError extends Error {
   override readonly name = 'CommandFault';
   readonly exitCode: number;
   constructor(message: string, exitCode: number) {
@@ -60,7 +60,7 @@ async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.length;
-    if (size > MAX_INPUT_BYTES) throw new CommandFault('The input is larger than 4 MiB.', EXIT.usage);
+    if (size > MAX_INPUT_BYTES) throw new CommandError('The input is larger than 4 MiB.', EXIT.usage);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -81,7 +81,7 @@ export function addGroup(parent: Command, name: string, summary: string): Comman
 }
 
 /** The result: JSON for programs, otherwise lines for people. */
-export function show(terminal: Terminal, options: { json?: boolean }, data: unknown, lines: string): void {
+export function print(terminal: Terminal, options: { json?: boolean }, data: unknown, lines: string): void {
   terminal.out(options.json ? toJson(data) : lines);
 }
 
@@ -119,14 +119,14 @@ export async function withContext<T>(terminal: Terminal, work: (ctx: Context) =>
 /** Asks before something that cannot be taken back. Without a person at the terminal, --yes must say so. */
 export async function confirm(terminal: Terminal, options: { yes?: boolean }, question: string): Promise<void> {
   if (options.yes) return;
-  if (!terminal.interactive) throw new CommandFault(`${question} Add --yes to confirm.`, EXIT.usage);
+  if (!terminal.interactive) throw new CommandError(`${question} Add --yes to confirm.`, EXIT.usage);
   const prompts = await import('@clack/prompts');
   if ((await prompts.confirm({ message: question, initialValue: false, output: process.stderr })) !== true)
-    throw new CommandFault('Nothing was changed.', EXIT.fault);
+    throw new CommandError('Nothing was changed.', EXIT.fault);
 }
 
 /** A number that a person typed as an id. */
 export function parseId(text: string): bigint {
-  if (!/^[1-9]\d{0,17}$/.test(text)) throw new CommandFault(`"${text}" is not an id: a whole number.`, EXIT.usage);
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new CommandError(`"${text}" is not an id: a whole number.`, EXIT.usage);
   return BigInt(text);
 }

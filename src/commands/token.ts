@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { CREDENTIALS_HELP, fetchToken, readCredentials } from './remote.ts';
-import { addCommand, show, type Terminal } from './terminal.ts';
+import { addCommand, print, type Terminal } from './terminal.ts';
 
 export function tokenCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'token', 'get an API token', [
@@ -13,7 +13,7 @@ export function tokenCommand(program: Command, terminal: Terminal): void {
     .action(async (options: { json?: boolean }) => {
       const credentials = await readCredentials(terminal);
       const data = await fetchToken(credentials);
-      show(terminal, options, data, data.token);
+      print(terminal, options, data, data.token);
       terminal.say(`Valid until ${data.expires_at}.`);
     });
 }

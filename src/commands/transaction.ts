@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { CREDENTIALS_HELP, type Credentials, postSigned, readCredentials } from './remote.ts';
-import { addCommand, CommandFault, EXIT, show, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
 
 const POLL_MS = 500;
 const DEFAULT_WAIT_SECONDS = 120;
@@ -10,7 +10,7 @@ const MAX_WAIT_SECONDS = 3_600;
 const FINAL = ['success', 'failed', 'expired', 'reversed'];
 
 /** What commands show of a record; the API gives more. */
-export type Record = {
+export type TransactionRecord = {
   ref: string;
   status: string;
   amount: number;
@@ -48,7 +48,7 @@ export function readWait(given: string | true | undefined): number {
   if (given === true) return DEFAULT_WAIT_SECONDS;
   const seconds = /^\d{1,4}$/.test(given) ? Number(given) : Number.NaN;
   if (!(seconds >= 1 && seconds <= MAX_WAIT_SECONDS))
-    throw new CommandFault(`--wait is a number of seconds, at most ${MAX_WAIT_SECONDS}.`, EXIT.usage);
+    throw new CommandError(`--wait is a number of seconds, at most ${MAX_WAIT_SECONDS}.`, EXIT.usage);
   return seconds;
 }
 
@@ -69,7 +69,7 @@ export async function follow(
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     record = await readRecord(credentials, ref);
   }
-  show(terminal, options, record, linesOf(record));
+  print(terminal, options, record, linesOf(record));
   if (record.status === 'failed' || record.status === 'expired' || record.status === 'reversed')
     process.exitCode = EXIT.paymentFailed;
   else if (patienceSeconds > 0 && record.status !== 'success') {
@@ -78,12 +78,12 @@ export async function follow(
   }
 }
 
-async function readRecord(credentials: Credentials, ref: string): Promise<Record> {
+async function readRecord(credentials: Credentials, ref: string): Promise<TransactionRecord> {
   const { body } = await postSigned(credentials, '/api/v3/get-unified-transaction-status', { id: ref });
-  return body.data as Record;
+  return body.data as TransactionRecord;
 }
 
-function linesOf(record: Record): string {
+function linesOf(record: TransactionRecord): string {
   const { failureCode, failureMessage } = record.failureReason;
   const rows: [string, string | null][] = [
     ['ref', record.ref],

@@ -10,12 +10,12 @@ import { dateTimeSeconds } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
+import { dataTable, emptyState, inputField, pager, postForm, selectField, timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { type CsvRow, newExportId, sendCsv } from './csv.ts';
-import { go, show } from './frame.ts';
-import { dataTable, emptyState, inputField, pager, postForm, selectField, when } from './pieces.ts';
+import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { readDay } from './transactions.ts';
-import { fieldOf, type HolderVisit, money, paramOf, queryOf } from './visit.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
@@ -28,14 +28,14 @@ export const balanceRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'POST', '/balances/top-up', topUp),
 ];
 
-async function listPage(visit: HolderVisit): Promise<FastifyReply> {
+async function listPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, words, role } = visit;
   const [wallets, pending] = await Promise.all([
     balancesOf(ctx.db, visit.holder.id),
     pendingOf(ctx.db, visit.holder.id),
   ]);
   const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.balances,
     lead: words.balances.lead,
     active: 'balances',
@@ -51,13 +51,13 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
   });
 }
 
-async function openWallet(visit: HolderVisit): Promise<WalletBalance> {
+async function openWallet(visit: HolderRequest): Promise<WalletBalance> {
   const [wallet] = await balancesOf(visit.ctx.db, visit.holder.id, { currency: paramOf(visit, 'currency') });
   if (!wallet) throw new Problem('not_found', { message: visit.words.balances.unknown });
   return wallet;
 }
 
-async function statementPage(visit: HolderVisit): Promise<FastifyReply> {
+async function statementPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, words, holder } = visit;
   const wallet = await openWallet(visit);
   const account = walletAvailable(holder.id, wallet.currency);
@@ -72,7 +72,7 @@ async function statementPage(visit: HolderVisit): Promise<FastifyReply> {
     lines.length > PAGE_ROWS && last ? `/console/balances/${wallet.currency}?after=${last.transferId}` : null;
   const day = readDay(queryOf(visit, 'day', 10));
   const atDay = day ? await balanceAt(ctx.db, account, new Date(day.getTime() + DAY_MS - 1)) : null;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.balances.title(wallet.currency),
     active: 'balances',
     actions: html`<a class="btn q" href="/console/balances/${wallet.currency}/statement.csv" download>${words.transactions.export}</a>`,
@@ -80,7 +80,7 @@ async function statementPage(visit: HolderVisit): Promise<FastifyReply> {
   });
 }
 
-function statementTable(visit: HolderVisit, currency: string, lines: readonly StatementLine[]) {
+function statementTable(visit: HolderRequest, currency: string, lines: readonly StatementLine[]) {
   const { words } = visit;
   return dataTable(
     words.balances.statement,
@@ -92,7 +92,7 @@ function statementTable(visit: HolderVisit, currency: string, lines: readonly St
       { label: words.balances.balance, right: true },
     ],
     lines.map((line) => [
-      when(line.postedAt),
+      timeTag(line.postedAt),
       words.transfers[line.kind],
       line.kind === 'sandbox_top_up'
         ? ''
@@ -103,7 +103,7 @@ function statementTable(visit: HolderVisit, currency: string, lines: readonly St
   );
 }
 
-async function exportStatement(visit: HolderVisit): Promise<FastifyReply> {
+async function exportStatement(visit: HolderRequest): Promise<FastifyReply> {
   const wallet = await openWallet(visit);
   return sendCsv(
     visit,
@@ -114,7 +114,7 @@ async function exportStatement(visit: HolderVisit): Promise<FastifyReply> {
   );
 }
 
-async function* eachLine(visit: HolderVisit, currency: string): AsyncGenerator<CsvRow[]> {
+async function* eachLine(visit: HolderRequest, currency: string): AsyncGenerator<CsvRow[]> {
   const account = walletAvailable(visit.holder.id, currency);
   let before: bigint | undefined;
   for (;;) {
@@ -136,11 +136,11 @@ async function* eachLine(visit: HolderVisit, currency: string): AsyncGenerator<C
   }
 }
 
-async function topUp(visit: HolderVisit): Promise<FastifyReply> {
+async function topUp(visit: HolderRequest): Promise<FastifyReply> {
   const currency = fieldOf(visit, 'currency', 3);
   const known = [...visit.ctx.catalog.methods.values()].some((method) => method.currency === currency);
   const amount = parseAmount(fieldOf(visit, 'amount', 20), 2);
   if (!known || !amount.ok) throw new Problem('invalid_params', { message: visit.words.balances.topUpWrong });
   await topUpSandbox(visit.ctx, visit.actor, visit.holder.id, currency, amount.amount);
-  return go(visit, '/console/balances', 'saved');
+  return redirect(visit, '/console/balances', 'saved');
 }

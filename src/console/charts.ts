@@ -3,9 +3,9 @@
 
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { line } from 'd3-shape';
-import type { Figure } from '../payments/listing.ts';
+import type { TransactionTotal } from '../payments/listing.ts';
 import { type Html, html } from '../platform/html.ts';
-import type { Day } from './figures.ts';
+import type { DailyStats } from './daily-stats.ts';
 
 const WIDTH = 440;
 const HEIGHT = 180;
@@ -16,11 +16,11 @@ const BOTTOM = 24;
 
 export type DayCount = { day: Date; good: number; bad: number; open: number };
 
-const GOOD: ReadonlySet<Figure['status']> = new Set(['success', 'reversed']);
-const BAD: ReadonlySet<Figure['status']> = new Set(['failed', 'expired']);
+const GOOD: ReadonlySet<TransactionTotal['status']> = new Set(['success', 'reversed']);
+const BAD: ReadonlySet<TransactionTotal['status']> = new Set(['failed', 'expired']);
 
 /** How many collections of each day ended well, ended badly, or are open. */
-export function countDays(days: readonly Day[]): DayCount[] {
+export function countDays(days: readonly DailyStats[]): DayCount[] {
   return days.map(({ day, figures }) => {
     const counts = { day, good: 0, bad: 0, open: 0 };
     for (const each of figures) {

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { randomSecret } from '../platform/ids.ts';
-import type { HolderVisit } from './visit.ts';
+import type { HolderRequest } from './console-request.ts';
 
 const MAX_EXPORTS = 200;
 
@@ -26,7 +26,7 @@ export function csvLine(row: CsvRow): string {
 type Progress = { rows: number; done: boolean };
 const exportsUnderWay = new WeakMap<object, Map<string, Progress>>();
 
-function progressOf(visit: HolderVisit): Map<string, Progress> {
+function progressOf(visit: HolderRequest): Map<string, Progress> {
   let all = exportsUnderWay.get(visit.ctx.db);
   if (!all) {
     all = new Map();
@@ -39,13 +39,13 @@ export function newExportId(): string {
   return randomSecret(9);
 }
 
-export function readProgress(visit: HolderVisit, id: string): Progress | null {
+export function readProgress(visit: HolderRequest, id: string): Progress | null {
   return progressOf(visit).get(`${visit.holder.id} ${id}`) ?? null;
 }
 
 /** Streams pages of rows: the memory of one page, however many there are. */
 export function sendCsv(
-  visit: HolderVisit,
+  visit: HolderRequest,
   name: string,
   head: CsvRow,
   pages: AsyncIterable<CsvRow[]>,

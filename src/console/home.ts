@@ -5,7 +5,7 @@ import { listFailingReceivers, listPausedAddresses } from '../callbacks/endpoint
 import { listCollectionCountries } from '../catalog/countries.ts';
 import { listIntegrations } from '../holders/integrations.ts';
 import { balancesOf } from '../ledger/ledger.ts';
-import { acceptAlongside } from '../payments/accept.ts';
+import { acceptWithin } from '../payments/accept.ts';
 import { listOpenCases } from '../payments/cases.ts';
 import { completeOrder, readPayment } from '../payments/collections.ts';
 import { listTransactions } from '../payments/listing.ts';
@@ -14,12 +14,12 @@ import { refOf } from '../payments/transactions.ts';
 import { collectFieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { countDays, rateChart, successRate, volumeChart } from './charts.ts';
-import { type Day, readDays } from './figures.ts';
-import { go, show } from './frame.ts';
-import { dataTable, emptyState, errorBox, inputField, postForm, selectField } from './pieces.ts';
+import { dataTable, emptyState, errorBox, inputField, postForm, selectField } from './components.ts';
+import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { type DailyStats, readDailyStats } from './daily-stats.ts';
+import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
 import { transactionTable } from './transactions.ts';
-import { fieldOf, type HolderVisit, money } from './visit.ts';
 
 const DAYS = 14;
 const RECENT = 8;
@@ -32,17 +32,17 @@ export const homeRoutes: ConsoleRoute[] = [
   forRoles(MAKERS, 'POST', '/test-payment', testPayment),
 ];
 
-async function homePage(visit: HolderVisit, problem?: Problem): Promise<FastifyReply> {
+async function homePage(visit: HolderRequest, problem?: Problem): Promise<FastifyReply> {
   const { ctx, holder, words } = visit;
   const [days, recent, attention] = await Promise.all([
-    readDays(ctx, holder.id, DAYS),
+    readDailyStats(ctx, holder.id, DAYS),
     listTransactions(ctx.db, holder.id, {}, { limit: RECENT }),
     needsAttention(visit),
   ]);
   const counts = countDays(days);
   const low = await lowFloat(visit, days);
   const notes = [...attention, ...low];
-  return show(visit, {
+  return renderPage(visit, {
     title: words.home.title(holder.name),
     active: 'home',
     live: LIVE_SECONDS,
@@ -78,13 +78,13 @@ function percent(rate: number | null): string {
   return rate === null ? '–' : `${Math.round(rate * 1000) / 10} %`;
 }
 
-function legend({ words }: HolderVisit): Html {
+function legend({ words }: HolderRequest): Html {
   const mark = (look: string) =>
     html`<svg class="chart" viewBox="0 0 10 10" aria-hidden="true"><rect class="${look}" width="10" height="10"/></svg>`;
   return html`<ul class="legend"><li>${mark('ok')}${words.home.good}</li><li>${mark('no')}${words.home.bad}</li><li>${mark('op')}${words.home.open}</li></ul>`;
 }
 
-function todayCards(visit: HolderVisit, days: readonly Day[]): Html[] | Html {
+function todayCards(visit: HolderRequest, days: readonly DailyStats[]): Html[] | Html {
   const { words } = visit;
   const today = days.at(-1)?.figures ?? [];
   const currencies = [...new Set(today.map((each) => each.currency))].sort();
@@ -108,7 +108,7 @@ function todayCards(visit: HolderVisit, days: readonly Day[]): Html[] | Html {
   });
 }
 
-async function needsAttention(visit: HolderVisit): Promise<Html[]> {
+async function needsAttention(visit: HolderRequest): Promise<Html[]> {
   const { ctx, holder, words } = visit;
   const [cases, failing, paused, approvals, integrations] = await Promise.all([
     listOpenCases(ctx.db, holder.id, 100),
@@ -128,7 +128,7 @@ async function needsAttention(visit: HolderVisit): Promise<Html[]> {
 }
 
 /** Wallets that do not hold an average day of payouts. */
-async function lowFloat(visit: HolderVisit, days: readonly Day[]): Promise<Html[]> {
+async function lowFloat(visit: HolderRequest, days: readonly DailyStats[]): Promise<Html[]> {
   const week = days.slice(-7);
   const sums = new Map<string, bigint>();
   for (const each of week.flatMap((day) => day.figures))
@@ -145,11 +145,11 @@ async function lowFloat(visit: HolderVisit, days: readonly Day[]): Promise<Html[
   });
 }
 
-function testCountries(visit: HolderVisit) {
+function testCountries(visit: HolderRequest) {
   return listCollectionCountries(visit.ctx.catalog).filter((row) => row.apiCollections);
 }
 
-function testCard(visit: HolderVisit, problem: Problem | undefined): Html | false {
+function testCard(visit: HolderRequest, problem: Problem | undefined): Html | false {
   const { words, role, ctx } = visit;
   if (ctx.config.mode !== 'sandbox' || !MAKERS.includes(role)) return false;
   const rows = testCountries(visit);
@@ -161,7 +161,7 @@ function testCard(visit: HolderVisit, problem: Problem | undefined): Html | fals
   )}</section>`;
 }
 
-async function testPayment(visit: HolderVisit): Promise<FastifyReply> {
+async function testPayment(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, parts } = visit;
   if (ctx.config.mode !== 'sandbox') throw new Problem('forbidden');
   const row = testCountries(visit).find((each) => String(each.countryId) === fieldOf(visit, 'country_id'));
@@ -201,6 +201,6 @@ async function testPayment(visit: HolderVisit): Promise<FastifyReply> {
     callbackUrl: integration?.defaultCallbackUrl ?? null,
     linkId: null,
   });
-  const transaction = await acceptAlongside(ctx, parts.desk.engine, order, async () => undefined);
-  return go(visit, `/console/transactions/${refOf(transaction)}`, 'tested');
+  const transaction = await acceptWithin(ctx, parts.payments.engine, order, async () => undefined);
+  return redirect(visit, `/console/transactions/${refOf(transaction)}`, 'tested');
 }

@@ -15,7 +15,6 @@ import {
 import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { go, show } from './frame.ts';
 import {
   codeBlock,
   copyLine,
@@ -29,11 +28,12 @@ import {
   selectField,
   tag,
   textField,
-  when,
-} from './pieces.ts';
+  timeTag,
+} from './components.ts';
+import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
+import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { sampleParams, writeSamples } from './samples.ts';
-import { fieldOf, type HolderVisit, idOf, paramOf } from './visit.ts';
 
 const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
 const MAX_TITLE = 120;
@@ -48,12 +48,12 @@ export const integrationRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/integrations/:id/revoke', revoke, { confirm: true }),
 ];
 
-async function listPage(visit: HolderVisit): Promise<FastifyReply> {
+async function listPage(visit: HolderRequest): Promise<FastifyReply> {
   const { words, role } = visit;
   const integrations = await listIntegrations(visit.ctx.db, visit.holder.id);
   const create =
     BUILDERS.includes(role) && html`<a class="btn" href="/console/integrations/new">${words.integrations.create}</a>`;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.integrations,
     lead: words.integrations.lead,
     active: 'integrations',
@@ -74,20 +74,20 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
               html`<a href="/console/integrations/${each.id}"><bdi>${each.title}</bdi></a>`,
               html`<code>${each.clientId}</code>`,
               stateTag(visit, each),
-              each.lastUsedAt ? when(each.lastUsedAt) : words.never,
-              when(each.createdAt),
+              each.lastUsedAt ? timeTag(each.lastUsedAt) : words.never,
+              timeTag(each.createdAt),
             ]),
           ),
   });
 }
 
-function stateTag({ words }: HolderVisit, integration: Integration): Html {
+function stateTag({ words }: HolderRequest, integration: Integration): Html {
   return integration.status === 'active' ? tag('s', words.active) : tag('e', words.integrations.revoked);
 }
 
-function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply> {
+function newPage(visit: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { words } = visit;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.integrations.create,
     lead: words.integrations.createLead,
     active: 'integrations',
@@ -100,7 +100,7 @@ function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply
   });
 }
 
-function callbackField({ words }: HolderVisit, value: string, errors?: FieldErrors): Html {
+function callbackField({ words }: HolderRequest, value: string, errors?: FieldErrors): Html {
   return inputField({
     name: 'callback_url',
     label: words.integrations.callbackUrl,
@@ -112,7 +112,7 @@ function callbackField({ words }: HolderVisit, value: string, errors?: FieldErro
   });
 }
 
-async function create(visit: HolderVisit): Promise<FastifyReply> {
+async function create(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, words } = visit;
   const title = fieldOf(visit, 'title', 500);
   const callbackUrl = fieldOf(visit, 'callback_url', 2_048);
@@ -131,19 +131,19 @@ async function create(visit: HolderVisit): Promise<FastifyReply> {
   return createdPage(visit, made);
 }
 
-function refuseUrl({ ctx, words }: HolderVisit, url: string): string | null {
+function refuseUrl({ ctx, words }: HolderRequest, url: string): string | null {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return words.urlWrong;
-  return ctx.refuseCallbackUrl(url);
+  return ctx.checkCallbackUrl(url);
 }
 
 /** The one time that the secrets are on a page. */
-function createdPage(visit: HolderVisit, made: CreatedIntegration): Promise<FastifyReply> {
+function createdPage(visit: HolderRequest, made: CreatedIntegration): Promise<FastifyReply> {
   const { words } = visit;
   const samples = writeSamples(
     { baseUrl: publicUrl(visit.ctx.config), clientId: made.clientId, sender: made.title, secretKey: made.secretKey },
     sampleParams(visit.ctx.catalog),
   );
-  return show(visit, {
+  return renderPage(visit, {
     title: words.integrations.made(made.title),
     lead: words.integrations.once,
     active: 'integrations',
@@ -152,12 +152,12 @@ function createdPage(visit: HolderVisit, made: CreatedIntegration): Promise<Fast
   });
 }
 
-async function integrationPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply> {
+async function integrationPage(visit: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { words, role } = visit;
   const integration = await requireIntegration(visit.ctx.db, visit.holder.id, idOf(paramOf(visit, 'id')));
   const path = `/integrations/${integration.id}`;
   const may = BUILDERS.includes(role) && integration.status === 'active';
-  return show(visit, {
+  return renderPage(visit, {
     title: integration.title,
     active: 'integrations',
     ...(errors ? { status: 400 } : {}),
@@ -165,8 +165,8 @@ async function integrationPage(visit: HolderVisit, errors?: FieldErrors): Promis
       [words.state, stateTag(visit, integration)],
       ['client_id', html`<code>${integration.clientId}</code>`],
       ['sender', html`<bdi>${integration.title}</bdi>`],
-      [words.integrations.lastUsed, integration.lastUsedAt ? when(integration.lastUsedAt) : words.never],
-      [words.created, when(integration.createdAt)],
+      [words.integrations.lastUsed, integration.lastUsedAt ? timeTag(integration.lastUsedAt) : words.never],
+      [words.created, timeTag(integration.createdAt)],
       [words.integrations.callbackUrl, integration.defaultCallbackUrl ?? '–'],
       [words.integrations.allowed, integration.allowedAddresses.join(', ') || words.integrations.anyAddress],
     ])}<p><a href="/console/requests?integration=${integration.id}">${words.menu.requests}</a></p></div>
@@ -182,13 +182,13 @@ ${
   });
 }
 
-function rotateForm(visit: HolderVisit, path: string, kind: SecretKind, label: string): Html {
+function rotateForm(visit: HolderRequest, path: string, kind: SecretKind, label: string): Html {
   const { words } = visit;
   const choices = OVERLAPS.map((seconds) => [seconds, words.integrations.overlaps[seconds]] as const);
   return html`<details><summary>${label}…</summary>${postForm(visit, `${path}/rotate`, html`<input type="hidden" name="kind" value="${kind}">${selectField({ name: `overlap_${kind}`, label: words.integrations.overlap, value: '86400', choices })}<button>${label}</button>`)}</details>`;
 }
 
-async function change(visit: HolderVisit): Promise<FastifyReply> {
+async function change(visit: HolderRequest): Promise<FastifyReply> {
   const id = idOf(paramOf(visit, 'id'));
   const callbackUrl = fieldOf(visit, 'callback_url', 2_048);
   const refused = callbackUrl === '' ? null : refuseUrl(visit, callbackUrl);
@@ -205,10 +205,10 @@ async function change(visit: HolderVisit): Promise<FastifyReply> {
     if (error instanceof Problem && error.details.errors) return integrationPage(visit, error.details.errors);
     throw error;
   }
-  return go(visit, `/console/integrations/${id}`, 'saved');
+  return redirect(visit, `/console/integrations/${id}`, 'saved');
 }
 
-async function rotate(visit: HolderVisit): Promise<FastifyReply> {
+async function rotate(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const id = idOf(paramOf(visit, 'id'));
   const kind: SecretKind = fieldOf(visit, 'kind') === 'callback' ? 'callback' : 'api';
@@ -222,16 +222,16 @@ async function rotate(visit: HolderVisit): Promise<FastifyReply> {
     Number(overlap),
   );
   const name = kind === 'api' ? 'secret_key' : words.integrations.callbackSecret;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.integrations.rotated,
     lead: words.integrations.once,
     active: 'integrations',
-    body: html`<p class="box warn">${words.integrations.onceWarning}</p><div class="card"><p class="m">${name}</p>${copyLine(visit, 'new-secret', secret, name)}<p>${words.integrations.previousUntil} ${when(previousExpiresAt)}</p></div><p><a class="btn" href="/console/integrations/${id}">${words.integrations.stored}</a></p>`,
+    body: html`<p class="box warn">${words.integrations.onceWarning}</p><div class="card"><p class="m">${name}</p>${copyLine(visit, 'new-secret', secret, name)}<p>${words.integrations.previousUntil} ${timeTag(previousExpiresAt)}</p></div><p><a class="btn" href="/console/integrations/${id}">${words.integrations.stored}</a></p>`,
   });
 }
 
-async function revoke(visit: HolderVisit): Promise<FastifyReply> {
+async function revoke(visit: HolderRequest): Promise<FastifyReply> {
   const id = idOf(paramOf(visit, 'id'));
   await updateIntegration(visit.ctx, visit.actor, visit.holder.id, id, { status: 'revoked' });
-  return go(visit, `/console/integrations/${id}`, 'revoked');
+  return redirect(visit, `/console/integrations/${id}`, 'revoked');
 }

@@ -22,8 +22,6 @@ import { listTransactions } from '../payments/listing.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { qrPicture } from './account.ts';
-import { go, show } from './frame.ts';
 import {
   checkField,
   copyLine,
@@ -38,11 +36,13 @@ import {
   selectField,
   type Tone,
   tag,
-  when,
-} from './pieces.ts';
+  timeTag,
+} from './components.ts';
+import { fieldOf, type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
+import { redirect, renderPage } from './layout.ts';
+import { qrPicture } from './profile.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
 import { transactionTable } from './transactions.ts';
-import { fieldOf, type HolderVisit, money, paramOf, queryOf } from './visit.ts';
 
 const PAGE_ROWS = 50;
 const PAYMENT_ROWS = 50;
@@ -59,7 +59,7 @@ export const consoleLinkRoutes: ConsoleRoute[] = [
   forRoles(MAKERS, 'POST', '/links/:id/disable', disable),
 ];
 
-async function listPage(visit: HolderVisit): Promise<FastifyReply> {
+async function listPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, words, role } = visit;
   const now = ctx.clock.now();
   const status = LINK_STATUSES.find((each) => each === queryOf(visit, 'status')) ?? null;
@@ -76,7 +76,7 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
       ? `/console/links?${new URLSearchParams({ ...(status ? { status } : {}), after: linkId(last) }).toString()}`
       : null;
   const create = MAKERS.includes(role) && html`<a class="btn" href="/console/links/new">${words.links.create}</a>`;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.links,
     lead: words.links.lead,
     active: 'links',
@@ -98,19 +98,19 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
               link.amount === null ? words.links.open : money(visit, link.amount, link.currency),
               stateTag(visit, link),
               String(link.payments_count),
-              when(link.created_at),
+              timeTag(link.created_at),
             ]),
           )
     }${pager(visit, next)}`,
   });
 }
 
-function stateTag(visit: HolderVisit, link: PaymentLink): Html {
+function stateTag(visit: HolderRequest, link: PaymentLink): Html {
   const status = linkStatus(link, visit.ctx.clock.now());
   return tag(LINK_TONES[status], visit.words.links.states[status]);
 }
 
-function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply> {
+function newPage(visit: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { ctx, words, holder } = visit;
   const countries = listLinkCountries(ctx.catalog).map(
     (row) => [String(row.countryId), `${row.name} (${row.currency})`] as const,
@@ -118,7 +118,7 @@ function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply
   const value = (name: string) => fieldOf(visit, name, 2_048);
   const text = (name: string, label: string, hint?: string, type?: string) =>
     inputField({ name, label, hint, type, value: value(name), errors });
-  return show(visit, {
+  return renderPage(visit, {
     title: words.links.create,
     active: 'links',
     ...(errors ? { status: 400 } : {}),
@@ -131,7 +131,7 @@ function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply
   });
 }
 
-async function create(visit: HolderVisit): Promise<FastifyReply> {
+async function create(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, actor } = visit;
   const [integration] = (await listIntegrations(ctx.db, holder.id)).filter((each) => each.status === 'active');
   try {
@@ -150,14 +150,14 @@ async function create(visit: HolderVisit): Promise<FastifyReply> {
           ctx.clock.now(),
         ),
     );
-    return go(visit, `/console/links/${linkId(link)}`, 'linkMade');
+    return redirect(visit, `/console/links/${linkId(link)}`, 'linkMade');
   } catch (error) {
     if (error instanceof Problem && error.details.errors) return newPage(visit, error.details.errors);
     throw error;
   }
 }
 
-function readParams(visit: HolderVisit): JsonObject {
+function readParams(visit: HolderRequest): JsonObject {
   const value = (name: string) => fieldOf(visit, name, 2_048);
   const countryId = Number(value('country_id'));
   const params: JsonObject = {
@@ -183,7 +183,7 @@ function readParams(visit: HolderVisit): JsonObject {
   return params;
 }
 
-async function linkPage(visit: HolderVisit): Promise<FastifyReply> {
+async function linkPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, words, role } = visit;
   const link = await findHolderLink(ctx.db, visit.holder.id, paramOf(visit, 'id'));
   if (!link) throw new Problem('not_found', { message: words.links.unknown });
@@ -191,7 +191,7 @@ async function linkPage(visit: HolderVisit): Promise<FastifyReply> {
   const url = linkUrl(ctx.config, link);
   const shown = describeLink(ctx, link);
   const active = linkStatus(link, ctx.clock.now()) === 'active';
-  return show(visit, {
+  return renderPage(visit, {
     title: link.item_name ?? link.business_name ?? words.menu.links,
     active: 'links',
     actions: html`<a class="btn q" href="/pay/${linkId(link)}" target="_blank" rel="noopener">${words.links.openPage}</a><a class="btn q" href="/pay/${linkId(link)}/card" target="_blank" rel="noopener">${words.links.card}</a>`,
@@ -200,17 +200,17 @@ async function linkPage(visit: HolderVisit): Promise<FastifyReply> {
         [words.amount, link.amount === null ? words.links.open : money(visit, link.amount, link.currency)],
         [words.links.payments, String(link.payments_count)],
         [words.links.business, link.business_name && html`<bdi>${link.business_name}</bdi>`],
-        [words.links.expires, when(link.expires_at)],
+        [words.links.expires, timeTag(link.expires_at)],
         [words.links.reusableShort, link.reusable ? words.yes : words.no],
         [words.links.redirect, link.redirection_url],
         [words.integrations.callbackUrl, link.callback_url],
-        [words.created, when(link.created_at)],
+        [words.created, timeTag(link.created_at)],
       ],
     )}${shown.logo_url && html`<img src="/logos/${link.logo_hash}.webp" alt="${words.links.logo}" width="48" height="48">`}${active && MAKERS.includes(role) && dangerForm(visit, `/links/${linkId(link)}/disable`, words.links.disable, words.links.disableMeaning)}</div><div class="card"><h2>QR</h2>${qrPicture(url, 'QR')}</div></div><h2>${words.links.payments}</h2>${payments.rows.length > 0 ? transactionTable(visit, payments.rows) : emptyState(words.links.noPayments, words.links.noPaymentsText)}`,
   });
 }
 
-async function disable(visit: HolderVisit): Promise<FastifyReply> {
+async function disable(visit: HolderRequest): Promise<FastifyReply> {
   const link = await disableLink(visit.ctx, visit.actor, visit.holder.id, paramOf(visit, 'id'));
-  return go(visit, `/console/links/${linkId(link)}`, 'saved');
+  return redirect(visit, `/console/links/${linkId(link)}`, 'saved');
 }

@@ -17,9 +17,6 @@ import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { csvLine, parseCsv } from './csv.ts';
-import { go, show } from './frame.ts';
-import { isFirst, onceField } from './once.ts';
 import {
   checkField,
   codeBlock,
@@ -33,11 +30,14 @@ import {
   statusTag,
   tag,
   textField,
-  when,
-} from './pieces.ts';
+  timeTag,
+} from './components.ts';
+import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { csvLine, parseCsv } from './csv.ts';
+import { isFirst, onceField } from './form-idempotency.ts';
+import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER, TREASURERS } from './route.ts';
 import { methodName } from './transactions.ts';
-import { fieldOf, type HolderVisit, money } from './visit.ts';
 
 const SHOWN = 100;
 const MAX_RECORDS = 2_000;
@@ -57,7 +57,7 @@ export const payoutRoutes: ConsoleRoute[] = [
   forRoles(OWNER, 'POST', '/payouts/approval', changeApproval, { confirm: true }),
 ];
 
-async function listPage(visit: HolderVisit): Promise<FastifyReply> {
+async function listPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, words, role, holder } = visit;
   const [payouts, batches] = await Promise.all([
     listPayouts(ctx, holder.id, SHOWN),
@@ -68,7 +68,7 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
     may &&
     html`<a class="btn" href="/console/payouts/new">${words.payouts.create}</a><a class="btn q" href="/console/payouts/import">${words.payouts.import}</a>`;
   const open = payouts.some((each) => !isFinal(each.status));
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.payouts,
     lead: words.payouts.lead,
     active: 'payouts',
@@ -90,7 +90,7 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
             html`<bdi>${batch.name}</bdi>`,
             html`<progress max="${Math.max(1, batch.payouts)}" value="${over}" aria-label="${words.payouts.progress}: ${batch.name}"></progress><span class="m">${words.payouts.progressText(over, batch.payouts, batch.states.failed ?? 0)}</span>`,
             html`<bdi>${batch.created_by}</bdi>`,
-            when(batch.created_at),
+            timeTag(batch.created_at),
           ];
         }),
       )}`
@@ -98,7 +98,7 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
   });
 }
 
-function payoutTable(visit: HolderVisit, payouts: readonly PayoutRow[]): Html {
+function payoutTable(visit: HolderRequest, payouts: readonly PayoutRow[]): Html {
   const { words, session, role } = visit;
   return dataTable(
     words.menu.payouts,
@@ -120,12 +120,12 @@ function payoutTable(visit: HolderVisit, payouts: readonly PayoutRow[]): Html {
       row.waits_for_approval && TREASURERS.includes(role) && row.created_by !== session.member.email
         ? postButton(visit, `/transactions/${refOf(row)}/approve`, words.payouts.approve, { look: 'q' })
         : row.approved_by && html`<bdi>${row.approved_by}</bdi>`,
-      when(row.created_at),
+      timeTag(row.created_at),
     ]),
   );
 }
 
-function methodChoices(visit: HolderVisit) {
+function methodChoices(visit: HolderRequest) {
   const methods = [...visit.ctx.catalog.methods.values()].filter((method) => method.payout);
   return [
     ['', visit.words.payouts.byNumber] as const,
@@ -133,7 +133,7 @@ function methodChoices(visit: HolderVisit) {
   ];
 }
 
-function currencies(visit: HolderVisit): string[] {
+function currencies(visit: HolderRequest): string[] {
   return [
     ...new Set(
       [...visit.ctx.catalog.methods.values()].filter((method) => method.payout).map((method) => method.currency),
@@ -141,10 +141,10 @@ function currencies(visit: HolderVisit): string[] {
   ].sort();
 }
 
-function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply> {
+function newPage(visit: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { words } = visit;
   const value = (name: string) => fieldOf(visit, name);
-  return show(visit, {
+  return renderPage(visit, {
     title: words.payouts.create,
     lead: visit.holder.payouts_need_approval ? words.payouts.willWait : words.payouts.willGo,
     active: 'payouts',
@@ -157,15 +157,15 @@ function newPage(visit: HolderVisit, errors?: FieldErrors): Promise<FastifyReply
   });
 }
 
-async function create(visit: HolderVisit): Promise<FastifyReply> {
+async function create(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, words } = visit;
   const value = (name: ColumnName) => fieldOf(visit, name);
   const reading = await readPayout(ctx, holder.id, requestFrom(value));
   if (!reading.ok) return newPage(visit, reading.errors);
-  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return go(visit, '/console/payouts', 'sentBefore');
-  const [result] = await orderPayouts(ctx, visit.parts.desk.engine, visit.actor, holder.id, [reading.order]);
+  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return redirect(visit, '/console/payouts', 'sentBefore');
+  const [result] = await orderPayouts(ctx, visit.parts.payments.engine, visit.actor, holder.id, [reading.order]);
   if (!result?.ok) return newPage(visit, { amount: [words.payouts.overdraft] });
-  return go(
+  return redirect(
     visit,
     `/console/transactions/${refOf(result.transaction)}`,
     holder.payouts_need_approval ? 'payoutWaits' : 'payoutMade',
@@ -184,9 +184,9 @@ function requestFrom(value: (name: ColumnName) => string): PayoutRequest {
   };
 }
 
-function importPage(visit: HolderVisit, problem?: string): Promise<FastifyReply> {
+function importPage(visit: HolderRequest, problem?: string): Promise<FastifyReply> {
   const { words } = visit;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.payouts.import,
     lead: words.payouts.importLead,
     active: 'payouts',
@@ -203,7 +203,7 @@ type Line = { number: number; record: string[]; request: PayoutRequest; reading:
 type FileReading = { head: string[]; lines: Line[] };
 
 /** Reads and checks a whole file without writing anything. */
-async function readFile(visit: HolderVisit, text: string): Promise<FileReading | string> {
+async function readFile(visit: HolderRequest, text: string): Promise<FileReading | string> {
   const { words } = visit;
   const records = parseCsv(text, MAX_RECORDS + 1);
   if (!records) return words.payouts.fileWrong(MAX_RECORDS);
@@ -220,14 +220,14 @@ async function readFile(visit: HolderVisit, text: string): Promise<FileReading |
   return { head, lines };
 }
 
-async function dryRun(visit: HolderVisit): Promise<FastifyReply> {
+async function dryRun(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const csv = fieldOf(visit, 'csv', MAX_FILE_CHARACTERS);
   const reading = await readFile(visit, csv);
   if (typeof reading === 'string') return importPage(visit, reading);
   const good = reading.lines.flatMap(({ reading: each }) => (each.ok ? [each.order] : []));
   const wrong = reading.lines.filter(({ reading: each }) => !each.ok);
-  return show(visit, {
+  return renderPage(visit, {
     title: words.payouts.checked,
     active: 'payouts',
     body: html`<p class="box note">${words.payouts.nothingSent}</p>${sums(visit, good)}${
@@ -255,7 +255,7 @@ function fixFile({ head, lines }: FileReading): string {
   return [[...head, 'problem'], ...rows].map(csvLine).join('');
 }
 
-function sums(visit: HolderVisit, orders: readonly PayoutOrder[]): Html {
+function sums(visit: HolderRequest, orders: readonly PayoutOrder[]): Html {
   const { words } = visit;
   const totals = new Map<string, { count: number; amount: bigint; fee: bigint }>();
   for (const order of orders) {
@@ -269,20 +269,20 @@ function sums(visit: HolderVisit, orders: readonly PayoutOrder[]): Html {
   return html`<div class="cards">${[...totals].map(([currency, total]) => html`<div class="card"><p class="sum">${money(visit, total.amount, currency)}</p><p class="m">${words.payouts.count(total.count)} · ${words.fee} ${money(visit, total.fee, currency)}</p></div>`)}</div>`;
 }
 
-async function importFile(visit: HolderVisit): Promise<FastifyReply> {
+async function importFile(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, words } = visit;
   const reading = await readFile(visit, fieldOf(visit, 'csv', MAX_FILE_CHARACTERS));
   if (typeof reading === 'string') return importPage(visit, reading);
   const orders = reading.lines.flatMap(({ reading: each }) => (each.ok ? [each.order] : []));
   if (orders.length === 0) throw new Problem('invalid_params', { message: words.payouts.fileEmpty });
   const name = fieldOf(visit, 'name', 120) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
-  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return go(visit, '/console/payouts', 'sentBefore');
-  const results = await orderPayouts(ctx, visit.parts.desk.engine, visit.actor, holder.id, orders, name);
+  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return redirect(visit, '/console/payouts', 'sentBefore');
+  const results = await orderPayouts(ctx, visit.parts.payments.engine, visit.actor, holder.id, orders, name);
   const short = results.filter((result) => !result.ok).length;
-  return go(visit, '/console/payouts', short > 0 ? 'importShort' : 'imported');
+  return redirect(visit, '/console/payouts', short > 0 ? 'importShort' : 'imported');
 }
 
-async function changeApproval(visit: HolderVisit): Promise<FastifyReply> {
+async function changeApproval(visit: HolderRequest): Promise<FastifyReply> {
   await setPayoutApproval(visit.ctx, visit.actor, visit.holder.id, fieldOf(visit, 'needed') === 'yes');
-  return go(visit, '/console/payouts', 'saved');
+  return redirect(visit, '/console/payouts', 'saved');
 }

@@ -2,11 +2,11 @@
 // dispatcher checks what the table says before a handler runs, so no page decides for itself who sees it.
 
 import type { FastifyReply } from 'fastify';
-import { ROLES, type Role } from '../holders/members.ts';
-import type { HolderVisit, MemberVisit, Visit } from './visit.ts';
+import { type MemberRole, ROLES } from '../holders/members.ts';
+import type { ConsoleRequest, HolderRequest, MemberRequest } from './console-request.ts';
 
 /** `anyone` is not signed in; `member` is any signed-in person; `operator` runs the gateway; roles are those at the holder. */
-export type Access = 'anyone' | 'member' | 'operator' | readonly Role[];
+export type Access = 'anyone' | 'member' | 'admin' | readonly MemberRole[];
 
 export type ConsoleRoute = {
   method: 'GET' | 'POST';
@@ -15,21 +15,21 @@ export type ConsoleRoute = {
   access: Access;
   /** Asks for the second factor (or the password) again when that was not done in the last minutes. */
   confirm: boolean;
-  handle(visit: Visit): Promise<FastifyReply>;
+  handle(visit: ConsoleRequest): Promise<FastifyReply>;
 };
 
-export const EVERYONE: readonly Role[] = ROLES;
-export const OWNER: readonly Role[] = ['owner'];
-export const BUILDERS: readonly Role[] = ['owner', 'developer'];
-export const TREASURERS: readonly Role[] = ['owner', 'finance'];
-export const MAKERS: readonly Role[] = ['owner', 'developer', 'finance'];
+export const EVERYONE: readonly MemberRole[] = ROLES;
+export const OWNER: readonly MemberRole[] = ['owner'];
+export const BUILDERS: readonly MemberRole[] = ['owner', 'developer'];
+export const TREASURERS: readonly MemberRole[] = ['owner', 'finance'];
+export const MAKERS: readonly MemberRole[] = ['owner', 'developer', 'finance'];
 
 type Options = { confirm?: true };
 
 export function forAnyone(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: Visit) => Promise<FastifyReply>,
+  handle: (visit: ConsoleRequest) => Promise<FastifyReply>,
 ): ConsoleRoute {
   return { method, path, access: 'anyone', confirm: false, handle };
 }
@@ -38,22 +38,22 @@ export function forAnyone(
 export function forMember(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: MemberVisit) => Promise<FastifyReply>,
+  handle: (visit: MemberRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return { method, path, access: 'member', confirm: options.confirm ?? false, handle: (visit) => handle(known(visit)) };
 }
 
-export function forOperator(
+export function forAdmin(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: MemberVisit) => Promise<FastifyReply>,
+  handle: (visit: MemberRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return {
     method,
     path,
-    access: 'operator',
+    access: 'admin',
     confirm: options.confirm ?? false,
     handle: (visit) => handle(known(visit)),
   };
@@ -61,10 +61,10 @@ export function forOperator(
 
 /** For people with one of these roles at the holder they look at. */
 export function forRoles(
-  access: readonly Role[],
+  access: readonly MemberRole[],
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: HolderVisit) => Promise<FastifyReply>,
+  handle: (visit: HolderRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return {
@@ -80,7 +80,7 @@ export function forRoles(
   };
 }
 
-function known(visit: Visit): MemberVisit {
+function known(visit: ConsoleRequest): MemberRequest {
   const { session } = visit;
   if (!session) throw new Error('a route of members was served without a session');
   return { ...visit, session, actor: { memberId: session.member.id, name: session.member.email } };

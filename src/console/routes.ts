@@ -6,50 +6,57 @@ import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { accountRoutes, isConfirmed } from './account.ts';
+import { adminRoutes } from './admin.ts';
 import { balanceRoutes } from './balances.ts';
-import { caseFileRoutes } from './case-file.ts';
-import { debuggerRoutes } from './debugger.ts';
-import { entryRoutes } from './entry.ts';
-import { framePage, go } from './frame.ts';
+import {
+  type ConsoleRequest,
+  type ConsoleServices,
+  type MemberRequest,
+  openRequest,
+  requireOwnForm,
+  safePath,
+} from './console-request.ts';
 import { homeRoutes } from './home.ts';
 import { integrationRoutes } from './integrations.ts';
+import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
-import { operatorRoutes } from './operator.ts';
 import { payoutRoutes } from './payouts.ts';
+import { isConfirmed, profileRoutes } from './profile.ts';
 import { keepRequestLog, type RequestLog } from './request-log.ts';
 import type { ConsoleRoute } from './route.ts';
+import { signInRoutes } from './sign-in.ts';
+import { debuggerRoutes } from './signature-debugger.ts';
 import { teamRoutes } from './team.ts';
+import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
-import { type ConsoleParts, type MemberVisit, openVisit, requireOwnForm, safePath, type Visit } from './visit.ts';
 import { watchingRoutes } from './watching.ts';
 
 /** A pasted file of payouts or a small picture, written as a form. */
 const FORM_LIMIT_BYTES = 2 * 1024 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
-  ...entryRoutes,
-  ...accountRoutes,
+  ...signInRoutes,
+  ...profileRoutes,
   ...homeRoutes,
   ...integrationRoutes,
   ...debuggerRoutes,
   ...transactionRoutes,
-  ...caseFileRoutes,
+  ...transactionPageRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
   ...watchingRoutes,
   ...teamRoutes,
-  ...operatorRoutes,
+  ...adminRoutes,
 ];
 
-const visits = new WeakMap<FastifyRequest, Visit>();
+const visits = new WeakMap<FastifyRequest, ConsoleRequest>();
 
-export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleParts, 'requestLog'>): RequestLog {
+export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleServices, 'requestLog'>): RequestLog {
   const requestLog = keepRequestLog(app, gateway.ctx);
-  const parts: ConsoleParts = {
+  const parts: ConsoleServices = {
     ctx: gateway.ctx,
-    desk: gateway.desk,
+    payments: gateway.payments,
     deliverer: gateway.deliverer,
     operator: gateway.operator,
     requestLog,
@@ -69,29 +76,29 @@ export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleParts, 'requ
   return requestLog;
 }
 
-async function serve(parts: ConsoleParts, route: ConsoleRoute, request: FastifyRequest, reply: FastifyReply) {
-  const visit = await openVisit(parts, request, reply);
+async function serve(parts: ConsoleServices, route: ConsoleRoute, request: FastifyRequest, reply: FastifyReply) {
+  const visit = await openRequest(parts, request, reply);
   visits.set(request, visit);
   if (route.access !== 'anyone') {
     const { session } = visit;
-    if (!session) return go(visit, `/console/sign-in?next=${encodeURIComponent(returnPath(request))}`);
-    if (route.access === 'operator') {
-      if (!session.member.is_operator) throw new Problem('forbidden', { message: visit.words.operatorOnly });
+    if (!session) return redirect(visit, `/console/sign-in?next=${encodeURIComponent(returnPath(request))}`);
+    if (route.access === 'admin') {
+      if (!session.member.is_admin) throw new Problem('forbidden', { message: visit.words.operatorOnly });
     } else if (route.access !== 'member') {
       if (!visit.holder || !visit.role) {
-        if (session.member.is_operator) return go(visit, '/console/operator');
+        if (session.member.is_admin) return redirect(visit, '/console/admin');
         throw new Problem('forbidden', { message: visit.words.noHolder });
       }
       if (!route.access.includes(visit.role)) throw new Problem('forbidden', { message: visit.words.roleTooSmall });
     }
     if (route.method === 'POST') requireOwnForm(visit);
-    const member: MemberVisit = {
+    const member: MemberRequest = {
       ...visit,
       session,
       actor: { memberId: session.member.id, name: session.member.email },
     };
     if (route.confirm && !isConfirmed(member))
-      return go(visit, `/console/confirm?next=${encodeURIComponent(returnPath(request))}`);
+      return redirect(visit, `/console/confirm?next=${encodeURIComponent(returnPath(request))}`);
   } else if (route.method === 'POST') requireOwnForm(visit);
   return route.handle(visit);
 }
@@ -121,7 +128,7 @@ function problemPage(problem: Problem, request: FastifyRequest, reply: FastifyRe
         : problem.status === 403
           ? words.notAllowed
           : words.refused;
-  const page = framePage(visit, {
+  const page = layoutPage(visit, {
     title,
     body: html`<div class="card"><p>${problem.message}</p>${
       problem.details.errors &&

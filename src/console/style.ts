@@ -1,5 +1,5 @@
 // How the console looks: the same colours and letters as the hosted pages. System fonts, one stylesheet, light and dark;
-// a menu beside the page on a desk, above it on a phone, where tables turn into cards.
+// a menu beside the page on a desktop, above it on a phone, where tables turn into cards.
 
 import { inlineStyle } from '../platform/html.ts';
 

@@ -2,14 +2,24 @@
 
 import type { FastifyReply } from 'fastify';
 import { inviteMember, listInvitations, withdrawInvitation } from '../holders/invitations.ts';
-import { changeMembership, listTeam, ROLES, type Role } from '../holders/members.ts';
+import { changeMembership, listTeam, type MemberRole, ROLES } from '../holders/members.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
-import { go, show } from './frame.ts';
-import { copyLine, dataTable, errorBox, inputField, postButton, postForm, selectField, tag, when } from './pieces.ts';
+import {
+  copyLine,
+  dataTable,
+  errorBox,
+  inputField,
+  postButton,
+  postForm,
+  selectField,
+  tag,
+  timeTag,
+} from './components.ts';
+import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
+import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
-import { fieldOf, type HolderVisit, idOf, paramOf } from './visit.ts';
 
 const EMAIL = /^[^\s@<>()",;:\\]+@[^\s@<>()",;:\\]+\.[^\s@<>()",;:\\]+$/;
 
@@ -20,18 +30,18 @@ export const teamRoutes: ConsoleRoute[] = [
   forRoles(OWNER, 'POST', '/team/:id', change, { confirm: true }),
 ];
 
-function roleChoices({ words }: HolderVisit) {
+function roleChoices({ words }: HolderRequest) {
   return ROLES.map((role) => [role, words.roles[role]] as const);
 }
 
-async function teamPage(visit: HolderVisit, problem?: string): Promise<FastifyReply> {
+async function teamPage(visit: HolderRequest, problem?: string): Promise<FastifyReply> {
   const { ctx, holder, words, role } = visit;
   const [team, invitations] = await Promise.all([
     listTeam(ctx.db, holder.id),
     listInvitations(ctx.db, holder.id, ctx.clock.now()),
   ]);
   const owner = role === 'owner';
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.team,
     lead: words.team.lead,
     active: 'team',
@@ -54,7 +64,7 @@ async function teamPage(visit: HolderVisit, problem?: string): Promise<FastifyRe
             )
           : words.roles[each.role],
         each.has_factor ? tag('s', words.yes) : tag('w', words.no),
-        each.last_seen_at ? when(each.last_seen_at) : words.never,
+        each.last_seen_at ? timeTag(each.last_seen_at) : words.never,
       ]),
     )}${
       invitations.length > 0 &&
@@ -64,7 +74,7 @@ async function teamPage(visit: HolderVisit, problem?: string): Promise<FastifyRe
         invitations.map((each) => [
           html`<bdi>${each.email}</bdi>`,
           words.roles[each.role],
-          when(each.expires_at),
+          timeTag(each.expires_at),
           owner && postButton(visit, `/team/invitations/${each.id}/withdraw`, words.team.withdraw, { look: 'lk' }),
         ]),
       )}`
@@ -72,30 +82,30 @@ async function teamPage(visit: HolderVisit, problem?: string): Promise<FastifyRe
   });
 }
 
-function readRole(text: string): Role | null {
+function readRole(text: string): MemberRole | null {
   return ROLES.find((role) => role === text) ?? null;
 }
 
-async function invite(visit: HolderVisit): Promise<FastifyReply> {
+async function invite(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const email = fieldOf(visit, 'email', 254);
   const role = readRole(fieldOf(visit, 'role'));
   if (!EMAIL.test(email) || !role) return teamPage(visit, words.emailWrong);
   const { token, expiresAt } = await inviteMember(visit.ctx, visit.actor, visit.holder.id, email, role);
-  return show(visit, {
+  return renderPage(visit, {
     title: words.team.invited,
     lead: words.team.invitedText(email),
     active: 'team',
-    body: html`<div class="card">${copyLine(visit, 'invitation', `${publicUrl(visit.ctx.config)}/console/invitations/${token}`, words.team.invite)}<p class="m">${words.team.until} ${when(expiresAt)}</p><p><a class="btn" href="/console/team">${words.back}</a></p></div>`,
+    body: html`<div class="card">${copyLine(visit, 'invitation', `${publicUrl(visit.ctx.config)}/console/invitations/${token}`, words.team.invite)}<p class="m">${words.team.until} ${timeTag(expiresAt)}</p><p><a class="btn" href="/console/team">${words.back}</a></p></div>`,
   });
 }
 
-async function withdraw(visit: HolderVisit): Promise<FastifyReply> {
+async function withdraw(visit: HolderRequest): Promise<FastifyReply> {
   await withdrawInvitation(visit.ctx, visit.actor, visit.holder.id, idOf(paramOf(visit, 'id')));
-  return go(visit, '/console/team', 'saved');
+  return redirect(visit, '/console/team', 'saved');
 }
 
-async function change(visit: HolderVisit): Promise<FastifyReply> {
+async function change(visit: HolderRequest): Promise<FastifyReply> {
   const role = readRole(fieldOf(visit, 'role'));
   try {
     await changeMembership(visit.ctx, visit.actor, visit.holder.id, idOf(paramOf(visit, 'id')), role);
@@ -103,5 +113,5 @@ async function change(visit: HolderVisit): Promise<FastifyReply> {
     if (error instanceof Problem && error.code === 'invalid_params') return teamPage(visit, visit.words.team.lastOwner);
     throw error;
   }
-  return go(visit, '/console/team', 'saved');
+  return redirect(visit, '/console/team', 'saved');
 }

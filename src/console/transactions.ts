@@ -11,11 +11,11 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
+import { dataTable, emptyState, inputField, pager, selectField, statusTag, timeTag } from './components.ts';
+import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { type CsvRow, newExportId, readProgress, sendCsv } from './csv.ts';
-import { go, show } from './frame.ts';
-import { dataTable, emptyState, inputField, pager, selectField, statusTag, when } from './pieces.ts';
+import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { type HolderVisit, money, paramOf, queryOf } from './visit.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
@@ -43,7 +43,7 @@ export const transactionRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/search', search),
 ];
 
-export function transactionTable(visit: HolderVisit, rows: readonly Transaction[]): Html {
+export function transactionTable(visit: HolderRequest, rows: readonly Transaction[]): Html {
   const { words } = visit;
   return dataTable(
     words.menu.transactions,
@@ -65,7 +65,7 @@ export function transactionTable(visit: HolderVisit, rows: readonly Transaction[
       methodName(visit, row.method),
       html`<bdi>${row.msisdn ? `+${row.msisdn}` : (row.account_number ?? '–')}</bdi>${row.payee && html`<span class="m"><bdi>${row.payee}</bdi></span>`}`,
       (row.reference_1 ?? row.invoice_no) && html`<bdi>${row.reference_1 ?? row.invoice_no}</bdi>`,
-      when(row.created_at),
+      timeTag(row.created_at),
     ]),
   );
 }
@@ -76,11 +76,11 @@ function shortRef(row: { id: string }): string {
   return `${ref.slice(0, 3)}…${ref.slice(-8)}`;
 }
 
-export function methodName(visit: HolderVisit, code: string): string {
+export function methodName(visit: HolderRequest, code: string): string {
   return visit.ctx.catalog.methods.get(code)?.name ?? code;
 }
 
-async function listPage(visit: HolderVisit): Promise<FastifyReply> {
+async function listPage(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const filter = readFilter(visit);
   const after = queryOf(visit, 'after', 40);
@@ -90,8 +90,8 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
   const next = page.next === null ? null : `/console/transactions?${queryString(visit, { after: page.next })}`;
   const exportId = newExportId();
   const note =
-    page.lookedBackTo && filtered ? html`${words.transactions.lookedBackTo} ${when(page.lookedBackTo)}` : null;
-  return show(visit, {
+    page.lookedBackTo && filtered ? html`${words.transactions.lookedBackTo} ${timeTag(page.lookedBackTo)}` : null;
+  return renderPage(visit, {
     title: words.menu.transactions,
     active: 'transactions',
     actions: html`<a class="btn q" href="/console/transactions.csv?${queryString(visit, { export: exportId })}" data-export="${exportId}" download>${words.transactions.export}</a><span class="m" id="exported" role="status"></span>`,
@@ -113,7 +113,7 @@ async function listPage(visit: HolderVisit): Promise<FastifyReply> {
   });
 }
 
-function filterForm(visit: HolderVisit, open: boolean): Html {
+function filterForm(visit: HolderRequest, open: boolean): Html {
   const { words, ctx } = visit;
   const value = (name: (typeof FILTER_NAMES)[number]) => queryOf(visit, name, 128);
   const any = ['', words.any] as const;
@@ -130,7 +130,7 @@ function filterForm(visit: HolderVisit, open: boolean): Html {
 }
 
 /** What the query asks for; what cannot be read is as if it were not there. */
-export function readFilter(visit: HolderVisit): TransactionFilter {
+export function readFilter(visit: HolderRequest): TransactionFilter {
   const value = (name: (typeof FILTER_NAMES)[number]) => queryOf(visit, name, 128);
   const direction = value('type');
   const number = value('number').replace(/\D/g, '');
@@ -165,7 +165,7 @@ function nextDay(day: Date | null): Date | undefined {
   return day ? new Date(day.getTime() + DAY_MS) : undefined;
 }
 
-function queryString(visit: HolderVisit, more: Record<string, string>): string {
+function queryString(visit: HolderRequest, more: Record<string, string>): string {
   const query = new URLSearchParams();
   for (const name of FILTER_NAMES) {
     const value = queryOf(visit, name, 128);
@@ -175,7 +175,7 @@ function queryString(visit: HolderVisit, more: Record<string, string>): string {
   return query.toString();
 }
 
-async function exportTransactions(visit: HolderVisit): Promise<FastifyReply> {
+async function exportTransactions(visit: HolderRequest): Promise<FastifyReply> {
   const pages = eachTransaction(visit.ctx.db, visit.holder.id, readFilter(visit), EXPORT_PAGE_ROWS);
   const day = visit.ctx.clock.now().toISOString().slice(0, 10);
   return sendCsv(
@@ -236,7 +236,7 @@ async function* asRows(pages: AsyncIterable<Transaction[]>): AsyncGenerator<CsvR
     ]);
 }
 
-async function showProgress(visit: HolderVisit): Promise<FastifyReply> {
+async function showProgress(visit: HolderRequest): Promise<FastifyReply> {
   const progress = readProgress(visit, paramOf(visit, 'id'));
   const { words } = visit;
   const rows = (progress?.rows ?? 0).toLocaleString(visit.language);
@@ -250,11 +250,11 @@ async function showProgress(visit: HolderVisit): Promise<FastifyReply> {
 }
 
 /** Takes a reference, a link, an event, a request, a number or one of the caller's own references. */
-async function search(visit: HolderVisit): Promise<FastifyReply> {
+async function search(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, words } = visit;
   const q = queryOf(visit, 'q', 128);
   const target = await findById(visit, q);
-  if (target) return go(visit, target);
+  if (target) return redirect(visit, target);
   const digits = q.replace(/[\s()+.-]/g, '');
   const number = /^\d{9,15}$/.test(digits) ? digits : null;
   const exact = q === '' ? [] : [{ reference: q }, ...(number ? [{ number }] : [])];
@@ -270,14 +270,14 @@ async function search(visit: HolderVisit): Promise<FastifyReply> {
     (left, right) => (left.id < right.id ? 1 : -1),
   );
   const looked = lists.find((page) => page.lookedBackTo)?.lookedBackTo ?? null;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.searchTitle(q),
     active: 'transactions',
-    body: html`${rows.length > 0 ? transactionTable(visit, rows.slice(0, PAGE_ROWS)) : emptyState(words.searchNone, words.searchNoneText)}${looked && html`<p class="m">${words.transactions.lookedBackTo} ${when(looked)} · <a href="/console/transactions?${new URLSearchParams({ text: q }).toString()}">${words.transactions.lookFurther}</a></p>`}`,
+    body: html`${rows.length > 0 ? transactionTable(visit, rows.slice(0, PAGE_ROWS)) : emptyState(words.searchNone, words.searchNoneText)}${looked && html`<p class="m">${words.transactions.lookedBackTo} ${timeTag(looked)} · <a href="/console/transactions?${new URLSearchParams({ text: q }).toString()}">${words.transactions.lookFurther}</a></p>`}`,
   });
 }
 
-async function findById(visit: HolderVisit, q: string): Promise<string | null> {
+async function findById(visit: HolderRequest, q: string): Promise<string | null> {
   const { ctx, holder } = visit;
   const id = idFromRef(q);
   if (id && (await findTransaction(ctx.db, holder.id, id))) return `/console/transactions/${refOf({ id })}`;

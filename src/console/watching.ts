@@ -10,13 +10,23 @@ import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { caseBody, DELIVERY_TONES, deliveryBody } from './case-file.ts';
-import { go, show } from './frame.ts';
-import { dataTable, emptyState, inputField, pager, postButton, postForm, selectField, tag, when } from './pieces.ts';
+import {
+  dataTable,
+  emptyState,
+  inputField,
+  pager,
+  postButton,
+  postForm,
+  selectField,
+  tag,
+  timeTag,
+} from './components.ts';
+import { fieldOf, type HolderRequest, idOf, money, paramOf, queryOf } from './console-request.ts';
+import { redirect, renderPage } from './layout.ts';
 import { KEPT_DAYS, listRequests } from './request-log.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+import { caseBody, DELIVERY_TONES, deliveryBody } from './transaction-page.ts';
 import { readDay } from './transactions.ts';
-import { fieldOf, type HolderVisit, idOf, money, paramOf, queryOf } from './visit.ts';
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
@@ -33,7 +43,7 @@ export const watchingRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/audit', auditPage),
 ];
 
-async function callbacksPage(visit: HolderVisit): Promise<FastifyReply> {
+async function callbacksPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, words, role } = visit;
   const status = DELIVERY_STATES.find((each) => each === queryOf(visit, 'status'));
   const after = queryOf(visit, 'after', 40);
@@ -48,11 +58,11 @@ async function callbacksPage(visit: HolderVisit): Promise<FastifyReply> {
     deliveries.length === PAGE_ROWS && last
       ? `/console/callbacks?${new URLSearchParams({ ...(status ? { status } : {}), after: last.eventId }).toString()}`
       : null;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.callbacks,
     lead: words.callbacks.lead,
     active: 'callbacks',
-    body: html`${failing.map((each) => html`<p class="box bad">${words.home.receiverFails(each.origin, each.waiting)} ${words.since} ${when(each.failingSince)}. <code>${each.lastError}</code></p>`)}${paused.map((each) => html`<div class="box warn"><p>${words.callbacks.paused(each.url)} ${when(each.pausedAt)}</p>${BUILDERS.includes(role) && postButton(visit, '/callbacks/resume', words.callbacks.resume, { look: 'q', fields: { url: each.url } })}</div>`)}${failing.length + paused.length === 0 && html`<p class="box good">${words.callbacks.healthy}</p>`}
+    body: html`${failing.map((each) => html`<p class="box bad">${words.home.receiverFails(each.origin, each.waiting)} ${words.since} ${timeTag(each.failingSince)}. <code>${each.lastError}</code></p>`)}${paused.map((each) => html`<div class="box warn"><p>${words.callbacks.paused(each.url)} ${timeTag(each.pausedAt)}</p>${BUILDERS.includes(role) && postButton(visit, '/callbacks/resume', words.callbacks.resume, { look: 'q', fields: { url: each.url } })}</div>`)}${failing.length + paused.length === 0 && html`<p class="box good">${words.callbacks.healthy}</p>`}
 <form action="/console/callbacks" class="card"><div class="row">${selectField({ name: 'status', label: words.state, value: status ?? '', choices: [['', words.any], ...DELIVERY_STATES.map((each) => [each, words.callbacks.states[each]] as const)] })}</div><button class="q">${words.show}</button></form>${
       deliveries.length === 0
         ? emptyState(words.callbacks.none, words.callbacks.noneText)
@@ -72,55 +82,55 @@ async function callbacksPage(visit: HolderVisit): Promise<FastifyReply> {
               each.url ?? words.callbacks.feedOnly,
               each.attempts.length,
               html`<a href="/console/transactions/${each.transactionRef}"><code>…${each.transactionRef.slice(-8)}</code></a>`,
-              when(each.createdAt),
+              timeTag(each.createdAt),
             ]),
           )
     }${pager(visit, next)}${BUILDERS.includes(role) && html`<section class="card"><h2>${words.callbacks.replay}</h2><p class="m">${words.callbacks.replayText}</p>${postForm(visit, '/callbacks/replay', html`${inputField({ name: 'since', label: words.callbacks.replaySince, type: 'date', required: true })}<button class="q">${words.callbacks.replay}</button>`)}</section>`}`,
   });
 }
 
-async function deliveryPage(visit: HolderVisit): Promise<FastifyReply> {
+async function deliveryPage(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const [delivery] = await listDeliveries(visit.ctx.db, visit.holder.id, { eventId: paramOf(visit, 'id'), limit: 1 });
   if (!delivery) throw new Problem('not_found');
-  return show(visit, {
+  return renderPage(visit, {
     title: delivery.type,
     active: 'callbacks',
     body: html`<div class="card">${deliveryBody(visit, delivery, `/callbacks/${delivery.eventId}/resend`)}<p><a href="/console/transactions/${delivery.transactionRef}">${words.callbacks.toFile}</a></p></div>`,
   });
 }
 
-async function noteAudit(visit: HolderVisit, action: string, subject: string, details: Record<string, unknown> = {}) {
+async function noteAudit(visit: HolderRequest, action: string, subject: string, details: Record<string, unknown> = {}) {
   const { ctx, holder, actor } = visit;
   await ctx.db.transaction((tx) =>
     recordAudit(tx, { holderId: holder.id, actor, action, subject, details }, ctx.clock.now()),
   );
 }
 
-async function resend(visit: HolderVisit): Promise<FastifyReply> {
+async function resend(visit: HolderRequest): Promise<FastifyReply> {
   const event = paramOf(visit, 'id');
   await resendEvent(visit.ctx, visit.holder.id, event);
   await noteAudit(visit, 'callback.resent', event);
   await visit.parts.deliverer.pass();
-  return go(visit, `/console/callbacks/${event}`, 'resent');
+  return redirect(visit, `/console/callbacks/${event}`, 'resent');
 }
 
-async function replay(visit: HolderVisit): Promise<FastifyReply> {
+async function replay(visit: HolderRequest): Promise<FastifyReply> {
   const since = readDay(fieldOf(visit, 'since', 10));
   if (!since) throw new Problem('invalid_params', { message: visit.words.callbacks.replaySince });
   const count = await replayFailed(visit.ctx, visit.holder.id, since);
   await noteAudit(visit, 'callback.replayed', since.toISOString(), { count });
-  return go(visit, '/console/callbacks', 'replayed');
+  return redirect(visit, '/console/callbacks', 'replayed');
 }
 
-async function resume(visit: HolderVisit): Promise<FastifyReply> {
+async function resume(visit: HolderRequest): Promise<FastifyReply> {
   const url = fieldOf(visit, 'url', 2_048);
   await resumeAddress(visit.ctx, visit.holder.id, url);
   await noteAudit(visit, 'callback.resumed', url);
-  return go(visit, '/console/callbacks', 'saved');
+  return redirect(visit, '/console/callbacks', 'saved');
 }
 
-async function requestsPage(visit: HolderVisit): Promise<FastifyReply> {
+async function requestsPage(visit: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, words } = visit;
   const integrations = await listIntegrations(ctx.db, holder.id);
   const integration = integrations.find((each) => String(each.id) === queryOf(visit, 'integration'));
@@ -149,7 +159,7 @@ async function requestsPage(visit: HolderVisit): Promise<FastifyReply> {
   );
   const next =
     rows.length === PAGE_ROWS && last ? `/console/requests?${query.toString()}&before=${last.at.getTime()}` : null;
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.requests,
     lead: words.requests.lead,
     active: 'requests',
@@ -180,7 +190,7 @@ async function requestsPage(visit: HolderVisit): Promise<FastifyReply> {
               { label: 'request_id' },
             ],
             rows.map((row) => [
-              when(row.at),
+              timeTag(row.at),
               html`<code>${row.route}</code><span class="m"><bdi>${integrations.find((each) => each.id === row.integration_id)?.title ?? ''}</bdi></span>`,
               html`${tag(row.status < 400 ? 's' : 'e', String(row.status))}${row.code && html` <a href="/docs/errors/${row.code}">${row.code}</a>`}`,
               `${row.ms.toFixed(1)} ms`,
@@ -194,12 +204,12 @@ async function requestsPage(visit: HolderVisit): Promise<FastifyReply> {
   });
 }
 
-async function casesPage(visit: HolderVisit): Promise<FastifyReply> {
+async function casesPage(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const cases = await listOpenCases(visit.ctx.db, visit.holder.id, 200);
   const item = (each: (typeof cases)[number]): Html =>
-    html`<div class="card">${caseBody(visit, each)}<p class="m">${when(each.opened_at)}${each.transaction_id && html` · <a href="/console/transactions/${refOf({ id: each.transaction_id })}">${words.callbacks.toFile}</a>`}</p></div>`;
-  return show(visit, {
+    html`<div class="card">${caseBody(visit, each)}<p class="m">${timeTag(each.opened_at)}${each.transaction_id && html` · <a href="/console/transactions/${refOf({ id: each.transaction_id })}">${words.callbacks.toFile}</a>`}</p></div>`;
+  return renderPage(visit, {
     title: words.menu.cases,
     lead: words.cases.lead,
     active: 'cases',
@@ -207,12 +217,12 @@ async function casesPage(visit: HolderVisit): Promise<FastifyReply> {
   });
 }
 
-async function auditPage(visit: HolderVisit): Promise<FastifyReply> {
+async function auditPage(visit: HolderRequest): Promise<FastifyReply> {
   const { words } = visit;
   const after = queryOf(visit, 'after', 20);
   const rows = await listAudit(visit.ctx.db, visit.holder.id, PAGE_ROWS, after === '' ? undefined : idOf(after));
   const last = rows.at(-1);
-  return show(visit, {
+  return renderPage(visit, {
     title: words.menu.audit,
     lead: words.auditLead,
     active: 'audit',
@@ -226,7 +236,7 @@ async function auditPage(visit: HolderVisit): Promise<FastifyReply> {
         { label: words.details },
       ],
       rows.map((row) => [
-        when(row.at),
+        timeTag(row.at),
         html`<bdi>${row.actor}</bdi>`,
         html`<code>${row.action}</code>`,
         auditSubject(row.subject),
@@ -243,7 +253,7 @@ function auditSubject(subject: string): Html | string {
 }
 
 /** What else was noted, in words; amounts are noted in hundredths. */
-function auditDetails(visit: HolderVisit, details: Record<string, unknown>): Html | string {
+function auditDetails(visit: HolderRequest, details: Record<string, unknown>): Html | string {
   const { amount, currency, ...rest } = details;
   const said = Object.entries(rest).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,

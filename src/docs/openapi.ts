@@ -2,7 +2,7 @@
 // (security, refusals, callbacks), and put in an order that does not depend on the order of registration.
 
 import swagger from '@fastify/swagger';
-import type { ProblemWords } from '../platform/api-schemas.ts';
+import type { ProblemMessages } from '../platform/api-schemas.ts';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
@@ -31,39 +31,52 @@ secret_key; it works once. The other operations take a bearer token from POST /a
 Every answer has success and message; a refusal has a code too, and each code has a page at /docs/errors/<code>.`;
 
 /** Refusals that any route may answer. */
-const EVERYWHERE: ProblemWords = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };
-const WITH_BODY: ProblemWords = { invalid_json: {}, body_too_large: {}, unsupported_media_type: {} };
+const EVERYWHERE: ProblemMessages = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };
+const WITH_BODY: ProblemMessages = { invalid_json: {}, body_too_large: {}, unsupported_media_type: {} };
 
-export type Schema = { [keyword: string]: unknown };
-export type Media = {
-  schema?: Schema;
+export type SchemaObject = { [keyword: string]: unknown };
+export type MediaObject = {
+  schema?: SchemaObject;
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
 };
-export type Answer = { description: string; content?: Record<string, Media>; headers?: Record<string, unknown> };
-export type Parameter = { name: string; in: string; required?: boolean; description?: string; schema?: Schema };
-export type Operation = {
+export type ResponseObject = {
+  description: string;
+  content?: Record<string, MediaObject>;
+  headers?: Record<string, unknown>;
+};
+export type ParameterObject = {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema?: SchemaObject;
+};
+export type OperationObject = {
   operationId: string;
   summary?: string;
   description?: string;
   tags?: string[];
   deprecated?: boolean;
   security?: Record<string, string[]>[];
-  parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, Media> };
-  responses: Record<string, Answer>;
+  parameters?: ParameterObject[];
+  requestBody?: { required?: boolean; content: Record<string, MediaObject> };
+  responses: Record<string, ResponseObject>;
 };
 export type ApiDocument = {
   openapi: string;
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
   tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
+  paths: Record<string, Record<string, OperationObject>>;
   webhooks?: Record<string, unknown>;
-  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> };
+  components: { schemas: Record<string, SchemaObject>; securitySchemes: Record<string, unknown> };
 };
 
-type RouteFacts = { problems: ProblemWords; problemBody: (body: Record<string, unknown>) => Record<string, unknown> };
+type RouteFacts = {
+  problems: ProblemMessages;
+  problemBody: (body: Record<string, unknown>) => Record<string, unknown>;
+};
 
 /**
  * Begins to collect routes: call it before any of them is added. Answers how to read the document once the app is
@@ -113,7 +126,7 @@ const SECURITY = {
 };
 
 function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDocument {
-  const order = (operations: Record<string, Operation>) => {
+  const order = (operations: Record<string, OperationObject>) => {
     const tag = Object.values(operations)[0]?.tags?.[0] ?? '';
     const place = TAGS.findIndex(({ name }) => name === tag);
     return place < 0 ? TAGS.length : place;
@@ -139,9 +152,9 @@ function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDoc
 }
 
 /** Refusals grouped by status, each with an example of its exact words. */
-function addRefusals(operation: Operation, method: string, facts: RouteFacts | undefined): void {
+function addRefusals(operation: OperationObject, method: string, facts: RouteFacts | undefined): void {
   const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
-  const words: ProblemWords = {
+  const words: ProblemMessages = {
     ...(method === 'post' ? WITH_BODY : {}),
     ...(needsToken ? { unauthenticated: {} } : {}),
     ...facts?.problems,
@@ -184,7 +197,7 @@ const PROBLEM_MEMBERS = {
     description: 'Field → what is wrong with it, in sentences.',
   },
 };
-const PROBLEM_SCHEMAS: Record<string, Schema> = {
+const PROBLEM_SCHEMAS: Record<string, SchemaObject> = {
   Problem: {
     type: 'object',
     required: ['success', 'message', 'code', 'request_id'],

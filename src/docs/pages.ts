@@ -1,8 +1,8 @@
 // How a page of the documentation looks: one column, a list of contents, no script. Light and dark as the reader's
 // machine wishes.
 
-import { type Html, html, inlineStyle, type Page } from '../platform/html.ts';
-import type { Found } from './search.ts';
+import { type Html, type HtmlPage, html, inlineStyle } from '../platform/html.ts';
+import type { SearchHit } from './search.ts';
 
 export type Contents = { title: string; url: string }[];
 
@@ -45,7 +45,7 @@ export function docsPage(
   contents: Contents,
   body: Html,
   { markdownUrl = null, query = '' }: { markdownUrl?: string | null; query?: string } = {},
-): Page {
+): HtmlPage {
   return {
     language: 'en',
     title: `${title} · ${brand} documentation`,
@@ -59,7 +59,7 @@ export function docsPage(
 }
 
 /** What was found, as a list of links with the text around the words. */
-export function searchResults(query: string, found: Found[]): Html {
+export function searchResults(query: string, found: SearchHit[]): Html {
   if (query === '')
     return html`<h1>Search</h1><p>Guides, operations and error codes: write what you look for above.</p>`;
   if (found.length === 0)

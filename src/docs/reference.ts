@@ -3,11 +3,11 @@
 
 import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
 import { anchorOf } from './markdown.ts';
-import type { Answer, ApiDocument, Media, Operation, Schema } from './openapi.ts';
+import type { ApiDocument, MediaObject, OperationObject, ResponseObject, SchemaObject } from './openapi.ts';
 
 const JSON_TYPE = 'application/json';
 
-type Entry = { path: string; method: string; operation: Operation };
+type Entry = { path: string; method: string; operation: OperationObject };
 
 export function listOperations(document: ApiDocument): Entry[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -57,21 +57,21 @@ function writeOperation(entry: Entry): string {
     .join('\n\n');
 }
 
-function describeSecurity(operation: Operation, isSigned: boolean): string {
+function describeSecurity(operation: OperationObject, isSigned: boolean): string {
   const token = operation.security?.some((scheme) => 'bearerAuth' in scheme);
   const apiKey = operation.security?.some((scheme) => 'apiKeyAuth' in scheme);
   if (isSigned) return apiKey ? 'signed envelope; `X-API-Key` optional' : 'signed envelope';
   return token ? 'bearer token' : 'none';
 }
 
-function writeParameters(operation: Operation): string {
+function writeParameters(operation: OperationObject): string {
   const rows = (operation.parameters ?? []).map(
     (one) => `| \`${one.name}\` | ${one.in} | ${describeType(one.schema ?? {})} | ${cell(one.description ?? '')} |`,
   );
   return ['| parameter | in | type | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function writeMembers(schema: Schema): string {
+function writeMembers(schema: SchemaObject): string {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const rows = Object.entries(propertiesOf(schema)).map(
     ([name, member]) =>
@@ -80,10 +80,10 @@ function writeMembers(schema: Schema): string {
   return ['| member | type | required | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function writeSuccess(answer: Answer): string {
-  const media: Media | undefined = answer.content?.[JSON_TYPE];
+function writeSuccess(answer: ResponseObject): string {
+  const media: MediaObject | undefined = answer.content?.[JSON_TYPE];
   const data = memberOf(media?.schema, 'data');
-  const record = data?.type === 'array' ? (data.items as Schema) : data;
+  const record = data?.type === 'array' ? (data.items as SchemaObject) : data;
   const members = record && Object.keys(propertiesOf(record)).length > 0 ? writeMembers(record) : null;
   return [
     '200:',
@@ -95,7 +95,7 @@ function writeSuccess(answer: Answer): string {
     .join('\n\n');
 }
 
-function writeRefusals(operation: Operation): string {
+function writeRefusals(operation: OperationObject): string {
   const rows = Object.entries(operation.responses).flatMap(([status, answer]) =>
     Object.entries(answer.content?.[JSON_TYPE]?.examples ?? {}).map(
       ([code, { value }]) =>
@@ -105,22 +105,22 @@ function writeRefusals(operation: Operation): string {
   return ['| status | code | message |', '|---|---|---|', ...rows].join('\n');
 }
 
-function describeType(schema: Schema): string {
+function describeType(schema: SchemaObject): string {
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (Array.isArray(schema.anyOf))
-    return [...new Set(schema.anyOf.map((one) => describeType(one as Schema)))].join(' or ');
-  if (schema.type === 'array') return `array of ${describeType((schema.items as Schema) ?? {})}`;
+    return [...new Set(schema.anyOf.map((one) => describeType(one as SchemaObject)))].join(' or ');
+  if (schema.type === 'array') return `array of ${describeType((schema.items as SchemaObject) ?? {})}`;
   return typeof schema.type === 'string' ? schema.type : 'any';
 }
 
-function propertiesOf(schema: Schema): Record<string, Schema> {
+function propertiesOf(schema: SchemaObject): Record<string, SchemaObject> {
   return typeof schema.properties === 'object' && schema.properties !== null
-    ? (schema.properties as Record<string, Schema>)
+    ? (schema.properties as Record<string, SchemaObject>)
     : {};
 }
 
-function memberOf(schema: Schema | undefined, name: string): Schema | null {
+function memberOf(schema: SchemaObject | undefined, name: string): SchemaObject | null {
   return schema ? (propertiesOf(schema)[name] ?? null) : null;
 }
 

@@ -12,7 +12,7 @@ import { renderMarkdown, summaryOf, titleOf } from './markdown.ts';
 import { type ApiDocument, collectRoutes } from './openapi.ts';
 import { type Contents, docsPage, searchResults } from './pages.ts';
 import { describeProblem, isProblemCode, writeOperations, writeProblem, writeReference } from './reference.ts';
-import { indexPlaces, type Place, type SearchIndex, search, sectionsOf } from './search.ts';
+import { indexPlaces, type SearchIndex, type SearchPlace, search, sectionsOf } from './search.ts';
 
 /** Adds the documentation. Must come before the routes that it documents. */
 export function docsRoutes(app: HttpServer, ctx: Context): void {
@@ -121,7 +121,7 @@ function textOf(guides: Guide[], name: string): string {
 }
 
 /** Everything that can be found. Errors have a page each, so the guide that lists them is no place of its own. */
-function listPlaces(library: Library, reference: string): Place[] {
+function listPlaces(library: Library, reference: string): SearchPlace[] {
   const codes = Object.keys(PROBLEMS) as ProblemCode[];
   return [
     ...library.guides
@@ -161,7 +161,7 @@ ${rows.join('\n')}
 ## Operations
 
 ${writeOperations(api)}
-${ctx.config.mode === 'sandbox' ? '\nThis gateway runs in sandbox mode: no real money moves. Payments ring on the [pretend phone](/sandbox/phone).\n' : ''}`;
+${ctx.config.mode === 'sandbox' ? '\nThis gateway runs in sandbox mode: no real money moves. Payments ring on the [test phone](/sandbox/phone).\n' : ''}`;
 }
 
 /** https://llmstxt.org: a title, a summary, and links to the pages as Markdown. */

@@ -4,13 +4,19 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { PROBLEMS } from '../platform/errors.ts';
-import { indexPlaces, type Place, search, sectionsOf, wordsOf } from './search.ts';
+import { indexPlaces, type SearchPlace, search, sectionsOf, tokensOf } from './search.ts';
 
-const place = (title: string, text: string): Place => ({ kind: 'guide', title, page: title, url: `/${title}`, text });
+const place = (title: string, text: string): SearchPlace => ({
+  kind: 'guide',
+  title,
+  page: title,
+  url: `/${title}`,
+  text,
+});
 
 describe('the index', () => {
   test('words have no accents, capitals or plurals, and names count as their parts too', () => {
-    assert.deepEqual(wordsOf('Côte d’Ivoire: callback_url, v3, Links, address'), [
+    assert.deepEqual(tokensOf('Côte d’Ivoire: callback_url, v3, Links, address'), [
       'cote',
       'd',
       'ivoire',

@@ -19,25 +19,31 @@ const SATURATION = 1.2;
 const LENGTH_DISCOUNT = 0.75;
 
 /** A place that can be found: a section of a page, with its address. */
-export type Place = { kind: 'guide' | 'operation' | 'error'; title: string; page: string; url: string; text: string };
-export type Found = Place & { excerpt: string };
+export type SearchPlace = {
+  kind: 'guide' | 'operation' | 'error';
+  title: string;
+  page: string;
+  url: string;
+  text: string;
+};
+export type SearchHit = SearchPlace & { excerpt: string };
 export type SearchIndex = {
-  places: readonly Place[];
+  places: readonly SearchPlace[];
   lengths: readonly number[];
   /** Word → place → how often, weighted. */
   words: ReadonlyMap<string, ReadonlyMap<number, number>>;
 };
 
-export function indexPlaces(places: readonly Place[]): SearchIndex {
+export function indexPlaces(places: readonly SearchPlace[]): SearchIndex {
   const words = new Map<string, Map<number, number>>();
   const lengths = places.map((place, at) => {
     const add = (word: string, weight: number) => {
       const counts = words.get(word) ?? new Map<number, number>();
       words.set(word, counts.set(at, (counts.get(at) ?? 0) + weight));
     };
-    for (const word of wordsOf(place.title)) add(word, HEADING_WEIGHT);
-    for (const word of wordsOf(place.page)) add(word, 1);
-    const body = wordsOf(place.text);
+    for (const word of tokensOf(place.title)) add(word, HEADING_WEIGHT);
+    for (const word of tokensOf(place.page)) add(word, 1);
+    const body = tokensOf(place.text);
     for (const word of body) add(word, 1);
     return body.length + 1;
   });
@@ -45,8 +51,8 @@ export function indexPlaces(places: readonly Place[]): SearchIndex {
 }
 
 /** The best places first: those with most of the words, and among them those that say most about them. */
-export function search(index: SearchIndex, query: string): Found[] {
-  const asked = [...new Set(wordsOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS);
+export function search(index: SearchIndex, query: string): SearchHit[] {
+  const asked = [...new Set(tokensOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS);
   const average = index.lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, index.lengths.length);
   const scores = new Map<number, { matched: number; score: number }>();
   for (const word of asked) {
@@ -68,8 +74,8 @@ export function search(index: SearchIndex, query: string): Found[] {
     });
 }
 
-function rankOf(place: Place | undefined, word: string): number {
-  const isAbout = place !== undefined && place.title === place.page && wordsOf(place.title).includes(word);
+function rankOf(place: SearchPlace | undefined, word: string): number {
+  const isAbout = place !== undefined && place.title === place.page && tokensOf(place.title).includes(word);
   return RANK[isAbout ? 'page' : (place?.kind ?? 'guide')];
 }
 
@@ -85,7 +91,7 @@ function countsOf(index: SearchIndex, word: string): Map<number, number> {
 }
 
 /** Words without accents, capitals and plurals. A name such as `callback_url` counts as itself and as its parts. */
-export function wordsOf(text: string): string[] {
+export function tokensOf(text: string): string[] {
   const plain = text
     .normalize('NFD')
     .replace(/\p{Mark}/gu, '')
@@ -112,8 +118,8 @@ function excerptOf(text: string, asked: readonly string[]): string {
 }
 
 /** A text cut at its headings: each section is a place of its own. */
-export function sectionsOf(kind: Place['kind'], page: string, url: string, text: string): Place[] {
-  const places: Place[] = [];
+export function sectionsOf(kind: SearchPlace['kind'], page: string, url: string, text: string): SearchPlace[] {
+  const places: SearchPlace[] = [];
   let current = { title: page, url, lines: [] as string[] };
   const close = () => places.push({ kind, page, title: current.title, url: current.url, text: plain(current.lines) });
   let inCode = false;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { createShop, PROBE_MESSAGES, probeRoute, type Shop, signBody } from '../../test/shop.ts';
-import { createTestContext, type TestContext } from '../../test/world.ts';
 import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
 import { createShop } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createVault } from '../platform/secrets.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';

@@ -6,7 +6,7 @@ import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
-import { addMember, type Member, type Role } from './members.ts';
+import { addMember, type Member, type MemberRole } from './members.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 const MAX_OPEN = 50;
@@ -16,7 +16,7 @@ export type Invitation = {
   holder_id: bigint;
   holder_name: string;
   email: string;
-  role: Role;
+  role: MemberRole;
   invited_by: string;
   created_at: Date;
   expires_at: Date;
@@ -30,7 +30,7 @@ export function inviteMember(
   actor: Actor,
   holderId: bigint,
   email: string,
-  role: Role,
+  role: MemberRole,
 ): Promise<{ token: string; expiresAt: Date }> {
   const token = `inv_${randomSecret()}`;
   const at = ctx.clock.now();
@@ -86,7 +86,7 @@ export function withdrawInvitation(ctx: Context, actor: Actor, holderId: bigint,
 /** Spends an invitation and makes its person a member. The update decides who was first. */
 export async function acceptInvitation(ctx: Context, token: string, name: string): Promise<Member> {
   const at = ctx.clock.now();
-  const [row] = await ctx.db.query<{ holder_id: bigint; email: string; role: Role }>(
+  const [row] = await ctx.db.query<{ holder_id: bigint; email: string; role: MemberRole }>(
     `update invitations set used_at = $2
      where token_hash = $1 and used_at is null and withdrawn_at is null and expires_at > $2
      returning holder_id, email, role`,

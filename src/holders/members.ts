@@ -12,9 +12,9 @@ const SESSION_IDLE_MS = 60 * 60_000;
 const SESSION_MS = 12 * 3_600_000;
 
 export const ROLES = ['owner', 'developer', 'finance', 'viewer'] as const;
-export type Role = (typeof ROLES)[number];
+export type MemberRole = (typeof ROLES)[number];
 
-export type Member = { id: bigint; email: string; name: string; is_operator: boolean };
+export type Member = { id: bigint; email: string; name: string; is_admin: boolean };
 export type Session = {
   id: bigint;
   member: Member;
@@ -25,13 +25,13 @@ export type Session = {
   hasFactor: boolean;
 };
 
-const MEMBER_COLUMNS = 'id, email, name, is_operator';
+const MEMBER_COLUMNS = 'id, email, name, is_admin';
 
 /** Makes a person, or finds the one with this address, and gives them a role at the holder. */
 export function addMember(
   ctx: Context,
   actor: Actor,
-  person: { email: string; name: string; holderId: bigint; role: Role },
+  person: { email: string; name: string; holderId: bigint; role: MemberRole },
 ): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
@@ -62,16 +62,16 @@ export function addMember(
 }
 
 /** Makes a person one of the ops team, who see every holder, or takes that back. Makes the person when there is none. */
-export function setOperator(ctx: Context, actor: Actor, email: string, isOperator: boolean): Promise<Member> {
+export function setAdmin(ctx: Context, actor: Actor, email: string, isAdmin: boolean): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     const [member] = await tx.query<Member>(
-      `insert into members (email, name, is_operator, created_at) values (lower($1), lower($1), $2, $3)
-       on conflict (email) do update set is_operator = excluded.is_operator returning ${MEMBER_COLUMNS}`,
-      [email, isOperator, at],
+      `insert into members (email, name, is_admin, created_at) values (lower($1), lower($1), $2, $3)
+       on conflict (email) do update set is_admin = excluded.is_admin returning ${MEMBER_COLUMNS}`,
+      [email, isAdmin, at],
     );
     if (!member) throw new Error('insert returned no member');
-    const action = isOperator ? 'operator.added' : 'operator.removed';
+    const action = isAdmin ? 'admin.added' : 'admin.removed';
     await recordAudit(tx, { holderId: null, actor, action, subject: member.email }, at);
     return member;
   });
@@ -83,8 +83,8 @@ export async function findMemberByEmail(reader: Reader, email: string): Promise<
 }
 
 /** The role of a member at a holder, or null. */
-export async function roleAt(reader: Reader, memberId: bigint, holderId: bigint): Promise<Role | null> {
-  const [row] = await reader.query<{ role: Role }>(
+export async function roleAt(reader: Reader, memberId: bigint, holderId: bigint): Promise<MemberRole | null> {
+  const [row] = await reader.query<{ role: MemberRole }>(
     'select role from memberships where member_id = $1 and holder_id = $2',
     [memberId, holderId],
   );
@@ -106,7 +106,7 @@ export async function createLoginLink(ctx: Context, memberId: bigint): Promise<{
 /** Whom a login link would sign in, without spending it. */
 export async function peekLoginLink(ctx: Context, token: string): Promise<Member | null> {
   const [member] = await ctx.db.query<Member>(
-    `select m.id, m.email, m.name, m.is_operator from login_links l join members m on m.id = l.member_id
+    `select m.id, m.email, m.name, m.is_admin from login_links l join members m on m.id = l.member_id
      where l.token_hash = $1 and l.used_at is null and l.expires_at > $2`,
     [sha256(token), ctx.clock.now()],
   );
@@ -158,13 +158,13 @@ export async function findSession(ctx: Context, token: string, idle = false): Pr
     `update sessions s set last_seen_at = case when $4 then s.last_seen_at else $2 end from members m
      where s.token_hash = $1 and m.id = s.member_id and s.revoked_at is null and s.expires_at > $2 and s.last_seen_at > $3
      returning s.id as session_id, s.confirmed_until, s.holder_id, m.password_hash is not null as has_password,
-               m.totp_sealed is not null as has_factor, m.id, m.email, m.name, m.is_operator`,
+               m.totp_sealed is not null as has_factor, m.id, m.email, m.name, m.is_admin`,
     [sha256(token), at, new Date(at.getTime() - SESSION_IDLE_MS), idle],
   );
   if (!row) return null;
   return {
     id: row.session_id,
-    member: { id: row.id, email: row.email, name: row.name, is_operator: row.is_operator },
+    member: { id: row.id, email: row.email, name: row.name, is_admin: row.is_admin },
     confirmedUntil: row.confirmed_until,
     holderId: row.holder_id,
     hasPassword: row.has_password,
@@ -201,7 +201,7 @@ export function listSessions(reader: Reader, memberId: bigint, now: Date): Promi
   );
 }
 
-export type MembershipRow = { holder_id: bigint; name: string; role: Role };
+export type MembershipRow = { holder_id: bigint; name: string; role: MemberRole };
 
 /** The holders that a person acts for. */
 export function listMemberships(reader: Reader, memberId: bigint): Promise<MembershipRow[]> {
@@ -212,12 +212,12 @@ export function listMemberships(reader: Reader, memberId: bigint): Promise<Membe
   );
 }
 
-export type TeamRow = Member & { role: Role; joined_at: Date; has_factor: boolean; last_seen_at: Date | null };
+export type TeamRow = Member & { role: MemberRole; joined_at: Date; has_factor: boolean; last_seen_at: Date | null };
 
 /** The people of a holder. */
 export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
   return reader.query<TeamRow>(
-    `select p.id, p.email, p.name, p.is_operator, m.role, m.created_at as joined_at, p.totp_sealed is not null as has_factor,
+    `select p.id, p.email, p.name, p.is_admin, m.role, m.created_at as joined_at, p.totp_sealed is not null as has_factor,
             (select max(s.last_seen_at) from sessions s where s.member_id = p.id) as last_seen_at
      from memberships m join members p on p.id = m.member_id where m.holder_id = $1 order by m.created_at, p.id`,
     [holderId],
@@ -230,12 +230,12 @@ export function changeMembership(
   actor: Actor,
   holderId: bigint,
   memberId: bigint,
-  role: Role | null,
+  role: MemberRole | null,
 ): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     // All of the holder's rows are held, so that two owners cannot remove each other at the same moment.
-    const rows = await tx.query<{ member_id: bigint; role: Role; email: string }>(
+    const rows = await tx.query<{ member_id: bigint; role: MemberRole; email: string }>(
       `select m.member_id, m.role, p.email from memberships m join members p on p.id = m.member_id
        where m.holder_id = $1 order by m.member_id for update of m`,
       [holderId],

@@ -63,7 +63,7 @@ export async function findByPassword(
 }
 
 /** Why a password cannot be used; null when it can. */
-export function passwordFault(password: string): 'short' | 'long' | null {
+export function passwordError(password: string): 'short' | 'long' | null {
   if (Array.from(password).length < LEAST_CHARACTERS) return 'short';
   return password.length > MOST_CHARACTERS ? 'long' : null;
 }
@@ -76,7 +76,7 @@ export async function setPassword(
   password: string,
   keep: { sessionId: bigint | null; holderId: bigint | null },
 ): Promise<void> {
-  if (passwordFault(password) !== null)
+  if (passwordError(password) !== null)
     throw new Problem('invalid_params', { message: `A password needs at least ${LEAST_CHARACTERS} characters.` });
   const hashed = await hash(password, COST);
   const at = ctx.clock.now();

@@ -2,7 +2,7 @@
 // with the secret of an integration that exists nowhere, so a reader can check a signature by hand.
 
 import Type, { type TSchema } from 'typebox';
-import { answerOf, moment, type ProblemWords } from '../platform/api-schemas.ts';
+import { answerOf, moment, type ProblemMessages } from '../platform/api-schemas.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { type OperationMessages, signatureOf } from './envelope.ts';
 
@@ -47,7 +47,7 @@ const salt = Type.String({
 });
 
 /** The wrapper of every signed operation. Members we do not know are signed too. */
-export function Envelope<T extends TSchema>(params: T, example: JsonObject) {
+export function envelopeSchema<T extends TSchema>(params: T, example: JsonObject) {
   return Type.Object(
     {
       client_id: clientId,
@@ -78,7 +78,7 @@ export const IdempotencyHeaders = Type.Object({
 });
 
 /** How a signed operation words the refusals that come before its own, in the order of the checks. */
-export function envelopeProblems(messages: OperationMessages): ProblemWords {
+export function envelopeErrors(messages: OperationMessages): ProblemMessages {
   return {
     invalid_envelope: { message: messages.badParams },
     integration_not_found: { message: messages.integrationNotFound },

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { sha256 } from '../platform/secrets.ts';
 import type { JsonObject } from '../platform/strict-json.ts';

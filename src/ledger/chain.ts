@@ -5,7 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Context } from '../platform/context.ts';
 import type { Database, Reader } from '../platform/db.ts';
-import type { Report } from './differences.ts';
+import type { ReportDifference } from './differences.ts';
 
 /** Transfers in a full block. */
 const BLOCK_TRANSFERS = 1_000;
@@ -100,7 +100,7 @@ type Block = {
 };
 
 /** Walks the blocks beside the transfers, which must be added in the order of their ids. */
-export async function openChain(reader: Reader, known: KnownBlock | undefined, report: Report) {
+export async function openChain(reader: Reader, known: KnownBlock | undefined, report: ReportDifference) {
   const blocks = readBlocks(reader);
   let previous: Block | null = null;
   let head: KnownBlock | null = null;

@@ -5,7 +5,7 @@
 //   operator_clearing  per rail and currency     negative: the operator holds our money (collected, not settled)
 //   fee_income         per currency              fees earned                            never below zero
 //   suspense           per currency              money whose owner is not known; negative: money we are owed
-//   sandbox_funding    per currency              where pretend money comes from
+//   sandbox_funding    per currency              where test money comes from
 
 type WalletAccount = {
   readonly kind: 'wallet_available' | 'wallet_reserved';

@@ -1,6 +1,6 @@
 // What verification tells: one row that is not as the rest of the ledger says it must be.
 
-export type Difference = {
+export type LedgerDifference = {
   readonly what: 'transfer' | 'balance' | 'block' | 'currency' | 'wallet';
   /** The row: "transfer 12", "account wallet:7:XOF:available", "block 3", "XOF", "wallet 1001". */
   readonly where: string;
@@ -9,4 +9,4 @@ export type Difference = {
   readonly sentence: string;
 };
 
-export type Report = (difference: Difference) => void;
+export type ReportDifference = (difference: LedgerDifference) => void;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createTestContext } from '../../test/world.ts';
+import { createTestContext } from '../../test/harness.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { createUuid } from '../platform/ids.ts';
@@ -17,7 +17,7 @@ import {
   walletAvailable,
   walletReserved,
 } from './chart.ts';
-import { AlreadyPosted, balanceAt, balancesOf, post, postEach, statement } from './ledger.ts';
+import { AlreadyPostedError, balanceAt, balancesOf, post, postEach, statement } from './ledger.ts';
 import { collectionSucceeded, payoutPosted, payoutReleased, payoutReserved, type Transfer } from './postings.ts';
 import { verifyLedger } from './verify.ts';
 
@@ -120,10 +120,10 @@ describe('posting', () => {
     const holderId = await createHolder();
     const transfers = collection(holderId, 70n, 1n);
     await postNow(transfers);
-    await assert.rejects(postNow(transfers), AlreadyPosted);
-    await assert.rejects(postNow([...collection(holderId, 1n), ...transfers.slice(1)]), AlreadyPosted);
+    await assert.rejects(postNow(transfers), AlreadyPostedError);
+    await assert.rejects(postNow([...collection(holderId, 1n), ...transfers.slice(1)]), AlreadyPostedError);
     const twice = collection(holderId, 1n);
-    await assert.rejects(postNow([...twice, ...twice]), AlreadyPosted);
+    await assert.rejects(postNow([...twice, ...twice]), AlreadyPostedError);
     assert.equal((await balancesOf(ctx.db, holderId))[0]?.balance, 69n);
   });
 
@@ -134,7 +134,7 @@ describe('posting', () => {
     await postNow(payoutReserved({ ...fact, transactionId: uuid() }));
     await postNow(payoutReserved(fact));
     await postNow(payoutReleased(fact));
-    await assert.rejects(postNow(payoutPosted(fact)), AlreadyPosted);
+    await assert.rejects(postNow(payoutPosted(fact)), AlreadyPostedError);
     assert.deepEqual(
       (await balancesOf(ctx.db, holderId)).map((each) => [each.available, each.reserved]),
       [[900n, 100n]],
@@ -326,7 +326,10 @@ async function runAgainstModel(holders: bigint[], batches: Batch[]): Promise<voi
       atomic ? [await post(tx, transfers.flat(), ctx.clock.now())] : await postEach(tx, transfers, ctx.clock.now()),
     );
     if (repeats && expected.touchesRepeat(used)) {
-      await assert.rejects(posting, (error) => error instanceof AlreadyPosted || (atomic && error instanceof Problem));
+      await assert.rejects(
+        posting,
+        (error) => error instanceof AlreadyPostedError || (atomic && error instanceof Problem),
+      );
       continue;
     }
     if (atomic && expected.accepted.length === 0) await assert.rejects(posting, Problem);

@@ -22,7 +22,7 @@ export type PostResult =
   | { readonly ok: false; readonly refused: 'overdraft'; readonly account: AccountRef };
 
 /** This fact of this transaction is in the ledger already. The database transaction must be given up. */
-export class AlreadyPosted extends Error {
+export class AlreadyPostedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'AlreadyPosted';
@@ -61,7 +61,7 @@ function refuseRepetition(transfers: readonly Transfer[]): void {
   const seen = new Set<string>();
   for (const { transactionId, kind } of transfers) {
     const once = `${transactionId} ${kind}`;
-    if (seen.has(once)) throw new AlreadyPosted(`${kind} of transaction ${transactionId} is twice in one posting`);
+    if (seen.has(once)) throw new AlreadyPostedError(`${kind} of transaction ${transactionId} is twice in one posting`);
     seen.add(once);
   }
 }
@@ -132,7 +132,7 @@ async function insertTransfers(
         throw new Problem('overdraft');
       case 'transfer_posted_once':
       case 'reserve_concluded_once':
-        throw new AlreadyPosted('a transfer of this posting is in the ledger already', { cause: error });
+        throw new AlreadyPostedError('a transfer of this posting is in the ledger already', { cause: error });
       default:
         throw error;
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { createTestContext } from '../../test/world.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { createUuid } from '../platform/ids.ts';
 import { extendChain } from './chain.ts';
 import { post } from './ledger.ts';

@@ -6,7 +6,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
 import { type KnownBlock, openChain, TRANSFER_LINE } from './chain.ts';
-import type { Difference, Report } from './differences.ts';
+import type { LedgerDifference, ReportDifference } from './differences.ts';
 
 const PIECE = 5_000;
 /** Differences told in full; beyond that they are only counted. */
@@ -25,19 +25,19 @@ export type Verification = {
     /** The newest block. Kept elsewhere and given as `knownBlock` later, it proves that the past was not rewritten. */
     head: KnownBlock | null;
   };
-  readonly differences: Difference[];
+  readonly differences: LedgerDifference[];
   readonly differencesInAll: number;
 };
 
-export type VerifyOptions = {
+export type VerifyLedgerOptions = {
   onProgress?: (transfers: number) => void;
   knownBlock?: KnownBlock;
 };
 
-export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyOptions = {}): Promise<Verification> {
-  const differences: Difference[] = [];
+export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyLedgerOptions = {}): Promise<Verification> {
+  const differences: LedgerDifference[] = [];
   let differencesInAll = 0;
-  const report: Report = (difference) => {
+  const report: ReportDifference = (difference) => {
     differencesInAll++;
     if (differences.length < MAX_DIFFERENCES) differences.push(difference);
   };
@@ -54,8 +54,8 @@ export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyOpti
 
 async function verifySnapshot(
   reader: Reader,
-  options: VerifyOptions,
-  report: Report,
+  options: VerifyLedgerOptions,
+  report: ReportDifference,
 ): Promise<Verification['checked']> {
   const books: Books = new Map();
   await readAccounts(reader, books);
@@ -164,7 +164,7 @@ async function readAccounts(reader: Reader, books: Books): Promise<void> {
   }
 }
 
-function checkTransfer(books: Books, transfer: Line, report: Report): void {
+function checkTransfer(books: Books, transfer: Line, report: ReportDifference): void {
   const where = `transfer ${transfer.id}`;
   if (transfer.amount <= 0n)
     report({
@@ -178,7 +178,14 @@ function checkTransfer(books: Books, transfer: Line, report: Report): void {
   checkSide(books, transfer, transfer.credit, transfer.amount, transfer.creditBalance, report);
 }
 
-function checkSide(books: Books, transfer: Line, id: string, change: bigint, stated: bigint, report: Report): void {
+function checkSide(
+  books: Books,
+  transfer: Line,
+  id: string,
+  change: bigint,
+  stated: bigint,
+  report: ReportDifference,
+): void {
   const where = `transfer ${transfer.id}`;
   const named = `Transfer ${transfer.id} (${transfer.kind} of ${transfer.transactionId})`;
   const book = books.get(id);
@@ -217,7 +224,7 @@ function checkSide(books: Books, transfer: Line, id: string, change: bigint, sta
   book.lastTransfer = transfer.id;
 }
 
-function checkBalances(books: Books, report: Report): void {
+function checkBalances(books: Books, report: ReportDifference): void {
   for (const book of books.values()) {
     const where = `account ${book.key}`;
     if (book.stored !== book.sum)
@@ -244,7 +251,7 @@ function checkBalances(books: Books, report: Report): void {
   }
 }
 
-async function checkCurrencies(reader: Reader, report: Report): Promise<number> {
+async function checkCurrencies(reader: Reader, report: ReportDifference): Promise<number> {
   const rows = await reader.query<{ currency: string; sum: string }>(
     'select currency, sum(balance)::text as sum from ledger_accounts group by currency order by currency',
   );
@@ -258,7 +265,7 @@ async function checkCurrencies(reader: Reader, report: Report): Promise<number> 
 }
 
 /** Every wallet has its two accounts, under the holder's and the currency's own key, and every such account its wallet. */
-async function checkWallets(reader: Reader, report: Report): Promise<number> {
+async function checkWallets(reader: Reader, report: ReportDifference): Promise<number> {
   const rows = await reader.query<{ wallet_account: number; expected: string; found: string | null }>(
     `select w.wallet_account, format('wallet:%s:%s:%s', w.holder_id, w.currency, side.name) as expected, a.key as found
      from wallets w

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
-import { createLinksWorld, type LinksWorld } from '../../test/links-world.ts';
+import { createLinksWorld, type LinksWorld } from '../../test/links-harness.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { signatureOf } from '../holders/envelope.ts';
 import { setHolderStatus } from '../holders/holders.ts';

@@ -1,7 +1,7 @@
 // Payment links as rows: making, finding, disabling and describing them, and closing them when they are paid.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
-import type { PaymentsContext, SettledHook } from '../payments/context.ts';
+import type { CollectionsSettledHook, PaymentsContext } from '../payments/context.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { type Config, publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
@@ -215,7 +215,7 @@ export type LinkDescription = ReturnType<typeof describeLink>;
  * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
  * had expired while its payer was still typing the PIN is paid all the same.
  */
-export const settleLinks: SettledHook = async (tx, settled, at) => {
+export const settleLinks: CollectionsSettledHook = async (tx, settled, at) => {
   const counts = new Map<string, number>();
   for (const { direction, link_id: id } of settled)
     if (direction === 'payin' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);

@@ -6,7 +6,7 @@ import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createLinksWorld, LIST_PATH, type LinksWorld } from '../../test/links-world.ts';
+import { createLinksWorld, LIST_PATH, type LinksWorld } from '../../test/links-harness.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { setHolderStatus } from '../holders/holders.ts';
 import type { CreatedIntegration } from '../holders/integrations.ts';

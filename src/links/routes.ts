@@ -10,7 +10,7 @@ import {
   spendOrRefuse,
 } from '../holders/envelope.ts';
 import { requireToken, signedCall } from '../holders/routes.ts';
-import { envelopeProblems, IdempotencyHeaders } from '../holders/schemas.ts';
+import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { SIGNATURE_PARTITIONS, spendSignatures } from '../holders/signatures.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { Problem } from '../platform/errors.ts';
@@ -57,7 +57,7 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       },
       config: {
         problems: {
-          ...envelopeProblems(LINK_MESSAGES),
+          ...envelopeErrors(LINK_MESSAGES),
           invalid_params: { message: LINK_MESSAGES.badParams },
           idempotency_conflict: {},
         },

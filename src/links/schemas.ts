@@ -1,7 +1,7 @@
 // The shapes of the payment-link operations, for OpenAPI. The limits are those that the checks in draft.ts use.
 
 import Type from 'typebox';
-import { Envelope } from '../holders/schemas.ts';
+import { envelopeSchema } from '../holders/schemas.ts';
 import { answerOf, moment, nullable } from '../platform/api-schemas.ts';
 import { MAX_EMAIL_CHARACTERS, MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS } from './draft.ts';
 import { LINK_STATUSES } from './links.ts';
@@ -61,7 +61,7 @@ export const LinkParams = Type.Object(
   { additionalProperties: true },
 );
 
-export const CreateLinkBody = Envelope(LinkParams, {
+export const CreateLinkBody = envelopeSchema(LinkParams, {
   business_name: 'Café Ngozi',
   item_name: 'Lunch for two',
   currency: 'UGX',

@@ -5,7 +5,7 @@ import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
-import { type IdempotencyKey, KEPT_MS } from '../platform/idempotency.ts';
+import { type IdempotencyKey, KEY_TTL_MS } from '../platform/idempotency.ts';
 import { createUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
@@ -47,18 +47,18 @@ export type Acceptance =
 
 type Item = { order: CollectionOrder; once: OnceOnly | null };
 
-export interface CollectionDesk {
+export interface CollectionWriter {
   accept(order: CollectionOrder, once: OnceOnly | null): Promise<Acceptance>;
 }
 
-export function createCollectionDesk(ctx: PaymentsContext, engine: PaymentEngine): CollectionDesk {
+export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngine): CollectionWriter {
   const batch: Batch<Item, Acceptance> = createBatch({
     maxItems: 128,
     maxWaiting: 2_000,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
       const signedAt = items.find((item) => item.once)?.once?.signature.signedAt ?? ctx.clock.now();
-      const handOver = engine.hasRoom();
+      const handOver = engine.hasCapacity();
       const write = (tx: Tx) => writeAcceptances(tx, ctx, items, handOver);
       // Only a key that turns out to be taken needs a second statement.
       const keyed = items.some((item) => item.once?.idempotency);
@@ -69,7 +69,7 @@ export function createCollectionDesk(ctx: PaymentsContext, engine: PaymentEngine
       if (handOver)
         for (const entry of accepted)
           if (entry.kind === 'accepted')
-            engine.hand({ kind: firstJob(entry.transaction), transaction: entry.transaction });
+            engine.enqueue({ kind: firstJob(entry.transaction), transaction: entry.transaction });
       return accepted;
     },
   });
@@ -80,20 +80,20 @@ export function createCollectionDesk(ctx: PaymentsContext, engine: PaymentEngine
  * Accepts one collection together with what the caller writes in the same transaction (the hosted page's attempt).
  * `alongside` may throw to give all of it up.
  */
-export async function acceptAlongside(
+export async function acceptWithin(
   ctx: PaymentsContext,
   engine: PaymentEngine,
   order: CollectionOrder,
   alongside: (tx: Tx, transaction: Transaction) => Promise<void>,
 ): Promise<Transaction> {
-  const handOver = engine.hasRoom();
+  const handOver = engine.hasCapacity();
   const transaction = await ctx.db.transaction(async (tx) => {
     const [verdict] = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
     if (verdict?.kind !== 'accepted') throw new Error('a collection without a signature was not accepted');
     await alongside(tx, verdict.transaction);
     return verdict.transaction;
   });
-  if (handOver) engine.hand({ kind: firstJob(transaction), transaction });
+  if (handOver) engine.enqueue({ kind: firstJob(transaction), transaction });
   return transaction;
 }
 
@@ -188,7 +188,7 @@ async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], han
     field((_, row) => (handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row))),
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
-    new Date(at.getTime() - KEPT_MS),
+    new Date(at.getTime() - KEY_TTL_MS),
   ]);
   const byId = new Map(results.map((result) => [result.id, result]));
   const taken: SpentSignature[] = [];

@@ -24,14 +24,14 @@ import type { Transaction } from './transactions.ts';
 type Posting = { transfers: Transfer[]; otherwise: Transfer[] | null };
 
 /** A final state that was entered, and the transaction as it stood then. */
-export type ToldState = { status: Status; late: boolean; row: Transaction };
+export type EnteredState = { status: Status; late: boolean; row: Transaction };
 
 /** A transaction whose outcomes move money. */
 export type Bookable = {
   row: Transaction;
   /** Postings of each transition, with what bears the cost if the wallet cannot. */
-  postings: (Posting & { event: ToldState | null })[];
-  events: ToldState[];
+  postings: (Posting & { event: EnteredState | null })[];
+  events: EnteredState[];
   cases: { kind: CaseKind; observation: Observation }[];
 };
 
@@ -109,7 +109,7 @@ function refusedByLedger(subject: Bookable): Error {
 }
 
 /** Keeps the wallet's balance right after this transaction: the record shows it, and each event as it was then. */
-function noteBalance(subject: Bookable, event: ToldState | null, transfers: PostedTransfer[]): void {
+function noteBalance(subject: Bookable, event: EnteredState | null, transfers: PostedTransfer[]): void {
   const wallet = walletAvailable(subject.row.holder_id, subject.row.currency);
   for (const transfer of transfers) {
     if (transfer.credit.kind === wallet.kind) subject.row = { ...subject.row, balance_after: transfer.creditBalance };

@@ -67,7 +67,13 @@ export function listCasesOf(reader: Reader, transactionId: string): Promise<Case
 }
 
 /** Closes a case that belongs to no holder. Answers false when there is no such open case. */
-export async function resolveHouseCase(tx: Tx, id: string, by: string, resolution: string, at: Date): Promise<boolean> {
+export async function resolveGatewayCase(
+  tx: Tx,
+  id: string,
+  by: string,
+  resolution: string,
+  at: Date,
+): Promise<boolean> {
   const rows = await tx.query(
     `update cases set status = 'resolved', resolved_at = $2, resolved_by = $3, resolution = $4
      where id = $1 and status = 'open' returning id`,

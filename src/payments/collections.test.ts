@@ -5,10 +5,10 @@ import { after, before, describe, test } from 'node:test';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { createShop, type Shop, signBody } from '../../test/shop.ts';
 import { createApp } from '../app.ts';
-import { createGateway, type Gateway } from '../gateway.ts';
 import { connectDatabase, type Database } from '../platform/db.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { createServices, type Services } from '../services.ts';
 
 const PATH = '/api/v3/service-unified-collections';
 const SAME_REQUESTS = 1_000;
@@ -21,7 +21,7 @@ function params(mobile: string, amount = 1_000): JsonObject {
 
 describe('two processes on one database', () => {
   let first: TestGateway;
-  let second: Gateway;
+  let second: Services;
   let secondDb: Database;
   let shop: Shop;
   let apps: HttpServer[];
@@ -31,7 +31,7 @@ describe('two processes on one database', () => {
     // Another process: its own connections, caches, batches and engine.
     secondDb = connectDatabase({ url: first.ctx.databaseUrl });
     const { config, clock, log, vault, metrics } = first.ctx;
-    second = await createGateway({ config, clock, log, vault, metrics, db: secondDb });
+    second = await createServices({ config, clock, log, vault, metrics, db: secondDb });
     apps = [first.app, createApp(second)];
     shop = await createShop(first.ctx);
   });
@@ -126,7 +126,7 @@ describe('an operator that never answers', () => {
     };
     const accepted = await Promise.all(Array.from({ length: 60 }, (_, index) => create(index)));
     assert.deepEqual([...new Set(accepted.map((answer) => answer.status))], [200]);
-    await gateway.gateway.desk.engine.idle();
+    await gateway.gateway.payments.engine.idle();
     // So much silence opened the breaker: new collections are refused at the door, not taken and forgotten.
     assert.equal((await create(60)).body.code, 'operator_unavailable');
     for (let round = 0; round < 8; round++) {

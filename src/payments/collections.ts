@@ -11,7 +11,7 @@ import { collectFieldErrors, type FieldErrors, Problem } from '../platform/error
 import { findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
 import { amountToNumber } from '../platform/money.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
-import type { CollectionDesk, CollectionOrder } from './accept.ts';
+import type { CollectionOrder, CollectionWriter } from './accept.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
 import { refOf, type Transaction } from './transactions.ts';
@@ -35,7 +35,7 @@ export function collectionMessages(brand: string): OperationMessages {
 /** Accepts a collection, or answers as the first request with the same idempotency key was answered. */
 export async function createCollection(
   ctx: PaymentsContext,
-  desk: CollectionDesk,
+  writer: CollectionWriter,
   messages: OperationMessages,
   request: SignedRequest,
   idempotencyHeader: string | string[] | undefined,
@@ -48,7 +48,7 @@ export async function createCollection(
   }
   const order = await readCollection(ctx, request, messages);
   const answer = (transaction: Transaction) => collectionAnswer(ctx, transaction);
-  const acceptance = await desk.accept(order, {
+  const acceptance = await writer.accept(order, {
     signature: request,
     idempotency: key ? { ...key, operation: OPERATION, answer } : null,
   });
@@ -120,7 +120,7 @@ async function readCollection(
 }
 
 type AddFault = (field: string, sentence: string) => void;
-export type Payment = { method: Method; msisdn: string; amount: bigint };
+export type PaymentDetails = { method: Method; msisdn: string; amount: bigint };
 
 /** Amount, number and method of one payment in a row of one of the two tables; faults go to `add`. */
 export function readPayment(
@@ -128,7 +128,7 @@ export function readPayment(
   input: JsonObject,
   add: AddFault,
   options: { lenient: boolean },
-): Payment | null {
+): PaymentDetails | null {
   const number = normaliseNumber(input.mobile, row.country, options);
   if (input.mobile === undefined) add('mobile', 'mobile is required.');
   else if (!number.ok) add('mobile', number.sentence);
@@ -157,7 +157,7 @@ export function readPayment(
 /** Adds what the gateway itself knows: the rail, the fee, how the payer will verify. */
 export async function completeOrder(
   ctx: PaymentsContext,
-  payment: Payment,
+  payment: PaymentDetails,
   rest: Omit<CollectionOrder, 'amount' | 'fee' | 'currency' | 'method' | 'rail' | 'msisdn' | 'verification'>,
 ): Promise<CollectionOrder> {
   const { method, msisdn, amount } = payment;
@@ -232,7 +232,7 @@ export function readCallbackUrl(ctx: PaymentsContext, value: JsonValue | undefin
     add('callback_url', `callback_url must be an http or https URL of at most ${MAX_URL_CHARACTERS} characters.`);
     return null;
   }
-  const refused = ctx.refuseCallbackUrl(value);
+  const refused = ctx.checkCallbackUrl(value);
   if (refused !== null) add('callback_url', refused);
   return value;
 }

@@ -8,14 +8,14 @@ import type { RailRegistry } from '../rails/registry.ts';
 import type { Transaction } from './transactions.ts';
 
 /** Called inside the transaction that books successes: payment links close themselves this way. */
-export type SettledHook = (tx: Tx, settled: Transaction[], at: Date) => Promise<void>;
+export type CollectionsSettledHook = (tx: Tx, settled: Transaction[], at: Date) => Promise<void>;
 
 export type PaymentsContext = Context & {
   readonly catalog: Catalog;
   readonly rails: RailRegistry;
-  readonly settledHooks: readonly SettledHook[];
+  readonly onCollectionsSettled: readonly CollectionsSettledHook[];
   /** Told after each commit that made events: the deliverer of this process sends them right away. */
-  tellEvents(events: RecordedEvent[]): void;
+  sendCallbacksNow(events: RecordedEvent[]): void;
   /** Why a callback may not go to this URL, as a sentence; null when it may. */
-  refuseCallbackUrl(url: string): string | null;
+  checkCallbackUrl(url: string): string | null;
 };

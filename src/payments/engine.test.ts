@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
 import type { Observation, RailReply } from '../rails/rail.ts';
 import { createPaymentEngine, LEASE_MS, type PaymentEngine } from './engine.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
@@ -83,7 +83,7 @@ describe('work', () => {
   });
 
   test('that nobody called the operator about before a crash is asked about, then submitted', async () => {
-    const transaction = await acceptCollection(ctx, { ...engine, hand: () => undefined }, order());
+    const transaction = await acceptCollection(ctx, { ...engine, enqueue: () => undefined }, order());
     await pass();
     assert.deepEqual(asked, [], 'its lease has not ended');
     base.clock.advance(LEASE_MS);

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { findLiveIntegration } from '../holders/integrations.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
-import { callResult } from '../rails/health.ts';
+import { callResult } from '../rails/breakers.ts';
 import type { RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { type Applied, applyOutcomes, type Outcome } from './outcomes.ts';
@@ -32,14 +32,14 @@ export type Work = { kind: JobKind; transaction: Transaction };
 
 export interface PaymentEngine {
   /** Whether work can be handed over now. Ask before committing; then `hand` it over after the commit. */
-  hasRoom(): boolean;
-  hand(work: Work): void;
+  hasCapacity(): boolean;
+  enqueue(work: Work): void;
   /** Applies an outcome together with whatever others are waiting. Settles after the commit. */
   apply(outcome: Outcome): Promise<Applied>;
   /** One pass over the table of due jobs. Answers how many were claimed. */
   pass(): Promise<number>;
   /** Called when work was left in the table for lack of room here, and there is room again: the loop's `wake`. */
-  onHungry(wake: () => void): void;
+  onCapacity(wake: () => void): void;
   /** Asks the operator about a transaction, unless it was just asked, and waits a moment for the answer to be applied. */
   refresh(transaction: Transaction, patienceMs: number): Promise<void>;
   /** Resolves when nothing is queued or under way. */
@@ -68,7 +68,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       for (const { transaction, effect } of applied)
         if (transaction && effect === 'applied')
           ctx.metrics.outcomes.inc({ rail: transaction.rail, status: transaction.status });
-      ctx.tellEvents(events);
+      ctx.sendCallbacksNow(events);
       return applied;
     },
   });
@@ -137,15 +137,15 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
 
   return {
     // A process that only answers requests leaves the work to the others.
-    hasRoom() {
+    hasCapacity() {
       const room = !stopping && queue.length < MAX_QUEUED && ctx.config.role !== 'api';
       if (!room) leftBehind = true;
       return room;
     },
-    onHungry(callback) {
+    onCapacity(callback) {
       wake = callback;
     },
-    hand(work) {
+    enqueue(work) {
       enqueue(work);
       pump();
     },
@@ -199,7 +199,7 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
     msisdn: transaction.msisdn ?? transaction.account_number ?? '',
     amount: transaction.amount,
     currency: transaction.currency,
-    label: await labelOf(ctx, transaction),
+    label: await merchantName(ctx, transaction),
   };
   return transaction.direction === 'payin'
     ? rail.collect({ ...call, verified: transaction.verification === 'otp' })
@@ -227,7 +227,7 @@ function noLongerConnected({ rail, method }: Transaction): RailReply {
 }
 
 /** The business' name as the payer's prompt shows it. */
-export async function labelOf(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
+export async function merchantName(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
   if (transaction.integration_id === null) return ctx.config.brandName;
   const integration = await findLiveIntegration(ctx, { id: transaction.integration_id });
   return integration?.title ?? ctx.config.brandName;

@@ -26,7 +26,7 @@ export function listEvidence(reader: Reader, transactionId: string): Promise<Evi
 }
 
 /** One thing that was said about a transaction. */
-export type Observed = {
+export type NewEvidence = {
   transactionId: string;
   source: EvidenceSource;
   observation: Observation;
@@ -35,7 +35,7 @@ export type Observed = {
   effect: string;
 };
 
-export async function recordEvidence(tx: Tx, observed: Observed[], at: Date): Promise<void> {
+export async function recordEvidence(tx: Tx, observed: NewEvidence[], at: Date): Promise<void> {
   if (observed.length === 0) return;
   await tx.query(
     {

@@ -2,20 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { CallbackReading } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
-import { createOperatorIntake, type OperatorIntake } from './operator-callbacks.ts';
+import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
 let ctx: ReturnType<typeof withPayments<typeof base>>;
 let engine: PaymentEngine;
-let intake: OperatorIntake;
+let intake: OperatorInbox;
 let shop: Shop;
 
 before(async () => {
@@ -44,7 +44,7 @@ beforeEach(async () => {
   });
   ctx = withPayments(base, rail);
   engine = createPaymentEngine(ctx);
-  intake = createOperatorIntake(ctx);
+  intake = createOperatorInbox(ctx);
   shop = await createShop(ctx);
 });
 
@@ -191,7 +191,7 @@ describe('incoming payments', () => {
     const transaction = await expect();
     const body = Buffer.from(JSON.stringify([{ ...payment(transaction), amount: '100000' }]));
     let broken = false;
-    const dying = createOperatorIntake({
+    const dying = createOperatorInbox({
       ...ctx,
       db: {
         ...ctx.db,
@@ -206,7 +206,7 @@ describe('incoming payments', () => {
     await dying.idle();
     assert.equal(await available(), 0n);
     base.clock.advance(31_000);
-    await Promise.all([intake.pass(), createOperatorIntake(ctx).pass()]);
+    await Promise.all([intake.pass(), createOperatorInbox(ctx).pass()]);
     assert.equal(await available(), 99_000n);
     assert.equal((await ctx.db.query('select from operator_inbox')).length, 0);
   });

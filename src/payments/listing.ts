@@ -138,7 +138,7 @@ export async function* eachTransaction(
   } while (before !== null);
 }
 
-export type Figure = {
+export type TransactionTotal = {
   direction: Direction;
   currency: string;
   status: Status;
@@ -148,8 +148,13 @@ export type Figure = {
 };
 
 /** What was begun between two moments, by direction, currency and status. */
-export async function countTransactions(reader: Reader, holderId: bigint, from: Date, to: Date): Promise<Figure[]> {
-  const rows = await reader.query<Omit<Figure, 'transactions'> & { transactions: bigint }>(
+export async function countTransactions(
+  reader: Reader,
+  holderId: bigint,
+  from: Date,
+  to: Date,
+): Promise<TransactionTotal[]> {
+  const rows = await reader.query<Omit<TransactionTotal, 'transactions'> & { transactions: bigint }>(
     `select direction, currency, status, count(*) as transactions, sum(amount)::bigint as amount, sum(fee)::bigint as fee
      from transactions where holder_id = $1 and id >= $2 and id < $3 group by direction, currency, status`,
     [holderId, lowestId(from), lowestId(to)],

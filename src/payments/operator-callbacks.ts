@@ -21,7 +21,7 @@ const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
 type Message = CallbackRequest & { rail: string };
 type InboxRow = { id: bigint; rail: string; path: string; headers: CallbackRequest['headers']; body: Buffer };
 
-export interface OperatorIntake {
+export interface OperatorInbox {
   /** Keeps a message and has it applied soon. Answers false when it proves nothing. */
   receive(message: Message): Promise<boolean>;
   /** Applies what a crash left behind. */
@@ -29,7 +29,7 @@ export interface OperatorIntake {
   idle(): Promise<void>;
 }
 
-export function createOperatorIntake(ctx: PaymentsContext): OperatorIntake {
+export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   const keptRejections = createRateLimiter(ctx.clock, REJECTED_KEPT_PER_MINUTE / 60, REJECTED_KEPT_PER_MINUTE);
 
   const applying: Batch<InboxRow, void> = createBatch({
@@ -39,7 +39,7 @@ export function createOperatorIntake(ctx: PaymentsContext): OperatorIntake {
     async run(rows) {
       const events = await ctx.db.transaction((tx) => applyRows(tx, ctx, rows));
       failpoint('inbox-applied');
-      ctx.tellEvents(events);
+      ctx.sendCallbacksNow(events);
       return rows.map(() => undefined);
     },
   });

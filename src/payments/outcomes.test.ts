@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, METHOD, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { accountKey, feeIncome, operatorClearing, suspense, walletAvailable, walletReserved } from '../ledger/chart.ts';
 import { verifyLedger } from '../ledger/verify.ts';

@@ -9,7 +9,7 @@ import type { Observation } from '../rails/rail.ts';
 import { type Bookable, postAll, postingFor } from './booking.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
-import { describeObservation, type Observed, recordEvidence } from './evidence.ts';
+import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
 import { eventData } from './record.ts';
 import {
   decide,
@@ -17,8 +17,8 @@ import {
   isFinal,
   nextQueryDelayMs,
   type Status,
+  type Transition,
   UNANSWERED_MS,
-  type Verdict,
 } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
@@ -36,7 +36,7 @@ export type Outcome = {
 export type Applied = {
   /** The transaction as it stands now; null when there is none with that id. */
   transaction: Transaction | null;
-  effect: Verdict['effect'] | 'unknown_transaction';
+  effect: Transition['effect'] | 'unknown_transaction';
 };
 
 export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
@@ -59,7 +59,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
   const applied: Applied[] = [];
-  const evidence: Observed[] = [];
+  const evidence: NewEvidence[] = [];
   for (const outcome of outcomes) {
     const subject = subjects.get(outcome.transactionId);
     if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) {
@@ -90,7 +90,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
     ),
     scheduleNext(tx, all, at),
     openCases(tx, ctx, all.flatMap(casesOf)),
-    ...(settled.length > 0 ? ctx.settledHooks.map((hook) => hook(tx, settled, at)) : []),
+    ...(settled.length > 0 ? ctx.onCollectionsSettled.map((hook) => hook(tx, settled, at)) : []),
   ]);
   // `applied` was filled while rows were still changing; the final row of each is what callers see.
   for (const entry of applied)
@@ -126,7 +126,7 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
   );
 }
 
-function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Verdict['effect'] {
+function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Transition['effect'] {
   const { observation } = outcome;
   const verdict = decide(subject.row, observation);
   for (const status of verdict.transitions) enter(subject, status, observation, verdict.late, at);

@@ -5,7 +5,7 @@ import type { Status } from './states.ts';
 
 const MAX_BATCHES = 50;
 
-export type OrderFacts = {
+export type PayoutOrderRow = {
   created_by: string;
   created_by_member: bigint | null;
   approved_by: string | null;
@@ -20,8 +20,8 @@ export async function findPayoutOrder(
   reader: Reader,
   holderId: bigint,
   transactionId: string,
-): Promise<OrderFacts | null> {
-  const [row] = await reader.query<OrderFacts>(
+): Promise<PayoutOrderRow | null> {
+  const [row] = await reader.query<PayoutOrderRow>(
     `select o.created_by, o.created_by_member, o.approved_by, o.approved_at, o.cancelled_by, o.cancelled_at, o.batch_id,
             coalesce(j.kind = 'approval', false) as waits_for_approval
      from payout_orders o left join payment_jobs j on j.transaction_id = o.transaction_id
@@ -31,7 +31,7 @@ export async function findPayoutOrder(
   return row ?? null;
 }
 
-export type BatchRow = {
+export type PayoutBatchRow = {
   id: string;
   name: string;
   created_by: string;
@@ -41,8 +41,10 @@ export type BatchRow = {
 };
 
 /** The newest files of a holder, each with how many of its payouts are in which state. */
-export async function listPayoutBatches(reader: Reader, holderId: bigint): Promise<BatchRow[]> {
-  const rows = await reader.query<Omit<BatchRow, 'payouts' | 'states'> & { states: Record<string, number> | null }>(
+export async function listPayoutBatches(reader: Reader, holderId: bigint): Promise<PayoutBatchRow[]> {
+  const rows = await reader.query<
+    Omit<PayoutBatchRow, 'payouts' | 'states'> & { states: Record<string, number> | null }
+  >(
     `select b.id, b.name, b.created_by, b.created_at,
             (select jsonb_object_agg(s.status, s.count) from (
                select t.status, count(*) as count from payout_orders o join transactions t on t.id = o.transaction_id

@@ -82,7 +82,7 @@ export async function readPayout(
   }))
     if (value !== undefined && Array.from(value).length > MAX_TEXT_CHARACTERS)
       faults.add(field, `At most ${MAX_TEXT_CHARACTERS} characters.`);
-  const refusedUrl = request.callbackUrl ? ctx.refuseCallbackUrl(request.callbackUrl) : null;
+  const refusedUrl = request.callbackUrl ? ctx.checkCallbackUrl(request.callbackUrl) : null;
   if (refusedUrl !== null) faults.add('callback_url', refusedUrl);
   if (faults.any() || !chosen || !amount?.ok || !rail) return { ok: false, errors: faults.errors };
   return {
@@ -347,7 +347,7 @@ export async function cancelPayout(
     await recordAudit(tx, { holderId, actor, action: 'payout.cancelled', subject: ref }, at);
     return { transaction: result.applied[0]?.transaction ?? null, events: result.events };
   });
-  ctx.tellEvents(events);
+  ctx.sendCallbacksNow(events);
   if (!transaction) throw new Error('the cancelled payout vanished');
   return transaction;
 }
@@ -406,11 +406,11 @@ export async function decideLostPayout(
     ]);
     return result.events;
   });
-  ctx.tellEvents(events);
+  ctx.sendCallbacksNow(events);
   await engine.pass();
 }
 
-/** Pretend money for a demo wallet. Sandbox mode only. */
+/** Test money for a demo wallet. Sandbox mode only. */
 export function topUpSandbox(
   ctx: PaymentsContext,
   actor: Actor,
@@ -419,7 +419,7 @@ export function topUpSandbox(
   amount: bigint,
 ): Promise<void> {
   if (ctx.config.mode !== 'sandbox')
-    throw new Problem('forbidden', { message: 'Only sandbox wallets can be topped up with pretend money.' });
+    throw new Problem('forbidden', { message: 'Only sandbox wallets can be topped up with test money.' });
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     await post(tx, sandboxTopUp({ transactionId: createUuid(at.getTime()), currency, amount, holderId }), at);

@@ -3,7 +3,7 @@
 
 import { handleSigned } from '../holders/envelope.ts';
 import { requireToken, signedCall } from '../holders/routes.ts';
-import { envelopeProblems, IdempotencyHeaders } from '../holders/schemas.ts';
+import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -11,12 +11,12 @@ import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import type { CollectionDesk } from './accept.ts';
+import type { CollectionWriter } from './accept.ts';
 import { collectionMessages, createCollection } from './collections.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeCountries, preflight } from './discovery.ts';
 import type { PaymentEngine } from './engine.ts';
-import type { OperatorIntake } from './operator-callbacks.ts';
+import type { OperatorInbox } from './operator-callbacks.ts';
 import { recordV2, recordV3 } from './record.ts';
 import {
   ACCEPTED_MESSAGE,
@@ -44,19 +44,19 @@ import { resendToken, verifyToken } from './verification.ts';
 const V2_DEPRECATED_AT = 1_767_225_600;
 const OPERATOR_BODY_LIMIT_BYTES = 256 * 1024;
 
-export type PaymentDesk = { engine: PaymentEngine; collections: CollectionDesk; intake: OperatorIntake };
+export type PaymentServices = { engine: PaymentEngine; collections: CollectionWriter; inbox: OperatorInbox };
 
-export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk): void {
-  collectionRoutes(app, ctx, desk);
-  statusRoutes(app, ctx, desk);
+export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, services: PaymentServices): void {
+  collectionRoutes(app, ctx, services);
+  statusRoutes(app, ctx, services);
   discoveryRoutes(app, ctx);
-  operatorRoutes(app, desk);
+  operatorRoutes(app, services);
 }
 
-function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk): void {
+function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services: PaymentServices): void {
   const messages = collectionMessages(ctx.config.brandName);
   const tokenProblems = {
-    ...envelopeProblems(messages),
+    ...envelopeErrors(messages),
     invalid_params: { message: messages.badParams },
     transaction_not_found: {},
     verification_failed: {},
@@ -76,7 +76,7 @@ function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDe
       },
       config: {
         problems: {
-          ...envelopeProblems(messages),
+          ...envelopeErrors(messages),
           invalid_params: { message: messages.badParams },
           country_not_found: {},
           country_not_supported: {},
@@ -89,7 +89,7 @@ function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDe
       handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
         const { data, replayed } = await createCollection(
           ctx,
-          desk.collections,
+          services.collections,
           messages,
           signed,
           request.headers['idempotency-key'],
@@ -127,7 +127,7 @@ function collectionRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDe
         );
       });
       if (result instanceof Problem) throw result;
-      await desk.engine.pass();
+      await services.engine.pass();
       return {
         success: true,
         message: 'Token verified. The payment is being processed.',
@@ -177,7 +177,7 @@ function requireTransactionId(params: JsonObject): string {
   return id;
 }
 
-function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk): void {
+function statusRoutes(app: HttpServer, ctx: PaymentsContext, services: PaymentServices): void {
   const messages = statusMessages(ctx.config.brandName);
   const successor = `<${publicUrl(ctx.config)}/api/v3/get-unified-transaction-status>; rel="successor-version"`;
   app.post(
@@ -196,7 +196,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
       },
       config: {
         problems: {
-          ...envelopeProblems(messages),
+          ...envelopeErrors(messages),
           invalid_params: { message: messages.badParams },
           transaction_not_found: { status: 400, message: messages.badParams },
           unauthenticated: { status: 403, message: messages.notVerified },
@@ -210,7 +210,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
         try {
           // v2 has no `type`; whatever is sent under that name means nothing there.
           const { type: _, ...params } = signed.params;
-          const transaction = await readStatus(ctx, desk.engine, messages, { ...signed, params });
+          const transaction = await readStatus(ctx, services.engine, messages, { ...signed, params });
           request.logged.ref = refOf(transaction);
           return { success: true, message: 'Transaction retrieved.', data: recordV2(ctx.catalog, transaction) };
         } catch (error) {
@@ -236,7 +236,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
       },
       config: {
         problems: {
-          ...envelopeProblems(messages),
+          ...envelopeErrors(messages),
           invalid_params: { message: messages.badParams },
           transaction_not_found: { message: messages.badParams },
         },
@@ -244,7 +244,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
     },
     (request, reply) =>
       handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
-        const transaction = await readStatus(ctx, desk.engine, messages, signed);
+        const transaction = await readStatus(ctx, services.engine, messages, signed);
         request.logged.ref = refOf(transaction);
         return { success: true, message: 'Transaction retrieved.', data: recordV3(ctx.catalog, transaction) };
       }),
@@ -265,7 +265,7 @@ function statusRoutes(app: HttpServer, ctx: PaymentsContext, desk: PaymentDesk):
         // On this operation `success` is a string, and `data` an array even when something went wrong.
         problemBody: (body) => ({ ...body, success: 'false', data: [] }),
         problems: {
-          ...envelopeProblems(BALANCE_MESSAGES),
+          ...envelopeErrors(BALANCE_MESSAGES),
           invalid_params: { message: BALANCE_MESSAGES.badParams },
         },
       },
@@ -336,7 +336,7 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
 }
 
 /** Operators send whatever they send: this scope alone takes any body, as bytes. */
-function operatorRoutes(app: HttpServer, desk: PaymentDesk): void {
+function operatorRoutes(app: HttpServer, services: PaymentServices): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -349,7 +349,7 @@ function operatorRoutes(app: HttpServer, desk: PaymentDesk): void {
       handler: async (request) => {
         const { rail } = request.params as { rail: string };
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-        const known = await desk.intake.receive({ rail, path: request.url, headers: request.headers, body });
+        const known = await services.inbox.receive({ rail, path: request.url, headers: request.headers, body });
         if (!known) throw new Problem('unauthenticated', { message: 'This message proves nothing.' });
         return { success: true, message: 'Received.' };
       },

@@ -3,7 +3,7 @@
 
 import Type from 'typebox';
 import { FAILURE_CODES } from '../catalog/failures.ts';
-import { Envelope } from '../holders/schemas.ts';
+import { envelopeSchema } from '../holders/schemas.ts';
 import { answerOf, dateAndTime, moment, nullable } from '../platform/api-schemas.ts';
 import { STATUS_CODES, type Status } from './states.ts';
 
@@ -55,7 +55,7 @@ const CollectionParams = Type.Object({
   third_party_reference_2: Type.Optional(nullable(Type.String({ maxLength: 128 }), 'A second one.')),
 });
 
-export const CollectionBody = Envelope(CollectionParams, {
+export const CollectionBody = envelopeSchema(CollectionParams, {
   amount: 2500,
   mobile: '256772123000',
   country_id: 11,
@@ -102,23 +102,25 @@ export const CollectionAnswer = answerOf(
   },
 );
 
-export const VerifyBody = Envelope(
+export const VerifyBody = envelopeSchema(
   Type.Object({
     id: ref('ref of the collection.'),
     token: Type.String({ pattern: '^\\d{6}$', description: 'The six digits of the SMS.' }),
   }),
   { id: EXAMPLE_REF, token: '123456' },
 );
-export const ResendBody = Envelope(Type.Object({ id: ref('ref of the collection.') }), { id: EXAMPLE_REF });
-export const StatusV2Body = Envelope(Type.Object({ id: ref('Transaction reference (ref).') }), { id: EXAMPLE_REF });
-export const StatusV3Body = Envelope(
+export const ResendBody = envelopeSchema(Type.Object({ id: ref('ref of the collection.') }), { id: EXAMPLE_REF });
+export const StatusV2Body = envelopeSchema(Type.Object({ id: ref('Transaction reference (ref).') }), {
+  id: EXAMPLE_REF,
+});
+export const StatusV3Body = envelopeSchema(
   Type.Object({
     id: ref('Transaction reference (ref).'),
     type: Type.Optional(nullable(oneOf(['payin', 'payout'], 'When given it must match.'))),
   }),
   { id: EXAMPLE_REF, type: 'payin' },
 );
-export const BalanceBody = Envelope(
+export const BalanceBody = envelopeSchema(
   Type.Object({
     wallet_account: Type.Optional(nullable(Type.Integer(), 'Only this wallet.')),
     currency: Type.Optional(nullable(Type.String(), 'Only wallets of this currency.')),

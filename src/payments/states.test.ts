@@ -5,11 +5,25 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { FAILURE_CODES } from '../catalog/failures.ts';
 import type { Observation } from '../rails/rail.ts';
-import { decide, isFinal, type Known, nextQueryDelayMs, STATUS_CODES, type Status, UNANSWERED_MS } from './states.ts';
+import {
+  decide,
+  isFinal,
+  type KnownTransaction,
+  nextQueryDelayMs,
+  STATUS_CODES,
+  type Status,
+  UNANSWERED_MS,
+} from './states.ts';
 
 const STATES = Object.keys(STATUS_CODES) as Status[];
 
-const KNOWN: Known = { status: 'pending', direction: 'payin', amount: 5_000n, currency: 'UGX', receipt: null };
+const KNOWN: KnownTransaction = {
+  status: 'pending',
+  direction: 'payin',
+  amount: 5_000n,
+  currency: 'UGX',
+  receipt: null,
+};
 
 const OBSERVATIONS = {
   unknown: { state: 'unknown', reason: 'time-out' },
@@ -76,7 +90,7 @@ function mismatch(): Record<Status, string> {
   return row(opened, opened, opened, opened, opened, opened);
 }
 
-function known(status: Status, direction: Known['direction'] = 'payin'): Known {
+function known(status: Status, direction: KnownTransaction['direction'] = 'payin'): KnownTransaction {
   return { ...KNOWN, status, direction, receipt: status === 'success' || status === 'reversed' ? 'R1' : null };
 }
 
@@ -88,8 +102,8 @@ function told(verdict: ReturnType<typeof decide>): string {
 }
 
 /** A transaction that is told things one after the other; remembers every state it entered. */
-function live(observations: readonly Observation[], direction: Known['direction'] = 'payin') {
-  let now: Known = known('pending', direction);
+function live(observations: readonly Observation[], direction: KnownTransaction['direction'] = 'payin') {
+  let now: KnownTransaction = known('pending', direction);
   const entered: Status[] = [];
   const cases: string[] = [];
   for (const observation of observations) {
@@ -113,7 +127,7 @@ const anyObservation = fc.oneof(
     message: fc.string(),
   }),
 );
-const anyDirection = fc.constantFrom<Known['direction']>('payin', 'payout');
+const anyDirection = fc.constantFrom<KnownTransaction['direction']>('payin', 'payout');
 
 describe('every state × every observation', () => {
   for (const [said, expectations] of Object.entries(TABLE))

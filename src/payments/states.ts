@@ -34,9 +34,15 @@ export type CaseKind =
   | 'second_payment';
 
 /** What is known of a transaction before the observation. */
-export type Known = { status: Status; direction: Direction; amount: bigint; currency: string; receipt: string | null };
+export type KnownTransaction = {
+  status: Status;
+  direction: Direction;
+  amount: bigint;
+  currency: string;
+  receipt: string | null;
+};
 
-export type Verdict = {
+export type Transition = {
   /** The states it goes through, in order; usually none or one. A reversal that overtook its success gives two. */
   transitions: Status[];
   effect: 'applied' | 'confirmed' | 'ignored' | 'case';
@@ -52,7 +58,7 @@ export function isFinal(status: Status): boolean {
 }
 
 /** What one observation does to a transaction. */
-export function decide(known: Known, observation: Observation): Verdict {
+export function decide(known: KnownTransaction, observation: Observation): Transition {
   switch (observation.state) {
     case 'unknown':
     case 'pending':
@@ -67,7 +73,7 @@ export function decide(known: Known, observation: Observation): Verdict {
   }
 }
 
-function decideSuccess(known: Known, observation: Observation & { state: 'succeeded' }): Verdict {
+function decideSuccess(known: KnownTransaction, observation: Observation & { state: 'succeeded' }): Transition {
   if (!sameMoney(known, observation)) return open('amount_mismatch');
   switch (known.status) {
     case 'pending':
@@ -82,7 +88,7 @@ function decideSuccess(known: Known, observation: Observation & { state: 'succee
   }
 }
 
-function decideReversal(known: Known, observation: Observation & { state: 'reversed' }): Verdict {
+function decideReversal(known: KnownTransaction, observation: Observation & { state: 'reversed' }): Transition {
   if (!sameMoney(known, observation)) return open('amount_mismatch');
   switch (known.status) {
     case 'pending':
@@ -98,7 +104,7 @@ function decideReversal(known: Known, observation: Observation & { state: 'rever
   }
 }
 
-function decideFailure(known: Known, observation: Observation & { state: 'failed' }): Verdict {
+function decideFailure(known: KnownTransaction, observation: Observation & { state: 'failed' }): Transition {
   const failed = observation.failureCode === 'PROMPT_EXPIRED' && known.direction === 'payin' ? 'expired' : 'failed';
   switch (known.status) {
     case 'pending':
@@ -113,24 +119,24 @@ function decideFailure(known: Known, observation: Observation & { state: 'failed
   }
 }
 
-function go(status: Status): Verdict {
+function go(status: Status): Transition {
   return { transitions: [status], effect: 'applied', caseKind: null, late: false };
 }
 
-function nothing(effect: 'confirmed' | 'ignored'): Verdict {
+function nothing(effect: 'confirmed' | 'ignored'): Transition {
   return { transitions: [], effect, caseKind: null, late: false };
 }
 
-function open(caseKind: CaseKind): Verdict {
+function open(caseKind: CaseKind): Transition {
   return { transitions: [], effect: 'case', caseKind, late: false };
 }
 
 /** An operator that names an amount or a currency must name ours. */
-function sameMoney(known: Known, said: { amount?: bigint; currency?: string }): boolean {
+function sameMoney(known: KnownTransaction, said: { amount?: bigint; currency?: string }): boolean {
   return (said.amount ?? known.amount) === known.amount && (said.currency ?? known.currency) === known.currency;
 }
 
-function sameReceipt(known: Known, said: { receipt: string | null }): boolean {
+function sameReceipt(known: KnownTransaction, said: { receipt: string | null }): boolean {
   return said.receipt === null || known.receipt === null || said.receipt === known.receipt;
 }
 

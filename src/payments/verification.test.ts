@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
 import { Problem } from '../platform/errors.ts';
 import type { CollectCall } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';

@@ -97,7 +97,7 @@ export async function verifyToken(
     return { transaction: after, right, left: 0, events };
   });
   if (decision.right) return decision.transaction;
-  ctx.tellEvents(decision.events);
+  ctx.sendCallbacksNow(decision.events);
   const left =
     decision.left === 0
       ? 'The transaction has failed.'
@@ -168,5 +168,5 @@ export async function expireVerification(ctx: PaymentsContext, transaction: Tran
     ]);
     return result.events;
   });
-  ctx.tellEvents(events);
+  ctx.sendCallbacksNow(events);
 }

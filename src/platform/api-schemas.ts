@@ -5,12 +5,12 @@ import Type, { type TSchema } from 'typebox';
 import type { ProblemCode } from './errors.ts';
 
 /** Refusals of one operation, with its own words and status where they differ from the table's. */
-export type ProblemWords = Partial<Record<ProblemCode, { message?: string; status?: number }>>;
+export type ProblemMessages = Partial<Record<ProblemCode, { message?: string; status?: number }>>;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the operation itself may answer instead of success, for the reference. Those of every route are added there. */
-    problems?: ProblemWords;
+    problems?: ProblemMessages;
   }
 }
 

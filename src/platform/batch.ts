@@ -2,7 +2,7 @@
 // no timer: a lone call goes at once, and while one batch is being committed the next one gathers.
 // A caller's promise settles only after the COMMIT that carries its item.
 
-import { isDataFault } from './db.ts';
+import { isDataError } from './db.ts';
 import { Problem } from './errors.ts';
 
 export type BatchOptions<Item, Result> = {
@@ -90,5 +90,5 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
 
 /** A refusal that may concern a single item: a constraint of the database, or a problem the caller can fix. */
 function isFaultOfOne(error: unknown): boolean {
-  return isDataFault(error) || (error instanceof Problem && error.status < 500);
+  return isDataError(error) || (error instanceof Problem && error.status < 500);
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import {
-  ConfigFault,
+  ConfigError,
   dataPath,
   type Environment,
   environmentExample,
@@ -38,7 +38,7 @@ function faultsOf(environment: Environment): string[] {
   try {
     readConfig(environment);
   } catch (fault) {
-    assert.ok(fault instanceof ConfigFault);
+    assert.ok(fault instanceof ConfigError);
     for (const line of fault.faults) assert.ok(fault.message.includes(`  - ${line}`));
     return fault.faults;
   }

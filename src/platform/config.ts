@@ -93,7 +93,7 @@ export const SETTINGS = {
     'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Empty: an embedded PostgreSQL in DATA_DIR.',
   ),
   DATABASE_POOL_SIZE: integer('Connections to PostgreSQL that one process holds at most.', 10, 2, 200),
-  MODE: choice('sandbox: pretend operators, no real money. live: real rails.', 'sandbox', 'sandbox', 'live'),
+  MODE: choice('sandbox: simulated operators, no real money. live: real rails.', 'sandbox', 'sandbox', 'live'),
   MASTER_KEY: secret(
     '32 bytes as 64 hexadecimal characters or base64; seals API and callback secrets. Made in DATA_DIR in sandbox mode, required in live mode.',
   ),
@@ -171,7 +171,7 @@ export type Config = { [K in keyof Settings as CamelCase<K & string>]: ReturnTyp
 export type Environment = Record<string, string | undefined>;
 
 /** All faults of the configuration, one line each. The command line prints it and exits with 2. */
-export class ConfigFault extends Error {
+export class ConfigError extends Error {
   readonly faults: string[];
   constructor(faults: string[]) {
     super(
@@ -195,7 +195,7 @@ export function readConfig(environment: Environment): Config {
   }
   const config = values as Config;
   faults.push(...faultsBetween(config));
-  if (faults.length > 0) throw new ConfigFault(faults);
+  if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
 

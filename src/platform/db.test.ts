@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { createShop, probeRoute, signBody } from '../../test/shop.ts';
-import { createTestContext } from '../../test/world.ts';
-import { connectDatabase, type Database, isDataFault, type Tx, violatedConstraint } from './db.ts';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../embedded-postgres/server.ts';
+import { connectDatabase, type Database, isDataError, type Tx, violatedConstraint } from './db.ts';
 import { createHttpServer } from './http.ts';
 import { migrate } from './migrate.ts';
 
@@ -42,7 +42,7 @@ describe('the database', () => {
   test('a constraint that refuses is told by its name', async () => {
     const error: unknown = await db.query('insert into things values (1, 1)').catch((fault: unknown) => fault);
     assert.equal(violatedConstraint(error), 'things_once');
-    assert.equal(isDataFault(error), true);
+    assert.equal(isDataError(error), true);
     assert.equal(violatedConstraint(new Error('x')), null);
   });
 

@@ -194,9 +194,9 @@ export function violatedConstraint(error: unknown): string | null {
  * True for faults of one row's data (class 22 and 23), also where a module has put them into its own words: the neighbours
  * in its batch may still succeed.
  */
-export function isDataFault(error: unknown): boolean {
+export function isDataError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return /^(22|23|P0)/.test(error.code ?? '');
-  return error instanceof Error && error.cause instanceof pg.DatabaseError && isDataFault(error.cause);
+  return error instanceof Error && error.cause instanceof pg.DatabaseError && isDataError(error.cause);
 }
 
 function isRetryable(error: unknown): boolean {

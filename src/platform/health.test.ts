@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { createTestContext } from '../../test/world.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { systemClock } from './clock.ts';
 import { readConfig } from './config.ts';
 import type { Context } from './context.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createTestContext } from '../../test/world.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { formOf, parseForms, refuseForeignForm } from './forms.ts';
 import { html, inlineScript, inlineStyle, pageHeaders, printHtml, printPage, trusted } from './html.ts';
 import { createHttpServer, type HttpServer } from './http.ts';

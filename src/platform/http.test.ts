@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import { createTestContext } from '../../test/world.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { createHttpServer, type HttpServer } from './http.ts';
 import { createLogger } from './log.ts';
 

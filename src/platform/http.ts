@@ -7,8 +7,8 @@ import ipaddr from 'ipaddr.js';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
-import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
-import { JsonFault, parseStrictJson } from './strict-json.ts';
+import { createRateLimiter, type RateLimitResult } from './rate-limit.ts';
+import { JsonError, parseStrictJson } from './strict-json.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -99,7 +99,7 @@ function parseOnlyStrictJson(app: HttpServer): void {
     try {
       done(null, parseStrictJson(body as Buffer));
     } catch (fault) {
-      if (!(fault instanceof JsonFault)) throw fault;
+      if (!(fault instanceof JsonError)) throw fault;
       const message = `The request body is not acceptable JSON: ${fault.message}, at position ${fault.position}.`;
       done(new Problem('invalid_json', { message, extra: { position: fault.position } }));
     }
@@ -138,14 +138,14 @@ function markMode(ctx: Context, reply: FastifyReply): void {
 }
 
 /** 429 with the headers that tell a client how to behave (draft-ietf-httpapi-ratelimit-headers). */
-export function tooManyRequests(verdict: RateVerdict, policy: string): Problem {
+export function tooManyRequests(verdict: RateLimitResult, policy: string): Problem {
   return new Problem('rate_limited', {
     retryAfterSeconds: verdict.resetSeconds,
     headers: rateLimitHeaders(verdict, policy),
   });
 }
 
-export function rateLimitHeaders(verdict: RateVerdict, policy: string): Record<string, string> {
+export function rateLimitHeaders(verdict: RateLimitResult, policy: string): Record<string, string> {
   if (verdict.limit === 0) return {};
   return {
     RateLimit: `"${policy}";r=${verdict.remaining};t=${verdict.resetSeconds}`,

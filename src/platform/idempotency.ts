@@ -8,7 +8,7 @@ import type { JsonObject } from './strict-json.ts';
 
 const MAX_KEY_CHARACTERS = 128;
 /** A key older than this is free again, also before it is purged. */
-export const KEPT_MS = 24 * 3_600_000;
+export const KEY_TTL_MS = 24 * 3_600_000;
 
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
 
@@ -49,7 +49,7 @@ export async function findAnswer(
       name: 'find_idempotent_answer',
       text: 'select operation, params_hash, answer from idempotency_keys where integration_id = $1 and key = $2 and created_at > $3',
     },
-    [integrationId, key, new Date(now.getTime() - KEPT_MS)],
+    [integrationId, key, new Date(now.getTime() - KEY_TTL_MS)],
   );
   if (!row) return null;
   if (row.operation !== operation || !constantTimeEqual(row.params_hash, paramsHash))
@@ -76,7 +76,7 @@ export async function claimKey(
        set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer, created_at = excluded.created_at
        where known.created_at <= $7
      returning 1`,
-    [integrationId, key, operation, paramsHash, answer, at, new Date(at.getTime() - KEPT_MS)],
+    [integrationId, key, operation, paramsHash, answer, at, new Date(at.getTime() - KEY_TTL_MS)],
   );
   return rows.length > 0;
 }

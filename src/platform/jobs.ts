@@ -9,7 +9,7 @@ export type Job = {
   /** Does one pass and answers how many rows it handled. */
   pass(): Promise<number>;
   /** Given the loop's `wake` by whoever runs the job: more can be done before the pause is over. */
-  onHungry?(wake: () => void): void;
+  onCapacity?(wake: () => void): void;
   /** Pause after an empty pass, growing to the longest. */
   idleMs?: { shortest: number; longest: number };
 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { connectDatabase, type Database } from './db.ts';
-import { MigrationFault, migrate, pendingMigrations, readMigrations } from './migrate.ts';
+import { MigrationError, migrate, pendingMigrations, readMigrations } from './migrate.ts';
 
 describe('migrations', () => {
   let folder: string;
@@ -81,7 +81,7 @@ describe('migrations', () => {
   test('a migration that fails leaves nothing of itself and names its line', async () => {
     await writeFile(join(folder, '0003_broken.sql'), `insert into fruits values ('fig');\n\nselect missing;`);
     await assert.rejects(migrate(database.url, undefined, folder), (error) => {
-      assert.ok(error instanceof MigrationFault);
+      assert.ok(error instanceof MigrationError);
       assert.match(error.message, /0003_broken\.sql failed at line 3: column "missing" does not exist/);
       return true;
     });

@@ -16,7 +16,7 @@ const LOCK_KEY = '495690015337';
 export const MIGRATIONS_FOLDER = resolve(import.meta.dirname, '../../migrations');
 
 /** The database cannot be brought to this code's schema. The message says why and what to do. */
-export class MigrationFault extends Error {
+export class MigrationError extends Error {
   override readonly name = 'MigrationFault';
 }
 
@@ -30,7 +30,7 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
     files.map(async (file, index) => {
       const version = Number(file.slice(0, 4));
       if (files[index - 1]?.startsWith(file.slice(0, 5)))
-        throw new MigrationFault(`Two migrations have the number ${version}: ${files[index - 1]} and ${file}.`);
+        throw new MigrationError(`Two migrations have the number ${version}: ${files[index - 1]} and ${file}.`);
       // A checkout with Windows line ends is the same migration.
       const sql = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
       return { version, file, sql, name: file.slice(5, -4), checksum: sha256(sql).toString('hex') };
@@ -101,7 +101,7 @@ async function requireVersion(client: pg.Client): Promise<void> {
   );
   const server = rows[0];
   if (!server || server.number < OLDEST_POSTGRES * 10_000)
-    throw new MigrationFault(
+    throw new MigrationError(
       `PostgreSQL ${OLDEST_POSTGRES} or newer is needed; DATABASE_URL leads to ${server?.version ?? 'an unknown version'}.`,
     );
 }
@@ -119,11 +119,11 @@ function compare(migrations: Migration[], applied: AppliedMigration[]): Migratio
   for (const row of applied) {
     const migration = known.get(row.version);
     if (!migration)
-      throw new MigrationFault(
+      throw new MigrationError(
         `The database is newer than this version of Simbi: it has migration ${row.version} (${row.name}), this code ends at ${migrations.at(-1)?.version ?? 0}. Start the newer version.`,
       );
     if (migration.checksum !== row.checksum)
-      throw new MigrationFault(
+      throw new MigrationError(
         `Migration ${migration.file} was changed after it was applied to this database. Restore the file, and put the change into a new migration.`,
       );
     known.delete(row.version);
@@ -144,7 +144,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
-    throw new MigrationFault(
+    throw new MigrationError(
       `Migration ${migration.file} failed${lineOf(migration, error)}: ${error instanceof Error ? error.message : String(error)}. Nothing of it was applied.`,
       { cause: error },
     );

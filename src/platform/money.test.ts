@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  type AmountFault,
+  type AmountErrorCode,
   amountFrom,
   amountToNumber,
   formatAmount,
@@ -32,7 +32,7 @@ const READ: [input: string | number, decimals: number, amount: bigint][] = [
   [70368744177663.99, 2, LARGEST_AMOUNT],
 ];
 
-const REFUSED: [input: unknown, decimals: number, fault: AmountFault][] = [
+const REFUSED: [input: unknown, decimals: number, fault: AmountErrorCode][] = [
   ['', 2, 'not_an_amount'],
   [' 1', 2, 'not_an_amount'],
   ['1 ', 2, 'not_an_amount'],

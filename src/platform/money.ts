@@ -11,8 +11,8 @@ const HUNDREDTHS = 100n;
 const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
 const ANY_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-export type AmountFault = 'not_an_amount' | 'not_positive' | 'too_many_decimals' | 'too_large';
-export type AmountResult = { ok: true; amount: bigint } | { ok: false; fault: AmountFault };
+export type AmountErrorCode = 'not_an_amount' | 'not_positive' | 'too_many_decimals' | 'too_large';
+export type AmountResult = { ok: true; amount: bigint } | { ok: false; fault: AmountErrorCode };
 
 /**
  * Reads an amount as the caller wrote it: a JSON number, or a plain decimal string. Nothing is

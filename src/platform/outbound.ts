@@ -8,15 +8,15 @@ import { createSecureContext, rootCertificates, connect as startTls, type TLSSoc
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import { createRangeSet, isAlwaysForbidden, isLoopback, isPublicAddress } from './addresses.ts';
 import {
-  certificateWords,
-  describeFault,
+  certificateReason,
+  describeOutboundError,
   errorCode,
   forbiddenAddress,
   LOST,
   OutboundError,
-  type OutboundFault,
-  timeoutWords,
-} from './outbound-faults.ts';
+  type OutboundErrorDetails,
+  timeoutReason,
+} from './outbound-errors.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_ANSWER_BYTES = 16_384;
@@ -71,7 +71,7 @@ export type OutboundAnswer = {
   truncated: boolean;
   latencyMs: number;
 };
-export type OutboundFailure = { error: OutboundFault; words: string; latencyMs: number };
+export type OutboundFailure = { error: OutboundErrorDetails; words: string; latencyMs: number };
 export type OutboundResult = OutboundAnswer | OutboundFailure;
 
 export interface Outbound {
@@ -218,7 +218,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       },
     });
     const deadline = setTimeout(
-      () => socket.destroy(new OutboundError('timeout', timeoutWords(DEFAULT_TIMEOUT_MS))),
+      () => socket.destroy(new OutboundError('timeout', timeoutReason(DEFAULT_TIMEOUT_MS))),
       DEFAULT_TIMEOUT_MS,
     );
     let settled = false;
@@ -259,7 +259,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     encrypted.on('error', (error) => settle(error, null));
     encrypted.once('secureConnect', () => {
       if (encrypted.authorized) return settle(null, encrypted);
-      const words = certificateWords(encrypted, hostname);
+      const words = certificateReason(encrypted, hostname);
       encrypted.destroy();
       settle(new OutboundError('certificate', words), null);
     });
@@ -322,7 +322,7 @@ function exchange(
     const deadline = setTimeout(
       () =>
         finish(() => {
-          const error = new OutboundError('timeout', timeoutWords(wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS, status));
+          const error = new OutboundError('timeout', timeoutReason(wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS, status));
           controller?.abort(error);
           reject(error);
         }),
@@ -350,7 +350,7 @@ function exchange(
         onRequestStart(begun) {
           controller = begun;
           // The deadline passed while the request waited for a connection: nothing of it is sent.
-          if (over) begun.abort(new OutboundError('timeout', timeoutWords(DEFAULT_TIMEOUT_MS)));
+          if (over) begun.abort(new OutboundError('timeout', timeoutReason(DEFAULT_TIMEOUT_MS)));
         },
         onResponseStart(_, code, received) {
           status = code;
@@ -381,7 +381,7 @@ function joinHeaders(received: Record<string, string | string[] | undefined>): R
 
 function within<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const deadline = setTimeout(() => reject(new OutboundError('timeout', timeoutWords(milliseconds))), milliseconds);
+    const deadline = setTimeout(() => reject(new OutboundError('timeout', timeoutReason(milliseconds))), milliseconds);
     promise.then(resolve, reject).finally(() => clearTimeout(deadline));
   });
 }
@@ -419,6 +419,6 @@ function closeQuietly(pool: Pool): void {
 }
 
 function failure(error: unknown, started: number): OutboundFailure {
-  const [fault, words] = describeFault(error);
+  const [fault, words] = describeOutboundError(error);
   return { error: fault, words, latencyMs: performance.now() - started };
 }

@@ -4,11 +4,11 @@ import type { Clock } from './clock.ts';
 
 const MAX_KEYS = 50_000;
 
-export type RateVerdict = { allowed: boolean; limit: number; remaining: number; resetSeconds: number };
+export type RateLimitResult = { allowed: boolean; limit: number; remaining: number; resetSeconds: number };
 
 export interface RateLimiter {
   /** Takes one token of `key`'s bucket, if there is one. */
-  take(key: string): RateVerdict;
+  take(key: string): RateLimitResult;
 }
 
 /** `perSecond` tokens a second, at most `burst` at once. `perSecond` may be a fraction (ten a minute is 1/6). */

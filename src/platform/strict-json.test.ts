@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { JsonFault, type JsonValue, parseStrictJson } from './strict-json.ts';
+import { JsonError, type JsonValue, parseStrictJson } from './strict-json.ts';
 
 const parse = (text: string): JsonValue => parseStrictJson(Buffer.from(text));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
@@ -14,7 +14,7 @@ function assertRefused(bytes: Uint8Array, message: RegExp, position: number): vo
   assert.throws(
     () => parseStrictJson(bytes),
     (fault) => {
-      assert.ok(fault instanceof JsonFault, String(fault));
+      assert.ok(fault instanceof JsonError, String(fault));
       assert.match(fault.message, message);
       assert.equal(fault.position, position, `position of "${fault.message}"`);
       return true;
@@ -155,7 +155,7 @@ describe('strict JSON', () => {
           const value = parseStrictJson(input);
           assert.deepEqual(JSON.stringify(value), JSON.stringify(JSON.parse(Buffer.from(input).toString())));
         } catch (fault) {
-          assert.ok(fault instanceof JsonFault, String(fault));
+          assert.ok(fault instanceof JsonError, String(fault));
           assert.ok(fault.position >= 0 && fault.position <= input.length);
         }
       }),
@@ -178,7 +178,7 @@ describe('strict JSON', () => {
           assert.equal(parse(text), Number(text) + 0);
           assert.ok(kept, `${text} was taken although a double holds ${Number(text)}`);
         } catch (fault) {
-          if (!(fault instanceof JsonFault)) throw fault;
+          if (!(fault instanceof JsonError)) throw fault;
           assert.ok(!kept, `${text} was refused although a double holds it`);
         }
       }),

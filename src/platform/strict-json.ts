@@ -18,7 +18,7 @@ const ESCAPES: Record<string, string> = { '"': '"', '\\': '\\', '/': '/', b: '\b
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** What is wrong with a text and where (a character position, from 0). */
-export class JsonFault extends Error {
+export class JsonError extends Error {
   readonly position: number;
   constructor(message: string, position: number) {
     super(message);
@@ -32,9 +32,9 @@ export function parseStrictJson(bytes: Uint8Array): JsonValue {
   try {
     text = decoder.decode(bytes);
   } catch {
-    throw new JsonFault('the bytes are not valid UTF-8', countValidCharacters(bytes));
+    throw new JsonError('the bytes are not valid UTF-8', countValidCharacters(bytes));
   }
-  if (text.startsWith('\ufeff')) throw new JsonFault('a byte order mark is not allowed', 0);
+  if (text.startsWith('\ufeff')) throw new JsonError('a byte order mark is not allowed', 0);
   return parseText(text);
 }
 
@@ -62,7 +62,7 @@ function parseText(text: string): JsonValue {
   let members = 0;
 
   function fail(message: string, position = at): never {
-    throw new JsonFault(message, position);
+    throw new JsonError(message, position);
   }
 
   function skipSpace(): void {

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createTestContext } from '../../test/world.ts';
+import { createCallbackReceiver } from '../../test/callback-receiver.ts';
+import { createTestContext } from '../../test/harness.ts';
 import { loadCatalog } from '../catalog/catalog.ts';
 import { LARGEST_AMOUNT } from '../platform/money.ts';
-import { createPretendOperator } from '../sandbox/operator.ts';
 import type { WireFault } from '../sandbox/scripts.ts';
-import { createTestGateway } from './fixtures/gateway.ts';
+import { createSimulatedOperator } from '../sandbox/simulated-operator.ts';
 import { type CallbackRequest, type CollectCall, MAX_RAW_CHARACTERS, type Rail, type RailMethod } from './rail.ts';
 import { createRails } from './registry.ts';
 
@@ -39,8 +39,8 @@ type Harness = {
 
 async function createSandboxHarness(): Promise<Harness> {
   const ctx = await createTestContext();
-  const gateway = await createTestGateway();
-  const operator = createPretendOperator(ctx, { gatewayUrl: gateway.url, silenceMs: 5_000 });
+  const gateway = await createCallbackReceiver();
+  const operator = createSimulatedOperator(ctx, { gatewayUrl: gateway.url, silenceMs: 5_000 });
   await operator.listen();
   const rails = createRails(ctx, { sandboxOperatorUrl: operator.url, timeoutMs: 300 });
   const method = loadCatalog().methods.get('MTN_MOMO_UGA');

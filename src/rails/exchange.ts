@@ -13,12 +13,12 @@ export type Exchange =
   /** The operator answered, completely and within the bounds. */
   { answered: true; status: number; body: string } | { answered: false; reason: string };
 
-export interface Operator {
+export interface OperatorConnection {
   exchange(request: ExchangeRequest): Promise<Exchange>;
   close(): Promise<void>;
 }
 
-export type OperatorOptions = {
+export type OperatorConnectionOptions = {
   /** Asked before each call: the address may only be known after the operator's own start. Null: not reachable. */
   url: () => string | null;
   headers: Record<string, string>;
@@ -26,7 +26,7 @@ export type OperatorOptions = {
   timeoutMs?: number;
 };
 
-export function connectOperator(options: OperatorOptions): Operator {
+export function connectOperator(options: OperatorConnectionOptions): OperatorConnection {
   const timeoutMs = options.timeoutMs ?? CALL_TIMEOUT_MS;
   let pool: { url: string; pool: Pool } | null = null;
 

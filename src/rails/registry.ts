@@ -1,7 +1,7 @@
 // Every rail, one line each, and which of them carries a method.
 
 import type { Context } from '../platform/context.ts';
-import { createHealth, type Health } from './health.ts';
+import { type Breakers, createBreakers } from './breakers.ts';
 import type { Rail, RailMethod } from './rail.ts';
 import { createSandboxRail } from './sandbox.ts';
 
@@ -13,12 +13,12 @@ export interface RailRegistry {
   /** The rail behind /operators/<name>. */
   byName(name: string): Rail | null;
   /** Circuit breakers and numbers per rail and operator (an operator is named by its method's code). */
-  readonly health: Health;
+  readonly health: Breakers;
   close(): Promise<void>;
 }
 
 export type RailOptions = {
-  /** Where the pretend operator listens; asked before each call, null until it does. */
+  /** Where the simulated operator listens; asked before each call, null until it does. */
   sandboxOperatorUrl: () => string | null;
   /** Longest exchange with an operator; the contract's 15 s unless a test is in a hurry. */
   timeoutMs?: number;
@@ -34,7 +34,7 @@ export function createRails(ctx: Pick<Context, 'vault' | 'clock'>, options: Rail
   return {
     railFor: (method, mode) => (mode === 'sandbox' ? sandbox : (live.get(method.code) ?? null)),
     byName: (name) => rails.find((rail) => rail.name === name) ?? null,
-    health: createHealth(ctx.clock),
+    health: createBreakers(ctx.clock),
     async close() {
       await Promise.all(rails.map((rail) => rail.close()));
     },

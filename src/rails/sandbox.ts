@@ -1,4 +1,4 @@
-// The rail to the pretend operator. It speaks that operator's protocol over HTTP on loopback, exactly as a rail to a
+// The rail to the simulated operator. It speaks that operator's protocol over HTTP on loopback, exactly as a rail to a
 // real one would: it trusts nothing but the operator's signature, and reads every answer defensively.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
@@ -21,7 +21,7 @@ import {
 } from './rail.ts';
 
 export const SANDBOX_RAIL = 'sandbox';
-/** The pretend operator signs its callbacks with this key; both sides derive it from the master key. */
+/** The simulated operator signs its callbacks with this key; both sides derive it from the master key. */
 export const SANDBOX_CALLBACK_KEY_PURPOSE = 'sandbox operator callbacks';
 
 const MAX_CALLBACK_BYTES = 64 * 1024;

@@ -1,20 +1,22 @@
-// What the pretend operator does when the gateway calls it: accept a payment, say how it stands, give it back, send an SMS.
+// What the simulated operator does when the gateway calls it: accept a payment, say how it stands, give it back, send an SMS.
 // http.ts only translates.
 
 import type { Context } from '../platform/context.ts';
-import { contradict } from './announcements.ts';
-import { createBook, findPayment, lockPayment, type Payment } from './book.ts';
-import { touchPhones, writeMessages } from './handsets.ts';
-import { decide, recordDecisions } from './outcomes.ts';
+import { contradict } from './operator-callbacks.ts';
+import { decidePayments, recordDecisions } from './outcomes.ts';
+import { createPaymentsTable, findPayment, lockPayment, type SandboxPayment } from './payments-table.ts';
+import { touchPhones, writeMessages } from './phones.ts';
 import { planFor } from './scenarios.ts';
 import type { Scripts } from './scripts.ts';
+import { smsText } from './sms-texts.ts';
 import { type Lives, planPayment, type Submission } from './submissions.ts';
-import { say } from './wording.ts';
 
 export interface OperatorCalls {
-  submit(submission: Submission): Promise<{ answer: 'silence' } | { answer: 'payment' | 'conflict'; payment: Payment }>;
-  query(reference: string): Promise<Payment | null>;
-  refund(reference: string, amount: bigint, currency: string): Promise<Payment | 'not_refundable' | null>;
+  submit(
+    submission: Submission,
+  ): Promise<{ answer: 'silence' } | { answer: 'payment' | 'conflict'; payment: SandboxPayment }>;
+  query(reference: string): Promise<SandboxPayment | null>;
+  refund(reference: string, amount: bigint, currency: string): Promise<SandboxPayment | 'not_refundable' | null>;
   sendMessage(msisdn: string, sender: string, text: string): Promise<void>;
 }
 
@@ -24,14 +26,14 @@ export function createCalls(
   lives: Lives,
   changed: (msisdns: string[]) => void,
 ): OperatorCalls {
-  const book = createBook(ctx);
+  const book = createPaymentsTable(ctx);
 
   /** What a person would notice: the phone rings, or an SMS says what to dial. */
-  async function ring(payment: Payment): Promise<void> {
+  async function ring(payment: SandboxPayment): Promise<void> {
     await ctx.db.transaction(async (tx) => {
       if (payment.handset === 'dial')
         await writeMessages(tx, ctx.clock.now(), [
-          { msisdn: payment.msisdn, sender: payment.operator, text: say('dial', payment) },
+          { msisdn: payment.msisdn, sender: payment.operator, text: smsText('dial', payment) },
         ]);
       await touchPhones(tx, [payment.msisdn]);
     });
@@ -59,7 +61,7 @@ export function createCalls(
         if (payment === null || payment.status === 'reversed') return payment;
         const isWhole = payment.amount === amount && payment.currency === currency;
         if (payment.direction !== 'collection' || payment.status !== 'succeeded' || !isWhole) return 'not_refundable';
-        const decision = decide(payment, 'reverse', ctx.clock.now());
+        const decision = decidePayments(payment, 'reverse', ctx.clock.now());
         // The reply says it: no callback.
         await recordDecisions(tx, scripts, ctx.clock.now(), [{ ...decision, copies: 0 }]);
         return decision.payment;
@@ -75,7 +77,7 @@ export function createCalls(
 }
 
 /** Whether a repeated reference asks for the payment that the book has. */
-function isSame(known: Payment, submitted: Payment): boolean {
+function isSame(known: SandboxPayment, submitted: SandboxPayment): boolean {
   return (
     known.direction === submitted.direction &&
     known.msisdn === submitted.msisdn &&

@@ -1,4 +1,4 @@
-// The pretend operator on the wire. Bare node:http: the gateway's hottest path ends here.
+// The simulated operator on the wire. Bare node:http: the gateway's hottest path ends here.
 //   POST /v1/payments · GET /v1/payments/<reference> · POST /v1/payments/<reference>/refund · POST /v1/messages   the gateway
 //   GET /phones/<number> · GET /phones/<number>/news?version=&wait_ms=                                            who looks
 //   POST /phones/<number>/answer/<id> · cancel/<id> · ignore/<id> · switch · dial · pay                           who acts
@@ -8,12 +8,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { formatAmount } from '../platform/money.ts';
-import { answerPayment, describePayment } from './announcements.ts';
 import type { OperatorCalls } from './calls.ts';
-import { keepSilent, spoil } from './faults.ts';
-import type { PhoneView, PretendPhone } from './phone.ts';
-import { type CallName, readScript, ScriptFault, type Scripts } from './scripts.ts';
-import { readAmount, readMsisdn, readSubmission, SubmissionFault } from './submissions.ts';
+import { answerPayment, describePayment } from './operator-callbacks.ts';
+import { type CallName, readScript, ScriptError, type Scripts } from './scripts.ts';
+import { readAmount, readMsisdn, readSubmission, SubmissionError } from './submissions.ts';
+import type { PhoneView, TestPhone } from './test-phone.ts';
+import { injectFault, keepSilent } from './wire-faults.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 const DEFAULT_WAIT_MS = 25_000;
@@ -25,7 +25,7 @@ export interface OperatorServer {
 
 export type OperatorServerOptions = {
   calls: OperatorCalls;
-  phone: PretendPhone;
+  phone: TestPhone;
   scripts: Scripts;
   log: Logger;
   port: number;
@@ -76,11 +76,11 @@ async function handle(options: OperatorServerOptions, request: IncomingMessage, 
     else if (answer !== null) send(response, answer.status, answer.body);
   } catch (error) {
     if (error instanceof Refusal) send(response, error.status, { error: error.code, message: error.message });
-    else if (error instanceof SubmissionFault || error instanceof ScriptFault)
+    else if (error instanceof SubmissionError || error instanceof ScriptError)
       send(response, 400, { error: 'not_understood', message: error.message });
     else {
-      options.log.warn({ err: error }, 'the pretend operator failed');
-      send(response, 500, { error: 'internal', message: 'The pretend operator failed.' });
+      options.log.warn({ err: error }, 'the simulated operator failed');
+      send(response, 500, { error: 'internal', message: 'The simulated operator failed.' });
     }
   }
 }
@@ -145,7 +145,7 @@ async function faulty(
   const fault = options.scripts.wireFault(call, msisdn);
   if (fault === null) return work();
   if (fault.endsWith('_after')) await work();
-  spoil(fault, response, options.silenceMs);
+  injectFault(fault, response, options.silenceMs);
   return null;
 }
 
@@ -178,7 +178,7 @@ async function servePeople(
   return { status: result.ok ? 200 : 409, body: result };
 }
 
-function useHandset(phone: PretendPhone, msisdn: string, action: string, id: string, given: Map<string, unknown>) {
+function useHandset(phone: TestPhone, msisdn: string, action: string, id: string, given: Map<string, unknown>) {
   switch (action) {
     case 'answer':
       return phone.answer(msisdn, id, text(given, 'pin'));

@@ -1,31 +1,41 @@
-// How payments are decided: by the table of scenarios, by time, or by the person with the pretend phone. `decide` is
+// How payments are decided: by the table of scenarios, by time, or by the person with the test phone. `decide` is
 // pure; `recordDecisions` writes payments, callbacks and SMS in one transaction.
 
 import type { FailureCode } from '../catalog/failures.ts';
 import type { Tx } from '../platform/db.ts';
 import { randomName } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
-import { type Announcement, announce, paymentUpdated } from './announcements.ts';
-import { type Payment, type Step, updatePayments } from './book.ts';
-import { type Message, touchPhones, writeMessages } from './handsets.ts';
+import { type PendingOperatorCallback, paymentUpdated, queueOperatorCallbacks } from './operator-callbacks.ts';
+import { type SandboxPayment, type SandboxStep, updatePayments } from './payments-table.ts';
+import { type SmsMessage, touchPhones, writeMessages } from './phones.ts';
 import { scenarioNamed } from './scenarios.ts';
 import type { Scripts } from './scripts.ts';
-import { say } from './wording.ts';
+import { smsText } from './sms-texts.ts';
 
-export type Decision = { payment: Payment; announcement: Announcement; copies: number; message: string | null };
+export type SandboxDecision = {
+  payment: SandboxPayment;
+  announcement: PendingOperatorCallback;
+  copies: number;
+  message: string | null;
+};
 
 /** A receipt as operators print them. */
 export const createReceipt = () => randomName(10).toUpperCase();
 
 /** What becomes of a payment when a step of its is due. */
-export function decide(payment: Payment, step: Step, now: Date, failureCode?: FailureCode): Decision {
+export function decidePayments(
+  payment: SandboxPayment,
+  step: SandboxStep,
+  now: Date,
+  failureCode?: FailureCode,
+): SandboxDecision {
   const scenario = scenarioNamed(payment.scenario, payment.direction);
   const copies = scenario?.callbacks ?? 1;
   const idle = { ...payment, nextStep: null, dueAt: null };
   switch (step) {
     case 'succeed': {
       const reversedAfterMs = scenario?.reversedAfterMs ?? null;
-      const decided: Payment = {
+      const decided: SandboxPayment = {
         ...idle,
         status: 'succeeded',
         receipt: createReceipt(),
@@ -34,34 +44,34 @@ export function decide(payment: Payment, step: Step, now: Date, failureCode?: Fa
       };
       // Money that the payer sent himself is told as what it is to the operator: an incoming payment.
       const announcement = payment.accountReference === null ? paymentUpdated(decided) : paymentReceived(decided);
-      const message = say(payment.direction === 'payout' ? 'received' : 'paid', decided);
+      const message = smsText(payment.direction === 'payout' ? 'received' : 'paid', decided);
       return { payment: decided, announcement, copies, message: rings(payment) ? message : null };
     }
     case 'fail': {
       const code =
         failureCode ?? (scenario === null || scenario.outcome === 'succeed' ? 'UNSPECIFIED' : scenario.outcome);
-      const decided: Payment = { ...idle, status: 'failed', failureCode: code };
+      const decided: SandboxPayment = { ...idle, status: 'failed', failureCode: code };
       return { payment: decided, announcement: paymentUpdated(decided), copies, message: null };
     }
     case 'reverse': {
-      const decided: Payment = { ...idle, status: 'reversed' };
-      const message = rings(payment) ? say('returned', decided) : null;
+      const decided: SandboxPayment = { ...idle, status: 'reversed' };
+      const message = rings(payment) ? smsText('returned', decided) : null;
       return { payment: decided, announcement: paymentUpdated(decided), copies: 1, message };
     }
     case 'expire': {
       const handset = payment.handset === null ? null : 'expired';
-      const decided: Payment = { ...idle, status: 'failed', failureCode: 'PROMPT_EXPIRED', handset };
+      const decided: SandboxPayment = { ...idle, status: 'failed', failureCode: 'PROMPT_EXPIRED', handset };
       return { payment: decided, announcement: paymentUpdated(decided), copies: 1, message: null };
     }
   }
 }
 
 /** Numbers with a line of their own in the table are never looked at on a phone: they get no SMS. */
-function rings(payment: Payment): boolean {
+function rings(payment: SandboxPayment): boolean {
   return payment.handset !== null || payment.scenario === 'arrives';
 }
 
-function paymentReceived(payment: Payment): Announcement {
+function paymentReceived(payment: SandboxPayment): PendingOperatorCallback {
   return incomingPayment({
     payTo: payment.payTo?.number ?? '',
     accountReference: payment.accountReference ?? '',
@@ -72,7 +82,7 @@ function paymentReceived(payment: Payment): Announcement {
   });
 }
 
-export type IncomingPayment = {
+export type SandboxIncomingPayment = {
   payTo: string;
   accountReference: string;
   amount: bigint;
@@ -81,7 +91,7 @@ export type IncomingPayment = {
   payer: string;
 };
 
-export function incomingPayment(incoming: IncomingPayment): Announcement {
+export function incomingPayment(incoming: SandboxIncomingPayment): PendingOperatorCallback {
   return {
     subject: incoming.receipt,
     msisdn: incoming.payer,
@@ -98,14 +108,19 @@ export function incomingPayment(incoming: IncomingPayment): Announcement {
 }
 
 /** Writes decisions whose payments the caller has locked. */
-export async function recordDecisions(tx: Tx, scripts: Scripts, now: Date, decisions: Decision[]): Promise<void> {
+export async function recordDecisions(
+  tx: Tx,
+  scripts: Scripts,
+  now: Date,
+  decisions: SandboxDecision[],
+): Promise<void> {
   if (decisions.length === 0) return;
   await updatePayments(
     tx,
     decisions.map((decision) => decision.payment),
   );
-  await announce(tx, scripts, now, decisions);
-  const messages = decisions.flatMap(({ payment, message }): Message[] =>
+  await queueOperatorCallbacks(tx, scripts, now, decisions);
+  const messages = decisions.flatMap(({ payment, message }): SmsMessage[] =>
     message === null ? [] : [{ msisdn: payment.msisdn, sender: payment.operator, text: message }],
   );
   await writeMessages(tx, now, messages);

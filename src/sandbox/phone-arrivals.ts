@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../platform/context.ts';
 import type { Problem } from '../platform/errors.ts';
-import { type Html, html, type Page, problemText, sendCompressed, sendPage } from '../platform/html.ts';
+import { type Html, type HtmlPage, html, problemText, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { PHONE_STYLE } from './phone-look.ts';
 
@@ -57,7 +57,7 @@ export function arrivalRoutes(app: HttpServer, ctx: Context, arrivals: Arrivals)
   });
 }
 
-function page(shown: readonly ShownArrival[]): Page {
+function page(shown: readonly ShownArrival[]): HtmlPage {
   return {
     language: 'en',
     title: 'Callbacks that arrived',

@@ -1,4 +1,4 @@
-// How the pretend phones look, and the script that lets them ring by themselves.
+// How the test phones look, and the script that lets them ring by themselves.
 
 import { inlineScript, inlineStyle } from '../platform/html.ts';
 

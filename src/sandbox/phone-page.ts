@@ -1,13 +1,13 @@
-// The page of the pretend phones: several handsets side by side, each with its prompts, its SMS, a field to dial, and a
+// The page of the test phones: several handsets side by side, each with its prompts, its SMS, a field to dial, and a
 // way to send money. Every button is a form, so it works without scripts too.
 
 import type { Catalog, Country, Method } from '../catalog/catalog.ts';
 import { formatNumber, predictOperator } from '../catalog/phone.ts';
-import { type Html, html, type Page } from '../platform/html.ts';
+import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
-import type { PhonePrompt, PhoneView } from './phone.ts';
 import { PHONE_SCRIPT, PHONE_STYLE } from './phone-look.ts';
 import { COLLECTION_SCENARIOS } from './scenarios.ts';
+import type { PhonePrompt, PhoneView } from './test-phone.ts';
 
 const PROMPTS_LISTED = 5;
 const MESSAGES_LISTED = 20;
@@ -92,15 +92,15 @@ const FRENCH: Labels = {
   },
 };
 
-export function phonePage(catalog: Catalog, phones: readonly PhoneView[], said: Said | null): Page {
+export function phonePage(catalog: Catalog, phones: readonly PhoneView[], said: Said | null): HtmlPage {
   const numbers = phones.map((phone) => phone.msisdn);
   return {
     language: 'en',
-    title: phones[0] ? `Phone ${formatNumber(phones[0].msisdn)}` : 'Pretend phone',
+    title: phones[0] ? `Phone ${formatNumber(phones[0].msisdn)}` : 'Test phone',
     styles: [PHONE_STYLE],
     scripts: [PHONE_SCRIPT],
     referrer: 'same-origin',
-    body: html`<header><h1>Pretend phone</h1><p>The other half of mobile money, for trying things out. No real money, no real operator.</p>
+    body: html`<header><h1>Test phone</h1><p>The other half of mobile money, for trying things out. No real money, no real operator.</p>
 <form class="find" method="get" action="/sandbox/phone">${numbers.map((number) => html`<input type="hidden" name="n" value="${number}">`)}<label>Phone number, with the country code<input name="n" inputmode="tel" placeholder="254712345678" required></label><button>${phones.length === 0 ? 'Open' : 'Open another beside'}</button></form></header>
 <main>${phones.map((phone) => handset(catalog, phone, numbers, said?.msisdn === phone.msisdn ? said : null))}</main>
 <footer>${examples(catalog)}${scenarioTable()}</footer>`,

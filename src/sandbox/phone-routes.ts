@@ -1,4 +1,4 @@
-// The addresses of the pretend phones: the page, the news of one phone, and everything that can be done with it.
+// The addresses of the test phones: the page, the news of one phone, and everything that can be done with it.
 // Only in sandbox mode.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -10,27 +10,27 @@ import { html, inlineStyle, printHtml, problemText, sendCompressed, sendPage } f
 import type { HttpServer } from '../platform/http.ts';
 import { parseAmount } from '../platform/money.ts';
 import { printView } from './http.ts';
-import type { PhoneResult, PretendPhone } from './phone.ts';
 import { PHONE_STYLE } from './phone-look.ts';
 import { back, brandRules, phonePage, type Said, screenOf } from './phone-page.ts';
+import type { PhoneResult, TestPhone } from './test-phone.ts';
 
 const MAX_PHONES = 6;
 const NEWS_WAIT_MS = 20_000;
-const SAID_PURPOSE = 'pretend phone said';
+const SAID_PURPOSE = 'test phone said';
 const MAX_SAID_LENGTH = 2_000;
 
 type Params = { msisdn: string; action: string };
 
-export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: Catalog }, phone: PretendPhone): void {
+export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: Catalog }, phone: TestPhone): void {
   if (ctx.config.mode !== 'sandbox') return;
   const brands = inlineStyle(brandRules(ctx.catalog));
   const config = {
     problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
       problemText(reply, {
         language: 'en',
-        title: 'Pretend phone',
+        title: 'Test phone',
         styles: [PHONE_STYLE],
-        body: html`<header><h1>${problem.message}</h1><p><a href="/sandbox/phone">Back to the pretend phone</a></p></header>`,
+        body: html`<header><h1>${problem.message}</h1><p><a href="/sandbox/phone">Back to the test phone</a></p></header>`,
       }),
   };
   app.register((scope, _options, done) => {
@@ -85,7 +85,7 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
   });
 }
 
-function act(phone: PretendPhone, msisdn: string, action: string, form: Form): Promise<PhoneResult> {
+function act(phone: TestPhone, msisdn: string, action: string, form: Form): Promise<PhoneResult> {
   const prompt = field(form, 'prompt');
   switch (action) {
     case 'answer':
@@ -105,7 +105,7 @@ function act(phone: PretendPhone, msisdn: string, action: string, form: Form): P
   }
 }
 
-async function payFrom(phone: PretendPhone, msisdn: string, form: Form): Promise<PhoneResult> {
+async function payFrom(phone: TestPhone, msisdn: string, form: Form): Promise<PhoneResult> {
   const amount = parseAmount(field(form, 'amount').replace(/[\s,]/g, ''), 2);
   if (!amount.ok) return { ok: false, message: 'Write the amount in digits, like 1500.' };
   return phone.pay(msisdn, {

@@ -1,4 +1,4 @@
-// What the pretend operator does, by the last three digits of the number. Pure: this is the table that the
+// What the simulated operator does, by the last three digits of the number. Pure: this is the table that the
 // documentation prints.
 //
 // The operator decides in its reply where a real one would know at once (000, 001, 003, 004); everything else is
@@ -85,7 +85,7 @@ const VERIFIED: Scenario = { ...SUCCEEDS, about: 'approved at once: the payer co
 
 export type Plan =
   | { kind: 'scenario'; name: string; scenario: Scenario }
-  /** The pretend phone decides. */
+  /** The test phone decides. */
   | { kind: 'handset' }
   /** The payer sends the money himself, with a reference. */
   | { kind: 'instructions'; name: string; pays: Scenario | null };

@@ -1,4 +1,4 @@
-// Scripts: faults that a test or a developer orders from the pretend operator, for one number or for all, a number
+// Scripts: faults that a test or a developer orders from the simulated operator, for one number or for all, a number
 // of times or until they are taken back. They live in the memory of the process they were given to.
 
 import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS } from './scenarios.ts';
@@ -88,7 +88,7 @@ export function createScripts(): Scripts {
 
   return {
     add(script) {
-      if (scripts.length >= MAX_SCRIPTS) throw new ScriptFault(`there are ${MAX_SCRIPTS} scripts already; clear some`);
+      if (scripts.length >= MAX_SCRIPTS) throw new ScriptError(`there are ${MAX_SCRIPTS} scripts already; clear some`);
       scripts.push({ ...script });
     },
     clear(msisdn) {
@@ -115,10 +115,10 @@ export function createScripts(): Scripts {
 }
 
 /** A script that cannot be understood; the message is for whoever wrote it. */
-export class ScriptFault extends Error {}
+export class ScriptError extends Error {}
 
 export function readScript(value: unknown): Script {
-  if (typeof value !== 'object' || value === null) throw new ScriptFault('a script is an object');
+  if (typeof value !== 'object' || value === null) throw new ScriptError('a script is an object');
   const given = new Map<string, unknown>(Object.entries(value));
   const common = {
     ...(given.has('msisdn') ? { msisdn: readMsisdn(given.get('msisdn')) } : {}),
@@ -140,21 +140,21 @@ export function readScript(value: unknown): Script {
   const known = [...new Set([...Object.keys(COLLECTION_SCENARIOS), ...Object.keys(PAYOUT_SCENARIOS)])];
   if (given.has('scenario'))
     return { ...common, scenario: readChoice('scenario', given.get('scenario'), known.sort()) };
-  throw new ScriptFault('a script has one of fault, callback, scenario, query');
+  throw new ScriptError('a script has one of fault, callback, scenario, query');
 }
 
 function readChoice<const T extends string>(name: string, value: unknown, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
-  if (found === undefined) throw new ScriptFault(`${name} must be one of ${choices.join(', ')}`);
+  if (found === undefined) throw new ScriptError(`${name} must be one of ${choices.join(', ')}`);
   return found;
 }
 
 function readNumber(name: string, value: unknown, least: number, most: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new ScriptFault(`${name} must be a whole number from ${least} to ${most}`);
+  throw new ScriptError(`${name} must be a whole number from ${least} to ${most}`);
 }
 
 function readMsisdn(value: unknown): string {
   if (typeof value === 'string' && /^\d{6,15}$/.test(value)) return value;
-  throw new ScriptFault('msisdn must be digits with the dial code, such as 254712345678');
+  throw new ScriptError('msisdn must be digits with the dial code, such as 254712345678');
 }

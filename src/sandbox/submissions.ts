@@ -1,9 +1,9 @@
-// A submit as the pretend operator reads it, and the payment it becomes by the table of scenarios.
+// A submit as the simulated operator reads it, and the payment it becomes by the table of scenarios.
 
 import type { Direction } from '../catalog/catalog.ts';
 import { amountFrom } from '../platform/money.ts';
-import type { Payment, PayTo } from './book.ts';
 import { createReceipt } from './outcomes.ts';
+import type { PayTo, SandboxPayment } from './payments-table.ts';
 import type { Plan, Scenario, Style } from './scenarios.ts';
 
 const STYLES: readonly Style[] = ['prompt', 'shortcode', 'otp', 'instructions'];
@@ -30,16 +30,16 @@ export type Submission = {
 export type Lives = { promptMs: number; dialMs: number; instructionsMs: number };
 
 /** A request that the operator does not understand; the message is for whoever wrote it. */
-export class SubmissionFault extends Error {}
+export class SubmissionError extends Error {}
 
 export function readSubmission(body: unknown): Submission {
-  if (typeof body !== 'object' || body === null) throw new SubmissionFault('the body must be an object');
+  if (typeof body !== 'object' || body === null) throw new SubmissionError('the body must be an object');
   const given = new Map<string, unknown>(Object.entries(body));
   const direction = given.get('direction');
   if (direction !== 'collection' && direction !== 'payout')
-    throw new SubmissionFault('direction must be collection or payout');
+    throw new SubmissionError('direction must be collection or payout');
   const style = STYLES.find((known) => known === given.get('style'));
-  if (style === undefined) throw new SubmissionFault(`style must be one of ${STYLES.join(', ')}`);
+  if (style === undefined) throw new SubmissionError(`style must be one of ${STYLES.join(', ')}`);
   const dialCode = given.get('dial_code');
   return {
     reference: readText(given, 'reference'),
@@ -59,7 +59,7 @@ export function readSubmission(body: unknown): Submission {
 
 export function readMsisdn(value: unknown): string {
   if (typeof value === 'string' && /^\d{6,15}$/.test(value)) return value;
-  throw new SubmissionFault('msisdn must be digits with the dial code, such as 254712345678');
+  throw new SubmissionError('msisdn must be digits with the dial code, such as 254712345678');
 }
 
 export function readAmount(value: unknown): bigint {
@@ -69,18 +69,18 @@ export function readAmount(value: unknown): bigint {
   } catch {
     // Said below.
   }
-  throw new SubmissionFault('amount must be a positive decimal string, such as "25.50"');
+  throw new SubmissionError('amount must be a positive decimal string, such as "25.50"');
 }
 
 function readText(given: Map<string, unknown>, name: string): string {
   const value = given.get(name);
   if (typeof value === 'string' && value !== '' && value.length <= MAX_TEXT_LENGTH) return value;
-  throw new SubmissionFault(`${name} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`);
+  throw new SubmissionError(`${name} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`);
 }
 
 /** The payment as the book will hold it. */
-export function planPayment(submission: Submission, plan: Plan, now: Date, lives: Lives): Payment {
-  const payment: Payment = {
+export function planPayment(submission: Submission, plan: Plan, now: Date, lives: Lives): SandboxPayment {
+  const payment: SandboxPayment = {
     reference: submission.reference,
     direction: submission.direction,
     method: submission.method,
@@ -130,7 +130,7 @@ export function planPayment(submission: Submission, plan: Plan, now: Date, lives
   };
 }
 
-function followScenario(scenario: Scenario, now: Date): Partial<Payment> {
+function followScenario(scenario: Scenario, now: Date): Partial<SandboxPayment> {
   const succeeds = scenario.outcome === 'succeed';
   if (scenario.decides === 'never') return {};
   if (scenario.decides === 'reply')

@@ -58,7 +58,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     await gateway.settle();
   }
 
-  /** The pretend phone of a number in a window of its own, as a developer has it beside. */
+  /** The test phone of a number in a window of its own, as a developer has it beside. */
   async function phone(page: Page, number: string, act: (phone: Page) => Promise<void>): Promise<void> {
     const window = await page.context().newPage();
     await window.goto(`${gateway.url}/sandbox/phone?n=${number}`);
@@ -370,7 +370,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       assert.equal(await shop.collections(link), 1);
     }));
 
-  test('the pretend phone has no accessibility findings and rings by itself', async () => {
+  test('the test phone has no accessibility findings and rings by itself', async () => {
     const { page, complaints, close } = await visit(browser, { width: 360 });
     const payer = number();
     await page.goto(`${gateway.url}/sandbox/phone?n=${msisdn(payer)}&n=221771234567`);

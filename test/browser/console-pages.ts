@@ -10,7 +10,7 @@ import { createLoginLink } from '../../src/holders/members.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
 import { topUpSandbox } from '../../src/payments/payouts.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
-import { addPerson, type Person } from '../console-world.ts';
+import { addPerson, type Person } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
 import { createShop, type Shop, signBody } from '../shop.ts';
 import type { State } from './states.ts';

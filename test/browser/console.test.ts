@@ -192,7 +192,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await close();
   });
 
-  test('every page is accessible on a desk, in the dark and on a phone, and fits 360 px', async () => {
+  test('every page is accessible on a desktop, in the dark and on a phone, and fits 360 px', async () => {
     const { page, complaints, close } = await visitAsOwner({ width: 1280 });
     for (const { name, url } of full.pages) {
       await page.setViewportSize({ width: 1280, height: 800 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { LANGUAGE_CODES } from '../../src/checkout/language.ts';
-import { SCRIPT } from '../../src/checkout/look.ts';
+import { SCRIPT } from '../../src/checkout/layout.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
 import { measureFirstPaint } from './paint.ts';

@@ -1,11 +1,11 @@
-// One simulated process of the gateway: its own engine, desk, intake, caches and breakers on the shared database. A
+// One simulated process of the gateway: its own engine, writer, intake, caches and breakers on the shared database. A
 // fuse ends it between any two steps; from then on nothing it does reaches the database or the operator.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type CollectionDesk, createCollectionDesk } from '../../src/payments/accept.ts';
+import { type CollectionWriter, createCollectionWriter } from '../../src/payments/accept.ts';
 import type { PaymentsContext } from '../../src/payments/context.ts';
 import { createPaymentEngine, type PaymentEngine } from '../../src/payments/engine.ts';
-import { createOperatorIntake, type OperatorIntake } from '../../src/payments/operator-callbacks.ts';
+import { createOperatorInbox, type OperatorInbox } from '../../src/payments/operator-callbacks.ts';
 import type { Context } from '../../src/platform/context.ts';
 import type { Database } from '../../src/platform/db.ts';
 import type { Rail } from '../../src/rails/rail.ts';
@@ -19,8 +19,8 @@ export type Process = {
   readonly name: string;
   readonly ctx: PaymentsContext;
   readonly engine: PaymentEngine;
-  readonly desk: CollectionDesk;
-  readonly intake: OperatorIntake;
+  readonly writer: CollectionWriter;
+  readonly intake: OperatorInbox;
   readonly isDead: () => boolean;
 };
 
@@ -102,8 +102,8 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
     name: options.name,
     ctx,
     engine,
-    desk: createCollectionDesk(ctx, engine),
-    intake: createOperatorIntake(ctx),
+    writer: createCollectionWriter(ctx, engine),
+    intake: createOperatorInbox(ctx),
     isDead: () => dead,
   };
 }

@@ -2,7 +2,7 @@
 
 import { extendChain } from '../../src/ledger/chain.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { createTestContext } from '../world.ts';
+import { createTestContext } from '../harness.ts';
 import { type SimulationResult, simulate } from './simulation.ts';
 
 const SEEDS_PER_DATABASE = 25;

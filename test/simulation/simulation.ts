@@ -12,9 +12,9 @@ import { idFromRef, refOf } from '../../src/payments/transactions.ts';
 import { resendToken, verifyToken } from '../../src/payments/verification.ts';
 import { Problem } from '../../src/platform/errors.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
+import { type TestContext, WORLD_START } from '../harness.ts';
 import { COUNTRY_ID, CURRENCY } from '../payments.ts';
 import { createShop } from '../shop.ts';
-import { type TestContext, WORLD_START } from '../world.ts';
 import { checkInvariants } from './invariants.ts';
 import {
   createSimulatedOperator,
@@ -254,7 +254,7 @@ async function create(world: World, process: Process, wish: Wish): Promise<void>
     signedAt: SIGNED_AT,
   };
   const answer = await attempt(world, `create ${wish.msisdn}`, () =>
-    createCollection(process.ctx, process.desk, MESSAGES, request, hasKey ? `key-${wish.msisdn}` : undefined).catch(
+    createCollection(process.ctx, process.writer, MESSAGES, request, hasKey ? `key-${wish.msisdn}` : undefined).catch(
       (error: unknown) => {
         if (error instanceof Problem && error.code === 'signature_reused') wish.taken = true;
         throw error;
@@ -283,7 +283,7 @@ async function replay(world: World): Promise<void> {
   const process = anyProcess(world);
   const request = { integration: world.integration, params: wish.params, address: '', signature: wish.signature };
   try {
-    await createCollection(process.ctx, process.desk, MESSAGES, { ...request, signedAt: SIGNED_AT }, undefined);
+    await createCollection(process.ctx, process.writer, MESSAGES, { ...request, signedAt: SIGNED_AT }, undefined);
     world.model.violations.push(`I12: a spent signature was accepted for ${wish.msisdn}`);
   } catch (error) {
     if (error instanceof Problem && error.code === 'signature_reused') return;

@@ -1,0 +1,274 @@
+// Reads a backup into an empty database: all of it in one transaction, or nothing. The rows are loaded with our own
+// triggers off (they would move money a second time); foreign keys, checks and unique keys stay on and judge every row.
+
+import pg from 'pg';
+import type { Tx } from '../platform/db.ts';
+import { migrate, readMigrations } from '../platform/migrate.ts';
+import {
+  type BackupHeader,
+  type BackupProgress,
+  type BackupSummary,
+  type BackupTable,
+  connect,
+  keyCheck,
+  listTables,
+} from './backup.ts';
+import { BackupError, type BackupFrame, readBackup } from './backup-file.ts';
+import { copyIn } from './copy.ts';
+
+/** What a partition of ours can look like; the file is not asked to speak any other SQL. */
+const PARTITION_NAME = /^[a-z0-9_]{1,63}$/;
+const PARTITION_BOUND = /^(DEFAULT|FOR VALUES FROM \('[^'\\]{1,64}'\) TO \('[^'\\]{1,64}'\))$/;
+
+export type CheckedBackup = { header: BackupHeader; rows: Record<string, number> };
+
+export type RestoreOptions = {
+  databaseUrl: string;
+  path: string;
+  /** The key this instance will run with; null: it has none, and takes the backup's if that is inside. */
+  masterKey: Buffer | null;
+  onProgress?: BackupProgress;
+  onStep?: (sentence: string) => void;
+  /** What modules change in what was restored, in the same transaction. */
+  finish?: (tx: Tx) => Promise<void>;
+};
+
+/** Reads the file to its end: what it holds, and whether it is whole. Writes nothing. */
+export async function checkBackup(path: string, onProgress?: BackupProgress): Promise<CheckedBackup> {
+  const file = await openFile(path);
+  const expectedRows = expectedOf(file.header);
+  let rows = 0;
+  for (let frame = await file.next(); frame.kind !== 'S'; frame = await file.next()) {
+    if (frame.kind !== 'E') continue;
+    const { name, rows: copied } = read<{ name: string; rows: number }>(frame);
+    rows += copied;
+    onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
+  }
+  const summary = file.summary();
+  await file.end();
+  return { header: file.header, rows: summary.rows };
+}
+
+/** Only the header: enough to refuse before anything is written. */
+export async function readHeader(path: string): Promise<BackupHeader> {
+  const file = await openFile(path);
+  await file.close();
+  return file.header;
+}
+
+export async function restoreBackup(options: RestoreOptions): Promise<CheckedBackup> {
+  const file = await openFile(options.path);
+  try {
+    requireKey(file.header, options.masterKey);
+    await prepareSchema(options.databaseUrl, file.header, options.onStep);
+    const client = await connect(options.databaseUrl, 'simbi-restore');
+    try {
+      await client.query('begin');
+      const summary = await load(client, file, options).catch(async (error: unknown) => {
+        // The database refused a row: most likely the file is damaged there, and then that is what to say.
+        await checkBackup(options.path);
+        throw error;
+      });
+      await options.finish?.(transactionOf(client));
+      await client.query('commit');
+      options.onStep?.('Gathering statistics');
+      await client.query('analyze');
+      // The backup may be older than this code.
+      await migrate(options.databaseUrl, options.onStep);
+      return { header: file.header, rows: summary.rows };
+    } finally {
+      // Ends a transaction that was not committed.
+      await client.end();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Refuses before anything is written. */
+export function requireKey(header: BackupHeader, masterKey: Buffer | null): void {
+  if (header.key_check === null) return;
+  if (masterKey && keyCheck(masterKey) === header.key_check) return;
+  if (masterKey)
+    throw new BackupError(
+      'The secrets of this backup are sealed under another master key. Set MASTER_KEY to that one.',
+    );
+  throw new BackupError(
+    'The master key is not in this backup, and its secrets are useless without it. Set MASTER_KEY, or put the old master.key into the new data directory.',
+  );
+}
+
+/** An empty database gets the schema of the backup; one with rows is refused. */
+async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?: (sentence: string) => void) {
+  const known = new Map((await readMigrations()).map((migration) => [migration.version, migration]));
+  for (const { version, name, checksum } of header.schema)
+    if (known.get(version)?.checksum !== checksum)
+      throw new BackupError(
+        `The backup was made by version ${header.version} with a schema (migration ${version}, ${name}) that this version does not have. Restore it with that version.`,
+      );
+  const last = header.schema.at(-1)?.version ?? 0;
+  const client = await connect(databaseUrl, 'simbi-restore');
+  try {
+    const full = await findRows(client);
+    if (full !== null)
+      throw new BackupError(
+        `The database is not empty: ${full} has rows. Restore into a new data directory or an empty database.`,
+      );
+  } finally {
+    await client.end();
+  }
+  await migrate(databaseUrl, onStep, undefined, last).catch((error: unknown) => {
+    throw new BackupError(
+      `The database has tables of another version. Restore into an empty one. (${error instanceof Error ? error.message : String(error)})`,
+    );
+  });
+}
+
+/** A table that has rows, if any has. Tables with a column `single` hold one row from the beginning. */
+async function findRows(client: pg.Client): Promise<string | null> {
+  for (const { name, columns } of await listTables(client)) {
+    if (columns.includes('single')) continue;
+    const { rows } = await client.query(`select from ${pg.escapeIdentifier(name)} limit 1`);
+    if (rows.length > 0) return name;
+  }
+  return null;
+}
+
+async function load(client: pg.Client, file: BackupFile, options: RestoreOptions): Promise<BackupSummary> {
+  const tables = await listTables(client);
+  requireSameTables(file.header, tables);
+  for (const table of file.header.tables) await makePartitions(client, table);
+  const names = tables.map(({ name }) => pg.escapeIdentifier(name));
+  for (const name of names) await client.query(`alter table ${name} disable trigger user`);
+  for (const name of names.toReversed()) await client.query(`delete from ${name}`);
+  const counts = await loadTables(client, file, options.onProgress);
+  for (const name of names) await client.query(`alter table ${name} enable trigger user`);
+  const summary = file.summary();
+  // Read to the end before anything is kept: only then is it known that the file is whole.
+  await file.end();
+  for (const [name, rows] of Object.entries(summary.rows))
+    if (counts[name] !== rows) throw new BackupError(`${name} should have ${rows} rows; ${counts[name] ?? 0} came.`);
+  await setSequences(client, summary);
+  return summary;
+}
+
+function requireSameTables(header: BackupHeader, tables: BackupTable[]): void {
+  const shape = (list: BackupTable[]) =>
+    list
+      .map(({ name, columns }) => `${name}(${columns.join()})`)
+      .sort()
+      .join();
+  if (shape(header.tables) !== shape(tables))
+    throw new BackupError(
+      'The tables of the backup are not those of its own schema version. The file was not made by us.',
+    );
+}
+
+async function makePartitions(client: pg.Client, table: BackupTable): Promise<void> {
+  for (const { name, bound } of table.partitions) {
+    if (!PARTITION_NAME.test(name) || !PARTITION_BOUND.test(bound))
+      throw new BackupError('A partition has no valid name.');
+    const { rows } = await client.query('select to_regclass($1) is not null as present', [name]);
+    if ((rows[0] as { present: boolean }).present) continue;
+    const parent = pg.escapeIdentifier(table.name);
+    await client.query(`create table ${pg.escapeIdentifier(name)} partition of ${parent} ${bound}`);
+  }
+}
+
+async function loadTables(
+  client: pg.Client,
+  file: BackupFile,
+  onProgress: BackupProgress | undefined,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const expectedRows = expectedOf(file.header);
+  let rowsBefore = 0;
+  for (let frame = await file.next(); frame.kind !== 'S'; frame = await file.next()) {
+    if (frame.kind !== 'T') throw new BackupError('The parts of the backup are not in order.');
+    const { name, columns } = read<{ name: string; columns: string[] }>(frame);
+    if (!file.header.tables.some((table) => table.name === name))
+      throw new BackupError(`${name} is not in the header.`);
+    const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
+    let lines = 0;
+    const loaded = await copyIn(client, `copy ${pg.escapeIdentifier(name)} (${list}) from stdin`, async () => {
+      const part = await file.next();
+      if (part.kind !== 'D') return null;
+      for (const byte of part.bytes) if (byte === 10) lines++;
+      const rows = rowsBefore + lines;
+      onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
+      return part.bytes;
+    });
+    counts[name] = loaded;
+    rowsBefore += loaded;
+  }
+  onProgress?.({ table: '', rows: rowsBefore, expectedRows: rowsBefore });
+  return counts;
+}
+
+async function setSequences(client: pg.Client, summary: BackupSummary): Promise<void> {
+  for (const { table, column, lastValue, isCalled } of summary.sequences)
+    await client.query('select setval(pg_get_serial_sequence(quote_ident($1), $2), $3::bigint, $4)', [
+      table,
+      column,
+      lastValue,
+      isCalled,
+    ]);
+}
+
+type BackupFile = {
+  readonly header: BackupHeader;
+  next(): Promise<BackupFrame>;
+  /** Of the frame that `next` gave last. */
+  summary(): BackupSummary;
+  /** Reads on until the checksum has proved the file. */
+  end(): Promise<void>;
+  close(): Promise<void>;
+};
+
+async function openFile(path: string): Promise<BackupFile> {
+  const frames = readBackup(path);
+  let last: BackupFrame | null = null;
+  async function next(): Promise<BackupFrame> {
+    const { done, value } = await frames.next();
+    if (done) throw new BackupError(`${path} ends without a summary.`);
+    last = value;
+    return value;
+  }
+  const first = await next();
+  if (first.kind !== 'H') throw new BackupError(`${path} begins without a header.`);
+  return {
+    header: read<BackupHeader>(first),
+    next,
+    summary() {
+      if (last?.kind !== 'S') throw new Error('the summary was not reached');
+      return read<BackupSummary>(last);
+    },
+    async end() {
+      if (!(await frames.next()).done) throw new BackupError(`${path} goes on after its end.`);
+    },
+    async close() {
+      await frames.return(undefined);
+    },
+  };
+}
+
+function read<T>(frame: BackupFrame): T {
+  try {
+    // Written by us, and proved by the checksum before anything of it is kept.
+    return JSON.parse(frame.bytes.toString('utf8')) as T;
+  } catch {
+    throw new BackupError('The backup is damaged: a part of it cannot be read. Nothing was restored.');
+  }
+}
+
+const expectedOf = (header: BackupHeader) => header.tables.reduce((sum, table) => sum + table.estimatedRows, 0);
+
+function transactionOf(client: pg.Client): Tx {
+  return {
+    isTransaction: true,
+    async query<R extends object>(statement: string | { text: string }, values?: unknown[]) {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      return (await client.query<R>(text, values)).rows;
+    },
+  };
+}

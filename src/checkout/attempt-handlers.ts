@@ -1,0 +1,120 @@
+// What happens at the address of an attempt: showing how it stands, waiting for news of it, and the code of an SMS.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PaymentsContext } from '../payments/context.ts';
+import { merchantName, type PaymentEngine } from '../payments/engine.ts';
+import { findInstructions } from '../payments/instructions.ts';
+import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
+import { resendToken, verifyToken } from '../payments/verification.ts';
+import { Problem } from '../platform/errors.ts';
+import { field, formOf } from '../platform/forms.ts';
+import { sendPage } from '../platform/html.ts';
+import { type AttemptNotice, attemptPage } from './attempt-page.ts';
+import type { LongPolls } from './long-poll.ts';
+import { showName } from './names.ts';
+import { receiptCode } from './receipt-codes.ts';
+import { openAttempt, type Query } from './requests.ts';
+import { stageOf } from './stages.ts';
+import { addressWith, type LinkView } from './view.ts';
+
+/** How long "Check now" waits for the operator's own answer before it waits for any news. */
+const REFRESH_PATIENCE_MS = 2_000;
+
+export async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
+  const instructions =
+    transaction.verification === 'instructions' ? await findInstructions(ctx.db, transaction.id) : null;
+  return stageOf(transaction, instructions, ctx.clock.now());
+}
+
+/** "Check now": asks the operator, and holds the answer until something changes. */
+export async function checkNow(
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  holds: LongPolls,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  transaction: Transaction,
+): Promise<Transaction> {
+  const seen = (request.query as Query).check;
+  if (typeof seen !== 'string') return transaction;
+  const { id, holder_id: holderId } = transaction;
+  let current = transaction;
+  const hasChanged = async () => {
+    current = (await findTransaction(ctx.db, holderId, id)) ?? current;
+    return (await currentStage(ctx, current)) !== seen;
+  };
+  if (await hasChanged()) return current;
+  if (current.status === 'processing')
+    // A failing question is no answer; the sweeper goes on asking in its own time.
+    await engine.refresh(current, REFRESH_PATIENCE_MS).catch(() => undefined);
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  await holds.until(id, gone.signal, hasChanged);
+  return current;
+}
+
+export async function showAttempt(
+  ctx: PaymentsContext,
+  view: LinkView,
+  transaction: Transaction,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const query = request.query as Query;
+  const instructions =
+    transaction.verification === 'instructions' ? await findInstructions(ctx.db, transaction.id) : null;
+  const stage = stageOf(transaction, instructions, ctx.clock.now());
+  const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
+  const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);
+  const auto = query.auto === '1';
+  const label = showName(await merchantName(ctx, transaction));
+  const page = attemptPage(ctx, view, { transaction, stage, instructions, label, receipt, notice, auto });
+  return sendPage(request, reply, page);
+}
+
+export async function giveCode(
+  ctx: PaymentsContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { view, transaction } = await openAttempt(ctx, request, reply);
+  const code = field(formOf(request), 'code').replace(/\s/g, '');
+  const path = `${view.path}/${refOf(transaction)}`;
+  try {
+    const result = await verifyToken(ctx, transaction.holder_id, transaction.id, code, async () => undefined);
+    const left = result instanceof Problem ? Number(result.details.extra?.tries_left ?? 0) : 0;
+    return reply.redirect(addressWith(view, path, left > 0 ? { n: `wrong-${left}` } : {}), 303);
+  } catch (error) {
+    // It was given already, or is over: the page shows which.
+    if (error instanceof Problem && error.code === 'verification_failed')
+      return reply.redirect(addressWith(view, path), 303);
+    throw error;
+  }
+}
+
+export async function sendCodeAgain(
+  ctx: PaymentsContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { view, transaction } = await openAttempt(ctx, request, reply);
+  const path = `${view.path}/${refOf(transaction)}`;
+  try {
+    await resendToken(ctx, transaction.holder_id, transaction.id, async () => undefined);
+    return reply.redirect(addressWith(view, path, { n: 'sent-1' }), 303);
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'resend_too_soon')
+      return reply.redirect(addressWith(view, path, { n: `wait-${error.details.retryAfterSeconds ?? 30}` }), 303);
+    if (error instanceof Problem && error.code === 'verification_failed')
+      return reply.redirect(addressWith(view, path), 303);
+    throw error;
+  }
+}
+
+/** A notice that travelled through the address: one of three words and a small number. */
+function readNotice(text: unknown): AttemptNotice | null {
+  const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait)-(\d{1,2})$/.exec(text)) || [];
+  if (kind === 'wrong') return { kind, left: Number(number) };
+  if (kind === 'sent') return { kind };
+  return kind === 'wait' ? { kind, seconds: Number(number) } : null;
+}

@@ -1,0 +1,156 @@
+// Every word of the hosted pages. A language is one object of this type, so a missing sentence does not compile.
+// Values that people chose (names, references) come in as parameters and are escaped where the page is made.
+
+import type { FailureCode } from '../catalog/failures.ts';
+
+export type CheckoutMessages = {
+  /** Titles and buttons. */
+  payTo(business: string): string;
+  pay(amount: string): string;
+  amount: string;
+  item: string;
+  noFee: string;
+  optional: string;
+  continue: string;
+  errorTitle: string;
+  errorSummary: string;
+  returnTo(business: string): string;
+  reference: string;
+  language: string;
+  poweredBy(brand: string): string;
+  nopin: string;
+  help(business: string): string;
+  validUntil(time: string): string;
+
+  /** The form. */
+  whichCountry: string;
+  changeCountry: string;
+  how: string;
+  hintPrompt: string;
+  hintShortcode: string;
+  hintOtp: string;
+  hintInstructions: string;
+  phone: string;
+  phoneHint(example: string): string;
+  amountHint(least: string, most: string): string;
+  yourDetails: string;
+  firstName: string;
+  lastName: string;
+  email: string;
+  methodDown: string;
+  methodLeast(amount: string): string;
+  methodMost(amount: string): string;
+  methodWhole: string;
+  noMethod: string;
+
+  /** What is wrong with the form. */
+  phoneMissing: string;
+  phoneWrong(country: string, example: string): string;
+  methodMissing: string;
+  amountMissing: string;
+  amountWrong: string;
+  amountDecimals: string;
+  emailWrong: string;
+  numberTired(time: string): string;
+  tooMany: string;
+  formOld: string;
+  operatorDown(operator: string): string;
+
+  /** Before paying, when something is better asked. */
+  confirmTitle: string;
+  confirmNumber(number: string): string;
+  confirmOperator(number: string, likely: string, chosen: string): string;
+  confirmPredicted(number: string, operator: string): string;
+  confirmLine(amount: string, business: string): string;
+  payWith: string;
+  change: string;
+
+  /** Waiting. */
+  look: string;
+  lookAt(number: string): string;
+  promptSteps(operator: string, business: string, amount: string): readonly [string, string, string];
+  shortcodeTitle: string;
+  shortcodeSteps(operator: string, code: string, amount: string): readonly [string, string, string];
+  check: string;
+  noMessage: string;
+  noMessageDial(code: string, choices: string): string;
+  noMessageWait(time: string): string;
+  checking: string;
+  notYet: string;
+  autoOn: string;
+  autoOff: string;
+  workingTitle: string;
+  workingText(operator: string): string;
+  otpTitle: string;
+  otpText(number: string): string;
+  otpCode: string;
+  otpHint: string;
+  otpWrong(left: number): string;
+  otpResend: string;
+  otpResent: string;
+  otpWait(seconds: number): string;
+
+  /** Paying to a till, a pay bill number or a bank account. */
+  payYourself: string;
+  payYourselfBy(time: string): string;
+  till: string;
+  paybill: string;
+  bankAccount: string;
+  bank: string;
+  accountName: string;
+  accountReference: string;
+  exactly: string;
+  tillSteps: readonly [string, string, string];
+  paybillSteps: readonly [string, string, string];
+  bankSteps: readonly [string, string, string];
+  paidCheck: string;
+
+  /** How it ended. */
+  unsureTitle: string;
+  unsureText: string;
+  paidTitle: string;
+  paidText(amount: string, business: string): string;
+  receipt: string;
+  goingBack(business: string): string;
+  stay: string;
+  reversedTitle: string;
+  reversedText(amount: string): string;
+  failedTitle: string;
+  expiredTitle: string;
+  nothingTaken: string;
+  tryAgain: string;
+  failures: Readonly<Record<FailureCode, string>>;
+
+  /** The link itself. */
+  linkGoneTitle: string;
+  linkGone: string;
+  linkExpired(time: string): string;
+  linkDisabled: string;
+
+  /** Receipts and the counter card. */
+  receiptTitle: string;
+  receiptGenuine: string;
+  receiptReversed: string;
+  receiptUnknownTitle: string;
+  receiptUnknown: string;
+  receiptCheck: string;
+  receiptCode: string;
+  business: string;
+  paidOn: string;
+  paidWith: string;
+  print: string;
+  scan: string;
+  cardOpen: string;
+  cardAnyAmount: string;
+
+  /** The sandbox. */
+  sandbox: string;
+  openPhone: string;
+
+  /** Faults. */
+  busyTitle: string;
+  busy: string;
+  brokenTitle: string;
+  broken: string;
+  back: string;
+};

@@ -1,0 +1,62 @@
+// Receipts that anyone can check: a short random code with a signature of four letters, so that a typed or invented
+// code is refused without a look into the database. What a receipt says is read from the transaction each time.
+
+import { createHmac } from 'node:crypto';
+import type { PaymentsContext } from '../payments/context.ts';
+import type { Transaction } from '../payments/transactions.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { randomName } from '../platform/ids.ts';
+import { constantTimeEqual } from '../platform/secrets.ts';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const CODE_LENGTH = 10;
+const CHECK_LENGTH = 4;
+
+/** The receipt's code as people read and type it: "7K3QM-9TWXA-B2CD". Made when it is first asked for. */
+export async function receiptCode(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
+  await ctx.db.query(
+    'insert into receipts (code, transaction_id, created_at) values ($1, $2, $3) on conflict (transaction_id) do nothing',
+    [randomName(CODE_LENGTH).toUpperCase(), transaction.id, ctx.clock.now()],
+  );
+  const [row] = await ctx.db.query<{ code: string }>('select code from receipts where transaction_id = $1', [
+    transaction.id,
+  ]);
+  if (!row) throw new Error('a receipt that was just written is gone');
+  return printCode(row.code + checkOf(ctx, row.code));
+}
+
+/** The transaction behind a code, however it was typed; null when the code is not one of ours. */
+export async function findReceipt(ctx: Context, reader: Reader, typed: string): Promise<string | null> {
+  const code = readCode(typed);
+  if (code === null) return null;
+  const number = code.slice(0, CODE_LENGTH);
+  const check = Buffer.from(code.slice(CODE_LENGTH));
+  if (!constantTimeEqual(check, Buffer.from(checkOf(ctx, number)))) return null;
+  const [row] = await reader.query<{ transaction_id: string }>('select transaction_id from receipts where code = $1', [
+    number,
+  ]);
+  return row?.transaction_id ?? null;
+}
+
+/** The code as we print it, or null when the text cannot be one. */
+export function normaliseReceiptCode(typed: string): string | null {
+  const code = readCode(typed);
+  return code === null ? null : printCode(code);
+}
+
+/** Letters that look alike count as the digit they look like; case, dashes and spaces do not count. */
+function readCode(typed: string): string | null {
+  if (typed.length > 40) return null;
+  const code = typed.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1');
+  return /^[0-9A-HJKMNP-TV-Z]{14}$/.test(code) ? code : null;
+}
+
+function printCode(code: string): string {
+  return `${code.slice(0, 5)}-${code.slice(5, 10)}-${code.slice(10)}`;
+}
+
+function checkOf(ctx: Context, code: string): string {
+  const mac = createHmac('sha256', ctx.vault.deriveKey('receipt code')).update(code).digest();
+  return Array.from(mac.subarray(0, CHECK_LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join('');
+}

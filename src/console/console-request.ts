@@ -1,0 +1,210 @@
+// One request to the console: who asks, for which holder, in which language, and the token that their forms carry.
+
+import { createHmac } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deliverer } from '../callbacks/deliver.ts';
+import { formatMoney } from '../checkout/language.ts';
+import type { Actor } from '../holders/audit.ts';
+import { findHolder, type Holder } from '../holders/holders.ts';
+import {
+  chooseHolder,
+  findSession,
+  listMemberships,
+  type MemberRole,
+  type MembershipRow,
+  type Session,
+} from '../holders/members.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import type { PaymentServices } from '../payments/routes.ts';
+import { publicUrl } from '../platform/config.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
+import { randomSecret } from '../platform/ids.ts';
+import { constantTimeEqual } from '../platform/secrets.ts';
+import type { SimulatedOperator } from '../sandbox/simulated-operator.ts';
+import { type ConsoleLanguage, LANGUAGES, type Words } from './messages.ts';
+import type { RequestLog } from './request-log.ts';
+
+const MAX_COOKIE_CHARACTERS = 200;
+const LANGUAGE_COOKIE_SECONDS = 365 * 24 * 3_600;
+
+/** What the console is made of. */
+export type ConsoleServices = {
+  readonly ctx: PaymentsContext;
+  readonly payments: PaymentServices;
+  readonly deliverer: Deliverer;
+  /** Null in live mode. */
+  readonly operator: SimulatedOperator | null;
+  readonly requestLog: RequestLog;
+};
+
+export type ConsoleRequest = {
+  parts: ConsoleServices;
+  ctx: PaymentsContext;
+  request: FastifyRequest;
+  reply: FastifyReply;
+  form: Form;
+  language: ConsoleLanguage;
+  words: Words;
+  /** Goes into every form of this visitor. */
+  csrf: string;
+  session: Session | null;
+  /** The holder that a signed-in person looks at, and their role there. */
+  holder: Holder | null;
+  role: MemberRole | null;
+  memberships: MembershipRow[];
+};
+
+export type MemberRequest = ConsoleRequest & { session: Session; actor: Actor };
+export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole };
+
+type CookieKind = 'session' | 'visitor';
+
+/** On https the browser itself guards the cookie: no other host, no path, no plain connection can set it. */
+function cookieName(ctx: PaymentsContext, kind: CookieKind): string {
+  const name = kind === 'session' ? 'simbi_session' : 'simbi_visitor';
+  return isSecure(ctx) ? `__Host-${name}` : name;
+}
+
+function isSecure(ctx: PaymentsContext): boolean {
+  return publicUrl(ctx.config).startsWith('https:');
+}
+
+function readCookie(request: FastifyRequest, name: string): string | null {
+  for (const part of (request.headers.cookie ?? '').split(';')) {
+    const at = part.indexOf('=');
+    if (at > 0 && part.slice(0, at).trim() === name)
+      return part
+        .slice(at + 1)
+        .trim()
+        .slice(0, MAX_COOKIE_CHARACTERS);
+  }
+  return null;
+}
+
+function addCookie(
+  visit: Pick<ConsoleRequest, 'ctx' | 'reply'>,
+  name: string,
+  value: string,
+  maxAge: number | null,
+): void {
+  const age = maxAge === null ? '' : `; Max-Age=${maxAge}`;
+  const secure = isSecure(visit.ctx) ? '; Secure' : '';
+  const cookie = `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${age}${secure}`;
+  const before = visit.reply.getHeader('set-cookie');
+  const list = before === undefined ? [] : Array.isArray(before) ? before : [String(before)];
+  void visit.reply.removeHeader('set-cookie').header('set-cookie', [...list, cookie]);
+}
+
+/** Hands out a session that was just made. What the visitor came with is forgotten: it never becomes a session. */
+export function setSessionCookie(visit: ConsoleRequest, token: string): void {
+  addCookie(visit, cookieName(visit.ctx, 'session'), token, null);
+  addCookie(visit, cookieName(visit.ctx, 'visitor'), '', 0);
+}
+
+export function clearSessionCookie(visit: ConsoleRequest): void {
+  addCookie(visit, cookieName(visit.ctx, 'session'), '', 0);
+}
+
+export async function openRequest(
+  parts: ConsoleServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ConsoleRequest> {
+  const { ctx } = parts;
+  const token = readCookie(request, cookieName(ctx, 'session'));
+  const session = token ? await findSession(ctx, token, request.headers['x-live'] !== undefined) : null;
+  const language = chooseLanguage(ctx, request, reply);
+  const visit: ConsoleRequest = {
+    parts,
+    ctx,
+    request,
+    reply,
+    form: formOf(request),
+    language,
+    words: LANGUAGES[language].words,
+    csrf: '',
+    session,
+    holder: null,
+    role: null,
+    memberships: [],
+  };
+  visit.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(visit)}`);
+  if (session) await findPlace(visit, session);
+  return visit;
+}
+
+/** A visitor without a session still gets a name, so that their forms are theirs. */
+function visitorOf(visit: ConsoleRequest): string {
+  const name = cookieName(visit.ctx, 'visitor');
+  const known = readCookie(visit.request, name);
+  if (known && /^[\w-]{20,}$/.test(known)) return known;
+  const fresh = randomSecret(18);
+  addCookie(visit, name, fresh, null);
+  return fresh;
+}
+
+/** The holder that the person chose, while they still belong to it; else the first of theirs. */
+async function findPlace(visit: ConsoleRequest, session: Session): Promise<void> {
+  visit.memberships = await listMemberships(visit.ctx.db, session.member.id);
+  const place =
+    visit.memberships.find((membership) => membership.holder_id === session.holderId) ?? visit.memberships[0];
+  if (!place) return;
+  visit.holder = await findHolder(visit.ctx.db, place.holder_id);
+  visit.role = place.role;
+  if (session.holderId !== place.holder_id) await chooseHolder(visit.ctx, session.id, place.holder_id);
+}
+
+function chooseLanguage(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
+  const asked = (request.query as Record<string, unknown>).lang;
+  if (asked === 'en' || asked === 'fr') {
+    addCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
+    return asked;
+  }
+  const remembered = readCookie(request, 'lang');
+  if (remembered === 'en' || remembered === 'fr') return remembered;
+  return /^\s*fr\b/i.test(request.headers['accept-language'] ?? '') ? 'fr' : 'en';
+}
+
+function csrfToken(ctx: PaymentsContext, owner: string): string {
+  return createHmac('sha256', ctx.vault.deriveKey('console forms')).update(owner).digest('base64url');
+}
+
+/** Every form is the visitor's own: it carries their token and comes from our own pages. */
+export function requireOwnForm(visit: ConsoleRequest): void {
+  refuseForeignForm(visit.request);
+  const { origin } = visit.request.headers;
+  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== visit.request.headers.host)
+    throw new Problem('forbidden', { message: visit.words.foreignForm });
+  const given = Buffer.from(visit.form.get('csrf') ?? '');
+  if (!constantTimeEqual(given, Buffer.from(visit.csrf)))
+    throw new Problem('forbidden', { message: visit.words.foreignForm });
+}
+
+/** A path of the console, or its beginning: nothing that a visitor brings along leads anywhere else. */
+export function safePath(value: unknown): string {
+  if (typeof value !== 'string' || value.length > 500) return '/console';
+  return /^\/console(?:[/?][\w\-./?=&%+~:,@]*)?$/.test(value) && !value.includes('//') ? value : '/console';
+}
+
+export function queryOf(visit: ConsoleRequest, name: string, maxLength = 200): string {
+  const value = (visit.request.query as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value.trim().slice(0, maxLength).replaceAll('\0', '') : '';
+}
+
+export function paramOf(visit: ConsoleRequest, name: string): string {
+  return (visit.request.params as Record<string, string | undefined>)[name] ?? '';
+}
+
+export function idOf(text: string): bigint {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new Problem('not_found');
+  return BigInt(text);
+}
+
+export function fieldOf(visit: ConsoleRequest, name: string, maxLength?: number): string {
+  return field(visit.form, name, maxLength);
+}
+
+export function money(visit: ConsoleRequest, amount: bigint, currency: string): string {
+  return formatMoney(amount, currency, visit.language);
+}

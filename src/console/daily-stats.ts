@@ -1,0 +1,94 @@
+// The figures of each day, counted from the transactions and remembered: a day is counted again while it can still change.
+// What is remembered is shown at once, however old; counting goes on behind the page.
+
+import { countTransactions, type TransactionTotal } from '../payments/listing.ts';
+import type { Context } from '../platform/context.ts';
+
+const DAY_MS = 86_400_000;
+/** Today is counted again after this long, other days after that, and days that ended long ago never. */
+const TODAY_FRESH_MS = 15_000;
+const RECENT_FRESH_MS = 3_600_000;
+const CLOSED_AFTER_MS = 3 * DAY_MS;
+/** Counting a new day is waited for this long; then the page shows what there is. */
+const PATIENCE_MS = 100;
+
+export type DailyStats = { day: Date; figures: TransactionTotal[]; countedAt: Date | null };
+
+type StoredFigure = Omit<TransactionTotal, 'amount' | 'fee'> & { amount: string; fee: string };
+type Row = { day: string; counted_at: Date; figures: StoredFigure[] };
+
+const counting = new WeakMap<object, Map<string, Promise<void>>>();
+
+/** The last `days` days (UTC), oldest first, today last. */
+export async function readDailyStats(ctx: Context, holderId: bigint, days: number): Promise<DailyStats[]> {
+  const today = Math.floor(ctx.clock.millis() / DAY_MS) * DAY_MS;
+  const wanted = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS));
+  const stored = await readStored(ctx, holderId, wanted);
+  const stale = wanted.filter((day) => isStale(ctx, day, stored.get(dayKey(day))?.counted_at));
+  const work = Promise.all(stale.map((day) => countDay(ctx, holderId, day)));
+  work.catch((error: unknown) => ctx.log.warn({ err: error }, 'figures of a day could not be counted'));
+  if (stale.length > 0) {
+    // The viewer's patience is real time.
+    await Promise.race([work, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref())]).catch(() => null);
+  }
+  const fresh = stale.length > 0 ? await readStored(ctx, holderId, wanted) : stored;
+  return wanted.map((day) => {
+    const row = fresh.get(dayKey(day));
+    const figures = (row?.figures ?? []).map((each) => ({
+      ...each,
+      amount: BigInt(each.amount),
+      fee: BigInt(each.fee),
+    }));
+    return { day, figures, countedAt: row?.counted_at ?? null };
+  });
+}
+
+function dayKey(day: Date): string {
+  return day.toISOString().slice(0, 10);
+}
+
+async function readStored(ctx: Context, holderId: bigint, days: Date[]): Promise<Map<string, Row>> {
+  const rows = await ctx.db.query<Row>(
+    `select to_char(day, 'YYYY-MM-DD') as day, counted_at, figures from daily_figures
+     where holder_id = $1 and day = any ($2::date[])`,
+    [holderId, days.map(dayKey)],
+  );
+  return new Map(rows.map((row) => [row.day, row]));
+}
+
+function isStale(ctx: Context, day: Date, countedAt: Date | undefined): boolean {
+  if (!countedAt) return true;
+  const now = ctx.clock.millis();
+  const end = day.getTime() + DAY_MS;
+  const age = now - countedAt.getTime();
+  if (now < end) return age >= TODAY_FRESH_MS;
+  if (countedAt.getTime() < end) return true;
+  return countedAt.getTime() < end + CLOSED_AFTER_MS && age >= RECENT_FRESH_MS;
+}
+
+/** One count a day at a time in this process, however many look. */
+function countDay(ctx: Context, holderId: bigint, day: Date): Promise<void> {
+  let running = counting.get(ctx.db);
+  if (!running) {
+    running = new Map();
+    counting.set(ctx.db, running);
+  }
+  const key = `${holderId} ${dayKey(day)}`;
+  const known = running.get(key);
+  if (known) return known;
+  const started = count(ctx, holderId, day).finally(() => running.delete(key));
+  running.set(key, started);
+  return started;
+}
+
+async function count(ctx: Context, holderId: bigint, day: Date): Promise<void> {
+  const at = ctx.clock.now();
+  const figures = await countTransactions(ctx.db, holderId, day, new Date(day.getTime() + DAY_MS));
+  const stored = figures.map((each) => ({ ...each, amount: String(each.amount), fee: String(each.fee) }));
+  await ctx.db.query(
+    `insert into daily_figures (holder_id, day, counted_at, figures) values ($1, $2, $3, $4)
+     on conflict on constraint daily_figures_once do update set counted_at = excluded.counted_at, figures = excluded.figures
+     where daily_figures.counted_at <= excluded.counted_at`,
+    [holderId, dayKey(day), at, JSON.stringify(stored)],
+  );
+}

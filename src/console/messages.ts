@@ -1,0 +1,12 @@
+// The languages of the console. A catalogue is complete or it does not compile: English is the pattern of the others.
+
+import { english } from './messages-en.ts';
+import { french } from './messages-fr.ts';
+
+export type { ConsoleMessages as Words } from './messages-en.ts';
+export type ConsoleLanguage = 'en' | 'fr';
+
+export const LANGUAGES = {
+  en: { name: 'English', words: english },
+  fr: { name: 'Français', words: french },
+} as const;

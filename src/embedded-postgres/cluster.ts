@@ -1,0 +1,160 @@
+// The folder of the embedded PostgreSQL and how it is made: initdb, settings, a role and a database of ours.
+// It holds cluster/ (PostgreSQL's own data directory), password, port and postgres.log.
+
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync } from 'node:fs';
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EmbeddedPostgresError, type Installation, runAsPostgresUser } from './installation.ts';
+
+const MAJOR_VERSION = '18';
+
+export type DataFolder = { root: string; cluster: string; password: string; port: string; log: string };
+
+export function describeDataFolder(root: string): DataFolder {
+  const at = (name: string) => join(root, name);
+  return { root, cluster: at('cluster'), password: at('password'), port: at('port'), log: at('postgres.log') };
+}
+
+export async function readText(path: string): Promise<string | null> {
+  return await readFile(path, 'utf8').catch(() => null);
+}
+
+/** Makes the cluster at the first start; afterwards only checks that these programs can read it. */
+export async function prepareCluster(
+  folder: DataFolder,
+  installation: Installation,
+  durable: boolean,
+  onProgress: (sentence: string) => void,
+): Promise<void> {
+  const version = await readText(join(folder.cluster, 'PG_VERSION'));
+  if (version === null) return await createCluster(folder, installation, durable, onProgress);
+  if (version.trim() !== MAJOR_VERSION)
+    throw new EmbeddedPostgresError(
+      `The database in ${folder.cluster} was made by PostgreSQL ${version.trim()}; this version of Simbi brings PostgreSQL ${MAJOR_VERSION}. ` +
+        'Make a backup with the Simbi that made it (simbi backup), then restore it into an empty DATA_DIR (simbi restore).',
+    );
+}
+
+/** Built under another name and renamed when complete: a kill in the middle leaves nothing half made. */
+async function createCluster(
+  folder: DataFolder,
+  installation: Installation,
+  durable: boolean,
+  onProgress: (sentence: string) => void,
+): Promise<void> {
+  onProgress(`Making a private PostgreSQL ${MAJOR_VERSION} in ${folder.root}`);
+  for (const name of await readdir(folder.root))
+    if (name.startsWith('cluster.new')) await rm(join(folder.root, name), { recursive: true, force: true });
+  // A name of its own: an initdb that outlived a killed process must not write into this one.
+  const draft = `${folder.cluster}.new-${process.pid}`;
+  await mkdir(draft, { mode: 0o700 });
+  if (installation.owner) await chown(draft, installation.owner.uid, installation.owner.gid);
+  // `trust` holds for initdb's own moments only: no port is open yet, and pg_hba.conf is replaced below.
+  await runTool(
+    installation,
+    draft,
+    'initdb',
+    '--username=postgres --auth=trust --encoding=UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8 --no-instructions'
+      .split(' ')
+      .concat(durable ? [] : ['--no-sync']),
+  );
+  const lz4 = await runTool(installation, draft, 'postgres', ['-c', 'wal_compression=lz4', '-C', 'wal_compression'])
+    .then(() => true)
+    .catch(() => false);
+  await writeOwned(installation, join(draft, 'postgresql.conf'), clusterSettings(lz4));
+  await writeOwned(installation, join(draft, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
+  const password = randomBytes(24).toString('base64url');
+  // In single-user mode, so that the superuser never needs a password and nobody can log in as it.
+  const output = await runTool(
+    installation,
+    draft,
+    'postgres',
+    ['--single', '-c', `fsync=${durable ? 'on' : 'off'}`, '-c', 'log_checkpoints=off', 'postgres'],
+    `create role simbi login createdb password '${password}' in role pg_monitor, pg_checkpoint\n` +
+      'create database simbi owner simbi\n',
+  );
+  if (/ERROR|FATAL/.test(output)) throw new EmbeddedPostgresError(`The database could not be made:\n${output.trim()}`);
+  await writeFile(folder.password, `${password}\n`, { mode: 0o600 });
+  await chmod(folder.password, 0o600);
+  await sync(folder.password);
+  await rename(draft, folder.cluster);
+  await sync(folder.root);
+}
+
+/** Brings a file, or the names in a folder, to the disk: a lost password would lock everybody out. */
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function clusterSettings(lz4: boolean): string {
+  return `# Written once, when Simbi made this database. Change it as you like; the port and the address are Simbi's.
+max_connections = 100
+shared_buffers = 128MB
+effective_io_concurrency = 16
+random_page_cost = 1.1
+jit = off
+
+# An answer is given only for what is on the disk.
+fsync = on
+synchronous_commit = on
+full_page_writes = on
+wal_compression = ${lz4 ? 'lz4' : 'off'}
+max_wal_size = 2GB
+min_wal_size = 128MB
+checkpoint_timeout = 15min
+
+password_encryption = scram-sha-256
+timezone = 'UTC'
+log_timezone = 'UTC'
+lc_messages = 'C'
+log_line_prefix = '%m [%p] '
+log_min_duration_statement = 2s
+log_lock_waits = on
+log_checkpoints = off
+# Statements may hold people's numbers: they stay out of the log.
+log_min_error_statement = panic
+log_parameter_max_length = 0
+log_parameter_max_length_on_error = 0
+`;
+}
+
+async function writeOwned(installation: Installation, path: string, text: string): Promise<void> {
+  await writeFile(path, text, { mode: 0o600 });
+  if (installation.owner) await chown(path, installation.owner.uid, installation.owner.gid);
+}
+
+async function runTool(
+  installation: Installation,
+  cluster: string,
+  tool: 'initdb' | 'postgres',
+  args: string[],
+  input = '',
+): Promise<string> {
+  const single = args[0] === '--single' ? ['--single'] : [];
+  const rest = args.slice(single.length);
+  const run = runAsPostgresUser(installation, cluster);
+  const child = spawn(join(installation.bin, tool), [...single, '-D', run.path, ...rest], {
+    ...run.options,
+    stdio: ['pipe', 'pipe', 'pipe', run.folderFd],
+  });
+  closeSync(run.folderFd);
+  const output: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => output.push(chunk));
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  const text = Buffer.concat(output).toString('utf8');
+  if (code !== 0) throw new EmbeddedPostgresError(`${tool} failed with code ${code}. Its last words:\n${text.trim()}`);
+  return text;
+}

@@ -1,0 +1,253 @@
+// A private PostgreSQL 18 in a folder of ours: made at the first start, adopted when it outlived a killed
+// server, stopped with us. It listens on loopback only, behind a random password that never leaves the folder.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync, closeSync, openSync, renameSync, statSync } from 'node:fs';
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type DataFolder, describeDataFolder, prepareCluster, readText } from './cluster.ts';
+import { EmbeddedPostgresError, type Installation, locateInstallation, runAsPostgresUser } from './installation.ts';
+import { commandLine, isAlive, workingFolder } from './processes.ts';
+
+const POLL_MS = 20;
+const START_TIMEOUT_MS = 300_000;
+const PATIENCE_MS = 3_000;
+const STOP_TIMEOUT_MS = 10_000;
+const MAX_PORT_TRIES = 3;
+const LAST_WORDS_LINES = 15;
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+
+export type EmbeddedPostgres = {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** True when it was already running, left behind by a server that was killed. */
+  readonly adopted: boolean;
+  stop(): Promise<void>;
+};
+
+export type EmbeddedPostgresOptions = {
+  dataDir: string;
+  onProgress?: (sentence: string) => void;
+  /** Settings of PostgreSQL that replace the file's, for instance `{ fsync: 'off' }` in tests. */
+  settings?: Record<string, string>;
+};
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const onProgress = options.onProgress ?? (() => undefined);
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  const folder = describeDataFolder(await realpath(options.dataDir));
+  const adopted = await adopt(folder, onProgress);
+  if (adopted) return adopted;
+  const installation = await locateInstallation(folder.cluster, onProgress);
+  await removeStalePidFile(folder);
+  await prepareCluster(folder, installation, options.settings?.fsync !== 'off', onProgress);
+  for (let tries = 1; ; tries++) {
+    const port = await choosePort(folder);
+    const child = launch(folder, installation, port, options.settings ?? {});
+    try {
+      await waitUntilReady(folder, child.pid ?? 0, child, onProgress);
+      await writeFile(folder.port, `${port}\n`, { mode: 0o600 });
+      return await handle(folder, child.pid ?? 0, port, child);
+    } catch (error) {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGQUIT');
+      // Somebody took the port between our look and PostgreSQL's.
+      const portTaken = error instanceof EmbeddedPostgresError && /Address already in use/i.test(error.message);
+      if (!portTaken || tries >= MAX_PORT_TRIES) throw error;
+      await rm(folder.port, { force: true });
+    }
+  }
+}
+
+async function adopt(folder: DataFolder, onProgress: (sentence: string) => void): Promise<EmbeddedPostgres | null> {
+  const running = await findRunning(folder);
+  if (!running) return null;
+  // It may also be on its way out, stopped by a server that did not wait; then its end is awaited.
+  const ready = await waitUntilReady(folder, running.pid, null, onProgress).then(
+    () => true,
+    (error: unknown) => {
+      if (isAlive(running.pid)) throw error;
+      return false;
+    },
+  );
+  return ready ? await handle(folder, running.pid, running.port, null) : null;
+}
+
+/** The embedded database of this folder when it runs now: what commands use beside a running server. */
+export async function findEmbeddedPostgres(dataDir: string): Promise<{ url: string; pid: number } | null> {
+  const folder = describeDataFolder(dataDir);
+  const running = await findRunning(folder);
+  return running ? { url: await connectionUrl(folder, running.port), pid: running.pid } : null;
+}
+
+// --- The server process ---
+
+function launch(
+  folder: DataFolder,
+  installation: Installation,
+  port: number,
+  settings: Record<string, string>,
+): ChildProcess {
+  if ((statSync(folder.log, { throwIfNoEntry: false })?.size ?? 0) > MAX_LOG_BYTES)
+    renameSync(folder.log, `${folder.log}.old`);
+  const log = openSync(folder.log, 'a', 0o600);
+  const run = runAsPostgresUser(installation, folder.cluster);
+  const fixed = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+  const args = Object.entries({ ...settings, ...fixed }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  // A process group of its own: Ctrl-C in the terminal reaches us and not PostgreSQL, which we stop last.
+  const child = spawn(join(installation.bin, 'postgres'), ['-D', run.path, ...args], {
+    ...run.options,
+    detached: true,
+    stdio: ['ignore', log, log, run.folderFd],
+  });
+  // A program that cannot be run at all has no words of its own; ours go where PostgreSQL's are looked for.
+  child.on('error', (error) => appendFileSync(folder.log, `${error.message}\n`));
+  child.unref();
+  closeSync(log);
+  closeSync(run.folderFd);
+  return child;
+}
+
+async function waitUntilReady(
+  folder: DataFolder,
+  pid: number,
+  child: ChildProcess | null,
+  onProgress: (sentence: string) => void,
+): Promise<void> {
+  const started = performance.now();
+  let told = false;
+  for (;;) {
+    const waited = performance.now() - started;
+    const ended = child
+      ? child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+      : !isAlive(pid);
+    if (ended) throw new EmbeddedPostgresError(`PostgreSQL did not start. Its last words:\n${await lastWords(folder)}`);
+    const file = await readPidFile(folder);
+    if (file?.pid === pid && file.status === 'ready') return;
+    if (waited > START_TIMEOUT_MS)
+      throw new EmbeddedPostgresError(
+        `PostgreSQL is not ready after 5 minutes. Its last words:\n${await lastWords(folder)}`,
+      );
+    if (!told && waited > PATIENCE_MS) {
+      told = true;
+      onProgress('PostgreSQL is repairing itself after an unclean stop; this can take a while');
+    }
+    await pause();
+  }
+}
+
+async function handle(
+  folder: DataFolder,
+  pid: number,
+  port: number,
+  child: ChildProcess | null,
+): Promise<EmbeddedPostgres> {
+  // The last chance on a way out that forgot to stop it: a request that needs no waiting.
+  const onExit = () => signal(pid, 'SIGINT');
+  process.once('exit', onExit);
+  let stopping: Promise<void> | null = null;
+  return {
+    url: await connectionUrl(folder, port),
+    port,
+    pid,
+    adopted: child === null,
+    stop() {
+      stopping ??= stopServer(pid).finally(() => process.off('exit', onExit));
+      return stopping;
+    },
+  };
+}
+
+/** Fast shutdown: open transactions are rolled back, everything committed is on the disk. */
+async function stopServer(pid: number): Promise<void> {
+  const started = performance.now();
+  signal(pid, 'SIGINT');
+  while (isAlive(pid)) {
+    if (performance.now() - started > STOP_TIMEOUT_MS) {
+      // Immediate shutdown loses nothing either: the next start replays the write-ahead log.
+      signal(pid, 'SIGQUIT');
+      return;
+    }
+    await pause();
+  }
+}
+
+function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended already, which is what we wanted.
+  }
+}
+
+// --- What an earlier process left ---
+
+type PidFile = { pid: number; port: number; status: string; lines: string[] };
+
+async function readPidFile(folder: DataFolder): Promise<PidFile | null> {
+  const text = await readText(join(folder.cluster, 'postmaster.pid'));
+  if (!text) return null;
+  const lines = text.split('\n');
+  return { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim(), lines };
+}
+
+/** The postmaster of this very cluster, when it lives. */
+async function findRunning(folder: DataFolder): Promise<{ pid: number; port: number } | null> {
+  const file = await readPidFile(folder);
+  if (!file || !isAlive(file.pid)) return null;
+  return (await isPostgresOf(folder, file.pid)) ? { pid: file.pid, port: file.port } : null;
+}
+
+async function isPostgresOf(folder: DataFolder, pid: number): Promise<boolean> {
+  const cluster = await realpath(folder.cluster).catch(() => folder.cluster);
+  // PostgreSQL changes into its data directory, and nothing else of ours does.
+  if (process.platform === 'linux') return workingFolder(pid) === cluster;
+  return commandLine(pid).includes(cluster);
+}
+
+/**
+ * PostgreSQL itself discards the pid file of a process that is gone. It refuses when the number was given to
+ * another program since. Writing our own number there makes it discard that one as well (a parent is never the
+ * server), and unlike removing the file it keeps PostgreSQL's check for left-over children on the shared memory.
+ */
+async function removeStalePidFile(folder: DataFolder): Promise<void> {
+  const file = await readPidFile(folder);
+  if (!file || !isAlive(file.pid)) return;
+  await writeFile(join(folder.cluster, 'postmaster.pid'), [String(process.pid), ...file.lines.slice(1)].join('\n'));
+}
+
+// --- Small things ---
+
+async function connectionUrl(folder: DataFolder, port: number): Promise<string> {
+  const password = (await readText(folder.password))?.trim();
+  if (!password)
+    throw new EmbeddedPostgresError(`The file ${folder.password} is missing: without it nobody can open the database.`);
+  return `postgres://simbi:${password}@127.0.0.1:${port}/simbi`;
+}
+
+/** The port of the last start when it is free, so that an address copied somewhere keeps working. */
+async function choosePort(folder: DataFolder): Promise<number> {
+  const last = Number((await readText(folder.port)) ?? 0);
+  return (last > 0 && (await tryPort(last))) || (await tryPort(0)) || 0;
+}
+
+async function tryPort(port: number): Promise<number | null> {
+  return await new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(null));
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : null));
+    });
+  });
+}
+
+async function lastWords(folder: DataFolder): Promise<string> {
+  const lines = ((await readText(folder.log)) ?? '').trimEnd().split('\n').slice(-LAST_WORDS_LINES);
+  return lines.map((line) => `  ${line}`).join('\n');
+}
+
+async function pause(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+}

@@ -1,0 +1,175 @@
+// How each operator is doing, learned from our own traffic, and the circuit breaker that follows from it.
+//
+//   closed ──(CONSECUTIVE_FAILURES in a row, or half of the last minute's calls)──▶ open
+//   open ──(one probe each PROBE_INTERVAL_MS)──▶ half_open ──(any real answer)──▶ closed
+//                                                └──(no answer)──▶ open
+//
+// Only silence opens it. An operator that says no to every payer is alive, and its word counts.
+
+import type { Clock } from '../platform/clock.ts';
+import type { Observation } from './rail.ts';
+
+const CONSECUTIVE_FAILURES = 5;
+const RATIO_WINDOW_MS = 60_000;
+const RATIO_LEAST_CALLS = 20;
+const PROBE_INTERVAL_MS = 5_000;
+/** Calls remembered per operator; success rate and median time are of these. */
+const REMEMBERED_CALLS = 256;
+const REMEMBERED_MS = 60 * 60_000;
+const MAX_OPERATORS = 1_000;
+
+/** `unavailable`: the operator itself said that it is down. `answered`: a real answer that decided nothing. */
+export type CallResult = 'answered' | 'succeeded' | 'failed' | 'unknown' | 'unavailable';
+export type BreakerState = 'closed' | 'open' | 'half_open';
+
+export type OperatorHealth = {
+  rail: string;
+  operator: string;
+  state: BreakerState;
+  /** Calls within the last hour, at most REMEMBERED_CALLS. */
+  calls: number;
+  /** Succeeded ÷ (succeeded + failed); null before anything was decided. */
+  successRate: number | null;
+  /** Share of calls that brought no answer. */
+  silentRate: number;
+  medianMs: number | null;
+  openedAt: Date | null;
+};
+
+export interface Breakers {
+  record(rail: string, operator: string, result: CallResult, ms: number): void;
+  /** Whether a call may be made now. While open, says yes to one probe each 5 s, and counts it as made. */
+  mayCall(rail: string, operator: string): boolean;
+  /** The same question without making the call: for refusing new work early. */
+  wouldCall(rail: string, operator: string): boolean;
+  /** When the next probe may go; null while closed. For `Retry-After`. */
+  nextProbeAt(rail: string, operator: string): Date | null;
+  snapshot(): OperatorHealth[];
+}
+
+type Call = { at: number; result: CallResult; ms: number };
+type Entry = {
+  rail: string;
+  operator: string;
+  state: BreakerState;
+  calls: Call[];
+  next: number;
+  consecutive: number;
+  openedAt: number;
+  probedAt: number;
+};
+
+/** What an observation says about the operator's health. */
+export function callResult(observation: Observation): CallResult {
+  switch (observation.state) {
+    case 'unknown':
+      return observation.definitelyNotFound ? 'answered' : 'unknown';
+    case 'failed':
+      return observation.failureCode === 'OPERATOR_UNAVAILABLE' ? 'unavailable' : 'failed';
+    case 'succeeded':
+      return 'succeeded';
+    default:
+      return 'answered';
+  }
+}
+
+export function createBreakers(clock: Clock): Breakers {
+  const entries = new Map<string, Entry>();
+
+  function entryFor(rail: string, operator: string): Entry | null {
+    const key = `${rail}\n${operator}`;
+    const known = entries.get(key);
+    if (known || entries.size >= MAX_OPERATORS) return known ?? null;
+    const entry: Entry = {
+      rail,
+      operator,
+      state: 'closed',
+      calls: [],
+      next: 0,
+      consecutive: 0,
+      openedAt: 0,
+      probedAt: 0,
+    };
+    entries.set(key, entry);
+    return entry;
+  }
+
+  function probeIsDue(entry: Entry): boolean {
+    return clock.millis() - entry.probedAt >= PROBE_INTERVAL_MS;
+  }
+
+  return {
+    record(rail, operator, result, ms) {
+      const entry = entryFor(rail, operator);
+      if (entry === null) return;
+      const at = clock.millis();
+      remember(entry, { at, result, ms });
+      if (!isSilent(result)) {
+        // Whoever asked, and however long ago: the operator has just spoken.
+        entry.consecutive = 0;
+        entry.state = 'closed';
+        return;
+      }
+      entry.consecutive++;
+      if (entry.state === 'closed' && !shouldOpen(entry, at)) return;
+      if (entry.state === 'closed') {
+        entry.openedAt = at;
+        entry.probedAt = at;
+      }
+      entry.state = 'open';
+    },
+    mayCall(rail, operator) {
+      const entry = entryFor(rail, operator);
+      if (entry === null || entry.state === 'closed') return true;
+      if (!probeIsDue(entry)) return false;
+      entry.state = 'half_open';
+      entry.probedAt = clock.millis();
+      return true;
+    },
+    wouldCall(rail, operator) {
+      const entry = entries.get(`${rail}\n${operator}`);
+      return entry === undefined || entry.state === 'closed' || probeIsDue(entry);
+    },
+    nextProbeAt(rail, operator) {
+      const entry = entries.get(`${rail}\n${operator}`);
+      if (entry === undefined || entry.state === 'closed') return null;
+      return new Date(entry.probedAt + PROBE_INTERVAL_MS);
+    },
+    snapshot: () => Array.from(entries.values(), (entry) => summarise(entry, clock.millis())),
+  };
+}
+
+const isSilent = (result: CallResult) => result === 'unknown' || result === 'unavailable';
+
+function remember(entry: Entry, call: Call): void {
+  entry.calls[entry.next] = call;
+  entry.next = (entry.next + 1) % REMEMBERED_CALLS;
+}
+
+function shouldOpen(entry: Entry, now: number): boolean {
+  if (entry.consecutive >= CONSECUTIVE_FAILURES) return true;
+  const recent = entry.calls.filter((call) => now - call.at <= RATIO_WINDOW_MS);
+  const silent = recent.filter((call) => isSilent(call.result)).length;
+  return recent.length >= RATIO_LEAST_CALLS && silent * 2 >= recent.length;
+}
+
+function summarise(entry: Entry, now: number): OperatorHealth {
+  const calls = entry.calls.filter((call) => now - call.at <= REMEMBERED_MS);
+  const succeeded = calls.filter((call) => call.result === 'succeeded').length;
+  const failed = calls.filter((call) => call.result === 'failed').length;
+  const silent = calls.filter((call) => isSilent(call.result)).length;
+  const times = calls
+    .filter((call) => !isSilent(call.result))
+    .map((call) => call.ms)
+    .sort((left, right) => left - right);
+  return {
+    rail: entry.rail,
+    operator: entry.operator,
+    state: entry.state,
+    calls: calls.length,
+    successRate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+    silentRate: calls.length === 0 ? 0 : silent / calls.length,
+    medianMs: times[Math.floor((times.length - 1) / 2)] ?? null,
+    openedAt: entry.state === 'closed' ? null : new Date(entry.openedAt),
+  };
+}

@@ -1,0 +1,211 @@
+// Operator callbacks: what the simulated operator tells the gateway. They are written in the transaction of the fact,
+// sent afterwards, signed, and tried a few times; then the gateway has to ask.
+
+import { createHmac, createSecretKey } from 'node:crypto';
+import { Pool } from 'undici';
+import { failureMessage, isFailureCode } from '../catalog/failures.ts';
+import type { Context } from '../platform/context.ts';
+import type { Tx } from '../platform/db.ts';
+import { formatAmount } from '../platform/money.ts';
+import type { SandboxPayment } from './payments-table.ts';
+import type { CallbackFault, Scripts } from './scripts.ts';
+
+export const CALLBACK_PATH = '/operators/sandbox';
+/** The same words as in the gateway's rail: both sides derive the callback key from the master key. */
+const KEY_PURPOSE = 'sandbox operator callbacks';
+const RETRY_AFTER_MS = [5_000, 30_000, 120_000];
+const LEASE_MS = 30_000;
+const SEND_TIMEOUT_MS = 10_000;
+const PASS_LIMIT = 100;
+
+export type PendingOperatorCallback = { subject: string; msisdn: string; event: Record<string, unknown> };
+
+export interface OperatorCallbackSender {
+  /** Sends what is due and answers how many were tried. */
+  sendDue(): Promise<number>;
+  setGatewayUrl(url: string | null): void;
+  close(): Promise<void>;
+}
+
+/** What the operator says about a payment: in answers to calls and in callbacks alike. */
+export function describePayment(payment: SandboxPayment): Record<string, unknown> {
+  return {
+    reference: payment.reference,
+    direction: payment.direction,
+    status: payment.status,
+    amount: formatAmount(payment.amount),
+    currency: payment.currency,
+    receipt: payment.receipt,
+    ...(payment.failureCode === null ? {} : { failure_code: payment.failureCode, message: words(payment.failureCode) }),
+  };
+}
+
+/** The answer to a call: also what the payer must know to send the money himself. */
+export function answerPayment(payment: SandboxPayment): Record<string, unknown> {
+  if (payment.payTo === null || payment.status !== 'pending') return describePayment(payment);
+  return {
+    ...describePayment(payment),
+    pay: { ...payment.payTo, account_reference: payment.accountReference, expires_at: payment.expiresAt },
+  };
+}
+
+/** The opposite of the truth about a decided payment, for scenario 010 and scripts. */
+export function contradict(payment: SandboxPayment): SandboxPayment {
+  if (payment.status === 'pending') return payment;
+  if (payment.status === 'failed')
+    return { ...payment, status: 'succeeded', failureCode: null, receipt: `X${payment.reference.slice(-9)}` };
+  return { ...payment, status: 'failed', failureCode: 'UNSPECIFIED', receipt: null };
+}
+
+function words(code: string): string {
+  return isFailureCode(code) ? failureMessage(code) : code;
+}
+
+export function paymentUpdated(payment: SandboxPayment): PendingOperatorCallback {
+  return {
+    subject: payment.reference,
+    msisdn: payment.msisdn,
+    event: { type: 'payment.updated', ...describePayment(payment) },
+  };
+}
+
+/** What the gateway is told instead of `events`, when a script will have it so. */
+function distort(
+  fault: CallbackFault,
+  payment: SandboxPayment,
+  events: PendingOperatorCallback['event'][],
+): PendingOperatorCallback['event'][] {
+  switch (fault) {
+    case 'lose':
+      return [];
+    case 'delay':
+      return events;
+    case 'double':
+      return [...events, ...events];
+    case 'stale': {
+      const earlier: SandboxPayment = { ...payment, status: 'pending', receipt: null, failureCode: null };
+      return [...events, paymentUpdated(earlier).event];
+    }
+    case 'contradict':
+      return [paymentUpdated(contradict(payment)).event];
+    case 'wrong_amount':
+      return events.map((event) => ({ ...event, amount: formatAmount(payment.amount + 1n) }));
+    case 'unknown_reference':
+      return events.map((event) =>
+        'reference' in event
+          ? { ...event, reference: `${payment.reference}X` }
+          : { ...event, account_reference: `${payment.accountReference}X` },
+      );
+  }
+}
+
+/** Writes announcements, `copies` of each, as the scripts of their numbers have it. */
+export async function queueOperatorCallbacks(
+  tx: Tx,
+  scripts: Scripts,
+  now: Date,
+  facts: { payment: SandboxPayment; announcement: PendingOperatorCallback; copies: number }[],
+): Promise<void> {
+  const rows: { subject: string; event: Record<string, unknown>; due_at: Date }[] = [];
+  for (const { payment, announcement, copies } of facts) {
+    if (copies === 0) continue;
+    const script = scripts.callbackFault(announcement.msisdn);
+    const due_at = new Date(now.getTime() + (script?.delayMs ?? 0));
+    const events = Array.from({ length: copies }, () => announcement.event);
+    for (const event of script ? distort(script.fault, payment, events) : events)
+      rows.push({ subject: announcement.subject, event, due_at });
+  }
+  if (rows.length === 0) return;
+  await tx.query(
+    `insert into sandbox_announcements (subject, event, due_at)
+     select subject, event, due_at from json_to_recordset($1) as given (subject text, event jsonb, due_at timestamptz)`,
+    [JSON.stringify(rows)],
+  );
+}
+
+type Row = { id: bigint; subject: string; event: object; attempts: number };
+
+export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | null): OperatorCallbackSender {
+  const key = createSecretKey(ctx.vault.deriveKey(KEY_PURPOSE));
+  let pool = gatewayUrl === null ? null : new Pool(gatewayUrl, { connections: 8 });
+
+  async function claim(): Promise<Row[]> {
+    const now = ctx.clock.now();
+    const rows = await ctx.db.query<Row>(
+      `update sandbox_announcements set due_at = $2, attempts = attempts + 1
+       where id in (select id from sandbox_announcements where due_at <= $1 order by due_at, id limit $3 for update skip locked)
+       returning id, subject, event, attempts`,
+      [now, new Date(now.getTime() + LEASE_MS), PASS_LIMIT],
+    );
+    return rows.sort((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  async function send(to: Pool, row: Row): Promise<boolean> {
+    const body = JSON.stringify({ events: [row.event] });
+    const time = ctx.clock.millis();
+    const signature = createHmac('sha256', key).update(`${time}.${CALLBACK_PATH}.${body}`).digest('hex');
+    try {
+      const response = await to.request({
+        method: 'POST',
+        path: CALLBACK_PATH,
+        headers: { 'content-type': 'application/json', 'x-operator-signature': `t=${time},v1=${signature}` },
+        body,
+        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+      });
+      await response.body.dump();
+      return response.statusCode >= 200 && response.statusCode < 300;
+    } catch {
+      return false;
+    }
+  }
+
+  async function settle(done: bigint[], failed: Row[]): Promise<void> {
+    const now = ctx.clock.millis();
+    const given: { id: string; due_at: Date }[] = [];
+    for (const row of failed) {
+      const delay = RETRY_AFTER_MS[row.attempts - 1];
+      if (delay === undefined) done.push(row.id);
+      else given.push({ id: row.id.toString(), due_at: new Date(now + delay) });
+    }
+    if (done.length > 0) await ctx.db.query('delete from sandbox_announcements where id = any($1::bigint[])', [done]);
+    if (given.length > 0)
+      await ctx.db.query(
+        `update sandbox_announcements set due_at = given.due_at
+         from json_to_recordset($1) as given (id bigint, due_at timestamptz) where sandbox_announcements.id = given.id`,
+        [JSON.stringify(given)],
+      );
+  }
+
+  return {
+    async sendDue() {
+      const to = pool;
+      // Nobody listens yet: what is due stays due.
+      if (to === null) return 0;
+      const rows = await claim();
+      if (rows.length === 0) return 0;
+      const done: bigint[] = [];
+      const failed: Row[] = [];
+      // Those about one payment go one after the other; different payments do not wait for each other.
+      const bySubject = Map.groupBy(rows, (row) => row.subject);
+      await Promise.all(
+        Array.from(bySubject.values(), async (sequence) => {
+          for (const row of sequence) {
+            if (await send(to, row)) done.push(row.id);
+            else failed.push(row);
+          }
+        }),
+      );
+      await settle(done, failed);
+      return rows.length;
+    },
+    setGatewayUrl(url) {
+      const former = pool;
+      pool = url === null ? null : new Pool(url, { connections: 8 });
+      void former?.close().catch(() => undefined);
+    },
+    close: async () => {
+      await pool?.destroy();
+      pool = null;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+// The gateway put together: catalogue, rails, the simulated operator, the engine that moves payments and the deliverer that
+// tells of them. The server makes one per process; tests make one per world and drive its passes by hand.
+
+import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
+import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
+import { loadCatalog } from './catalog/catalog.ts';
+import { callbackSecrets } from './holders/integrations.ts';
+import { extendChain } from './ledger/chain.ts';
+import { settleLinks } from './links/links.ts';
+import { createCollectionWriter } from './payments/accept.ts';
+import type { PaymentsContext } from './payments/context.ts';
+import { createPaymentEngine } from './payments/engine.ts';
+import { createOperatorInbox } from './payments/operator-callbacks.ts';
+import type { PaymentServices } from './payments/routes.ts';
+import { publicUrl } from './platform/config.ts';
+import type { Context } from './platform/context.ts';
+import type { Job } from './platform/jobs.ts';
+import { createOutbound, type OutboundOptions } from './platform/outbound.ts';
+import { createRails } from './rails/registry.ts';
+import {
+  createSimulatedOperator,
+  type SimulatedOperator,
+  type SimulatedOperatorOptions,
+} from './sandbox/simulated-operator.ts';
+
+const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
+
+export type ServicesOptions = {
+  operator?: SimulatedOperatorOptions;
+  outbound?: Partial<OutboundOptions>;
+  /** Longest exchange with an operator, where a test is in a hurry. */
+  railTimeoutMs?: number;
+  callbackTimeoutMs?: number;
+};
+
+export type Services = {
+  readonly ctx: PaymentsContext;
+  readonly payments: PaymentServices;
+  readonly deliverer: Deliverer;
+  /** Null in live mode. */
+  readonly operator: SimulatedOperator | null;
+  /** Background work; worker.ts runs it. */
+  readonly jobs: Job[];
+  /** Finishes what is under way; what had not begun is left for the next start. */
+  stop(): Promise<void>;
+};
+
+export async function createServices(base: Context, options: ServicesOptions = {}): Promise<Services> {
+  const { config } = base;
+  const operator =
+    config.mode === 'sandbox'
+      ? createSimulatedOperator(base, { gatewayUrl: `http://127.0.0.1:${config.port}`, ...options.operator })
+      : null;
+  await operator?.listen();
+  const outbound = createOutbound({
+    mode: config.mode,
+    allowedPorts: config.callbackAllowedPorts,
+    allowedRanges: config.callbackAllowedRanges,
+    ownOrigin: publicUrl(config),
+    ...options.outbound,
+  });
+  const rails = createRails(base, {
+    sandboxOperatorUrl: () => operator?.url() ?? null,
+    ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),
+  });
+  const deliverer = createDeliverer(base, {
+    outbound,
+    secretsOf: (integrationId) => callbackSecrets(base, integrationId),
+    ...(options.callbackTimeoutMs === undefined ? {} : { timeoutMs: options.callbackTimeoutMs }),
+  });
+  const ctx: PaymentsContext = {
+    ...base,
+    catalog: loadCatalog(config.catalogFile),
+    rails,
+    onCollectionsSettled: [settleLinks],
+    sendCallbacksNow: (events) => deliverer.deliverFresh(events),
+    checkCallbackUrl: (url) => outbound.checkUrl(url),
+  };
+  const engine = createPaymentEngine(ctx);
+  const intake = createOperatorInbox(ctx);
+  const jobs: Job[] = [
+    { name: 'payments', pass: () => engine.pass(), onCapacity: (wake) => engine.onCapacity(wake) },
+    { name: 'operator_callbacks', pass: () => intake.pass() },
+    deliverer,
+    createCallbackHousekeeping(base),
+    { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
+  ];
+  return {
+    ctx,
+    payments: { engine, collections: createCollectionWriter(ctx, engine), inbox: intake },
+    deliverer,
+    operator,
+    jobs,
+    async stop() {
+      await engine.stop();
+      await intake.idle();
+      await deliverer.stop();
+      await operator?.close();
+      await rails.close();
+      await outbound.close();
+    },
+  };
+}

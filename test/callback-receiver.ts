@@ -1,0 +1,40 @@
+// A gateway for tests: it keeps the operator callbacks that arrive, and answers as it is told.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CallbackRequest } from '../src/rails/rail.ts';
+
+export interface CallbackReceiver {
+  readonly url: string;
+  readonly received: CallbackRequest[];
+  /** The status of the next answers. */
+  answerWith(status: number): void;
+  close(): Promise<void>;
+}
+
+export async function createCallbackReceiver(): Promise<CallbackReceiver> {
+  const received: CallbackRequest[] = [];
+  let status = 200;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    answerWith: (next) => {
+      status = next;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
