@@ -131,11 +131,11 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('account', '/account'),
       at('confirm', '/confirm'),
       at('not found', '/transactions/TX_00000000000000000000000000'),
-      at('operator', '/operator'),
-      at('operator holder', `/operator/holders/${shop.holderId}`),
-      at('operator rails', '/operator/rails'),
-      at('operator cases', '/operator/cases'),
-      at('operator ledger', '/operator/ledger'),
+      at('admin', '/admin'),
+      at('operator holder', `/admin/holders/${shop.holderId}`),
+      at('operator rails', '/admin/rails'),
+      at('operator cases', '/admin/cases'),
+      at('operator ledger', '/admin/ledger'),
     ],
   };
 }
