@@ -37,7 +37,7 @@ const now = ctx.clock.millis();
 for (let from = 0; from < ROWS; from += PIECE)
   await ctx.db.query(
     `insert into transactions (id, holder_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, reference_1, detail, verification, receipt, created_at, updated_at, settled_at)
-     select (lpad(to_hex(at), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid, $1, 'payin',
+     select (lpad(to_hex(at), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid, $1, 'collection',
             case when n % 10 = 0 then 'failed' when n % 997 = 0 then 'expired' else 'success' end, 100 + (n::bigint * 7919) % 5000000, 100, 'KES', 1, 'MPESA_KEN', 'sandbox',
             '2547' || lpad(((n::bigint * 48271) % 100000000)::text, 8, '0'), 'order-' || n, 'Collection', 'prompt', 'RC' || n, to_timestamp(at / 1000.0), to_timestamp(at / 1000.0), to_timestamp(at / 1000.0)
      from (select n, ($2::bigint - n::bigint * 5184000000 / $5) as at from generate_series($3::int, $4::int) n) s`,

@@ -11,41 +11,53 @@ const SIGNED_AT = `date_trunc('second', now())`;
 
 const ACCEPT = `
 with spent as (
-  insert into spent_signatures (signed_at, signature) values (${SIGNED_AT}, decode(md5(random()::text) || md5(random()::text), 'hex'))
+  insert into spent_signatures (signed_at, signature)
+  values (${SIGNED_AT}, decode(md5(random()::text) || md5(random()::text), 'hex'))
 ), accepted as (
-  insert into transactions (id, holder_id, integration_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, detail,
-                            reference_1, callback_url, verification, created_at, updated_at)
-  values (uuidv7(), :wallet, :wallet, 'payin', 'pending', 100000, 1000, 'UGX', 11, 'MTN_MOMO_UGA', 'sandbox', '256772123000',
-          'Collection from 256772123000 by MTN MoMo', 'order-' || :wallet, 'http://127.0.0.1:8080/cb/1', 'prompt', now(), now())
-  returning id
+  insert into transactions (holder_id, id, integration_id, direction, status, amount, fee, currency, country_id, method, rail,
+                            msisdn, detail, reference_1, callback_url, verification, created_at, updated_at)
+  values (:wallet, uuidv7(), :wallet, 'collection', 'pending', 100000, 1000, 'UGX', 11, 'MTN_MOMO_UGA', 'sandbox',
+          '256772123000', 'Collection from 256772123000 by MTN MoMo', 'order-' || :wallet, 'http://127.0.0.1:8080/cb/1',
+          'prompt', now(), now())
+  returning holder_id, id
 )
-insert into payment_jobs (transaction_id, kind, due_at, since) select id, 'query', now() + interval '30 s', now() from accepted`;
+insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+select holder_id, id, 'query', now() + interval '30 s', now() from accepted`;
 
 // pgbench takes a colon before a word for a variable, even inside quotes: hence chr(58).
 // The same as three statements, each its own commit: accept, settle, delivered. Locks in the order of account ids.
+const account = (name: string, ...parts: string[]) =>
+  `select id as p_${name}, balance as p_${name}_balance from ledger_accounts
+   where holder_id = :p_holder and key = concat_ws(chr(58), ${parts.join(', ')}) for no key update \\gset`;
 const SETTLE = `
 begin;
-select transaction_id as p_tx from payment_jobs order by due_at limit 1 for update skip locked \\gset
-select id as p_fees, balance as p_fees_balance from ledger_accounts where key = concat('fees', chr(58), 'UGX') for no key update \\gset
-select id as p_clearing, balance as p_clearing_balance from ledger_accounts where key = concat('clearing', chr(58), 'sandbox', chr(58), 'UGX') for no key update \\gset
-select id as p_available, balance as p_available_balance from ledger_accounts where key = concat('wallet', chr(58), :wallet::int, chr(58), 'UGX', chr(58), 'available') for no key update \\gset
+select holder_id as p_holder, transaction_id as p_tx from payment_jobs order by due_at limit 1 for update skip locked \\gset
+${account('available', `'wallet'`, ':p_holder', `'UGX'`, `'available'`).replaceAll('\n', ' ')}
+${account('fees', `'fees'`, ':p_holder', `'UGX'`).replaceAll('\n', ' ')}
+${account('clearing', `'clearing'`, ':p_holder', `'sandbox'`, `'UGX'`).replaceAll('\n', ' ')}
 with settled as (
-  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :p_available_balance + 99000, updated_at = now(), settled_at = now() where id = :p_tx::uuid
+  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :p_available_balance + 99000,
+                          updated_at = now(), settled_at = now()
+  where holder_id = :p_holder and id = :p_tx::uuid
 ), witnessed as (
-  insert into evidence (transaction_id, at, source, state, receipt, effect, raw)
-  values (:p_tx::uuid, now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
+  insert into evidence (holder_id, transaction_id, at, source, state, receipt, effect, raw)
+  values (:p_holder, :p_tx::uuid, now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
 ), ended as (
-  delete from payment_jobs where transaction_id = :p_tx::uuid
-), told as (
-  insert into events (transaction_id, type, sequence, id, position, holder_id, integration_id, url, body, created_at)
-  values (:p_tx::uuid, 'collection.success', 1, uuidv7(), pg_current_xact_id()::text::bigint, :wallet, :wallet, 'http://127.0.0.1:8080/cb/1', decode(repeat('78', 900), 'hex'), now())
+  delete from payment_jobs where holder_id = :p_holder and transaction_id = :p_tx::uuid
+), feed as (
+  insert into event_feeds as f (holder_id, last_position) values (:p_holder, 1)
+  on conflict (holder_id) do update set last_position = f.last_position + 1 returning last_position
 )
-insert into ledger_transfers (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
-values (:p_clearing, :p_available, 99000, :p_clearing_balance - 99000, :p_available_balance + 99000, clock_timestamp(), :p_tx::uuid, 'collection', 'UGX'),
-       (:p_clearing, :p_fees, 1000, :p_clearing_balance - 100000, :p_fees_balance + 1000, clock_timestamp(), :p_tx::uuid, 'collection_fee', 'UGX');
+insert into events (holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at)
+select :p_holder, :p_tx::uuid, 'collection.success', 1, uuidv7(), last_position, :p_holder, 'http://127.0.0.1:8080/cb/1',
+       decode(repeat('78', 900), 'hex'), now() from feed;
+select post_transfers(array[:p_holder, :p_holder], array[:p_clearing, :p_clearing], array[:p_available, :p_fees],
+  array[99000, 1000], array[:p_clearing_balance - 99000, :p_clearing_balance - 100000],
+  array[:p_available_balance + 99000, :p_fees_balance + 1000], array[:p_tx::uuid, :p_tx::uuid],
+  array['collection', 'collection_fee']::transfer_kind[], array['UGX', 'UGX'], clock_timestamp());
 commit;
-insert into callback_attempts (at, event_id, number, delivered, signature, status, latency_ms)
-values (now(), uuidv7(), 1, true, repeat('s', 60), 200, 3);`;
+insert into callback_attempts (holder_id, event_id, at, number, delivered, signature, status, latency_ms)
+values (:p_holder, uuidv7(), now(), 1, true, repeat('s', 60), 200, 3);`;
 
 export type PgbenchRates = { p1: number; p2: number } | { missing: string };
 

@@ -396,7 +396,9 @@ async function measureCheckpoint(bench: Bench): Promise<void> {
     );
   const [row] = await bench.ctx.db.query<{ unsettled: bigint; unbooked: bigint }>(
     `select count(*) filter (where status <> 'success') as unsettled,
-            count(*) filter (where not exists (select from ledger_transfers l where l.transaction_id = t.id and l.kind = 'collection')) as unbooked
+            count(*) filter (where not exists (
+              select from ledger_transfers l
+              where l.holder_id = t.holder_id and l.transaction_id = t.id and l.kind = 'collection')) as unbooked
      from transactions t`,
   );
   if (row?.unsettled !== 0n || row.unbooked !== 0n)
@@ -519,9 +521,12 @@ async function preparePgbench(client: { query(sql: string): Promise<unknown> }):
   );
   await client.query(`insert into wallets (holder_id, currency, created_at) select id, 'UGX', now() from holders`);
   await client.query(
-    `insert into ledger_accounts (key, kind, currency, may_go_negative, wallet_account, updated_at)
-     select 'wallet:' || holder_id || ':UGX:available', 'wallet_available', 'UGX', false, wallet_account, now() from wallets
-     union all values ('fees:UGX', 'fee_income', 'UGX', false, null::int, now()), ('clearing:sandbox:UGX', 'operator_clearing', 'UGX', true, null, now())`,
+    `insert into ledger_accounts (holder_id, key, kind, currency, may_go_negative, wallet_account, rail, updated_at)
+     select holder_id, 'wallet:' || holder_id || ':UGX:available', 'wallet_available', 'UGX', false, wallet_account, null, now()
+     from wallets
+     union all select id, 'fees:' || id || ':UGX', 'fee_income', 'UGX', false, null, null, now() from holders
+     union all select id, 'clearing:' || id || ':sandbox:UGX', 'operator_clearing', 'UGX', true, null, 'sandbox', now()
+     from holders`,
   );
   // Something for the first settles to find.
   await client.query('vacuum analyze');

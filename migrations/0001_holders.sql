@@ -1,15 +1,20 @@
 -- Who uses the gateway: holders (businesses), the people who act for them, their integrations, tokens,
 -- and the signatures that were already used.
+--
+-- Every table of a holder's business carries holder_id, first in its keys: one holder is in one place, and two holders
+-- never lock the same row. Ids that must be found without their holder carry the holder's number in their last seven
+-- hexadecimal digits (src/platform/ids.ts), so a holder's number has at most 28 bits. Holder 0 is the gateway itself.
 
 create table holders (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity primary key constraint holder_id_fits_ids check (id between 1 and 268435455),
   name text not null constraint holder_name_length check (char_length(name) between 1 and 120),
   status text not null default 'active' constraint holder_status_known check (status in ('active', 'suspended', 'closed')),
-  -- When true a payout made by one person waits for another.
   payouts_need_approval boolean not null default false,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
+comment on table holders is 'A business that uses the gateway.';
+comment on column holders.payouts_need_approval is 'A payout ordered by one person waits until another approves it.';
 
 create table members (
   id bigint generated always as identity primary key,
@@ -17,12 +22,17 @@ create table members (
     constraint member_email_plain check (email = lower(email) and char_length(email) between 3 and 254),
   name text not null constraint member_name_length check (char_length(name) between 1 and 120),
   password_hash text,
-  -- The second factor's secret, sealed under the master key.
   totp_sealed bytea,
-  -- People of the ops team see every holder.
+  totp_pending bytea,
+  totp_last_step bigint,
   is_admin boolean not null default false,
   created_at timestamptz not null
 );
+comment on table members is 'A person who signs in to the console.';
+comment on column members.totp_sealed is 'The secret of the second factor, sealed under the master key.';
+comment on column members.totp_pending is 'A second factor that its owner has not proved yet, sealed in the same way.';
+comment on column members.totp_last_step is 'The newest time step whose code was accepted: a code works once.';
+comment on column members.is_admin is 'Admins run the gateway and see every holder.';
 
 create table memberships (
   member_id bigint not null references members,
@@ -32,6 +42,7 @@ create table memberships (
   primary key (member_id, holder_id)
 );
 create index memberships_by_holder on memberships (holder_id);
+comment on table memberships is 'Which person acts for which holder, and in which role.';
 
 create table sessions (
   id bigint generated always as identity primary key,
@@ -42,10 +53,13 @@ create table sessions (
   created_at timestamptz not null,
   last_seen_at timestamptz not null,
   expires_at timestamptz not null,
-  -- Until then the person has proved the second factor (or the password) for dangerous actions.
   confirmed_until timestamptz,
-  revoked_at timestamptz
+  revoked_at timestamptz,
+  holder_id bigint references holders
 );
+comment on table sessions is 'A browser that is signed in to the console.';
+comment on column sessions.confirmed_until is 'Until then the person has proved the second factor or the password for dangerous actions.';
+comment on column sessions.holder_id is 'The holder that the person is looking at.';
 create index sessions_by_member on sessions (member_id);
 
 create table login_links (
@@ -55,15 +69,29 @@ create table login_links (
   expires_at timestamptz not null,
   used_at timestamptz
 );
+comment on table login_links is 'Links that sign a person in once, without a password.';
+
+create table invitations (
+  id bigint generated always as identity primary key,
+  token_hash bytea not null constraint invitation_token_unique unique,
+  holder_id bigint not null references holders,
+  email text not null constraint invitation_email_plain check (email = lower(email) and char_length(email) between 3 and 254),
+  role text not null constraint invitation_role_known check (role in ('owner', 'developer', 'finance', 'viewer')),
+  invited_by text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  used_at timestamptz,
+  withdrawn_at timestamptz
+);
+create index invitations_by_holder on invitations (holder_id, id desc);
+comment on table invitations is 'An offer to join a holder, sent by e-mail.';
 
 create table integrations (
   id bigint generated always as identity primary key,
   holder_id bigint not null references holders,
   client_id text not null constraint integration_client_id_unique unique,
-  -- The specification's `sender`, compared exactly.
   title text not null constraint integration_title_length check (char_length(title) between 1 and 120),
   status text not null default 'active' constraint integration_status_known check (status in ('active', 'revoked')),
-  -- Empty: any address may call.
   allowed_addresses text[] not null default '{}',
   default_callback_url text,
   created_at timestamptz not null,
@@ -71,18 +99,22 @@ create table integrations (
   last_used_at timestamptz
 );
 create index integrations_by_holder on integrations (holder_id);
+comment on table integrations is 'A program of a holder that calls the API.';
+comment on column integrations.title is 'The sender of the specification, compared exactly.';
+comment on column integrations.allowed_addresses is 'Empty: any address may call.';
 
--- Two slots of each kind: so there are never more than two live secrets, and rotating overwrites the older one.
 create table integration_secrets (
   integration_id bigint not null references integrations,
   kind text not null constraint secret_kind_known check (kind in ('api', 'callback')),
   slot smallint not null constraint secret_slot_known check (slot in (1, 2)),
   sealed bytea not null,
   created_at timestamptz not null,
-  -- Null: lives until it is replaced. Otherwise the end of the overlap after a rotation.
   expires_at timestamptz,
   primary key (integration_id, kind, slot)
 );
+comment on table integration_secrets is
+  'Secrets of an integration. Two slots of each kind: there are never more than two live secrets, and a rotation overwrites the older one.';
+comment on column integration_secrets.expires_at is 'The end of the overlap after a rotation. Null: valid until it is replaced.';
 
 create table tokens (
   id bigint generated always as identity primary key,
@@ -93,40 +125,44 @@ create table tokens (
   revoked_at timestamptz
 );
 create index tokens_by_integration on tokens (integration_id);
+comment on table tokens is 'Bearer tokens of the API. Only a hash is stored.';
 
--- A signature works once. The signed timestamp is covered by the signature, so the same signature always
--- falls into the same partition and the key holds over all of them; partitions older than the tolerance are dropped whole.
 create table spent_signatures (
   signed_at timestamptz not null,
   signature bytea not null,
   constraint signature_spent_once primary key (signed_at, signature)
 ) partition by range (signed_at);
+comment on table spent_signatures is
+  'A signature works once. The signed timestamp is part of what is signed, so the same signature always falls into the same '
+  'partition and the key holds over all of them. Partitions older than the tolerance are dropped whole. One space for all holders.';
 
 create table idempotency_keys (
-  integration_id bigint not null references integrations,
+  holder_id bigint not null,
+  integration_id bigint not null,
   key text not null constraint idempotency_key_length check (char_length(key) between 1 and 128),
   operation text not null,
   params_hash bytea not null,
-  -- What the first request answered, told again to every repetition in the same words: json keeps the order of members.
   answer json not null,
   created_at timestamptz not null,
-  constraint idempotency_key_once primary key (integration_id, key)
+  constraint idempotency_key_once primary key (holder_id, integration_id, key)
 );
 create index idempotency_keys_by_age on idempotency_keys using brin (created_at);
+comment on table idempotency_keys is 'What the first request with a key answered. A key is free again after 24 hours.';
+comment on column idempotency_keys.answer is 'Repeated as it was: json, unlike jsonb, keeps the order of members.';
 
--- What people did. Rows are only ever added.
 create table audit_log (
   id bigint generated always as identity primary key,
   at timestamptz not null,
   holder_id bigint references holders,
   member_id bigint references members,
-  -- The person's address, or "command line", in words.
   actor text not null,
   action text not null,
   subject text not null default '',
   details jsonb not null default '{}'
 );
 create index audit_log_by_holder on audit_log (holder_id, id desc);
+comment on table audit_log is 'What people did. Rows are only added.';
+comment on column audit_log.actor is 'The e-mail address of the person, or "command line".';
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin
@@ -137,12 +173,13 @@ $$;
 create trigger audit_log_append_only before update or delete or truncate on audit_log
   for each statement execute function refuse_change();
 
--- Processes remember integrations and fees. One number counts the changes, so that each of them knows when to forget.
 create table change_count (
   single boolean primary key default true constraint change_count_single check (single),
   version bigint not null default 0
 );
 insert into change_count default values;
+comment on table change_count is
+  'Every process caches integrations and fees. This number grows with each change, so that each process knows when to clear its cache.';
 
 create function count_change() returns trigger language plpgsql as $$
 begin
@@ -157,3 +194,21 @@ create trigger integrations_counted after insert or delete or update of title, s
   on integrations for each statement execute function count_change();
 create trigger integration_secrets_counted after insert or delete or update on integration_secrets
   for each statement execute function count_change();
+
+create table request_log (
+  at timestamptz not null,
+  id uuid not null,
+  holder_id bigint not null,
+  integration_id bigint not null,
+  transaction_id uuid,
+  ms real not null,
+  status smallint not null,
+  route text not null,
+  address text not null,
+  code text
+) partition by range (at);
+create index request_log_by_holder on request_log (holder_id, at);
+comment on table request_log is
+  'One small row for each API request of a known integration, without bodies. Written in batches and dropped day by day after thirty days.';
+comment on column request_log.transaction_id is 'The transaction that was made or asked for, where there was one.';
+comment on column request_log.code is 'Why the request was refused.';

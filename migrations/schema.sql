@@ -3,8 +3,18 @@
 
 create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_resolution', 'suspense_resolution_fee', 'suspense_return', 'sandbox_top_up');
 
-CREATE OR REPLACE FUNCTION public.apply_transfers()
+CREATE OR REPLACE FUNCTION public.count_change()
  RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update change_count set version = version + 1;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[], debit_balances bigint[], credit_balances bigint[], transaction_ids uuid[], kinds transfer_kind[], currencies text[], moment timestamp with time zone)
+ RETURNS void
  LANGUAGE plpgsql
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
@@ -14,37 +24,35 @@ declare
   touched bigint;
   moved bigint;
 begin
-  with side as (
-    select debit_account as account, currency, -amount as change, debit_balance as balance, posted_at, id from posted
+  perform set_config('simbi.posting', 'on', true);
+  insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
+                                posted_at, transaction_id, kind, currency)
+  select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency
+  from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, transaction_ids, kinds, currencies)
+    as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency);
+  with posted as (
+    select * from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, currencies)
+      with ordinality as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, currency, place)
+  ), side as (
+    select holder_id, debit_account as account, currency, -amount as change, debit_balance as balance, place from posted
     union all
-    select credit_account, currency, amount, credit_balance, posted_at, id from posted
+    select holder_id, credit_account, currency, amount, credit_balance, place from posted
   ), net as (
-    select account, currency, sum(change)::bigint as change, min(posted_at) as first_at, max(posted_at) as last_at,
-      (array_agg(balance order by id desc))[1] as balance
-    from side group by account, currency
+    select holder_id, account, currency, sum(change)::bigint as change, (array_agg(balance order by place desc))[1] as balance
+    from side group by holder_id, account, currency
   ), change as (
-    update ledger_accounts set balance = net.balance, updated_at = net.last_at
+    update ledger_accounts a set balance = net.balance, updated_at = moment
     from net
-    where ledger_accounts.id = net.account and ledger_accounts.currency = net.currency
-      and ledger_accounts.balance + net.change = net.balance and ledger_accounts.updated_at <= net.first_at
+    where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
+      and a.balance + net.change = net.balance and a.updated_at <= moment
     returning 1
   )
   select (select count(*) from net), (select count(*) from change) into touched, moved;
   if touched <> moved then
-    raise exception 'a transfer does not fit its accounts: unknown account, other currency, or stale balance'
+    raise exception 'a transfer does not fit its accounts: unknown account, other holder or currency, or stale balance'
       using errcode = '23514', constraint = 'transfer_fits_accounts', table = 'ledger_transfers';
   end if;
-  return null;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION public.count_change()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  update change_count set version = version + 1;
-  return null;
+  perform set_config('simbi.posting', 'off', true);
 end
 $function$;
 
@@ -66,179 +74,16 @@ begin
 end
 $function$;
 
-create table audit_log (
-  id bigint not null generated always as identity,
-  at timestamp with time zone not null,
-  holder_id bigint,
-  member_id bigint,
-  actor text not null,
-  action text not null,
-  subject text not null default ''::text,
-  details jsonb not null default '{}'::jsonb,
-  constraint audit_log_pkey PRIMARY KEY (id),
-  constraint audit_log_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
-  constraint audit_log_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-CREATE INDEX audit_log_by_holder ON public.audit_log USING btree (holder_id, id DESC);
-CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE OR REPLACE FUNCTION public.refuse_transfer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'transfers are added only by post_transfers' using errcode = 'P0001', constraint = 'transfer_moves_balances';
+end
+$function$;
 
-create table callback_attempts (
-  at timestamp with time zone not null,
-  event_id uuid not null,
-  number integer not null,
-  delivered boolean not null,
-  signature text not null,
-  status smallint,
-  answer_headers jsonb,
-  answer_start bytea,
-  latency_ms integer not null,
-  error text
-) partition by RANGE (at);
-CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (event_id);
-
-create table callback_deliveries (
-  event_id uuid not null,
-  transaction_id uuid not null,
-  holder_id bigint not null,
-  integration_id bigint not null,
-  origin text not null,
-  url text not null,
-  attempts integer not null default 0,
-  leased boolean not null,
-  due_at timestamp with time zone not null,
-  tried_at timestamp with time zone,
-  started_at timestamp with time zone not null,
-  constraint delivery_once PRIMARY KEY (event_id)
-) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=2000, fillfactor=80);
-CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
-
-create table callback_pauses (
-  holder_id bigint not null,
-  integration_id bigint not null,
-  url text not null,
-  paused_at timestamp with time zone not null,
-  constraint callback_pause_once PRIMARY KEY (integration_id, url)
-);
-
-create table callback_receivers (
-  origin text not null,
-  failing_since timestamp with time zone not null,
-  last_error text not null,
-  probe_at timestamp with time zone not null,
-  recovered_at timestamp with time zone,
-  constraint callback_receivers_pkey PRIMARY KEY (origin)
-);
-
-create table cases (
-  id uuid not null,
-  holder_id bigint,
-  transaction_id uuid,
-  kind text not null,
-  detail jsonb not null default '{}'::jsonb,
-  status text not null default 'open'::text,
-  opened_at timestamp with time zone not null,
-  resolved_at timestamp with time zone,
-  resolved_by text,
-  resolution text,
-  constraint cases_pkey PRIMARY KEY (id),
-  constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
-);
-CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text])));
-CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
-
-create table change_count (
-  single boolean not null default true,
-  version bigint not null default 0,
-  constraint change_count_pkey PRIMARY KEY (single),
-  constraint change_count_single CHECK (single)
-);
-
-create table checkout_attempts (
-  transaction_id uuid not null,
-  link_id uuid not null,
-  form_id bytea not null,
-  single_use boolean not null,
-  live boolean not null default true,
-  msisdn text not null,
-  first_name text,
-  last_name text,
-  email text,
-  created_at timestamp with time zone not null,
-  constraint checkout_attempts_pkey PRIMARY KEY (transaction_id),
-  constraint attempt_once_per_form UNIQUE (link_id, form_id),
-  constraint attempt_email_length CHECK ((char_length(email) <= 254)),
-  constraint attempt_first_name_length CHECK ((char_length(first_name) <= 120)),
-  constraint attempt_form_id_length CHECK ((octet_length(form_id) = 15)),
-  constraint attempt_last_name_length CHECK ((char_length(last_name) <= 120)),
-  constraint checkout_attempts_link_id_fkey FOREIGN KEY (link_id) REFERENCES payment_links(id)
-);
-CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (link_id) WHERE (live AND single_use);
-CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
-
-create table daily_figures (
-  holder_id bigint not null,
-  day date not null,
-  counted_at timestamp with time zone not null,
-  figures jsonb not null,
-  constraint daily_figures_once PRIMARY KEY (holder_id, day),
-  constraint daily_figures_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
-);
-
-create table event_feed (
-  single boolean not null default true,
-  position_offset bigint not null default 0,
-  constraint event_feed_pkey PRIMARY KEY (single),
-  constraint event_feed_single CHECK (single)
-);
-
-create table events (
-  transaction_id uuid not null,
-  type text not null,
-  sequence smallint not null,
-  id uuid not null,
-  position bigint not null,
-  holder_id bigint not null,
-  integration_id bigint,
-  url text,
-  body bytea not null,
-  created_at timestamp with time zone not null,
-  constraint event_once_per_transition PRIMARY KEY (transaction_id, type, sequence)
-) partition by RANGE (transaction_id);
-CREATE INDEX events_by_holder ON ONLY public.events USING btree (holder_id, "position", id);
-CREATE INDEX events_by_id ON ONLY public.events USING btree (id);
-
-create table evidence (
-  transaction_id uuid not null,
-  at timestamp with time zone not null,
-  source text not null,
-  state text not null,
-  receipt text,
-  failure_code text,
-  effect text not null,
-  raw text not null default ''::text,
-  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text])))
-);
-CREATE INDEX evidence_by_transaction ON public.evidence USING btree (transaction_id);
-CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-
-create table fee_overrides (
-  holder_id bigint not null,
-  method text not null,
-  direction text not null,
-  basis_points bigint not null,
-  fixed bigint not null,
-  least bigint not null,
-  most bigint,
-  updated_at timestamp with time zone not null,
-  constraint fee_overrides_pkey PRIMARY KEY (holder_id, method, direction),
-  constraint fee_override_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
-  constraint fee_override_fixed_sane CHECK ((fixed >= 0)),
-  constraint fee_override_least_sane CHECK (("least" >= 0)),
-  constraint fee_override_most_sane CHECK ((most >= 0)),
-  constraint fee_override_share_sane CHECK (((basis_points >= 0) AND (basis_points <= 10000))),
-  constraint fee_overrides_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
-);
-CREATE TRIGGER fee_overrides_counted AFTER INSERT OR DELETE OR UPDATE ON fee_overrides FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+-- 0001_holders.sql
 
 create table holders (
   id bigint not null generated always as identity,
@@ -248,73 +93,92 @@ create table holders (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint holders_pkey PRIMARY KEY (id),
+  constraint holder_id_fits_ids CHECK (((id >= 1) AND (id <= 268435455))),
   constraint holder_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120))),
   constraint holder_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text, 'closed'::text])))
 );
+comment on table holders is
+  'A business that uses the gateway.';
+comment on column holders.payouts_need_approval is
+  'A payout ordered by one person waits until another approves it.';
 CREATE TRIGGER holders_counted AFTER INSERT OR DELETE OR UPDATE OF status, name ON holders FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
-create table idempotency_keys (
-  integration_id bigint not null,
-  key text not null,
-  operation text not null,
-  params_hash bytea not null,
-  answer json not null,
-  created_at timestamp with time zone not null,
-  constraint idempotency_key_once PRIMARY KEY (integration_id, key),
-  constraint idempotency_key_length CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
-  constraint idempotency_keys_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
-);
-CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING brin (created_at);
-
-create table incoming_payments (
-  rail text not null,
-  receipt text not null,
-  account_reference text,
-  amount bigint not null,
-  currency text not null,
-  payer text,
-  transaction_id uuid,
-  outcome text not null,
-  case_id uuid,
-  received_at timestamp with time zone not null,
-  constraint incoming_payment_once PRIMARY KEY (rail, receipt),
-  constraint incoming_amount_positive CHECK ((amount > 0)),
-  constraint incoming_outcome_known CHECK ((outcome = ANY (ARRAY['matched'::text, 'suspense'::text])))
-);
-
-create table integration_secrets (
-  integration_id bigint not null,
-  kind text not null,
-  slot smallint not null,
-  sealed bytea not null,
-  created_at timestamp with time zone not null,
-  expires_at timestamp with time zone,
-  constraint integration_secrets_pkey PRIMARY KEY (integration_id, kind, slot),
-  constraint secret_kind_known CHECK ((kind = ANY (ARRAY['api'::text, 'callback'::text]))),
-  constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
-  constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
-);
-CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
-
-create table integrations (
+create table members (
   id bigint not null generated always as identity,
-  holder_id bigint not null,
-  client_id text not null,
-  title text not null,
-  status text not null default 'active'::text,
-  allowed_addresses text[] not null default '{}'::text[],
-  default_callback_url text,
+  email text not null,
+  name text not null,
+  password_hash text,
+  totp_sealed bytea,
+  totp_pending bytea,
+  totp_last_step bigint,
+  is_admin boolean not null default false,
   created_at timestamp with time zone not null,
-  updated_at timestamp with time zone not null,
-  last_used_at timestamp with time zone,
-  constraint integrations_pkey PRIMARY KEY (id),
-  constraint integration_client_id_unique UNIQUE (client_id),
-  constraint integration_status_known CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text]))),
-  constraint integration_title_length CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120))),
-  constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+  constraint members_pkey PRIMARY KEY (id),
+  constraint member_email_unique UNIQUE (email),
+  constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
 );
-CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
-CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+comment on table members is
+  'A person who signs in to the console.';
+comment on column members.totp_sealed is
+  'The secret of the second factor, sealed under the master key.';
+comment on column members.totp_pending is
+  'A second factor that its owner has not proved yet, sealed in the same way.';
+comment on column members.totp_last_step is
+  'The newest time step whose code was accepted: a code works once.';
+comment on column members.is_admin is
+  'Admins run the gateway and see every holder.';
+
+create table memberships (
+  member_id bigint not null,
+  holder_id bigint not null,
+  role text not null,
+  created_at timestamp with time zone not null,
+  constraint memberships_pkey PRIMARY KEY (member_id, holder_id),
+  constraint membership_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
+  constraint memberships_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint memberships_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table memberships is
+  'Which person acts for which holder, and in which role.';
+CREATE INDEX memberships_by_holder ON public.memberships USING btree (holder_id);
+
+create table sessions (
+  id bigint not null generated always as identity,
+  member_id bigint not null,
+  token_hash bytea not null,
+  user_agent text not null default ''::text,
+  address text not null default ''::text,
+  created_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  confirmed_until timestamp with time zone,
+  revoked_at timestamp with time zone,
+  holder_id bigint,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint session_token_unique UNIQUE (token_hash),
+  constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint sessions_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table sessions is
+  'A browser that is signed in to the console.';
+comment on column sessions.confirmed_until is
+  'Until then the person has proved the second factor or the password for dangerous actions.';
+comment on column sessions.holder_id is
+  'The holder that the person is looking at.';
+CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
+
+create table login_links (
+  token_hash bytea not null,
+  member_id bigint not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint login_links_pkey PRIMARY KEY (token_hash),
+  constraint login_links_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table login_links is
+  'Links that sign a person in once, without a password.';
 
 create table invitations (
   id bigint not null generated always as identity,
@@ -333,9 +197,161 @@ create table invitations (
   constraint invitation_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
   constraint invitations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
+comment on table invitations is
+  'An offer to join a holder, sent by e-mail.';
 CREATE INDEX invitations_by_holder ON public.invitations USING btree (holder_id, id DESC);
 
+create table integrations (
+  id bigint not null generated always as identity,
+  holder_id bigint not null,
+  client_id text not null,
+  title text not null,
+  status text not null default 'active'::text,
+  allowed_addresses text[] not null default '{}'::text[],
+  default_callback_url text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  constraint integrations_pkey PRIMARY KEY (id),
+  constraint integration_client_id_unique UNIQUE (client_id),
+  constraint integration_status_known CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text]))),
+  constraint integration_title_length CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120))),
+  constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table integrations is
+  'A program of a holder that calls the API.';
+comment on column integrations.title is
+  'The sender of the specification, compared exactly.';
+comment on column integrations.allowed_addresses is
+  'Empty: any address may call.';
+CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
+CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table integration_secrets (
+  integration_id bigint not null,
+  kind text not null,
+  slot smallint not null,
+  sealed bytea not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  constraint integration_secrets_pkey PRIMARY KEY (integration_id, kind, slot),
+  constraint secret_kind_known CHECK ((kind = ANY (ARRAY['api'::text, 'callback'::text]))),
+  constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
+  constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
+);
+comment on table integration_secrets is
+  'Secrets of an integration. Two slots of each kind: there are never more than two live secrets, and a rotation overwrites the older one.';
+comment on column integration_secrets.expires_at is
+  'The end of the overlap after a rotation. Null: valid until it is replaced.';
+CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table tokens (
+  id bigint not null generated always as identity,
+  integration_id bigint not null,
+  secret_hash bytea not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint tokens_pkey PRIMARY KEY (id),
+  constraint tokens_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
+);
+comment on table tokens is
+  'Bearer tokens of the API. Only a hash is stored.';
+CREATE INDEX tokens_by_integration ON public.tokens USING btree (integration_id);
+
+create table spent_signatures (
+  signed_at timestamp with time zone not null,
+  signature bytea not null,
+  constraint signature_spent_once PRIMARY KEY (signed_at, signature)
+) partition by RANGE (signed_at);
+comment on table spent_signatures is
+  'A signature works once. The signed timestamp is part of what is signed, so the same signature always falls into the same partition and the key holds over all of them. Partitions older than the tolerance are dropped whole. One space for all holders.';
+
+create table idempotency_keys (
+  holder_id bigint not null,
+  integration_id bigint not null,
+  key text not null,
+  operation text not null,
+  params_hash bytea not null,
+  answer json not null,
+  created_at timestamp with time zone not null,
+  constraint idempotency_key_once PRIMARY KEY (holder_id, integration_id, key),
+  constraint idempotency_key_length CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128)))
+);
+comment on table idempotency_keys is
+  'What the first request with a key answered. A key is free again after 24 hours.';
+comment on column idempotency_keys.answer is
+  'Repeated as it was: json, unlike jsonb, keeps the order of members.';
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING brin (created_at);
+
+create table audit_log (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  holder_id bigint,
+  member_id bigint,
+  actor text not null,
+  action text not null,
+  subject text not null default ''::text,
+  details jsonb not null default '{}'::jsonb,
+  constraint audit_log_pkey PRIMARY KEY (id),
+  constraint audit_log_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint audit_log_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table audit_log is
+  'What people did. Rows are only added.';
+comment on column audit_log.actor is
+  'The e-mail address of the person, or "command line".';
+CREATE INDEX audit_log_by_holder ON public.audit_log USING btree (holder_id, id DESC);
+CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table change_count (
+  single boolean not null default true,
+  version bigint not null default 0,
+  constraint change_count_pkey PRIMARY KEY (single),
+  constraint change_count_single CHECK (single)
+);
+comment on table change_count is
+  'Every process caches integrations and fees. This number grows with each change, so that each process knows when to clear its cache.';
+
+create table request_log (
+  at timestamp with time zone not null,
+  id uuid not null,
+  holder_id bigint not null,
+  integration_id bigint not null,
+  transaction_id uuid,
+  ms real not null,
+  status smallint not null,
+  route text not null,
+  address text not null,
+  code text
+) partition by RANGE (at);
+comment on table request_log is
+  'One small row for each API request of a known integration, without bodies. Written in batches and dropped day by day after thirty days.';
+comment on column request_log.transaction_id is
+  'The transaction that was made or asked for, where there was one.';
+comment on column request_log.code is
+  'Why the request was refused.';
+CREATE INDEX request_log_by_holder ON ONLY public.request_log USING btree (holder_id, at);
+
+-- 0002_ledger.sql
+
+create table wallets (
+  wallet_account integer not null generated always as identity (start with 1001),
+  holder_id bigint not null,
+  currency text not null,
+  created_at timestamp with time zone not null,
+  constraint wallet_once_per_currency PRIMARY KEY (holder_id, currency),
+  constraint wallet_number_once UNIQUE (holder_id, wallet_account),
+  constraint wallet_currency_form CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint wallets_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table wallets is
+  'The wallet of a holder in one currency.';
+comment on column wallets.wallet_account is
+  'The integer that the API shows. Drawn from one sequence, so it is unique over all holders.';
+
 create table ledger_accounts (
+  holder_id bigint not null,
   id bigint not null generated always as identity,
   balance bigint not null default 0,
   updated_at timestamp with time zone not null,
@@ -343,18 +359,63 @@ create table ledger_accounts (
   wallet_account integer,
   currency text not null,
   kind text not null,
+  rail text,
   key text collate "C" not null,
-  constraint ledger_accounts_pkey PRIMARY KEY (id),
-  constraint account_key_unique UNIQUE (key),
-  constraint account_once_per_wallet UNIQUE (wallet_account, kind),
+  constraint account_id PRIMARY KEY (holder_id, id),
+  constraint account_key_unique UNIQUE (holder_id, key),
   constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'suspense'::text, 'sandbox_funding'::text])))),
   constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text]))),
   constraint account_not_overdrawn CHECK (((balance >= 0) OR may_go_negative)),
+  constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = 'operator_clearing'::text))),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text])))),
-  constraint ledger_accounts_wallet_account_fkey FOREIGN KEY (wallet_account) REFERENCES wallets(wallet_account)
+  constraint account_wallet_exists FOREIGN KEY (holder_id, wallet_account) REFERENCES wallets(holder_id, wallet_account)
 ) with (fillfactor=25);
-CREATE TRIGGER ledger_accounts_follow_transfers BEFORE UPDATE ON ledger_accounts FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_account_change();
+comment on table ledger_accounts is
+  'Accounts with their balances. Three quarters of each page stay free, so that a new balance is written beside the old ones and no index is touched, also while a long report keeps old balances from being cleaned away.';
+comment on column ledger_accounts.holder_id is
+  'The holder whose money it is about. 0: the gateway itself (money whose owner is unknown).';
+comment on column ledger_accounts.updated_at is
+  'When the newest transfer of the account was posted. It never goes back.';
+comment on column ledger_accounts.rail is
+  'The rail whose operator holds the money of a clearing account.';
+comment on column ledger_accounts.key is
+  'The name of the account in reports, for instance wallet:7:XOF:available.';
+CREATE TRIGGER ledger_accounts_follow_transfers BEFORE UPDATE ON ledger_accounts FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_account_change();
 CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_account_change();
+
+create table ledger_transfers (
+  batch xid8 not null default pg_current_xact_id(),
+  id bigint not null generated always as identity,
+  holder_id bigint not null,
+  debit_account bigint not null,
+  credit_account bigint not null,
+  amount bigint not null,
+  debit_balance bigint not null,
+  credit_balance bigint not null,
+  posted_at timestamp with time zone not null,
+  transaction_id uuid not null,
+  kind transfer_kind not null,
+  currency text not null,
+  constraint transfer_posted_once PRIMARY KEY (holder_id, transaction_id, kind),
+  constraint transfer_amount_positive CHECK ((amount > 0)),
+  constraint transfer_between_two CHECK ((debit_account <> credit_account))
+);
+comment on table ledger_transfers is
+  'Every movement of money: amount from the debit account to the credit account of one holder.';
+comment on column ledger_transfers.batch is
+  'The database transaction that posted the row.';
+comment on column ledger_transfers.id is
+  'Grows in the order of insertion over all holders. The hash chain and ledger verify read in this order.';
+comment on column ledger_transfers.debit_balance is
+  'What the account holds after this transfer, as credit_balance does for the other side: a statement and a past balance are read, not added up.';
+comment on column ledger_transfers.transaction_id is
+  'The transaction, or the case, that the movement belongs to.';
+CREATE INDEX ledger_transfers_by_credit ON public.ledger_transfers USING btree (credit_account, posted_at);
+CREATE INDEX ledger_transfers_by_debit ON public.ledger_transfers USING btree (debit_account, posted_at);
+CREATE INDEX ledger_transfers_by_id ON public.ledger_transfers USING brin (id) WITH (pages_per_range='16', autosummarize='on');
+CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind]));
+CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ledger_transfers_move_balances BEFORE INSERT ON ledger_transfers FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_transfer();
 
 create table ledger_blocks (
   number bigint not null,
@@ -369,77 +430,182 @@ create table ledger_blocks (
   constraint block_goes_forward CHECK ((last_id > after_id)),
   constraint block_not_empty CHECK ((transfers > 0))
 );
+comment on table ledger_blocks is
+  'The hash chain: each block covers the transfers with after_id < id <= last_id, of all holders.';
 CREATE TRIGGER ledger_blocks_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_blocks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
-create table ledger_transfers (
-  batch xid8 not null default pg_current_xact_id(),
-  id bigint not null generated always as identity,
-  debit_account bigint not null,
-  credit_account bigint not null,
-  amount bigint not null,
-  debit_balance bigint not null,
-  credit_balance bigint not null,
-  posted_at timestamp with time zone not null,
-  transaction_id uuid not null,
-  kind transfer_kind not null,
-  currency text not null,
-  constraint ledger_transfers_pkey PRIMARY KEY (id),
-  constraint transfer_posted_once UNIQUE (transaction_id, kind),
-  constraint transfer_amount_positive CHECK ((amount > 0)),
-  constraint transfer_between_two CHECK ((debit_account <> credit_account))
-);
-CREATE INDEX ledger_transfers_by_credit ON public.ledger_transfers USING btree (credit_account, posted_at);
-CREATE INDEX ledger_transfers_by_debit ON public.ledger_transfers USING btree (debit_account, posted_at);
-CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind]));
-CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER ledger_transfers_move_money AFTER INSERT ON ledger_transfers REFERENCING NEW TABLE AS posted FOR EACH STATEMENT EXECUTE FUNCTION apply_transfers();
+-- 0003_payments.sql
 
-create table login_links (
-  token_hash bytea not null,
-  member_id bigint not null,
-  created_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  used_at timestamp with time zone,
-  constraint login_links_pkey PRIMARY KEY (token_hash),
-  constraint login_links_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-
-create table logos (
-  hash bytea not null,
-  webp bytea not null,
-  created_at timestamp with time zone not null,
-  constraint logos_pkey PRIMARY KEY (hash),
-  constraint logo_hash_length CHECK ((octet_length(hash) = 32)),
-  constraint logo_size_bounded CHECK (((octet_length(webp) >= 1) AND (octet_length(webp) <= 65536)))
-);
-
-create table members (
-  id bigint not null generated always as identity,
-  email text not null,
-  name text not null,
-  password_hash text,
-  totp_sealed bytea,
-  is_admin boolean not null default false,
-  created_at timestamp with time zone not null,
-  totp_pending bytea,
-  totp_last_step bigint,
-  constraint members_pkey PRIMARY KEY (id),
-  constraint member_email_unique UNIQUE (email),
-  constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
-  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
-);
-
-create table memberships (
-  member_id bigint not null,
+create table transactions (
   holder_id bigint not null,
-  role text not null,
+  id uuid not null,
+  integration_id bigint,
+  direction text not null,
+  status text not null,
+  amount bigint not null,
+  fee bigint not null,
+  currency text not null,
+  country_id smallint not null,
+  method text not null,
+  rail text not null,
+  msisdn text,
+  payee text,
+  invoice_no text,
+  account_number text,
+  detail text not null default ''::text,
+  reference_1 text,
+  reference_2 text,
+  callback_url text,
+  link_id uuid,
+  verification text not null,
+  rail_reference text,
+  receipt text,
+  failure_code text,
+  failure_message text,
+  balance_after bigint,
   created_at timestamp with time zone not null,
-  constraint memberships_pkey PRIMARY KEY (member_id, holder_id),
-  constraint membership_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
-  constraint memberships_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
-  constraint memberships_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+  updated_at timestamp with time zone not null,
+  settled_at timestamp with time zone,
+  constraint transaction_id PRIMARY KEY (holder_id, id),
+  constraint transaction_amount_positive CHECK ((amount > 0)),
+  constraint transaction_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
+  constraint transaction_failure_code_known CHECK ((failure_code = ANY (ARRAY['INSUFFICIENT_FUNDS'::text, 'WRONG_PIN'::text, 'PAYER_CANCELLED'::text, 'PAYER_NOT_FOUND'::text, 'PAYER_LIMIT_REACHED'::text, 'PAYER_BLOCKED'::text, 'PROMPT_EXPIRED'::text, 'VERIFICATION_FAILED'::text, 'AMOUNT_OUT_OF_RANGE'::text, 'OPERATOR_UNAVAILABLE'::text, 'DUPLICATE_AT_OPERATOR'::text, 'RECIPIENT_NOT_FOUND'::text, 'FLOAT_INSUFFICIENT'::text, 'REJECTED_BY_OPERATOR'::text, 'UNSPECIFIED'::text]))),
+  constraint transaction_fee_sane CHECK (((fee >= 0) AND ((direction = 'payout'::text) OR (fee <= amount)))),
+  constraint transaction_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'success'::text, 'failed'::text, 'expired'::text, 'reversed'::text]))),
+  constraint transaction_success_settled CHECK (((status <> ALL (ARRAY['success'::text, 'reversed'::text])) OR (settled_at IS NOT NULL))),
+  constraint transaction_verification_known CHECK ((verification = ANY (ARRAY['prompt'::text, 'shortcode'::text, 'otp'::text, 'instructions'::text, 'none'::text])))
+) with (fillfactor=70);
+comment on table transactions is
+  'Collections and payouts. No column that changes is indexed, so that a change of state stays on its page.';
+comment on column transactions.id is
+  'UUIDv7 that carries the holder. Its public form is the ref of the specification.';
+comment on column transactions.integration_id is
+  'Null: made by a person, in the console or on the command line.';
+comment on column transactions.method is
+  'Code of the method in the catalogue.';
+comment on column transactions.rail_reference is
+  'The id that the operator gave the request.';
+comment on column transactions.receipt is
+  'The receipt of the operator, which proves that money moved.';
+comment on column transactions.balance_after is
+  'What the wallet of the holder held right after this transaction was posted.';
+CREATE INDEX transactions_by_link ON public.transactions USING btree (holder_id, link_id, id DESC) WHERE (link_id IS NOT NULL);
+CREATE INDEX transactions_by_number ON public.transactions USING btree (holder_id, msisdn, id DESC);
+CREATE INDEX transactions_by_reference_1 ON public.transactions USING btree (holder_id, reference_1, id DESC) WHERE (reference_1 IS NOT NULL);
+CREATE INDEX transactions_by_reference_2 ON public.transactions USING btree (holder_id, reference_2, id DESC) WHERE (reference_2 IS NOT NULL);
+
+create table payment_jobs (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  kind text not null,
+  due_at timestamp with time zone not null,
+  attempts integer not null default 0,
+  since timestamp with time zone not null,
+  submitted_at timestamp with time zone,
+  constraint payment_job_once PRIMARY KEY (holder_id, transaction_id),
+  constraint payment_job_kind_known CHECK ((kind = ANY (ARRAY['send_token'::text, 'submit'::text, 'query'::text, 'expire'::text])))
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
+comment on table payment_jobs is
+  'What to do next about a transaction that is not final, and when. due_at is also the lease of the process that works on it. Claiming a submit turns it into a query before the operator is called: after a crash the operator is asked, never called twice.';
+comment on column payment_jobs.submitted_at is
+  'When the transaction was last sent, or was about to be. Before the operator''s own delay its "not found" proves nothing.';
+CREATE INDEX payment_jobs_due ON public.payment_jobs USING btree (due_at);
+
+create table evidence (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  source text not null,
+  state text not null,
+  receipt text,
+  failure_code text,
+  effect text not null,
+  raw text not null default ''::text,
+  constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
+  constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
+  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
+  constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
 );
-CREATE INDEX memberships_by_holder ON public.memberships USING btree (holder_id);
+comment on table evidence is
+  'Every observation of every transaction, as it was said. id is the order in which it came.';
+comment on column evidence.effect is
+  'What the observation led to.';
+CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table cases (
+  holder_id bigint not null,
+  id uuid not null,
+  transaction_id uuid,
+  kind text not null,
+  detail jsonb not null default '{}'::jsonb,
+  status text not null default 'open'::text,
+  opened_at timestamp with time zone not null,
+  resolved_at timestamp with time zone,
+  resolved_by text,
+  resolution text,
+  constraint case_id PRIMARY KEY (holder_id, id),
+  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'wallet_short'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text]))),
+  constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
+);
+comment on table cases is
+  'What only a person can decide.';
+comment on column cases.holder_id is
+  '0: it concerns no holder that we know.';
+CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text])));
+CREATE INDEX cases_by_transaction ON public.cases USING btree (holder_id, transaction_id);
+CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
+
+create table verification_tokens (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  token_hash bytea not null,
+  wrong_tries smallint not null default 0,
+  sent_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint verification_token_once PRIMARY KEY (holder_id, transaction_id),
+  constraint verification_tries_bounded CHECK (((wrong_tries >= 0) AND (wrong_tries <= 5)))
+);
+comment on table verification_tokens is
+  'Six-digit tokens for methods that verify by SMS. Only a keyed hash is stored.';
+
+create table payment_instructions (
+  account_reference text not null,
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  rail text not null,
+  pay_to jsonb not null,
+  expires_at timestamp with time zone not null,
+  constraint payment_instructions_pkey PRIMARY KEY (account_reference)
+);
+comment on table payment_instructions is
+  'Where a payer was told to pay, for methods in which the payer pays to us. Incoming money names the reference and no holder, so the reference is the key.';
+comment on column payment_instructions.pay_to is
+  'Till, pay bill or bank account, as the payer is shown it.';
+CREATE INDEX payment_instructions_by_transaction ON public.payment_instructions USING btree (holder_id, transaction_id);
+
+create table incoming_payments (
+  rail text not null,
+  receipt text not null,
+  account_reference text,
+  amount bigint not null,
+  currency text not null,
+  payer text,
+  holder_id bigint not null,
+  transaction_id uuid,
+  outcome text not null,
+  case_id uuid,
+  received_at timestamp with time zone not null,
+  constraint incoming_payment_once PRIMARY KEY (rail, receipt),
+  constraint incoming_amount_positive CHECK ((amount > 0)),
+  constraint incoming_outcome_known CHECK ((outcome = ANY (ARRAY['matched'::text, 'suspense'::text])))
+);
+comment on table incoming_payments is
+  'Money that reached a till, pay bill or bank account, matched to a transaction or held in suspense. An operator names its receipt and no holder, so the receipt is the key.';
+comment on column incoming_payments.holder_id is
+  'Whose ledger accounts it was posted to. 0: the owner is unknown.';
+comment on column incoming_payments.case_id is
+  'The case that holds it in suspense, or held it.';
 
 create table operator_inbox (
   id bigint not null generated always as identity,
@@ -451,33 +617,94 @@ create table operator_inbox (
   due_at timestamp with time zone not null,
   constraint operator_inbox_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
+comment on table operator_inbox is
+  'Operator callbacks that were not read yet. A row is deleted in the transaction that applies it.';
 CREATE INDEX operator_inbox_due ON public.operator_inbox USING btree (due_at);
 
-create table payment_instructions (
-  account_reference text not null,
-  transaction_id uuid not null,
+create table rejected_callbacks (
+  id bigint not null generated always as identity,
   rail text not null,
-  pay_to jsonb not null,
-  expires_at timestamp with time zone not null,
-  constraint payment_instructions_pkey PRIMARY KEY (account_reference)
+  reason text not null,
+  headers jsonb not null,
+  body bytea not null,
+  received_at timestamp with time zone not null,
+  constraint rejected_callbacks_pkey PRIMARY KEY (id)
 );
-CREATE INDEX payment_instructions_by_transaction ON public.payment_instructions USING btree (transaction_id);
+comment on table rejected_callbacks is
+  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction of this gateway. Deleted after ninety days.';
 
-create table payment_jobs (
+create table payout_batches (
+  holder_id bigint not null,
+  id uuid not null,
+  name text not null,
+  created_by text not null,
+  created_at timestamp with time zone not null,
+  constraint payout_batch_id PRIMARY KEY (holder_id, id)
+);
+comment on table payout_batches is
+  'A file of payouts.';
+
+create table payout_orders (
+  holder_id bigint not null,
   transaction_id uuid not null,
-  kind text not null,
-  due_at timestamp with time zone not null,
-  attempts integer not null default 0,
-  since timestamp with time zone not null,
-  submitted_at timestamp with time zone,
-  constraint payment_jobs_pkey PRIMARY KEY (transaction_id),
-  constraint payment_job_kind_known CHECK ((kind = ANY (ARRAY['send_token'::text, 'submit'::text, 'query'::text, 'expire'::text, 'approval'::text])))
-) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
-CREATE INDEX payment_jobs_due ON public.payment_jobs USING btree (due_at);
+  batch_id uuid,
+  approval text not null,
+  created_by text not null,
+  created_by_member bigint,
+  approved_by text,
+  approved_by_member bigint,
+  approved_at timestamp with time zone,
+  cancelled_by text,
+  cancelled_at timestamp with time zone,
+  constraint payout_order_once PRIMARY KEY (holder_id, transaction_id),
+  constraint payout_approval_known CHECK ((approval = ANY (ARRAY['not_needed'::text, 'waiting'::text, 'approved'::text]))),
+  constraint payout_approved_by_another CHECK (((created_by_member IS NULL) OR (approved_by_member IS NULL) OR (approved_by_member <> created_by_member))),
+  constraint payout_batch_exists FOREIGN KEY (holder_id, batch_id) REFERENCES payout_batches(holder_id, id)
+);
+comment on table payout_orders is
+  'Who ordered a payout and who approved it.';
+comment on column payout_orders.approval is
+  'waiting: a second person must approve it before there is a job to send it.';
+CREATE INDEX payout_orders_by_batch ON public.payout_orders USING btree (holder_id, batch_id) WHERE (batch_id IS NOT NULL);
+CREATE INDEX payout_orders_waiting ON public.payout_orders USING btree (holder_id) WHERE ((approval = 'waiting'::text) AND (cancelled_at IS NULL));
+
+create table fee_overrides (
+  holder_id bigint not null,
+  method text not null,
+  direction text not null,
+  basis_points bigint not null,
+  fixed bigint not null,
+  min bigint not null,
+  max bigint,
+  updated_at timestamp with time zone not null,
+  constraint fee_overrides_pkey PRIMARY KEY (holder_id, method, direction),
+  constraint fee_override_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
+  constraint fee_override_fixed_sane CHECK ((fixed >= 0)),
+  constraint fee_override_max_sane CHECK ((max >= 0)),
+  constraint fee_override_min_sane CHECK ((min >= 0)),
+  constraint fee_override_share_sane CHECK (((basis_points >= 0) AND (basis_points <= 10000))),
+  constraint fee_overrides_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table fee_overrides is
+  'Fees that differ from the catalogue for one holder.';
+CREATE TRIGGER fee_overrides_counted AFTER INSERT OR DELETE OR UPDATE ON fee_overrides FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+-- 0004_links.sql
+
+create table logos (
+  hash bytea not null,
+  webp bytea not null,
+  created_at timestamp with time zone not null,
+  constraint logos_pkey PRIMARY KEY (hash),
+  constraint logo_hash_length CHECK ((octet_length(hash) = 32)),
+  constraint logo_size_bounded CHECK (((octet_length(webp) >= 1) AND (octet_length(webp) <= 65536)))
+);
+comment on table logos is
+  'Logos of payment links, under the SHA-256 of their bytes: the same picture is stored once and never changes.';
 
 create table payment_links (
-  id uuid not null,
   holder_id bigint not null,
+  id uuid not null,
   integration_id bigint,
   business_name text,
   item_name text,
@@ -499,7 +726,7 @@ create table payment_links (
   payments_count bigint not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint payment_links_pkey PRIMARY KEY (id),
+  constraint payment_link_id PRIMARY KEY (holder_id, id),
   constraint link_accent_colour_form CHECK ((accent_colour ~ '^#[0-9a-f]{6}$'::text)),
   constraint link_amount_positive CHECK ((amount > 0)),
   constraint link_business_name_length CHECK (((char_length(business_name) >= 1) AND (char_length(business_name) <= 120))),
@@ -517,89 +744,125 @@ create table payment_links (
   constraint payment_links_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id),
   constraint payment_links_logo_hash_fkey FOREIGN KEY (logo_hash) REFERENCES logos(hash)
 );
-CREATE INDEX payment_links_by_holder ON public.payment_links USING btree (holder_id, id DESC);
+comment on table payment_links is
+  'Payment links. A link past expires_at reads as expired; no job writes that status.';
+comment on column payment_links.id is
+  'UUIDv7 that carries the holder. Its public form is the address of the link: anyone who has it can pay.';
+comment on column payment_links.integration_id is
+  'Null: made by a person, in the console or on the command line.';
+comment on column payment_links.amount is
+  'Null: the payer types the amount.';
+comment on column payment_links.country_id is
+  'The country of the merchant.';
+comment on column payment_links.currency_country_id is
+  'The country of the payer. Null: the payer chooses it on the page.';
+comment on column payment_links.phone is
+  'Digits with the dial code.';
 
-create table payout_batches (
+-- 0005_callbacks.sql
+
+create table event_feeds (
+  holder_id bigint not null,
+  last_position bigint not null,
+  constraint event_feeds_pkey PRIMARY KEY (holder_id)
+) with (fillfactor=25);
+comment on table event_feeds is
+  'How many events each holder has. Whoever writes events raises the number first and keeps the row locked until the commit, so the positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
+
+create table events (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  type text not null,
+  sequence smallint not null,
   id uuid not null,
-  holder_id bigint not null,
-  name text not null,
-  created_by text not null,
-  created_at timestamp with time zone not null,
-  constraint payout_batches_pkey PRIMARY KEY (id)
-);
-
-create table payout_orders (
-  transaction_id uuid not null,
-  holder_id bigint not null,
-  batch_id uuid,
-  created_by text not null,
-  created_by_member bigint,
-  approved_by text,
-  approved_by_member bigint,
-  approved_at timestamp with time zone,
-  cancelled_by text,
-  cancelled_at timestamp with time zone,
-  constraint payout_orders_pkey PRIMARY KEY (transaction_id),
-  constraint payout_approved_by_another CHECK (((created_by_member IS NULL) OR (approved_by_member IS NULL) OR (approved_by_member <> created_by_member))),
-  constraint payout_orders_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES payout_batches(id)
-);
-CREATE INDEX payout_orders_by_batch ON public.payout_orders USING btree (batch_id) WHERE (batch_id IS NOT NULL);
-CREATE INDEX payout_orders_by_holder ON public.payout_orders USING btree (holder_id, transaction_id DESC);
-
-create table receipts (
-  code text not null,
-  transaction_id uuid not null,
-  created_at timestamp with time zone not null,
-  constraint receipts_pkey PRIMARY KEY (code),
-  constraint receipt_once UNIQUE (transaction_id),
-  constraint receipt_code_form CHECK ((code ~ '^[0-9A-HJKMNP-TV-Z]{10}$'::text))
-);
-
-create table rejected_callbacks (
-  id bigint not null generated always as identity,
-  rail text not null,
-  reason text not null,
-  headers jsonb not null,
+  position bigint not null,
+  integration_id bigint,
+  url text,
   body bytea not null,
-  received_at timestamp with time zone not null,
-  constraint rejected_callbacks_pkey PRIMARY KEY (id)
-);
+  created_at timestamp with time zone not null,
+  constraint event_once_per_transition PRIMARY KEY (holder_id, transaction_id, type, sequence),
+  constraint event_type_known CHECK ((type = ANY (ARRAY['collection.success'::text, 'collection.failed'::text, 'collection.expired'::text, 'collection.reversed'::text, 'payout.success'::text, 'payout.failed'::text, 'payout.reversed'::text, 'payment_link.paid'::text])))
+) partition by RANGE (transaction_id);
+comment on table events is
+  'Facts that holders are told about. Partitioned by the id of the transaction, whose first bits are its time: so the key holds over all partitions, and a transition gives one event however often it is reported.';
+comment on column events.position is
+  'The place of the event in the feed of its holder: 1, 2, 3, ...';
+comment on column events.integration_id is
+  'Null: made by a person of a holder that has no integration.';
+comment on column events.url is
+  'Null: no callback was asked for. The event is in the feed all the same.';
+comment on column events.body is
+  'The bytes that are sent and signed. They never change.';
+CREATE INDEX events_by_id ON ONLY public.events USING btree (holder_id, id);
+CREATE INDEX events_by_position ON ONLY public.events USING btree (holder_id, "position");
 
-create table request_log (
+create table callback_deliveries (
+  holder_id bigint not null,
+  event_id uuid not null,
+  transaction_id uuid not null,
+  integration_id bigint not null,
+  origin text not null,
+  url text not null,
+  attempts integer not null default 0,
+  leased boolean not null,
+  due_at timestamp with time zone not null,
+  tried_at timestamp with time zone,
+  started_at timestamp with time zone not null,
+  constraint delivery_once PRIMARY KEY (holder_id, event_id)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=2000, fillfactor=80);
+comment on table callback_deliveries is
+  'One row for each event that was not delivered yet. A leased row belongs to one process until due_at. An infinite due_at waits for a person: the receiver answered 410 Gone.';
+comment on column callback_deliveries.started_at is
+  'Thirty days later the delivery is given up. A resend starts the time again.';
+CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
+
+create table callback_attempts (
+  holder_id bigint not null,
+  event_id uuid not null,
   at timestamp with time zone not null,
-  id uuid not null,
+  number integer not null,
+  delivered boolean not null,
+  signature text not null,
+  status smallint,
+  answer_headers jsonb,
+  answer_start bytea,
+  latency_ms integer not null,
+  error text
+) partition by RANGE (at);
+comment on table callback_attempts is
+  'Every request that was sent to a receiver, and the start of its answer.';
+comment on column callback_attempts.number is
+  'Its place in the retry schedule. 0: a probe out of turn.';
+comment on column callback_attempts.signature is
+  'The only request header that cannot be derived from the event.';
+CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (holder_id, event_id);
+
+create table callback_receivers (
+  origin text not null,
+  failing_since timestamp with time zone not null,
+  last_error text not null,
+  probe_at timestamp with time zone not null,
+  recovered_at timestamp with time zone,
+  constraint callback_receivers_pkey PRIMARY KEY (origin)
+);
+comment on table callback_receivers is
+  'Receivers (scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
+comment on column callback_receivers.recovered_at is
+  'When it answered again: everything last tried before then is due at once.';
+
+create table callback_pauses (
   holder_id bigint not null,
   integration_id bigint not null,
-  transaction_id uuid,
-  ms real not null,
-  status smallint not null,
-  route text not null,
-  address text not null,
-  code text
-) partition by RANGE (at);
-CREATE INDEX request_log_by_holder ON ONLY public.request_log USING btree (holder_id, at);
-
-create table sandbox_announcements (
-  id bigint not null generated always as identity,
-  subject text not null,
-  event jsonb not null,
-  attempts integer not null default 0,
-  due_at timestamp with time zone not null,
-  constraint sandbox_announcement_id PRIMARY KEY (id)
+  url text not null,
+  paused_at timestamp with time zone not null,
+  constraint callback_pause_once PRIMARY KEY (holder_id, integration_id, url)
 );
-CREATE INDEX sandbox_announcements_due ON public.sandbox_announcements USING btree (due_at, id);
+comment on table callback_pauses is
+  'Addresses that answered 410 Gone. Nothing is sent there until a person resumes it.';
 
-create table sandbox_messages (
-  id bigint not null generated always as identity,
-  msisdn text not null,
-  sender text not null,
-  text text not null,
-  created_at timestamp with time zone not null,
-  constraint sandbox_message_id PRIMARY KEY (id)
-);
-CREATE INDEX sandbox_messages_by_phone ON public.sandbox_messages USING btree (msisdn, id DESC);
+-- 0006_sandbox.sql
 
-create table sandbox_payments (
+create unlogged table sandbox_payments (
   reference text not null,
   direction text not null,
   method text not null,
@@ -633,12 +896,104 @@ CREATE INDEX sandbox_payments_by_age ON public.sandbox_payments USING brin (crea
 CREATE INDEX sandbox_payments_by_phone ON public.sandbox_payments USING btree (msisdn, created_at DESC) WHERE (handset IS NOT NULL);
 CREATE INDEX sandbox_payments_due ON public.sandbox_payments USING btree (due_at) WHERE (due_at IS NOT NULL);
 
-create table sandbox_phones (
+create unlogged table sandbox_messages (
+  id bigint not null generated always as identity,
+  msisdn text not null,
+  sender text not null,
+  text text not null,
+  created_at timestamp with time zone not null,
+  constraint sandbox_message_id PRIMARY KEY (id)
+);
+CREATE INDEX sandbox_messages_by_phone ON public.sandbox_messages USING btree (msisdn, id DESC);
+
+create unlogged table sandbox_phones (
   msisdn text not null,
   is_on boolean not null default true,
   version bigint not null default 0,
   constraint sandbox_phone_once PRIMARY KEY (msisdn)
 );
+
+create unlogged table sandbox_announcements (
+  id bigint not null generated always as identity,
+  subject text not null,
+  event jsonb not null,
+  attempts integer not null default 0,
+  due_at timestamp with time zone not null,
+  constraint sandbox_announcement_id PRIMARY KEY (id)
+);
+CREATE INDEX sandbox_announcements_due ON public.sandbox_announcements USING btree (due_at, id);
+
+-- 0007_console.sql
+
+create table used_forms (
+  holder_id bigint not null,
+  id uuid not null,
+  used_at timestamp with time zone not null,
+  constraint form_used_once PRIMARY KEY (holder_id, id),
+  constraint used_forms_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table used_forms is
+  'Forms that moved money: however often one is sent, it counts once.';
+
+create table daily_figures (
+  holder_id bigint not null,
+  day date not null,
+  counted_at timestamp with time zone not null,
+  figures jsonb not null,
+  constraint daily_figures_once PRIMARY KEY (holder_id, day),
+  constraint daily_figures_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table daily_figures is
+  'What one holder did on one day (UTC), counted from the transactions. A day changes as long as transactions of it are open.';
+comment on column daily_figures.figures is
+  '[{ direction, currency, status, transactions, amount, fee }], sums as text.';
+
+-- 0008_checkout.sql
+
+create table checkout_attempts (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  link_id uuid not null,
+  form_id bytea not null,
+  single_use boolean not null,
+  live boolean not null default true,
+  msisdn text not null,
+  first_name text,
+  last_name text,
+  email text,
+  created_at timestamp with time zone not null,
+  constraint attempt_id PRIMARY KEY (holder_id, transaction_id),
+  constraint attempt_once_per_form UNIQUE (holder_id, link_id, form_id),
+  constraint attempt_email_length CHECK ((char_length(email) <= 254)),
+  constraint attempt_first_name_length CHECK ((char_length(first_name) <= 120)),
+  constraint attempt_form_id_length CHECK ((octet_length(form_id) = 15)),
+  constraint attempt_last_name_length CHECK ((char_length(last_name) <= 120)),
+  constraint attempt_link_exists FOREIGN KEY (holder_id, link_id) REFERENCES payment_links(holder_id, id)
+);
+comment on table checkout_attempts is
+  'An attempt to pay a link, written in the transaction that makes its collection.';
+comment on column checkout_attempts.form_id is
+  'Which form made it: however often one form is sent, it is one attempt.';
+comment on column checkout_attempts.live is
+  'It may still take money, or has taken it. Only the refusal of the operator ends it; a success stays live for ever.';
+comment on column checkout_attempts.msisdn is
+  'Digits with the dial code: a number may only be prompted so often, over all holders.';
+CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (holder_id, link_id) WHERE (live AND single_use);
+CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
+
+create table receipts (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  code text not null,
+  created_at timestamp with time zone not null,
+  constraint receipt_once PRIMARY KEY (holder_id, transaction_id),
+  constraint receipt_code_unique UNIQUE (code),
+  constraint receipt_code_form CHECK ((code ~ '^[0-9A-HJKMNP-TV-Z]{10}$'::text))
+);
+comment on table receipts is
+  'The short code by which anyone can check a receipt. It is too short to carry the holder, so it is unique over all holders.';
+
+-- 
 
 create table schema_migrations (
   version integer not null,
@@ -646,112 +1001,4 @@ create table schema_migrations (
   checksum text not null,
   applied_at timestamp with time zone not null,
   constraint schema_migrations_pkey PRIMARY KEY (version)
-);
-
-create table sessions (
-  id bigint not null generated always as identity,
-  member_id bigint not null,
-  token_hash bytea not null,
-  user_agent text not null default ''::text,
-  address text not null default ''::text,
-  created_at timestamp with time zone not null,
-  last_seen_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  confirmed_until timestamp with time zone,
-  revoked_at timestamp with time zone,
-  holder_id bigint,
-  constraint sessions_pkey PRIMARY KEY (id),
-  constraint session_token_unique UNIQUE (token_hash),
-  constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
-  constraint sessions_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
-
-create table spent_signatures (
-  signed_at timestamp with time zone not null,
-  signature bytea not null,
-  constraint signature_spent_once PRIMARY KEY (signed_at, signature)
-) partition by RANGE (signed_at);
-
-create table tokens (
-  id bigint not null generated always as identity,
-  integration_id bigint not null,
-  secret_hash bytea not null,
-  created_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  revoked_at timestamp with time zone,
-  constraint tokens_pkey PRIMARY KEY (id),
-  constraint tokens_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
-);
-CREATE INDEX tokens_by_integration ON public.tokens USING btree (integration_id);
-
-create table transactions (
-  id uuid not null,
-  holder_id bigint not null,
-  integration_id bigint,
-  direction text not null,
-  status text not null,
-  amount bigint not null,
-  fee bigint not null,
-  currency text not null,
-  country_id smallint not null,
-  method text not null,
-  rail text not null,
-  msisdn text,
-  payee text,
-  invoice_no text,
-  account_number text,
-  detail text not null default ''::text,
-  reference_1 text,
-  reference_2 text,
-  callback_url text,
-  link_id uuid,
-  verification text not null,
-  rail_reference text,
-  receipt text,
-  failure_code text,
-  failure_message text,
-  balance_after bigint,
-  created_at timestamp with time zone not null,
-  updated_at timestamp with time zone not null,
-  settled_at timestamp with time zone,
-  constraint transactions_pkey PRIMARY KEY (id),
-  constraint transaction_amount_positive CHECK ((amount > 0)),
-  constraint transaction_direction_known CHECK ((direction = ANY (ARRAY['payin'::text, 'payout'::text]))),
-  constraint transaction_fee_sane CHECK (((fee >= 0) AND ((direction = 'payout'::text) OR (fee <= amount)))),
-  constraint transaction_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'success'::text, 'failed'::text, 'expired'::text, 'reversed'::text]))),
-  constraint transaction_success_settled CHECK (((status <> ALL (ARRAY['success'::text, 'reversed'::text])) OR (settled_at IS NOT NULL))),
-  constraint transaction_verification_known CHECK ((verification = ANY (ARRAY['prompt'::text, 'shortcode'::text, 'otp'::text, 'instructions'::text, 'none'::text])))
-) with (fillfactor=70);
-CREATE INDEX transactions_by_holder ON public.transactions USING btree (holder_id, id DESC);
-CREATE INDEX transactions_by_link ON public.transactions USING btree (link_id, id DESC) WHERE (link_id IS NOT NULL);
-CREATE INDEX transactions_by_number ON public.transactions USING btree (holder_id, msisdn, id DESC);
-CREATE INDEX transactions_by_reference_1 ON public.transactions USING btree (holder_id, reference_1, id DESC) WHERE (reference_1 IS NOT NULL);
-CREATE INDEX transactions_by_reference_2 ON public.transactions USING btree (holder_id, reference_2, id DESC) WHERE (reference_2 IS NOT NULL);
-
-create table used_forms (
-  id uuid not null,
-  used_at timestamp with time zone not null,
-  constraint used_forms_pkey PRIMARY KEY (id)
-);
-
-create table verification_tokens (
-  transaction_id uuid not null,
-  token_hash bytea not null,
-  wrong_tries smallint not null default 0,
-  sent_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  constraint verification_tokens_pkey PRIMARY KEY (transaction_id),
-  constraint verification_tries_bounded CHECK (((wrong_tries >= 0) AND (wrong_tries <= 5)))
-);
-
-create table wallets (
-  wallet_account integer not null generated always as identity,
-  holder_id bigint not null,
-  currency text not null,
-  created_at timestamp with time zone not null,
-  constraint wallets_pkey PRIMARY KEY (wallet_account),
-  constraint wallet_once_per_currency UNIQUE (holder_id, currency),
-  constraint wallet_currency_form CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-  constraint wallets_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );

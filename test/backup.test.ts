@@ -12,7 +12,7 @@ import { after, before, describe, test } from 'node:test';
 import { type WrittenBackup, writeBackup } from '../src/backup/backup.ts';
 import { BackupError } from '../src/backup/backup-file.ts';
 import { checkBackup, restoreBackup } from '../src/backup/restore.ts';
-import { continueFeedAfterRestore, listEvents } from '../src/callbacks/feed.ts';
+import { listEvents } from '../src/callbacks/feed.ts';
 import { listDeliveries } from '../src/callbacks/resend.ts';
 import { extendChain } from '../src/ledger/chain.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
@@ -42,7 +42,8 @@ before(async () => {
   await collect('000', '/bad', 1);
   // Left open: nobody answers the phone.
   await collect('005', '/good', 2);
-  await extendChain(world.ctx, { partial: true });
+  // A transaction that is open in another database of the server puts the sealing of a block off.
+  for (let sealed = 0; sealed === 0; ) sealed = await extendChain(world.ctx, { partial: true });
   made = await backUpUnderLoad();
   target = await createEmptyDatabase();
   await restore(path, target.url);
@@ -112,7 +113,6 @@ const restore = (file: string, databaseUrl: string, key: Buffer | null = masterK
     path: file,
     masterKey: key,
     async finish(tx) {
-      await continueFeedAfterRestore(tx);
       await requeryAfterRestore(tx, world.ctx.clock.now());
     },
   });

@@ -110,18 +110,3 @@ export function startDeliverer(
     close: () => outbound.close(),
   };
 }
-
-/**
- * Waits until every event so far may be listed. Transactions are numbered for the whole server, so one that is open in
- * the database of another test holds the feed back for a moment.
- */
-export async function settleFeed(ctx: Context): Promise<void> {
-  for (let tries = 0; tries < 5_000; tries++) {
-    const [row] = await ctx.db.query<{ settled: boolean }>(
-      `select coalesce(max(position), -1) < (select position_offset from event_feed)
-         + pg_snapshot_xmin(pg_current_snapshot())::text::bigint as settled from events`,
-    );
-    if (row?.settled) return;
-  }
-  throw new Error('a transaction somewhere on the server never ends');
-}

@@ -669,7 +669,7 @@ describe('what people write', () => {
       (route) =>
         addressOf(route.path, ref).replace(
           '999999',
-          route.path.startsWith('/operator') ? String(hostile.holderId) : String(hostile.id),
+          route.path.startsWith('/admin') ? String(hostile.holderId) : String(hostile.id),
         ),
     );
     for (const path of [
@@ -702,7 +702,7 @@ describe('a million rows', () => {
     await ctx.db.query(
       `insert into transactions (id, holder_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, reference_1, reference_2, link_id, verification, created_at, updated_at)
        select (lpad(to_hex((extract(epoch from $2::timestamptz) * 1000)::bigint - n), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
-              $1, 'payin', 'failed', 100 + n, 1, 'KES', 1, 'M', 'sandbox', '2547' || lpad(n::text, 8, '0'), 'r' || n, 's' || n, case when n % 10 = 0 then md5((n / 500)::text)::uuid end, 'prompt', $2, $2
+              $1, 'collection', 'failed', 100 + n, 1, 'KES', 1, 'M', 'sandbox', '2547' || lpad(n::text, 8, '0'), 'r' || n, 's' || n, case when n % 10 = 0 then md5((n / 500)::text)::uuid end, 'prompt', $2, $2
        from generate_series(1, 30000) n`,
       [big.holderId, ctx.clock.now()],
     );
@@ -723,7 +723,7 @@ describe('a million rows', () => {
       { reference: 'r77' },
       { linkId: '00000000-0000-0000-0000-000000000001' },
       { text: 'zzz' },
-      { least: 5n, most: 6n, from: new Date(0), to: ctx.clock.now() },
+      { min: 5n, max: 6n, from: new Date(0), to: ctx.clock.now() },
     ];
     for (const filter of filters) await listTransactions(explaining, big.holderId, filter, { limit: 50 });
     for (const plan of plans) assert.ok(!/Seq Scan on transactions/.test(plan), plan);

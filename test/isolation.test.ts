@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { withApp } from '../scripts/openapi.ts';
-import { eventsOfTransaction } from '../src/callbacks/events.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, readFeed, send, textOf, ugandanCollection } from './client.ts';
+import { eventsOfTransaction } from './events.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 /** Everything of one account that another may try to reach. */
@@ -43,7 +43,7 @@ async function furnish(name: string): Promise<Belongings> {
   const unverified = await collect('012');
   const link = textOf((await client.signed(PATHS.createLink, { country_id: 11, currency: 'UGX' })).data.id);
   await world.settle();
-  const [event] = await eventsOfTransaction(world.ctx.db, client.shop.holderId, idFromRef(transaction) ?? '');
+  const [event] = await eventsOfTransaction(world.ctx.db, idFromRef(transaction) ?? '');
   const [wallet] = (await client.signed(PATHS.balance)).body.data as JsonObject[];
   return {
     client,

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { eventsOfTransaction } from '../src/callbacks/events.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { linkUuid } from '../src/links/links.ts';
 import { listOpenCases } from '../src/payments/cases.ts';
@@ -13,6 +12,7 @@ import { idFromRef } from '../src/payments/transactions.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { startReceiver, type TestReceiver } from './callback-harness.ts';
 import { type Client, createClient, PATHS, readFeed, textOf, ugandanCollection } from './client.ts';
+import { eventsOfTransaction } from './events.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 const RAIL_TIMEOUT_MS = 250;
@@ -56,8 +56,8 @@ async function walletOf({ client }: Journey): Promise<number> {
   return Number(entries[0]?.balance ?? 0);
 }
 
-async function eventsOf({ client, ref }: Journey): Promise<string[]> {
-  const events = await eventsOfTransaction(world.ctx.db, client.shop.holderId, idFromRef(ref) ?? assert.fail());
+async function eventsOf({ ref }: Journey): Promise<string[]> {
+  const events = await eventsOfTransaction(world.ctx.db, idFromRef(ref) ?? assert.fail());
   return events.map(({ type }) => type);
 }
 

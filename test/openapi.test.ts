@@ -7,7 +7,6 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { generatedFiles, withApp } from '../scripts/openapi.ts';
-import { eventsOfTransaction } from '../src/callbacks/events.ts';
 import type { ApiDocument, OperationObject, SchemaObject } from '../src/docs/openapi.ts';
 import { listOperations } from '../src/docs/reference.ts';
 import { signatureOf } from '../src/holders/envelope.ts';
@@ -16,6 +15,7 @@ import { idFromRef } from '../src/payments/transactions.ts';
 import { PROBLEMS } from '../src/platform/errors.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
+import { eventsOfTransaction } from './events.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 const JSON_TYPE = 'application/json';
@@ -87,7 +87,7 @@ const today: Record<string, () => Promise<JsonObject>> = {
   createSignature: async () => ({ client_id: client.shop.clientId }),
   resendEvent: async () => {
     const ref = await paidCollection({ callback_url: 'http://127.0.0.1:9/nobody' });
-    const [event] = await eventsOfTransaction(world.ctx.db, client.shop.holderId, idFromRef(ref) ?? '');
+    const [event] = await eventsOfTransaction(world.ctx.db, idFromRef(ref) ?? '');
     return { id: event?.publicId ?? '' };
   },
 };

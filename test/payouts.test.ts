@@ -148,7 +148,7 @@ describe('money', () => {
       COMMAND_LINE,
       shop.holderId,
       Array.from({ length: 64 }, () => one),
-      'file',
+      { batchName: 'file' },
     );
     await engine.idle();
     assert.deepEqual(

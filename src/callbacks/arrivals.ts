@@ -2,7 +2,7 @@
 // should, and says why when it does not verify.
 
 import type { Context } from '../platform/context.ts';
-import { uuidFromPublicId } from '../platform/ids.ts';
+import { holderOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { type SignatureCheck, verifyCallback } from './signature.ts';
 
 const MAX_ARRIVALS = 200;
@@ -37,8 +37,8 @@ export async function recordArrival(
   const id = uuidFromPublicId('evt', headers['webhook-id'] ?? '');
   const [event] = id
     ? await ctx.db.query<{ holder_id: bigint; integration_id: bigint; body: Buffer }>(
-        'select holder_id, integration_id, body from events where id = $1',
-        [id],
+        'select holder_id, integration_id, body from events where holder_id = $1 and id = $2',
+        [holderOfUuid(id), id],
       )
     : [];
   const checked = verifyCallback({

@@ -1,6 +1,8 @@
 // Taking due deliveries out of the table, with a lease, fairly by receiver; and putting back what was taken in vain.
 
+import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
+import { holderOfUuid } from '../platform/ids.ts';
 import { LEASE_MS } from './events.ts';
 
 /** Claimed ahead of one receiver, so that it never waits for us; and of all receivers in one pass. */
@@ -45,9 +47,9 @@ const CLAIM = {
       left join unnest($3::text[], $4::int[]) as l (origin, load) on l.origin = h.origin
       where h.due_at < 'infinity' and (h.due_at <= $1 or r.recovered_at is not null or r.probe_at <= $1)
     ), picked as (
-      select d.event_id, d.due_at, r.origin, r.probe, r.failing
+      select d.holder_id, d.event_id, d.due_at, r.origin, r.probe, r.failing
       from receivers r cross join lateral (
-        select w.event_id, w.due_at from callback_deliveries w
+        select w.holder_id, w.event_id, w.due_at from callback_deliveries w
         where w.origin = r.origin and not w.leased and w.due_at < 'infinity'
           and (w.due_at <= $1 or r.probe or w.tried_at < r.recovered_at)
         order by w.due_at limit greatest(r.room, 0) for update skip locked
@@ -56,12 +58,15 @@ const CLAIM = {
     ), probed as (
       update callback_receivers r set probe_at = $1 + interval '1 minute' from picked p where p.probe and r.origin = p.origin
     ), claimed as (
-      update callback_deliveries d set leased = true, due_at = $2 from picked p where d.event_id = p.event_id
+      update callback_deliveries d set leased = true, due_at = $2 from picked p
+      where d.holder_id = p.holder_id and d.event_id = p.event_id
       returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
                 p.due_at as was_due_at, p.probe, p.failing
     )
-    select c.event_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at, c.was_due_at, c.probe, c.failing, e.body
-    from claimed c join events e on e.transaction_id = c.transaction_id and e.id = c.event_id`,
+    select c.event_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at, c.was_due_at, c.probe,
+           c.failing, e.body
+    from claimed c
+    join events e on e.holder_id = c.holder_id and e.transaction_id = c.transaction_id and e.id = c.event_id`,
 };
 
 /** Takes deliveries for this process: `loads` is what it already holds of each receiver. */
@@ -80,11 +85,15 @@ export function claimDeliveries(
   ]);
 }
 
+/** Names events of any holders: the id of each says whose it is. */
+const EVENT_KEYS = columns<string>(1, { holder_id: ['bigint', holderOfUuid], event_id: ['uuid', (id) => id] });
+
 /** Ends leases of our own early, so that another process has them at once. */
 export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<void> {
   await ctx.db.query(
-    'update callback_deliveries set leased = false, due_at = $2 where leased and event_id = any ($1::uuid[])',
-    [eventIds, ctx.clock.now()],
+    `update callback_deliveries d set leased = false, due_at = $3 from ${EVENT_KEYS.rows}
+     where d.holder_id = input.holder_id and d.event_id = input.event_id and d.leased`,
+    [...EVENT_KEYS.arrays(eventIds), ctx.clock.now()],
   );
 }
 

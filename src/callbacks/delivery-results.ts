@@ -1,6 +1,7 @@
-// What came of attempts, written in batches: the attempt itself, the delivery's end or next date, and the health of
+// The results of attempts, written in batches: the attempt itself, the end or next date of the delivery, and the health of
 // receivers. The plain case, everything delivered, is one statement.
 
+import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 
@@ -32,61 +33,71 @@ export type DeliveryResult = {
   retryAfterMs: number | null;
 };
 
+const ATTEMPTS = columns<DeliveryResult>(1, {
+  holder_id: ['bigint', (result) => result.holderId],
+  event_id: ['uuid', (result) => result.eventId],
+  at: 'timestamptz',
+  number: 'int',
+  delivered: 'boolean',
+  signature: 'text',
+  status: 'smallint',
+  answer_headers: ['jsonb', (result) => result.answerHeaders && JSON.stringify(result.answerHeaders)],
+  answer_start: ['bytea', (result) => result.answerStart],
+  latency_ms: ['int', (result) => Math.round(result.latencyMs)],
+  error: 'text',
+});
+const FINISHED = columns<DeliveryResult>(12, {
+  holder_id: ['bigint', (result) => result.holderId],
+  event_id: ['uuid', (result) => result.eventId],
+});
+const WAITING = columns<DeliveryResult>(14, {
+  holder_id: ['bigint', (result) => result.holderId],
+  event_id: ['uuid', (result) => result.eventId],
+  attempts: 'int',
+  due_at: ['timestamptz', (result) => result.nextAt ?? 'infinity'],
+  tried_at: ['timestamptz', (result) => result.at],
+});
+
 const RECORD_ATTEMPTS = {
   name: 'record_callback_attempts',
   text: `
     with tried as (
-      insert into callback_attempts (event_id, at, number, delivered, signature, status, answer_headers, answer_start, latency_ms, error)
-      select event_id, at, number, delivered, signature, status, answer_headers::jsonb, answer_start, latency_ms, error
-      from unnest($1::uuid[], $2::timestamptz[], $3::int[], $4::boolean[], $5::text[], $6::smallint[], $7::text[], $8::bytea[], $9::int[], $10::text[])
-        as t (event_id, at, number, delivered, signature, status, answer_headers, answer_start, latency_ms, error)
+      insert into callback_attempts (${ATTEMPTS.names}) select ${ATTEMPTS.names} from ${ATTEMPTS.rows}
     ), finished as (
-      delete from callback_deliveries where event_id = any ($11::uuid[])
+      delete from callback_deliveries d using ${FINISHED.rows}
+      where d.holder_id = input.holder_id and d.event_id = input.event_id
     )
     update callback_deliveries d
-    set leased = false, attempts = next.attempts, due_at = next.due_at, tried_at = next.tried_at
-    from unnest($12::uuid[], $13::int[], $14::timestamptz[], $15::timestamptz[]) as next (event_id, attempts, due_at, tried_at)
-    where d.event_id = next.event_id`,
+    set leased = false, attempts = input.attempts, due_at = input.due_at, tried_at = input.tried_at
+    from ${WAITING.rows} where d.holder_id = input.holder_id and d.event_id = input.event_id`,
 };
 
-export async function recordDeliveryResults(ctx: Context, outcomes: readonly DeliveryResult[]): Promise<void> {
-  const unusual = outcomes.some((outcome) => outcome.gone || outcome.receiver !== 'unchanged');
-  if (!unusual) return recordPlain(ctx.db, outcomes);
+export async function recordDeliveryResults(ctx: Context, results: readonly DeliveryResult[]): Promise<void> {
+  const unusual = results.some((result) => result.gone || result.receiver !== 'unchanged');
+  if (!unusual) return recordPlain(ctx.db, results);
   await ctx.db.transaction(async (tx) => {
-    await recordPlain(tx, outcomes);
-    await recordHealth(tx, outcomes);
-    for (const outcome of outcomes) if (outcome.gone) await pauseAddress(tx, outcome);
+    await recordPlain(tx, results);
+    await recordHealth(tx, results);
+    for (const result of results) if (result.gone) await pauseAddress(tx, result);
   });
 }
 
-async function recordPlain(reader: Reader, outcomes: readonly DeliveryResult[]): Promise<void> {
+async function recordPlain(reader: Reader, results: readonly DeliveryResult[]): Promise<void> {
   // A dead receiver is probed every minute for up to thirty days; only a probe that got through is history.
-  const kept = outcomes.filter((outcome) => outcome.number > 0 || outcome.delivered);
-  const finished = outcomes.filter((outcome) => outcome.nextAt === null && !outcome.gone);
-  const waiting = outcomes.filter((outcome) => outcome.nextAt !== null || outcome.gone);
+  const kept = results.filter((result) => result.number > 0 || result.delivered);
+  const finished = results.filter((result) => result.nextAt === null && !result.gone);
+  const waiting = results.filter((result) => result.nextAt !== null || result.gone);
   await reader.query(RECORD_ATTEMPTS, [
-    kept.map((outcome) => outcome.eventId),
-    kept.map((outcome) => outcome.at),
-    kept.map((outcome) => outcome.number),
-    kept.map((outcome) => outcome.delivered),
-    kept.map((outcome) => outcome.signature),
-    kept.map((outcome) => outcome.status),
-    kept.map((outcome) => outcome.answerHeaders && JSON.stringify(outcome.answerHeaders)),
-    kept.map((outcome) => outcome.answerStart),
-    kept.map((outcome) => Math.round(outcome.latencyMs)),
-    kept.map((outcome) => outcome.error),
-    finished.map((outcome) => outcome.eventId),
-    waiting.map((outcome) => outcome.eventId),
-    waiting.map((outcome) => outcome.attempts),
-    waiting.map((outcome) => outcome.nextAt ?? 'infinity'),
-    waiting.map((outcome) => outcome.at),
+    ...ATTEMPTS.arrays(kept),
+    ...FINISHED.arrays(finished),
+    ...WAITING.arrays(waiting),
   ]);
 }
 
 /** Rows are touched in the order of their origins, so that two processes never wait for each other in a circle. */
-async function recordHealth(reader: Reader, outcomes: readonly DeliveryResult[]): Promise<void> {
+async function recordHealth(reader: Reader, results: readonly DeliveryResult[]): Promise<void> {
   const last = new Map<string, DeliveryResult>();
-  for (const outcome of outcomes) if (outcome.receiver !== 'unchanged') last.set(outcome.origin, outcome);
+  for (const result of results) if (result.receiver !== 'unchanged') last.set(result.origin, result);
   const changes = [...last.values()].sort((left, right) => (left.origin < right.origin ? -1 : 1));
   const failing = changes.filter((change) => change.receiver === 'failing');
   const recovered = changes.filter((change) => change.receiver === 'recovered');
@@ -111,15 +122,15 @@ async function recordHealth(reader: Reader, outcomes: readonly DeliveryResult[])
     );
 }
 
-async function pauseAddress(reader: Reader, outcome: DeliveryResult): Promise<void> {
+async function pauseAddress(reader: Reader, result: DeliveryResult): Promise<void> {
   await reader.query(
     `insert into callback_pauses (holder_id, integration_id, url, paused_at) values ($1, $2, $3, $4)
      on conflict on constraint callback_pause_once do nothing`,
-    [outcome.holderId, outcome.integrationId, outcome.url, outcome.at],
+    [result.holderId, result.integrationId, result.url, result.at],
   );
   await reader.query(
     `update callback_deliveries set due_at = 'infinity'
-     where origin = $1 and not leased and integration_id = $2 and url = $3`,
-    [outcome.origin, outcome.integrationId, outcome.url],
+     where origin = $1 and not leased and holder_id = $2 and integration_id = $3 and url = $4`,
+    [result.origin, result.holderId, result.integrationId, result.url],
   );
 }

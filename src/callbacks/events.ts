@@ -2,8 +2,9 @@
 // event without its fact and no fact without its event. Id and body bytes are fixed here for ever.
 
 import { isoMicroseconds } from '../platform/clock.ts';
-import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
-import { createUuid, publicId } from '../platform/ids.ts';
+import { columns } from '../platform/columns.ts';
+import type { Tx } from '../platform/db.ts';
+import { createHolderUuid, publicId } from '../platform/ids.ts';
 
 /** How long fresh deliveries belong to the process that wrote them. After a crash they are found when it ends. */
 export const LEASE_MS = 30_000;
@@ -28,9 +29,6 @@ export type NewEvent = {
   data: object;
   /** Where the callback goes; null: the event is only in the feed. */
   url: string | null;
-  paymentLinkId?: string;
-  /** Only for a type that one transaction can reach more than once. */
-  sequence?: number;
 };
 
 /** An event as it was written: what the deliverer needs to send it without reading it back. */
@@ -47,35 +45,61 @@ export type RecordedEvent = {
   leasedUntil: Date;
 };
 
-// One statement for any number of events. Bodies travel as one value cut by offsets: an array of JSON texts would be
-// escaped here and unescaped there. A paused address gets its row, but without a date.
+type EventRow = RecordedEvent & {
+  /** How many events of the same holder come after this one in the statement. */
+  after: number;
+  bodyFrom: number;
+};
+
+const EVENTS = columns<EventRow>(5, {
+  holder_id: ['bigint', (event) => event.holderId],
+  transaction_id: ['uuid', (event) => event.transactionId],
+  type: 'text',
+  id: 'uuid',
+  integration_id: ['bigint', (event) => event.integrationId],
+  url: 'text',
+  origin: ['text', (event) => (event.url === null ? null : originOf(event.url))],
+  after: 'int',
+  body_from: ['int', (event) => event.bodyFrom],
+  body_length: ['int', (event) => event.body.length],
+});
+
+// One statement for any number of events. The number of each holder's feed is raised first, in the order of the holders,
+// and stays locked until the commit: so positions have no gaps and become visible in order. Bodies travel as one value
+// cut by offsets: an array of JSON texts would be escaped here and unescaped there. A paused address gets its row, but no
+// date.
 const RECORD_EVENTS = {
   name: 'record_events',
   text: `
-    with fresh as materialized (
-      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::int[], $10::int[])
-        as fresh (id, transaction_id, type, sequence, holder_id, integration_id, url, origin, body_from, body_length)
+    with input as materialized (
+      select * from ${EVENTS.rows}
+    ), feeds as (
+      insert into event_feeds as feed (holder_id, last_position)
+      select holder_id, count(*) from input group by holder_id order by holder_id
+      on conflict (holder_id) do update set last_position = feed.last_position + excluded.last_position
+      returning holder_id, last_position
     ), written as (
-      insert into events (transaction_id, type, sequence, id, position, holder_id, integration_id, url, body, created_at)
-      select transaction_id, type, sequence, id,
-             (select position_offset from event_feed) + pg_current_xact_id()::text::bigint,
-             holder_id, integration_id, url, substring($11::bytea from body_from for body_length), $12
-      from fresh
+      insert into events (holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at)
+      select i.holder_id, i.transaction_id, i.type, 1, i.id, f.last_position - i.after, i.integration_id, i.url,
+             substring($4::bytea from i.body_from for i.body_length), $1
+      from input i join feeds f using (holder_id)
     ), paused as (
-      select p.integration_id, p.url from callback_pauses p
-      where (p.integration_id, p.url) in (select integration_id, url from fresh where url is not null)
+      select p.holder_id, p.integration_id, p.url from callback_pauses p
+      where (p.holder_id, p.integration_id, p.url) in (select holder_id, integration_id, url from input where url is not null)
     )
-    insert into callback_deliveries (event_id, transaction_id, holder_id, integration_id, origin, url, leased, due_at, started_at)
-    select f.id, f.transaction_id, f.holder_id, f.integration_id, f.origin, f.url, $14::boolean and p.url is null,
-           case when p.url is null then $13::timestamptz else 'infinity' end, $12
-    from fresh f left join paused p on p.integration_id = f.integration_id and p.url = f.url
-    where f.url is not null
+    insert into callback_deliveries
+      (holder_id, event_id, transaction_id, integration_id, origin, url, leased, due_at, started_at)
+    select i.holder_id, i.id, i.transaction_id, i.integration_id, i.origin, i.url, $3::boolean and p.url is null,
+           case when p.url is null then $2::timestamptz else 'infinity' end, $1
+    from input i left join paused p using (holder_id, integration_id, url)
+    where i.url is not null
     returning event_id, due_at = 'infinity' as paused`,
 };
 
 /**
- * Writes events and their deliveries. With `handOver` (the default) the caller gives what is returned to the deliverer of
- * this process after the commit; without it the next pass of any process finds them.
+ * Writes events and their deliveries. Events of one transaction are in the feed in the order given. With `handOver` the
+ * caller gives what is returned to the deliverer of this process after the commit; without it the next pass of any
+ * process finds them.
  */
 export async function recordEvents(
   tx: Tx,
@@ -86,27 +110,12 @@ export async function recordEvents(
   if (events.length === 0) return [];
   const leasedUntil = new Date(at.getTime() + LEASE_MS);
   const recorded = events.map((event) => fixEvent(event, at, leasedUntil));
-  let offset = 1;
-  const starts = recorded.map(({ body }) => {
-    const start = offset;
-    offset += body.length;
-    return start;
-  });
   const rows = await tx.query<{ event_id: string; paused: boolean }>(RECORD_EVENTS, [
-    recorded.map((event) => event.id),
-    recorded.map((event) => event.transactionId),
-    recorded.map((event) => event.type),
-    events.map((event) => event.sequence ?? 1),
-    recorded.map((event) => event.holderId),
-    recorded.map((event) => event.integrationId),
-    recorded.map((event) => event.url),
-    recorded.map((event) => (event.url === null ? null : originOf(event.url))),
-    starts,
-    recorded.map((event) => event.body.length),
-    Buffer.concat(recorded.map((event) => event.body)),
     at,
     handOver ? leasedUntil : at,
     handOver,
+    Buffer.concat(recorded.map((event) => event.body)),
+    ...EVENTS.arrays(numberEvents(recorded)),
   ]);
   const paused = new Set(rows.filter((row) => row.paused).map((row) => row.event_id));
   // A paused delivery waits for a person; the deliverer must not see it.
@@ -115,11 +124,23 @@ export async function recordEvents(
     : recorded.map((event) => (paused.has(event.id) ? { ...event, url: null } : event));
 }
 
+function numberEvents(events: RecordedEvent[]): EventRow[] {
+  const left = new Map<bigint, number>();
+  for (const { holderId } of events) left.set(holderId, (left.get(holderId) ?? 0) + 1);
+  let offset = 1;
+  return events.map((event) => {
+    const after = (left.get(event.holderId) ?? 1) - 1;
+    left.set(event.holderId, after);
+    const bodyFrom = offset;
+    offset += event.body.length;
+    return { ...event, after, bodyFrom };
+  });
+}
+
 function fixEvent(event: NewEvent, at: Date, leasedUntil: Date): RecordedEvent {
-  const id = createUuid(at.getTime());
+  const id = createHolderUuid(at.getTime(), event.holderId);
   const shown = publicId('evt', id);
-  const data = event.paymentLinkId === undefined ? event.data : { ...event.data, payment_link_id: event.paymentLinkId };
-  const body = JSON.stringify({ id: shown, type: event.type, created_at: isoMicroseconds(at), data });
+  const body = JSON.stringify({ id: shown, type: event.type, created_at: isoMicroseconds(at), data: event.data });
   return {
     id,
     publicId: shown,
@@ -135,25 +156,7 @@ function fixEvent(event: NewEvent, at: Date, leasedUntil: Date): RecordedEvent {
   };
 }
 
-/** True when a transition was already told. PostgreSQL names the key after the partition that refused. */
-export function isRepeatedEvent(error: unknown): boolean {
-  return /^(event_once_per_transition|events_\w+_pkey)$/.test(violatedConstraint(error) ?? '');
-}
-
 /** The receiver of a URL: scheme, host and port. Fairness and health are kept by receiver. */
 export function originOf(url: string): string {
   return URL.parse(url)?.origin ?? 'invalid:';
-}
-
-/** The events of a transaction, oldest first, for the pages that show it. */
-export async function eventsOfTransaction(
-  reader: Reader,
-  holderId: bigint,
-  transactionId: string,
-): Promise<{ publicId: string; type: EventType; createdAt: Date }[]> {
-  const rows = await reader.query<{ id: string; type: EventType; created_at: Date }>(
-    'select id, type, created_at from events where transaction_id = $1 and holder_id = $2 order by created_at, id',
-    [transactionId, holderId],
-  );
-  return rows.map((row) => ({ publicId: publicId('evt', row.id), type: row.type, createdAt: row.created_at }));
 }

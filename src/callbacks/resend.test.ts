@@ -8,17 +8,16 @@ import {
   HOLDER,
   newEvent,
   record,
-  settleFeed,
   startDeliverer,
   startReceiver,
   type TestDeliverer,
   type TestReceiver,
 } from '../../test/callback-harness.ts';
+import { isRepeatedEvent } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { Problem } from '../platform/errors.ts';
 import { createArrivalLog, listArrivals, recordArrival } from './arrivals.ts';
 import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';
-import { isRepeatedEvent } from './events.ts';
 import { listEvents } from './feed.ts';
 import { createCallbackHousekeeping } from './housekeeping.ts';
 import { listDeliveries, replayFailed, resendEvent } from './resend.ts';
@@ -51,7 +50,6 @@ function answerWith(status: number): void {
 }
 
 async function feedLength(): Promise<number> {
-  await settleFeed(ctx);
   return (await listEvents(ctx.db, HOLDER)).events.length;
 }
 

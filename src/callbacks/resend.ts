@@ -77,18 +77,19 @@ export async function listDeliveries(
                    when d.due_at = 'infinity' then 'paused'
                    when d.attempts = 0 then 'waiting'
                    when d.attempts > 0 then 'retrying'
-                   when exists (select from callback_attempts a where a.event_id = e.id and a.delivered) then 'delivered'
+                   when exists (select from callback_attempts a
+                                where a.holder_id = e.holder_id and a.event_id = e.id and a.delivered) then 'delivered'
                    else 'given_up' end as status
        from events e ${waits ? 'join' : 'left join'} callback_deliveries d
-         on d.event_id = e.id and d.transaction_id = e.transaction_id
+         on d.holder_id = e.holder_id and d.event_id = e.id and d.transaction_id = e.transaction_id
        where e.holder_id = $1
          and ($2::uuid is null or e.transaction_id = $2)
          and ($3::uuid is null or e.id = $3)
          and ($4::timestamptz is null or e.created_at >= $4)
-         and ($5::uuid is null or (e.position, e.id) < (select b.position, b.id from events b where b.id = $5 and b.holder_id = $1))
+         and ($5::uuid is null or e.position < (select b.position from events b where b.holder_id = $1 and b.id = $5))
      ) listed
      where ($6::text is null or status = $6)
-     order by position desc, id desc limit $7`,
+     order by position desc limit $7`,
     [
       holderId,
       filter.transactionId ?? null,
@@ -101,6 +102,7 @@ export async function listDeliveries(
   );
   const attempts = await listAttempts(
     reader,
+    holderId,
     rows.map((row) => row.id),
   );
   return rows.map((row) => ({
@@ -123,8 +125,12 @@ function uuidOrNull(eventId: string | undefined): string | null {
   return uuid;
 }
 
-/** The newest attempts of each event, oldest first. Events were already chosen by their holder. */
-async function listAttempts(reader: Reader, eventIds: string[]): Promise<Map<string, DeliveryAttempt[]>> {
+/** The newest attempts of each event, oldest first. */
+async function listAttempts(
+  reader: Reader,
+  holderId: bigint,
+  eventIds: string[],
+): Promise<Map<string, DeliveryAttempt[]>> {
   const rows = await reader.query<{
     event_id: string;
     at: Date;
@@ -139,9 +145,9 @@ async function listAttempts(reader: Reader, eventIds: string[]): Promise<Map<str
   }>(
     `select a.* from unnest($1::uuid[]) as wanted (id) cross join lateral (
        select event_id, at, number, delivered, signature, status, answer_headers, answer_start, latency_ms, error
-       from callback_attempts where event_id = wanted.id order by at desc limit $2
+       from callback_attempts where holder_id = $3 and event_id = wanted.id order by at desc limit $2
      ) a order by a.at`,
-    [eventIds, MAX_ATTEMPTS_SHOWN],
+    [eventIds, MAX_ATTEMPTS_SHOWN, holderId],
   );
   const byEvent = new Map<string, DeliveryAttempt[]>();
   for (const row of rows) {
@@ -173,8 +179,8 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     const [event] = await tx.query<{ transaction_id: string; integration_id: bigint; url: string | null }>(
-      'select transaction_id, integration_id, url from events where id = $1 and holder_id = $2',
-      [id, holderId],
+      'select transaction_id, integration_id, url from events where holder_id = $1 and id = $2',
+      [holderId, id],
     );
     if (!event) throw new Problem('event_not_found');
     if (event.url === null)
@@ -183,7 +189,8 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
       });
     await resumeAddresses(tx, holderId, [event.url], at);
     await tx.query(
-      `insert into callback_deliveries (event_id, transaction_id, holder_id, integration_id, origin, url, leased, due_at, started_at)
+      `insert into callback_deliveries
+         (event_id, transaction_id, holder_id, integration_id, origin, url, leased, due_at, started_at)
        values ($1, $2, $3, $4, $5, $6, false, $7, $7)
        on conflict on constraint delivery_once do update set leased = false, due_at = $7, started_at = $7`,
       [id, event.transaction_id, holderId, event.integration_id, originOf(event.url), event.url, at],
@@ -192,44 +199,47 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
 }
 
 // One page of a holder's events, from new to old. What was never delivered is made due, but of a transaction only the
-// newest event of its kind: after an outage nobody wants to be told first that it succeeded and then that it was reversed.
+// newest event of its kind: after an outage no receiver should hear first that it succeeded and then that it was reversed.
 const REPLAY = `
   with page as materialized (
     select e.* from events e
-    where e.holder_id = $1 and e.created_at >= $2 and (e.position, e.id) < ($4::bigint, $5::uuid)
-    order by e.position desc, e.id desc limit $6
+    where e.holder_id = $1 and e.created_at >= $2 and e.position < $4
+    order by e.position desc limit $5
   ), replayed as (
-    insert into callback_deliveries (event_id, transaction_id, holder_id, integration_id, origin, url, leased, due_at, started_at)
-    select p.id, p.transaction_id, p.holder_id, p.integration_id,
+    insert into callback_deliveries
+      (holder_id, event_id, transaction_id, integration_id, origin, url, leased, due_at, started_at)
+    select p.holder_id, p.id, p.transaction_id, p.integration_id,
            coalesce(substring(p.url from '^[a-z]+://[^/?#]+'), 'invalid:'), p.url, false, $3, $3
     from page p
     where p.url is not null
-      and not exists (select from callback_attempts a where a.event_id = p.id and a.delivered)
+      and not exists (
+        select from callback_attempts a where a.holder_id = p.holder_id and a.event_id = p.id and a.delivered)
       and not exists (
         select from events n
-        where n.transaction_id = p.transaction_id and split_part(n.type, '.', 1) = split_part(p.type, '.', 1)
-          and (n.position, n.id) > (p.position, p.id))
+        where n.holder_id = p.holder_id and n.transaction_id = p.transaction_id
+          and split_part(n.type, '.', 1) = split_part(p.type, '.', 1) and n.position > p.position)
     on conflict on constraint delivery_once do update set due_at = $3, started_at = $3 where not callback_deliveries.leased
     returning event_id
   )
-  select (select count(*) from replayed) as replayed, (select count(*) from page) as seen,
-         last.position, last.id
-  from (select 1) as one left join (select position, id from page order by position, id limit 1) as last on true`;
+  select (select count(*) from replayed) as replayed, count(*) as seen, min(position) as last from page`;
 
 /** Makes every event since a time that was not delivered due at once. Answers how many. */
 export async function replayFailed(ctx: Context, holderId: bigint, since: Date): Promise<number> {
   const at = ctx.clock.now();
   await ctx.db.transaction((tx) => resumeAddresses(tx, holderId, null, at));
-  let from: { position: bigint; id: string } = { position: 2n ** 63n - 1n, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+  let before = 2n ** 63n - 1n;
   let replayed = 0;
   for (let page = 0; page < MAX_REPLAY_PAGES; page++) {
-    const [row] = await ctx.db.query<{ replayed: bigint; seen: bigint; position: bigint | null; id: string | null }>(
-      REPLAY,
-      [holderId, since, at, from.position, from.id, REPLAY_PAGE],
-    );
+    const [row] = await ctx.db.query<{ replayed: bigint; seen: bigint; last: bigint | null }>(REPLAY, [
+      holderId,
+      since,
+      at,
+      before,
+      REPLAY_PAGE,
+    ]);
     replayed += Number(row?.replayed ?? 0n);
-    if (!row || row.position === null || row.id === null || row.seen < REPLAY_PAGE) break;
-    from = { position: row.position, id: row.id };
+    if (!row || row.last === null || row.seen < REPLAY_PAGE) break;
+    before = row.last;
   }
   return replayed;
 }

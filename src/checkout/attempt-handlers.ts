@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PaymentsContext } from '../payments/context.ts';
 import { merchantName, type PaymentEngine } from '../payments/engine.ts';
-import { findInstructions } from '../payments/instructions.ts';
+import { findInstructions } from '../payments/incoming-payments.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { resendToken, verifyToken } from '../payments/verification.ts';
 import { Problem } from '../platform/errors.ts';
@@ -22,7 +22,9 @@ const REFRESH_PATIENCE_MS = 2_000;
 
 export async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
   const instructions =
-    transaction.verification === 'instructions' ? await findInstructions(ctx.db, transaction.id) : null;
+    transaction.verification === 'instructions'
+      ? await findInstructions(ctx.db, transaction.holder_id, transaction.id)
+      : null;
   return stageOf(transaction, instructions, ctx.clock.now());
 }
 
@@ -62,7 +64,9 @@ export async function showAttempt(
 ): Promise<FastifyReply> {
   const query = request.query as Query;
   const instructions =
-    transaction.verification === 'instructions' ? await findInstructions(ctx.db, transaction.id) : null;
+    transaction.verification === 'instructions'
+      ? await findInstructions(ctx.db, transaction.holder_id, transaction.id)
+      : null;
   const stage = stageOf(transaction, instructions, ctx.clock.now());
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
   const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);

@@ -3,7 +3,7 @@
 import { isFailureCode } from '../catalog/failures.ts';
 import { formatNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { Instructions } from '../payments/instructions.ts';
+import type { Instructions } from '../payments/incoming-payments.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { VERIFICATION_MS } from '../payments/verification.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';

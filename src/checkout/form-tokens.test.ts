@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createTestContext } from '../../test/harness.ts';
-import { createUuid } from '../platform/ids.ts';
+import { createHolderUuid } from '../platform/ids.ts';
 import { contrast, DARK_GROUND, LIGHT_GROUND, readAccent } from './accent.ts';
 import { type FormDraft, openDraft, readFormToken, sealDraft, signForm } from './form-tokens.ts';
 import { initialOf, maskNumber, showName } from './names.ts';
@@ -65,12 +65,12 @@ describe('form tokens', () => {
   });
 
   test('a receipt is found by its code however it is typed, and no other code is one', async () => {
-    const id = createUuid(ctx.clock.millis());
-    const code = await receiptCode(ctx as never, { id } as never);
+    const transaction = { holder_id: 7n, id: createHolderUuid(ctx.clock.millis(), 7n) } as never;
+    const code = await receiptCode(ctx as never, transaction);
     assert.match(code, /^[0-9A-Z]{5}-[0-9A-Z]{5}-[0-9A-Z]{4}$/);
-    assert.equal(await receiptCode(ctx as never, { id } as never), code, 'one transaction, one code');
+    assert.equal(await receiptCode(ctx as never, transaction), code, 'one transaction, one code');
     const typed = code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
-    assert.equal(await findReceipt(ctx, ctx.db, typed), id);
+    assert.equal(await findReceipt(ctx, ctx.db, typed), (transaction as { id: string }).id);
     assert.equal(normaliseReceiptCode(typed), code);
     const before = ctx.db.counters.statements;
     const wrong = code.slice(0, -1) + (code.endsWith('7') ? '8' : '7');

@@ -8,6 +8,7 @@ import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
 import { readTransactions, type Transaction } from '../payments/transactions.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
+import { holderOfUuid } from '../platform/ids.ts';
 import type { FormToken } from './form-tokens.ts';
 
 /** Prompts a number may get that it did not answer by paying: a stranger's phone is not a toy. */
@@ -57,9 +58,11 @@ export async function startAttempt(
       if (!link.reusable) await makeRoom(tx, link.id, token);
       await checkNumber(tx, order.msisdn, at);
       await tx.query(
-        `insert into checkout_attempts (transaction_id, link_id, form_id, single_use, msisdn, first_name, last_name, email, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        `insert into checkout_attempts
+           (holder_id, transaction_id, link_id, form_id, single_use, msisdn, first_name, last_name, email, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
         [
+          accepted.holder_id,
           accepted.id,
           link.id,
           token.id,
@@ -98,7 +101,8 @@ async function makeRoom(tx: Tx, linkId: string, token: FormToken): Promise<void>
   const [latest] = attempts;
   if (latest && attempts.length !== token.number)
     throw new Refused({ kind: 'there_is_one', transactionId: latest.transactionId });
-  await tx.query('update checkout_attempts set live = false where transaction_id = any($1)', [
+  await tx.query('update checkout_attempts set live = false where holder_id = $1 and transaction_id = any($2)', [
+    holderOfUuid(linkId),
     transactions.map(({ id }) => id),
   ]);
 }
@@ -135,25 +139,26 @@ export type PayAttempt = { transactionId: string; live: boolean };
 /** The attempts of a link, newest first. Only asked of single-use links: another has as many as it has payers. */
 export async function findAttempts(reader: Reader, linkId: string): Promise<PayAttempt[]> {
   const rows = await reader.query<{ transaction_id: string; live: boolean }>(
-    'select transaction_id, live from checkout_attempts where link_id = $1 order by transaction_id desc limit $2',
-    [linkId, ATTEMPTS_PER_LINK],
+    `select transaction_id, live from checkout_attempts where holder_id = $1 and link_id = $2
+     order by transaction_id desc limit $3`,
+    [holderOfUuid(linkId), linkId, ATTEMPTS_PER_LINK],
   );
   return rows.map((row) => ({ transactionId: row.transaction_id, live: row.live }));
 }
 
 export async function findAttemptByForm(reader: Reader, linkId: string, formId: Buffer): Promise<string | null> {
   const [row] = await reader.query<{ transaction_id: string }>(
-    'select transaction_id from checkout_attempts where link_id = $1 and form_id = $2',
-    [linkId, formId],
+    'select transaction_id from checkout_attempts where holder_id = $1 and link_id = $2 and form_id = $3',
+    [holderOfUuid(linkId), linkId, formId],
   );
   return row?.transaction_id ?? null;
 }
 
 /** Whether this transaction is an attempt to pay this link. */
 export async function isAttemptOf(reader: Reader, linkId: string, transactionId: string): Promise<boolean> {
-  const rows = await reader.query('select 1 from checkout_attempts where transaction_id = $1 and link_id = $2', [
-    transactionId,
-    linkId,
-  ]);
+  const rows = await reader.query(
+    'select from checkout_attempts where holder_id = $1 and transaction_id = $2 and link_id = $3',
+    [holderOfUuid(linkId), transactionId, linkId],
+  );
   return rows.length > 0;
 }

@@ -16,12 +16,14 @@ const CHECK_LENGTH = 4;
 /** The receipt's code as people read and type it: "7K3QM-9TWXA-B2CD". Made when it is first asked for. */
 export async function receiptCode(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
   await ctx.db.query(
-    'insert into receipts (code, transaction_id, created_at) values ($1, $2, $3) on conflict (transaction_id) do nothing',
-    [randomName(CODE_LENGTH).toUpperCase(), transaction.id, ctx.clock.now()],
+    `insert into receipts (holder_id, transaction_id, code, created_at) values ($1, $2, $3, $4)
+     on conflict (holder_id, transaction_id) do nothing`,
+    [transaction.holder_id, transaction.id, randomName(CODE_LENGTH).toUpperCase(), ctx.clock.now()],
   );
-  const [row] = await ctx.db.query<{ code: string }>('select code from receipts where transaction_id = $1', [
-    transaction.id,
-  ]);
+  const [row] = await ctx.db.query<{ code: string }>(
+    'select code from receipts where holder_id = $1 and transaction_id = $2',
+    [transaction.holder_id, transaction.id],
+  );
   if (!row) throw new Error('a receipt that was just written is gone');
   return printCode(row.code + checkOf(ctx, row.code));
 }

@@ -204,9 +204,9 @@ describe('the hosted page', () => {
     await pay(path);
     await assert.rejects(
       gateway.ctx.db.query(
-        `insert into checkout_attempts (transaction_id, link_id, form_id, single_use, msisdn, created_at)
-         values (gen_random_uuid(), $1, $2, true, '254711000555', $3)`,
-        [link.id, Buffer.alloc(15), gateway.ctx.clock.now()],
+        `insert into checkout_attempts (holder_id, transaction_id, link_id, form_id, single_use, msisdn, created_at)
+         values ($1, gen_random_uuid(), $2, $3, true, '254711000555', $4)`,
+        [link.holder_id, link.id, Buffer.alloc(15), gateway.ctx.clock.now()],
       ),
       /attempt_one_live/,
     );

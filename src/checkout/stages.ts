@@ -1,7 +1,7 @@
 // What the payer has to do now, told from the transaction. Unknown is never failed: a transaction that is open longer
 // than anybody could have answered is "unclear", and the page says so.
 
-import type { Instructions } from '../payments/instructions.ts';
+import type { Instructions } from '../payments/incoming-payments.ts';
 import type { Transaction } from '../payments/transactions.ts';
 
 export type Stage =

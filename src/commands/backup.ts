@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type BackupProgress, type WrittenBackup, writeBackup } from '../backup/backup.ts';
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
-import { continueFeedAfterRestore } from '../callbacks/feed.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { createContext, findMasterKey, openCommandDatabase } from '../open-context.ts';
 import { requeryAfterRestore } from '../payments/requery-after-restore.ts';
@@ -120,7 +119,6 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
       onProgress: showRows(bar),
       onStep: say,
       async finish(tx) {
-        await continueFeedAfterRestore(tx);
         asked = await requeryAfterRestore(tx, systemClock.now());
       },
     });

@@ -87,7 +87,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
         `Pay ${good.length} people ${total}.${rest} Payouts cannot be taken back once they are sent.`,
       );
       const orders = good.flatMap((row) => (row.order ? [row.order] : []));
-      const results = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, orders, batch);
+      const results = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, orders, { batchName: batch });
       for (const [index, result] of results.entries()) {
         const row = good[index];
         if (result.ok) refs.push(refOf(result.transaction));

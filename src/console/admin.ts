@@ -16,13 +16,13 @@ import {
 import { addMember, createLoginLink, listTeam } from '../holders/members.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { type Case, listAllOpenCases, resolveGatewayCase } from '../payments/cases.ts';
+import { type Case, listAllOpenCases, resolveAnyCase } from '../payments/cases.ts';
 import { countDuePayments } from '../payments/engine.ts';
 import { listFeeOverrides, setFee } from '../payments/fees.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
 import {
   copyLine,
@@ -140,8 +140,8 @@ async function holderPage(visit: MemberRequest): Promise<FastifyReply> {
           words.admin.directions[fee.direction],
           `${Number(fee.basis_points) / 100} %`,
           formatAmount(fee.fixed),
-          formatAmount(fee.least),
-          fee.most === null ? '–' : formatAmount(fee.most),
+          formatAmount(fee.min),
+          fee.max === null ? '–' : formatAmount(fee.max),
           postButton(visit, `${path}/fees`, words.admin.removeFee, {
             look: 'lk',
             fields: { method: fee.method, direction: fee.direction, remove: 'yes' },
@@ -219,7 +219,7 @@ async function railsPage(visit: MemberRequest): Promise<FastifyReply> {
   const { ctx, words } = visit;
   const health = ctx.rails.health.snapshot();
   const [payments, deliveries] = await Promise.all([
-    countDuePayments(ctx),
+    countDuePayments(ctx.db, ctx.clock.now()),
     countDueDeliveries(ctx.db, ctx.clock.now()),
   ]);
   return renderPage(visit, {
@@ -259,7 +259,7 @@ async function casesPage(visit: MemberRequest): Promise<FastifyReply> {
   const [cases, holders] = await Promise.all([listAllOpenCases(ctx.db, MAX_CASES), listHolders(ctx.db)]);
   const names = new Map(holders.map((each) => [each.id, each.name]));
   const item = (each: Case): Html =>
-    html`<div class="card"><p><b>${words.cases.kinds[each.kind]}</b> ${words.cases.advice[each.kind]}</p><p class="m">${each.holder_id === null ? words.admin.noHolder : html`<bdi>${names.get(each.holder_id) ?? ''}</bdi>`} · ${timeTag(each.opened_at)}${each.transaction_id && html` · <code>${publicId('TX', each.transaction_id)}</code>`}</p><pre tabindex="0" aria-label="${words.details}">${JSON.stringify(each.detail)}</pre><details><summary>${words.cases.resolve}…</summary>${postForm(visit, `/operator/cases/${publicId('case', each.id)}/resolve`, html`${inputField({ name: 'resolution', label: words.cases.resolution, required: true, more: html`maxlength="500"` })}<button>${words.cases.resolve}</button>`)}</details></div>`;
+    html`<div class="card"><p><b>${words.cases.kinds[each.kind]}</b> ${words.cases.advice[each.kind]}</p><p class="m">${each.holder_id === NO_HOLDER ? words.admin.noHolder : html`<bdi>${names.get(each.holder_id) ?? ''}</bdi>`} · ${timeTag(each.opened_at)}${each.transaction_id && html` · <code>${publicId('TX', each.transaction_id)}</code>`}</p><pre tabindex="0" aria-label="${words.details}">${JSON.stringify(each.detail)}</pre><details><summary>${words.cases.resolve}…</summary>${postForm(visit, `/admin/cases/${publicId('case', each.id)}/resolve`, html`${inputField({ name: 'resolution', label: words.cases.resolution, required: true, more: html`maxlength="500"` })}<button>${words.cases.resolve}</button>`)}</details></div>`;
   return renderPage(visit, {
     title: words.menu.allCases,
     active: 'allCases',
@@ -275,11 +275,11 @@ async function resolve(visit: MemberRequest): Promise<FastifyReply> {
   if (resolution === '') throw new Problem('invalid_params', { message: words.cases.resolutionMissing });
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
-    if (!(await resolveGatewayCase(tx, id, actor.name, resolution, at)))
-      throw new Problem('not_found', { message: words.cases.gone });
+    const holderId = await resolveAnyCase(tx, id, actor.name, resolution, at);
+    if (holderId === undefined) throw new Problem('not_found', { message: words.cases.gone });
     await recordAudit(
       tx,
-      { holderId: null, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
+      { holderId, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
       at,
     );
   });

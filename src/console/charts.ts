@@ -24,7 +24,7 @@ export function countDays(days: readonly DailyStats[]): DayCount[] {
   return days.map(({ day, figures }) => {
     const counts = { day, good: 0, bad: 0, open: 0 };
     for (const each of figures) {
-      if (each.direction !== 'payin') continue;
+      if (each.direction !== 'collection') continue;
       if (GOOD.has(each.status)) counts.good += each.transactions;
       else if (BAD.has(each.status)) counts.bad += each.transactions;
       else counts.open += each.transactions;

@@ -1,6 +1,7 @@
 // The pieces that pages are made of: forms, fields, tables that become cards, times, states, things to copy.
 
-import type { Direction, Status } from '../payments/states.ts';
+import type { Direction } from '../catalog/catalog.ts';
+import type { Status } from '../payments/states.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import type { ConsoleRequest } from './console-request.ts';

@@ -1,26 +1,30 @@
-// Forms that move money carry an id of their own: however often one is sent (a hasty finger, Reload, a lost answer), it
-// counts once, over all processes.
+// Forms that move money carry an id of their own: however often one is sent (a double click, Reload, a lost answer), it
+// counts once, over all processes. The id is spent in the transaction of what the form does: if that fails, so does this.
 
 import type { Context } from '../platform/context.ts';
+import type { Tx } from '../platform/db.ts';
 import { type Html, html } from '../platform/html.ts';
 import { createUuid } from '../platform/ids.ts';
 
 const KEPT_MS = 7 * 86_400_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** This form was sent before, and what it asked for was done then. */
+export class FormUsedError extends Error {}
+
 /** The field that makes a form count once. */
 export function onceField(ctx: Context): Html {
   return html`<input type="hidden" name="once" value="${createUuid(ctx.clock.millis())}">`;
 }
 
-/** Whether this form is sent for the first time. A form without an id was not made by us and is taken as it is. */
-export async function isFirst(ctx: Context, id: string): Promise<boolean> {
-  if (!UUID.test(id)) return true;
+/** Spends the id of a form. A form without an id was not made by us and is taken as it is. */
+export async function useForm(tx: Tx, ctx: Context, holderId: bigint, id: string): Promise<void> {
+  if (!UUID.test(id)) return;
   const now = ctx.clock.millis();
-  const rows = await ctx.db.query(
-    'insert into used_forms (id, used_at) values ($1, $2) on conflict do nothing returning 1',
-    [id, new Date(now)],
+  await tx.query('delete from used_forms where holder_id = $1 and used_at < $2', [holderId, new Date(now - KEPT_MS)]);
+  const rows = await tx.query(
+    'insert into used_forms (holder_id, id, used_at) values ($1, $2, $3) on conflict do nothing returning 1',
+    [holderId, id, new Date(now)],
   );
-  await ctx.db.query('delete from used_forms where used_at < $1', [new Date(now - KEPT_MS)]);
-  return rows.length > 0;
+  if (rows.length === 0) throw new FormUsedError('this form was sent before');
 }

@@ -92,7 +92,7 @@ function todayCards(visit: HolderRequest, days: readonly DailyStats[]): Html[] |
     return html`<div class="card"><p class="sum">0</p><p class="m">${words.home.noneToday}</p></div>`;
   return currencies.map((currency) => {
     const of = today.filter((each) => each.currency === currency);
-    const total = (direction: 'payin' | 'payout') =>
+    const total = (direction: 'collection' | 'payout') =>
       of
         .filter((each) => each.direction === direction && each.status === 'success')
         .reduce(
@@ -103,7 +103,7 @@ function todayCards(visit: HolderRequest, days: readonly DailyStats[]): Html[] |
           }),
           { amount: 0n, fee: 0n, count: 0 },
         );
-    const [taken, paid] = [total('payin'), total('payout')];
+    const [taken, paid] = [total('collection'), total('payout')];
     return html`<div class="card"><p class="sum">${money(visit, taken.amount, currency)}</p><p class="m">${words.home.collected(taken.count)} · ${words.fee} ${money(visit, taken.fee, currency)}</p>${paid.count > 0 && html`<p class="m">${words.home.paidOut(paid.count)}: ${money(visit, paid.amount, currency)}</p>`}</div>`;
   });
 }

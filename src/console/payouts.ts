@@ -10,6 +10,7 @@ import {
   type PayoutOrder,
   type PayoutReading,
   type PayoutRequest,
+  type PayoutResult,
   type PayoutRow,
   readPayout,
 } from '../payments/payouts.ts';
@@ -34,7 +35,7 @@ import {
 } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { csvLine, parseCsv } from './csv.ts';
-import { isFirst, onceField } from './form-idempotency.ts';
+import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER, TREASURERS } from './route.ts';
 import { methodName } from './transactions.ts';
@@ -162,14 +163,34 @@ async function create(visit: HolderRequest): Promise<FastifyReply> {
   const value = (name: ColumnName) => fieldOf(visit, name);
   const reading = await readPayout(ctx, holder.id, requestFrom(value));
   if (!reading.ok) return newPage(visit, reading.errors);
-  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return redirect(visit, '/console/payouts', 'sentBefore');
-  const [result] = await orderPayouts(ctx, visit.parts.payments.engine, visit.actor, holder.id, [reading.order]);
+  const results = await orderOnce(visit, [reading.order]);
+  if (results === null) return redirect(visit, '/console/payouts', 'sentBefore');
+  const [result] = results;
   if (!result?.ok) return newPage(visit, { amount: [words.payouts.overdraft] });
   return redirect(
     visit,
     `/console/transactions/${refOf(result.transaction)}`,
     holder.payouts_need_approval ? 'payoutWaits' : 'payoutMade',
   );
+}
+
+/** Orders the payouts of a form, once; null when the form was sent before. */
+async function orderOnce(
+  visit: HolderRequest,
+  orders: PayoutOrder[],
+  batchName?: string,
+): Promise<PayoutResult[] | null> {
+  const { ctx, holder, actor } = visit;
+  const formId = fieldOf(visit, 'once', 40);
+  try {
+    return await orderPayouts(ctx, visit.parts.payments.engine, actor, holder.id, orders, {
+      ...(batchName === undefined ? {} : { batchName }),
+      within: (tx) => useForm(tx, ctx, holder.id, formId),
+    });
+  } catch (error) {
+    if (error instanceof FormUsedError) return null;
+    throw error;
+  }
 }
 
 function requestFrom(value: (name: ColumnName) => string): PayoutRequest {
@@ -270,14 +291,14 @@ function sums(visit: HolderRequest, orders: readonly PayoutOrder[]): Html {
 }
 
 async function importFile(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, words } = visit;
+  const { ctx, words } = visit;
   const reading = await readFile(visit, fieldOf(visit, 'csv', MAX_FILE_CHARACTERS));
   if (typeof reading === 'string') return importPage(visit, reading);
   const orders = reading.lines.flatMap(({ reading: each }) => (each.ok ? [each.order] : []));
   if (orders.length === 0) throw new Problem('invalid_params', { message: words.payouts.fileEmpty });
   const name = fieldOf(visit, 'name', 120) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
-  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return redirect(visit, '/console/payouts', 'sentBefore');
-  const results = await orderPayouts(ctx, visit.parts.payments.engine, visit.actor, holder.id, orders, name);
+  const results = await orderOnce(visit, orders, name);
+  if (results === null) return redirect(visit, '/console/payouts', 'sentBefore');
   const short = results.filter((result) => !result.ok).length;
   return redirect(visit, '/console/payouts', short > 0 ? 'importShort' : 'imported');
 }

@@ -4,7 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Delivery, listDeliveries, resendEvent } from '../callbacks/resend.ts';
 import { recordAudit } from '../holders/audit.ts';
-import { type JournalLine, transfersOf } from '../ledger/reports.ts';
+import { type TransferLine, transfersOf } from '../ledger/reports.ts';
 import { linkId } from '../links/links.ts';
 import { type Case, listCasesOf, resolveCase } from '../payments/cases.ts';
 import { type Evidence, listEvidence } from '../payments/evidence.ts';
@@ -66,7 +66,7 @@ type File = {
   transaction: Transaction;
   requests: LoggedRequest[];
   evidence: Evidence[];
-  transfers: JournalLine[];
+  transfers: TransferLine[];
   deliveries: Delivery[];
   cases: Case[];
   order: PayoutOrderRow | null;
@@ -87,10 +87,10 @@ async function openFile(visit: HolderRequest): Promise<File> {
       },
       20,
     ),
-    listEvidence(ctx.db, transaction.id),
-    transfersOf(ctx.db, transaction.id),
+    listEvidence(ctx.db, holder.id, transaction.id),
+    transfersOf(ctx.db, holder.id, transaction.id),
     listDeliveries(ctx.db, holder.id, { transactionId: transaction.id }),
-    listCasesOf(ctx.db, transaction.id),
+    listCasesOf(ctx.db, holder.id, transaction.id),
     transaction.direction === 'payout' ? findPayoutOrder(ctx.db, holder.id, transaction.id) : null,
   ]);
   return { transaction, requests, evidence, transfers, deliveries, cases, order };
@@ -104,7 +104,7 @@ async function caseFile(visit: HolderRequest): Promise<FastifyReply> {
   const open = !isFinal(transaction.status) || deliveries.some((each) => each.status === 'waiting');
   return renderPage(visit, {
     title: money(visit, transaction.amount, transaction.currency),
-    active: transaction.direction === 'payin' ? 'transactions' : 'payouts',
+    active: transaction.direction === 'collection' ? 'transactions' : 'payouts',
     ...(open ? { live: LIVE_SECONDS } : {}),
     body: html`<p>${statusTag(visit, transaction.status, transaction.direction)} <code id="ref">${ref}</code> <button type="button" class="lk" data-copy="#ref" data-done="${words.copied}" hidden>${words.copy}</button></p>${nextStep(visit, transaction)}${openCases(visit, file)}
 <div class="card">${facts(describe(visit, file))}${actions(visit, file)}</div>
@@ -116,7 +116,8 @@ ${copies(visit, transaction)}`,
 /** In sandbox mode the person who looks is also the payer: where to go on. */
 function nextStep(visit: HolderRequest, transaction: Transaction): Html | false {
   const { ctx, words } = visit;
-  if (ctx.config.mode !== 'sandbox' || isFinal(transaction.status) || transaction.direction !== 'payin') return false;
+  if (ctx.config.mode !== 'sandbox' || isFinal(transaction.status) || transaction.direction !== 'collection')
+    return false;
   return html`<p class="box note">${words.file.phone} <a href="/sandbox/phone?n=${transaction.msisdn ?? ''}" target="_blank" rel="noopener">${words.openPhone}</a></p>`;
 }
 
@@ -293,7 +294,7 @@ function endings(visit: HolderRequest, { transfers, deliveries, cases }: File): 
   return moments;
 }
 
-function ledger(visit: HolderRequest, transfers: readonly JournalLine[]): Html {
+function ledger(visit: HolderRequest, transfers: readonly TransferLine[]): Html {
   const { words } = visit;
   if (transfers.length === 0) return html`<p class="m">${words.file.ledgerNone}</p>`;
   return dataTable(

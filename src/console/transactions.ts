@@ -126,7 +126,7 @@ function filterForm(visit: HolderRequest, open: boolean): Html {
       row.name,
     ]),
   );
-  return html`<details class="filters"${open && html` open`}><summary>${words.transactions.filter}</summary><form action="/console/transactions"><div class="row">${selectField({ name: 'type', label: words.transactions.type, value: value('type'), choices: [any, ['payin', words.directions.payin], ['payout', words.directions.payout]] })}${selectField({ name: 'status', label: words.state, value: value('status'), choices: [any, ...STATUSES.map((each) => [each, words.status[each]] as const)] })}${selectField({ name: 'method', label: words.method, value: value('method'), choices: [any, ...methods] })}${selectField({ name: 'country', label: words.country, value: value('country'), choices: [any, ...countries] })}${inputField({ name: 'from', label: words.from, type: 'date', value: value('from') })}${inputField({ name: 'to', label: words.to, type: 'date', value: value('to') })}${inputField({ name: 'least', label: words.transactions.least, value: value('least'), more: html`inputmode="decimal"` })}${inputField({ name: 'most', label: words.transactions.most, value: value('most'), more: html`inputmode="decimal"` })}${inputField({ name: 'reference', label: words.yourReference, value: value('reference'), more: html`maxlength="128"` })}${inputField({ name: 'number', label: words.number, value: value('number'), more: html`inputmode="tel"` })}${inputField({ name: 'text', label: words.transactions.text, value: value('text'), more: html`maxlength="128"` })}</div><p><button>${words.transactions.apply}</button> <a href="/console/transactions">${words.transactions.clear}</a></p></form></details>`;
+  return html`<details class="filters"${open && html` open`}><summary>${words.transactions.filter}</summary><form action="/console/transactions"><div class="row">${selectField({ name: 'type', label: words.transactions.type, value: value('type'), choices: [any, ['collection', words.directions.collection], ['payout', words.directions.payout]] })}${selectField({ name: 'status', label: words.state, value: value('status'), choices: [any, ...STATUSES.map((each) => [each, words.status[each]] as const)] })}${selectField({ name: 'method', label: words.method, value: value('method'), choices: [any, ...methods] })}${selectField({ name: 'country', label: words.country, value: value('country'), choices: [any, ...countries] })}${inputField({ name: 'from', label: words.from, type: 'date', value: value('from') })}${inputField({ name: 'to', label: words.to, type: 'date', value: value('to') })}${inputField({ name: 'least', label: words.transactions.least, value: value('least'), more: html`inputmode="decimal"` })}${inputField({ name: 'most', label: words.transactions.most, value: value('most'), more: html`inputmode="decimal"` })}${inputField({ name: 'reference', label: words.yourReference, value: value('reference'), more: html`maxlength="128"` })}${inputField({ name: 'number', label: words.number, value: value('number'), more: html`inputmode="tel"` })}${inputField({ name: 'text', label: words.transactions.text, value: value('text'), more: html`maxlength="128"` })}</div><p><button>${words.transactions.apply}</button> <a href="/console/transactions">${words.transactions.clear}</a></p></form></details>`;
 }
 
 /** What the query asks for; what cannot be read is as if it were not there. */
@@ -139,14 +139,14 @@ export function readFilter(visit: HolderRequest): TransactionFilter {
     return result.ok ? result.amount : undefined;
   };
   const entries: TransactionFilter = {
-    direction: direction === 'payin' || direction === 'payout' ? direction : undefined,
+    direction: direction === 'collection' || direction === 'payout' ? direction : undefined,
     status: STATUSES.find((each) => each === value('status')),
     method: visit.ctx.catalog.methods.has(value('method')) ? value('method') : undefined,
     countryId: /^\d{1,4}$/.test(value('country')) ? Number(value('country')) : undefined,
     from: readDay(value('from')) ?? undefined,
     to: nextDay(readDay(value('to'))),
-    least: amount(value('least')),
-    most: amount(value('most')),
+    min: amount(value('least')),
+    max: amount(value('most')),
     reference: value('reference') || undefined,
     number: number.length >= 9 ? number : undefined,
     text: value('text') || (number.length > 0 && number.length < 9 ? number : undefined),

@@ -1,5 +1,6 @@
 // The audit log: what people did, in the transaction in which they did it. Rows are only ever added.
 
+import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 
 /** Who acts. A command typed on the host acts as "command line". */
@@ -15,20 +16,24 @@ export type AuditEntry = {
   details?: Record<string, unknown>;
 };
 
-export async function recordAudit(tx: Tx, entry: AuditEntry, at: Date): Promise<void> {
-  await tx.query(
-    `insert into audit_log (at, holder_id, member_id, actor, action, subject, details)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      at,
-      entry.holderId,
-      entry.actor.memberId,
-      entry.actor.name,
-      entry.action,
-      entry.subject ?? '',
-      entry.details ?? {},
-    ],
-  );
+const ENTRIES = columns<AuditEntry>(2, {
+  holder_id: ['bigint', (entry) => entry.holderId],
+  member_id: ['bigint', (entry) => entry.actor.memberId],
+  actor: ['text', (entry) => entry.actor.name],
+  action: 'text',
+  subject: ['text', (entry) => entry.subject ?? ''],
+  details: ['jsonb', (entry) => JSON.stringify(entry.details ?? {})],
+});
+
+export function recordAudit(tx: Tx, entry: AuditEntry, at: Date): Promise<void> {
+  return recordAudits(tx, [entry], at);
+}
+
+export async function recordAudits(tx: Tx, entries: readonly AuditEntry[], at: Date): Promise<void> {
+  await tx.query(`insert into audit_log (${ENTRIES.names}, at) select ${ENTRIES.names}, $1 from ${ENTRIES.rows}`, [
+    at,
+    ...ENTRIES.arrays(entries),
+  ]);
 }
 
 export type AuditRow = {

@@ -10,8 +10,8 @@ const DAY_MS = 86_400_000;
 const PURGES = [
   {
     keepMs: DAY_MS,
-    sql: `delete from idempotency_keys where (integration_id, key) in
-            (select integration_id, key from idempotency_keys where created_at < $1 limit $2)
+    sql: `delete from idempotency_keys where (holder_id, integration_id, key) in
+            (select holder_id, integration_id, key from idempotency_keys where created_at < $1 limit $2)
           returning 1`,
   },
   {

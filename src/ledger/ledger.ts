@@ -1,13 +1,15 @@
-// The ledger: posting transfers, and reading what they left behind. Posting works on arrays: one statement locks
-// the accounts in sorted order, one adds all transfers, and a trigger of the database moves each balance once.
+// The ledger: posting transfers, and reading what they left behind. Posting works on arrays: one statement locks the
+// accounts in sorted order, and one call of post_transfers adds all transfers and moves each balance once.
 
+import { columns } from '../platform/columns.ts';
 import { type Reader, type Statement, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type LockedAccount, lockAccounts } from './accounts.ts';
 import { type AccountRef, accountKey } from './chart.ts';
 import type { Transfer, TransferKind } from './postings.ts';
 
-const MAX_TRANSFERS = 10_000;
+/** The largest posting is a whole file of payouts. */
+const MAX_TRANSFERS = 50_000;
 const MAX_STATEMENT_LINES = 1_000;
 
 export type PostedTransfer = Transfer & {
@@ -98,14 +100,23 @@ function lockedAccount(accounts: Map<string, LockedAccount>, ref: AccountRef): L
   return account;
 }
 
-const INSERT_TRANSFERS: Statement = {
-  name: 'ledger_insert_transfers',
-  text: `
-    insert into ledger_transfers
-      (debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
-    select debit_account, credit_account, amount, debit_balance, credit_balance, $6, transaction_id, kind, currency
-    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $7::uuid[], $8::transfer_kind[], $9::text[])
-      as posted (debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency)`,
+type TransferRow = PostedTransfer & { readonly debitId: bigint; readonly creditId: bigint };
+
+const TRANSFERS = columns<TransferRow>(1, {
+  holder_ids: ['bigint', (row) => row.holderId],
+  debit_accounts: ['bigint', (row) => row.debitId],
+  credit_accounts: ['bigint', (row) => row.creditId],
+  amounts: ['bigint', (row) => row.amount],
+  debit_balances: ['bigint', (row) => row.debitBalance],
+  credit_balances: ['bigint', (row) => row.creditBalance],
+  transaction_ids: ['uuid', (row) => row.transactionId],
+  kinds: ['transfer_kind', (row) => row.kind],
+  currencies: ['text', (row) => row.currency],
+});
+
+const POST_TRANSFERS: Statement = {
+  name: 'post_transfers',
+  text: `select post_transfers(${TRANSFERS.parameters}, $10)`,
 };
 
 async function insertTransfers(
@@ -114,18 +125,13 @@ async function insertTransfers(
   accounts: Map<string, LockedAccount>,
   postedAt: Date,
 ): Promise<void> {
+  const rows = posted.map((transfer) => ({
+    ...transfer,
+    debitId: lockedAccount(accounts, transfer.debit).id,
+    creditId: lockedAccount(accounts, transfer.credit).id,
+  }));
   try {
-    await tx.query(INSERT_TRANSFERS, [
-      posted.map((transfer) => lockedAccount(accounts, transfer.debit).id),
-      posted.map((transfer) => lockedAccount(accounts, transfer.credit).id),
-      posted.map((transfer) => transfer.amount),
-      posted.map((transfer) => transfer.debitBalance),
-      posted.map((transfer) => transfer.creditBalance),
-      postedAt,
-      posted.map((transfer) => transfer.transactionId),
-      posted.map((transfer) => transfer.kind),
-      posted.map((transfer) => transfer.currency),
-    ]);
+    await tx.query(POST_TRANSFERS, [...TRANSFERS.arrays(rows), postedAt]);
   } catch (error) {
     switch (violatedConstraint(error)) {
       case 'account_not_overdrawn':
@@ -165,9 +171,9 @@ export async function balancesOf(
     `select wallet_account, w.currency, a.balance as available, r.balance as reserved,
        greatest(a.updated_at, r.updated_at) as updated_at
      from wallets w
-     join ledger_accounts a using (wallet_account)
-     join ledger_accounts r using (wallet_account)
-     where w.holder_id = $1 and a.kind = 'wallet_available' and r.kind = 'wallet_reserved'
+     join ledger_accounts a using (holder_id, wallet_account)
+     join ledger_accounts r using (holder_id, wallet_account)
+     where holder_id = $1 and a.kind = 'wallet_available' and r.kind = 'wallet_reserved'
        and ($2::bigint is null or wallet_account = $2) and ($3::text is null or w.currency = $3)
      order by wallet_account`,
     [holderId, filter.walletAccount ?? null, filter.currency ?? null],
@@ -185,7 +191,7 @@ export async function balancesOf(
 /** What the account held at the end of that moment. Nothing before its first transfer. */
 export async function balanceAt(reader: Reader, account: AccountRef, moment: Date): Promise<bigint> {
   const [row] = await reader.query<{ balance: bigint }>(
-    `with account as (select id from ledger_accounts where key = $1)
+    `with account as (select id from ledger_accounts where holder_id = $3 and key = $1)
      select balance from (
        (select debit_balance as balance, posted_at, id from ledger_transfers
         where debit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
@@ -194,7 +200,7 @@ export async function balanceAt(reader: Reader, account: AccountRef, moment: Dat
         where credit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
      ) as newest
      order by posted_at desc, id desc limit 1`,
-    [accountKey(account), moment],
+    [accountKey(account), moment, account.holderId],
   );
   return row?.balance ?? 0n;
 }
@@ -223,9 +229,9 @@ export async function statement(
     balance: bigint;
     posted_at: Date;
   }>(
-    `with account as (select id from ledger_accounts where key = $1),
+    `with account as (select id from ledger_accounts where holder_id = $4 and key = $1),
      edge as (
-       select coalesce((select posted_at from ledger_transfers where id = $2), 'infinity') as posted_at,
+       select coalesce((select posted_at from ledger_transfers where holder_id = $4 and id = $2), 'infinity') as posted_at,
          coalesce($2, 9223372036854775807) as id
      )
      select id, kind, transaction_id, change, balance, posted_at from (
@@ -240,7 +246,7 @@ export async function statement(
         order by posted_at desc, id desc limit $3)
      ) as line
      order by posted_at desc, id desc limit $3`,
-    [accountKey(account), page.before ?? null, Math.min(page.limit, MAX_STATEMENT_LINES)],
+    [accountKey(account), page.before ?? null, Math.min(page.limit, MAX_STATEMENT_LINES), account.holderId],
   );
   return rows.map((row) => ({
     transferId: row.id,

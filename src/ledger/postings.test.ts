@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { accountKey, operatorClearing } from './chart.ts';
 import * as postings from './postings.ts';
 
-type Fact = postings.HoldersOperatorsFact;
+type Fact = postings.PaymentFact;
 const FACT: Fact = {
   holderId: 7n,
   currency: 'XOF',
@@ -21,34 +21,26 @@ function shown(transfers: postings.Transfer[]): string[] {
 
 const W = 'wallet:7:XOF:available';
 const R = 'wallet:7:XOF:reserved';
-const C = 'clearing:sandbox:XOF';
+const C = 'clearing:7:sandbox:XOF';
+const F = 'fees:7:XOF';
+const S = 'suspense:7:XOF';
 const TABLE: [(fact: Fact) => postings.Transfer[], string[]][] = [
-  [postings.collectionSucceeded, [`collection: ${C} > ${W} 9900`, `collection_fee: ${C} > fees:XOF 100`]],
-  [postings.lateCollectionSucceeded, [`collection: ${C} > ${W} 9900`, `collection_fee: ${C} > fees:XOF 100`]],
-  [
-    postings.collectionReversed,
-    [`collection_reversal: ${W} > ${C} 9900`, `collection_fee_reversal: fees:XOF > ${C} 100`],
-  ],
+  [postings.collectionSucceeded, [`collection: ${C} > ${W} 9900`, `collection_fee: ${C} > ${F} 100`]],
+  [postings.collectionReversed, [`collection_reversal: ${W} > ${C} 9900`, `collection_fee_reversal: ${F} > ${C} 100`]],
   [
     postings.collectionReversedFromSuspense,
-    [`collection_reversal: suspense:XOF > ${C} 9900`, `collection_fee_reversal: fees:XOF > ${C} 100`],
+    [`collection_reversal: ${S} > ${C} 9900`, `collection_fee_reversal: ${F} > ${C} 100`],
   ],
   [postings.payoutReserved, [`payout_reserve: ${W} > ${R} 10100`]],
-  [postings.payoutPosted, [`payout: ${R} > ${C} 10000`, `payout_fee: ${R} > fees:XOF 100`]],
+  [postings.payoutPosted, [`payout: ${R} > ${C} 10000`, `payout_fee: ${R} > ${F} 100`]],
   [postings.payoutReleased, [`payout_release: ${R} > ${W} 10100`]],
-  [postings.latePayoutSucceeded, [`payout: ${W} > ${C} 10000`, `payout_fee: ${W} > fees:XOF 100`]],
-  [
-    postings.latePayoutSucceededFromSuspense,
-    [`payout: suspense:XOF > ${C} 10000`, `payout_fee: suspense:XOF > fees:XOF 100`],
-  ],
-  [postings.payoutReversed, [`payout_reversal: ${C} > ${W} 10000`, `payout_fee_reversal: fees:XOF > ${W} 100`]],
-  [postings.suspenseReceived, [`suspense: ${C} > suspense:XOF 10000`]],
-  [
-    postings.suspenseResolved,
-    [`suspense_resolution: suspense:XOF > ${W} 9900`, `suspense_resolution_fee: suspense:XOF > fees:XOF 100`],
-  ],
-  [postings.suspenseReturned, [`suspense_return: suspense:XOF > ${C} 10000`]],
-  [postings.sandboxTopUp, [`sandbox_top_up: sandbox:XOF > ${W} 10000`]],
+  [postings.latePayoutSucceeded, [`payout: ${W} > ${C} 10000`, `payout_fee: ${W} > ${F} 100`]],
+  [postings.latePayoutSucceededFromSuspense, [`payout: ${S} > ${C} 10000`, `payout_fee: ${S} > ${F} 100`]],
+  [postings.payoutReversed, [`payout_reversal: ${C} > ${W} 10000`, `payout_fee_reversal: ${F} > ${W} 100`]],
+  [postings.suspenseReceived, [`suspense: ${C} > ${S} 10000`]],
+  [postings.suspenseResolved, [`suspense_resolution: ${S} > ${W} 9900`, `suspense_resolution_fee: ${S} > ${F} 100`]],
+  [postings.suspenseReturned, [`suspense_return: ${S} > ${C} 10000`]],
+  [postings.sandboxTopUp, [`sandbox_top_up: sandbox:7:XOF > ${W} 10000`]],
 ];
 
 /** What facts one after the other leave on each account. */
@@ -68,7 +60,7 @@ describe('postings', () => {
   test('a fee of nothing posts no fee, a fee that takes all posts only the fee', () => {
     assert.deepEqual(shown(postings.collectionSucceeded({ ...FACT, fee: 0n })), [`collection: ${C} > ${W} 10000`]);
     assert.deepEqual(shown(postings.collectionSucceeded({ ...FACT, fee: 10_000n })), [
-      `collection_fee: ${C} > fees:XOF 10000`,
+      `collection_fee: ${C} > ${F} 10000`,
     ]);
   });
 
@@ -77,7 +69,7 @@ describe('postings', () => {
   });
 
   test('a rail whose name would make its key ambiguous is refused', () => {
-    assert.throws(() => accountKey(operatorClearing('a:b', 'XOF')), /not a rail/);
+    assert.throws(() => accountKey(operatorClearing(7n, 'a:b', 'XOF')), /not the name of a rail/);
   });
 
   test('facts that undo each other leave every account at zero', () => {

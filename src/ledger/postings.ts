@@ -44,6 +44,8 @@ export type TransferKind =
 /** One movement of money, not yet posted. */
 export type Transfer = {
   readonly kind: TransferKind;
+  /** Both accounts are of this holder. */
+  readonly holderId: bigint;
   readonly debit: AccountRef;
   readonly credit: AccountRef;
   readonly amount: bigint;
@@ -52,117 +54,126 @@ export type Transfer = {
   readonly transactionId: string;
 };
 
-type Fact = { readonly transactionId: string; readonly currency: string; readonly amount: bigint };
-type HoldersFact = Fact & { readonly holderId: bigint; readonly fee: bigint };
-type OperatorsFact = Fact & { readonly rail: string };
-export type HoldersOperatorsFact = HoldersFact & OperatorsFact;
+type Fact = {
+  /** Whose accounts are moved. NO_HOLDER where the owner of the money is unknown. */
+  readonly holderId: bigint;
+  readonly transactionId: string;
+  readonly currency: string;
+  readonly amount: bigint;
+};
+type FactWithFee = Fact & { readonly fee: bigint };
+type FactWithRail = Fact & { readonly rail: string };
+export type PaymentFact = FactWithFee & FactWithRail;
 
 function move(fact: Fact, kind: TransferKind, debit: AccountRef, credit: AccountRef, amount: bigint): Transfer[] {
   if (amount < 0n) throw new Error(`${kind} of transaction ${fact.transactionId} would move ${amount}`);
   // A fee of nothing, or one that takes all, is no movement.
   if (amount === 0n) return [];
-  return [{ kind, debit, credit, amount, currency: fact.currency, transactionId: fact.transactionId }];
+  const { holderId, currency, transactionId } = fact;
+  return [{ kind, holderId, debit, credit, amount, currency, transactionId }];
 }
 
-export function collectionSucceeded(fact: HoldersOperatorsFact): Transfer[] {
-  const clearing = operatorClearing(fact.rail, fact.currency);
+/** Also for a success that came after the collection had failed: the same kinds, so it is never posted twice. */
+export function collectionSucceeded(fact: PaymentFact): Transfer[] {
+  const clearing = operatorClearing(fact.holderId, fact.rail, fact.currency);
   const wallet = walletAvailable(fact.holderId, fact.currency);
   return [
     ...move(fact, 'collection', clearing, wallet, fact.amount - fact.fee),
-    ...move(fact, 'collection_fee', clearing, feeIncome(fact.currency), fact.fee),
+    ...move(fact, 'collection_fee', clearing, feeIncome(fact.holderId, fact.currency), fact.fee),
   ];
 }
 
-/** A success that came after the collection had failed or expired. Same kinds as in time, so it is never booked twice. */
-export function lateCollectionSucceeded(fact: HoldersOperatorsFact): Transfer[] {
-  return collectionSucceeded(fact);
-}
-
-export function collectionReversed(fact: HoldersOperatorsFact): Transfer[] {
+export function collectionReversed(fact: PaymentFact): Transfer[] {
   return reverseCollection(fact, walletAvailable(fact.holderId, fact.currency));
 }
 
 /** The operator took the money back although the holder has already spent it: until a person has settled that, suspense bears it. */
-export function collectionReversedFromSuspense(fact: HoldersOperatorsFact): Transfer[] {
-  return reverseCollection(fact, suspense(fact.currency));
+export function collectionReversedFromSuspense(fact: PaymentFact): Transfer[] {
+  return reverseCollection(fact, suspense(fact.holderId, fact.currency));
 }
 
-function reverseCollection(fact: HoldersOperatorsFact, bearer: AccountRef): Transfer[] {
-  const clearing = operatorClearing(fact.rail, fact.currency);
+function reverseCollection(fact: PaymentFact, bearer: AccountRef): Transfer[] {
+  const clearing = operatorClearing(fact.holderId, fact.rail, fact.currency);
   return [
     ...move(fact, 'collection_reversal', bearer, clearing, fact.amount - fact.fee),
-    ...move(fact, 'collection_fee_reversal', feeIncome(fact.currency), clearing, fact.fee),
+    ...move(fact, 'collection_fee_reversal', feeIncome(fact.holderId, fact.currency), clearing, fact.fee),
   ];
 }
 
-export function payoutReserved(fact: HoldersFact): Transfer[] {
+export function payoutReserved(fact: FactWithFee): Transfer[] {
   const available = walletAvailable(fact.holderId, fact.currency);
   const reserved = walletReserved(fact.holderId, fact.currency);
   return move(fact, 'payout_reserve', available, reserved, fact.amount + fact.fee);
 }
 
-export function payoutPosted(fact: HoldersOperatorsFact): Transfer[] {
+export function payoutPosted(fact: PaymentFact): Transfer[] {
   return payOut(fact, walletReserved(fact.holderId, fact.currency));
 }
 
-export function payoutReleased(fact: HoldersFact): Transfer[] {
+export function payoutReleased(fact: FactWithFee): Transfer[] {
   const available = walletAvailable(fact.holderId, fact.currency);
   const reserved = walletReserved(fact.holderId, fact.currency);
   return move(fact, 'payout_release', reserved, available, fact.amount + fact.fee);
 }
 
 /** The operator paid although the payout had failed and its money was released. */
-export function latePayoutSucceeded(fact: HoldersOperatorsFact): Transfer[] {
+export function latePayoutSucceeded(fact: PaymentFact): Transfer[] {
   return payOut(fact, walletAvailable(fact.holderId, fact.currency));
 }
 
 /** As latePayoutSucceeded, when the holder has meanwhile spent the money. */
-export function latePayoutSucceededFromSuspense(fact: HoldersOperatorsFact): Transfer[] {
-  return payOut(fact, suspense(fact.currency));
+export function latePayoutSucceededFromSuspense(fact: PaymentFact): Transfer[] {
+  return payOut(fact, suspense(fact.holderId, fact.currency));
 }
 
-function payOut(fact: HoldersOperatorsFact, source: AccountRef): Transfer[] {
+function payOut(fact: PaymentFact, source: AccountRef): Transfer[] {
   return [
-    ...move(fact, 'payout', source, operatorClearing(fact.rail, fact.currency), fact.amount),
-    ...move(fact, 'payout_fee', source, feeIncome(fact.currency), fact.fee),
+    ...move(fact, 'payout', source, operatorClearing(fact.holderId, fact.rail, fact.currency), fact.amount),
+    ...move(fact, 'payout_fee', source, feeIncome(fact.holderId, fact.currency), fact.fee),
   ];
 }
 
-export function payoutReversed(fact: HoldersOperatorsFact): Transfer[] {
+export function payoutReversed(fact: PaymentFact): Transfer[] {
   const wallet = walletAvailable(fact.holderId, fact.currency);
   return [
-    ...move(fact, 'payout_reversal', operatorClearing(fact.rail, fact.currency), wallet, fact.amount),
-    ...move(fact, 'payout_fee_reversal', feeIncome(fact.currency), wallet, fact.fee),
+    ...move(fact, 'payout_reversal', operatorClearing(fact.holderId, fact.rail, fact.currency), wallet, fact.amount),
+    ...move(fact, 'payout_fee_reversal', feeIncome(fact.holderId, fact.currency), wallet, fact.fee),
   ];
 }
 
 /** Money arrived that belongs to no transaction, or not in this amount. */
-export function suspenseReceived(fact: OperatorsFact): Transfer[] {
-  return move(fact, 'suspense', operatorClearing(fact.rail, fact.currency), suspense(fact.currency), fact.amount);
-}
-
-/** A person found out whose it is. */
-export function suspenseResolved(fact: HoldersFact): Transfer[] {
-  const source = suspense(fact.currency);
-  const wallet = walletAvailable(fact.holderId, fact.currency);
-  return [
-    ...move(fact, 'suspense_resolution', source, wallet, fact.amount - fact.fee),
-    ...move(fact, 'suspense_resolution_fee', source, feeIncome(fact.currency), fact.fee),
-  ];
-}
-
-/** A person decided that it goes back to where it came from. */
-export function suspenseReturned(fact: OperatorsFact): Transfer[] {
+export function suspenseReceived(fact: FactWithRail): Transfer[] {
   return move(
     fact,
-    'suspense_return',
-    suspense(fact.currency),
-    operatorClearing(fact.rail, fact.currency),
+    'suspense',
+    operatorClearing(fact.holderId, fact.rail, fact.currency),
+    suspense(fact.holderId, fact.currency),
     fact.amount,
   );
 }
 
-export function sandboxTopUp(fact: Fact & { readonly holderId: bigint }): Transfer[] {
+/** A person found out whose it is. */
+export function suspenseResolved(fact: FactWithFee): Transfer[] {
+  const source = suspense(fact.holderId, fact.currency);
   const wallet = walletAvailable(fact.holderId, fact.currency);
-  return move(fact, 'sandbox_top_up', sandboxFunding(fact.currency), wallet, fact.amount);
+  return [
+    ...move(fact, 'suspense_resolution', source, wallet, fact.amount - fact.fee),
+    ...move(fact, 'suspense_resolution_fee', source, feeIncome(fact.holderId, fact.currency), fact.fee),
+  ];
+}
+
+/** A person decided that it goes back to where it came from. */
+export function suspenseReturned(fact: FactWithRail): Transfer[] {
+  return move(
+    fact,
+    'suspense_return',
+    suspense(fact.holderId, fact.currency),
+    operatorClearing(fact.holderId, fact.rail, fact.currency),
+    fact.amount,
+  );
+}
+
+export function sandboxTopUp(fact: Fact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'sandbox_top_up', sandboxFunding(fact.holderId, fact.currency), wallet, fact.amount);
 }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createUuid } from '../platform/ids.ts';
 import { extendChain } from './chain.ts';
+import { operatorClearing, suspense } from './chart.ts';
 import { post } from './ledger.ts';
 import { collectionSucceeded, payoutReserved } from './postings.ts';
 import { verifyLedger } from './verify.ts';
@@ -82,8 +83,8 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     ['delete from ledger_transfers where id = 22'],
     [
       { where: 'block 2', sentence: /was sealed over 18 transfers; 17 are there/ },
-      { where: 'transfer 24', sentence: /fees:XOF.*after transfer 20.*removed/ },
-      { where: 'account fees:XOF', sentence: /add up to/ },
+      { where: 'transfer 24', sentence: /fees:1:XOF.*after transfer 20.*removed/ },
+      { where: 'account fees:1:XOF', sentence: /add up to/ },
     ],
   ],
   [
@@ -91,7 +92,7 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     ['delete from ledger_transfers where id = 22', RESTORE_BALANCES],
     [
       { where: 'block 2', sentence: /17 are there/ },
-      { where: 'transfer 24', sentence: /fees:XOF/ },
+      { where: 'transfer 24', sentence: /fees:1:XOF/ },
     ],
   ],
   [
@@ -116,8 +117,9 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     'a transfer slipped into the middle, with the balances made to fit',
     [
       'delete from ledger_transfers where id = 24',
-      `insert into ledger_transfers (id, debit_account, credit_account, amount, debit_balance, credit_balance, posted_at, transaction_id, kind, currency)
-       overriding system value select 24, debit_account, credit_account, 7, debit_balance, credit_balance, posted_at, gen_random_uuid(), kind, currency
+      `insert into ledger_transfers (id, holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
+                                     posted_at, transaction_id, kind, currency)
+       overriding system value select 24, holder_id, debit_account, credit_account, 7, debit_balance, credit_balance, posted_at, gen_random_uuid(), kind, currency
        from ledger_transfers where id = 23`,
       RESTORE_BALANCES,
     ],
@@ -140,6 +142,11 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     'a wallet that lost an account',
     [`update ledger_accounts set key = 'wallet:2:XOF:reserved' where kind = 'wallet_reserved'`],
     [{ where: 'wallet 1001', sentence: /should have the account wallet:1:XOF:reserved/ }],
+  ],
+  [
+    'a transfer of another holder',
+    ['update ledger_transfers set holder_id = 2 where id = 5'],
+    [{ where: 'transfer 5', sentence: /is of holder 2, but account .* belongs to holder 1/ }],
   ],
   [
     'a transfer in another currency',
@@ -223,8 +230,8 @@ describe('the chain', () => {
     const topUp = (rail: string) =>
       collectionSucceeded({ ...fact, rail, transactionId: createUuid(ctx.clock.millis()) }).map((each) => ({
         ...each,
-        credit: { kind: 'suspense', currency: rail === 'slow' ? 'UGX' : 'KES' } as const,
-        debit: { kind: 'operator_clearing', rail, currency: rail === 'slow' ? 'UGX' : 'KES' } as const,
+        credit: suspense(1n, rail === 'slow' ? 'UGX' : 'KES'),
+        debit: operatorClearing(1n, rail, rail === 'slow' ? 'UGX' : 'KES'),
         currency: rail === 'slow' ? 'UGX' : 'KES',
       }));
     await ctx.db.transaction(async (tx) => {

@@ -77,6 +77,7 @@ async function verifySnapshot(
 
 type Line = {
   id: bigint;
+  holder: string;
   debit: string;
   credit: string;
   amount: bigint;
@@ -87,17 +88,16 @@ type Line = {
   creditBalance: bigint;
 };
 
+/** Reads by ranges of ids, which the summary index of the table finds; ids have gaps, so a range may be empty. */
 async function* readLines(reader: Reader): AsyncGenerator<string> {
-  let after = 0n;
-  for (;;) {
-    const rows = await reader.query<{ id: bigint; line: string }>(
-      `select id, ${TRANSFER_LINE} as line from ledger_transfers where id > $1 order by id limit $2`,
-      [after, PIECE],
+  const [newest] = await reader.query<{ id: bigint | null }>('select max(id) as id from ledger_transfers');
+  const last = newest?.id ?? 0n;
+  for (let after = 0n; after < last; after += BigInt(PIECE)) {
+    const rows = await reader.query<{ line: string }>(
+      `select ${TRANSFER_LINE} as line from ledger_transfers where id > $1 and id <= $2 order by id`,
+      [after, after + BigInt(PIECE)],
     );
     for (const row of rows) yield row.line;
-    const last = rows.at(-1);
-    if (!last || rows.length < PIECE) return;
-    after = last.id;
   }
 }
 
@@ -107,19 +107,21 @@ function parseLine(line: string): Line {
   const field = (index: number) => fields[index] ?? '';
   return {
     id: BigInt(field(0)),
-    debit: field(2),
-    credit: field(3),
-    amount: BigInt(field(4)),
-    currency: field(5),
-    kind: field(6),
-    transactionId: field(7),
-    debitBalance: BigInt(field(9)),
-    creditBalance: BigInt(field(10)),
+    holder: field(2),
+    debit: field(3),
+    credit: field(4),
+    amount: BigInt(field(5)),
+    currency: field(6),
+    kind: field(7),
+    transactionId: field(8),
+    debitBalance: BigInt(field(10)),
+    creditBalance: BigInt(field(11)),
   };
 }
 
 /** What one account's transfers say, as far as they were read. */
 type Book = {
+  readonly holder: string;
   readonly key: string;
   readonly currency: string;
   readonly mayGoNegative: boolean;
@@ -135,20 +137,23 @@ type Book = {
 type Books = Map<string, Book>;
 
 async function readAccounts(reader: Reader, books: Books): Promise<void> {
-  let after = 0n;
+  let after = { holder: -1n, id: 0n };
   for (;;) {
     const rows = await reader.query<{
+      holder_id: bigint;
       id: bigint;
       key: string;
       currency: string;
       may_go_negative: boolean;
       balance: bigint;
-    }>(`select id, key, currency, may_go_negative, balance from ledger_accounts where id > $1 order by id limit $2`, [
-      after,
-      PIECE,
-    ]);
+    }>(
+      `select holder_id, id, key, currency, may_go_negative, balance from ledger_accounts
+       where (holder_id, id) > ($1, $2) order by holder_id, id limit $3`,
+      [after.holder, after.id, PIECE],
+    );
     for (const row of rows)
       books.set(String(row.id), {
+        holder: String(row.holder_id),
         key: row.key,
         currency: row.currency,
         mayGoNegative: row.may_go_negative,
@@ -160,7 +165,7 @@ async function readAccounts(reader: Reader, books: Books): Promise<void> {
       });
     const last = rows.at(-1);
     if (!last || rows.length < PIECE) return;
-    after = last.id;
+    after = { holder: last.holder_id, id: last.id };
   }
 }
 
@@ -194,6 +199,14 @@ function checkSide(
     report({ what: 'transfer', where, expected: `account ${id}`, found: 'no such account', sentence });
     return;
   }
+  if (book.holder !== transfer.holder)
+    report({
+      what: 'transfer',
+      where,
+      expected: `holder ${transfer.holder}`,
+      found: `holder ${book.holder}`,
+      sentence: `${named} is of holder ${transfer.holder}, but account ${book.key} belongs to holder ${book.holder}.`,
+    });
   if (book.currency !== transfer.currency)
     report({
       what: 'transfer',
@@ -270,7 +283,8 @@ async function checkWallets(reader: Reader, report: ReportDifference): Promise<n
     `select w.wallet_account, format('wallet:%s:%s:%s', w.holder_id, w.currency, side.name) as expected, a.key as found
      from wallets w
      cross join (values ('wallet_available', 'available'), ('wallet_reserved', 'reserved')) as side (kind, name)
-     left join ledger_accounts a on a.wallet_account = w.wallet_account and a.kind = side.kind
+     left join ledger_accounts a
+       on a.holder_id = w.holder_id and a.wallet_account = w.wallet_account and a.kind = side.kind
      where a.key is distinct from format('wallet:%s:%s:%s', w.holder_id, w.currency, side.name)
        or a.currency is distinct from w.currency
      order by 1, 2 limit $1`,
@@ -283,8 +297,9 @@ async function checkWallets(reader: Reader, report: ReportDifference): Promise<n
   }
   const strays = await reader.query<{ key: string; wallet_account: number }>(
     `select key, wallet_account from ledger_accounts a
-     where wallet_account is not null and not exists (select from wallets w where w.wallet_account = a.wallet_account)
-     order by id limit $1`,
+     where wallet_account is not null and not exists (
+       select from wallets w where w.holder_id = a.holder_id and w.wallet_account = a.wallet_account)
+     order by holder_id, id limit $1`,
     [MAX_DIFFERENCES],
   );
   for (const { key, wallet_account: wallet } of strays) {

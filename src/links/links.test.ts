@@ -354,7 +354,7 @@ describe('the life of a link', () => {
     return [shown.status, shown.payments_count];
   };
   const settle = (...links: (PaymentLink | null)[]) => {
-    const settled = links.map((link) => ({ direction: 'payin', link_id: link?.id ?? null }) as Transaction);
+    const settled = links.map((link) => ({ direction: 'collection', link_id: link?.id ?? null }) as Transaction);
     return world.ctx.db.transaction((tx) => settleLinks(tx, settled, world.ctx.clock.now()));
   };
 
@@ -399,7 +399,7 @@ describe('the life of a link', () => {
 
   test('counts roll back with the transaction that booked the success', async () => {
     const link = await newLink();
-    const settled = [{ direction: 'payin', link_id: link.id } as Transaction];
+    const settled = [{ direction: 'collection', link_id: link.id } as Transaction];
     await assert.rejects(
       world.ctx.db.transaction(async (tx) => {
         await settleLinks(tx, settled, world.ctx.clock.now());

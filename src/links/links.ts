@@ -3,11 +3,12 @@
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { CollectionsSettledHook, PaymentsContext } from '../payments/context.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
+import { columns } from '../platform/columns.ts';
 import { type Config, publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { createUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { createHolderUuid, holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, type LinkDraft, type LinkOwner } from './draft.ts';
@@ -88,7 +89,7 @@ export async function insertLink(tx: Tx, draft: LinkDraft, at: Date): Promise<Pa
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)
      returning ${LINK_COLUMNS}`,
     [
-      createUuid(at.getTime()),
+      createHolderUuid(at.getTime(), draft.holderId),
       draft.holderId,
       draft.integrationId,
       draft.businessName,
@@ -119,13 +120,13 @@ export function linkUuid(publicOrUuid: string): string | null {
   return UUID.test(publicOrUuid) ? publicOrUuid : uuidFromPublicId('pl', publicOrUuid);
 }
 
-/** A link by its address. No holder is asked for: the id cannot be guessed, and whoever has it may pay. */
+/** A link by its address, which cannot be guessed and says whose it is. Anyone who has it can pay. */
 export async function findLink(reader: Reader, publicOrUuid: string): Promise<PaymentLink | null> {
   const id = linkUuid(publicOrUuid);
   if (id === null) return null;
   const [link] = await reader.query<PaymentLink>(
-    { name: 'find_link', text: `select ${LINK_COLUMNS} from payment_links l where l.id = $1` },
-    [id],
+    { name: 'find_link', text: `select ${LINK_COLUMNS} from payment_links l where l.holder_id = $1 and l.id = $2` },
+    [holderOfUuid(id), id],
   );
   return link ?? null;
 }
@@ -135,8 +136,8 @@ export async function findHolderLink(reader: Reader, holderId: bigint, id: strin
   const uuid = linkUuid(id);
   if (uuid === null) return null;
   const [link] = await reader.query<PaymentLink>(
-    `select ${LINK_COLUMNS} from payment_links l where l.id = $1 and l.holder_id = $2`,
-    [uuid, holderId],
+    `select ${LINK_COLUMNS} from payment_links l where l.holder_id = $1 and l.id = $2`,
+    [holderId, uuid],
   );
   return link ?? null;
 }
@@ -144,8 +145,11 @@ export async function findHolderLink(reader: Reader, holderId: bigint, id: strin
 /** The link, held until the caller's transaction ends: two payers of a single-use link take turns here. */
 export async function lockLink(tx: Tx, id: string): Promise<PaymentLink | null> {
   const [link] = await tx.query<PaymentLink>(
-    { name: 'lock_link', text: `select ${LINK_COLUMNS} from payment_links l where l.id = $1 for update` },
-    [id],
+    {
+      name: 'lock_link',
+      text: `select ${LINK_COLUMNS} from payment_links l where l.holder_id = $1 and l.id = $2 for update`,
+    },
+    [holderOfUuid(id), id],
   );
   return link ?? null;
 }
@@ -158,8 +162,8 @@ export function disableLink(ctx: Context, actor: Actor, holderId: bigint, id: st
     if (!found) throw new Problem('payment_link_not_found');
     const [link] = await tx.query<PaymentLink>(
       `update payment_links l set status = 'disabled', updated_at = $3
-       where l.id = $1 and l.holder_id = $2 and l.status in ('active', 'expired') returning ${LINK_COLUMNS}`,
-      [found.id, holderId, at],
+       where l.holder_id = $1 and l.id = $2 and l.status in ('active', 'expired') returning ${LINK_COLUMNS}`,
+      [holderId, found.id, at],
     );
     // A payment may have closed it since it was read.
     if (!link) return (await findHolderLink(tx, holderId, id)) ?? found;
@@ -211,6 +215,12 @@ export function describeLink(ctx: Pick<Context, 'config' | 'clock'>, link: Payme
 
 export type LinkDescription = ReturnType<typeof describeLink>;
 
+const PAID_LINKS = columns<{ id: string; payments: number }>(2, {
+  holder_id: ['bigint', (link) => holderOfUuid(link.id)],
+  id: 'uuid',
+  payments: 'int',
+});
+
 /**
  * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
  * had expired while its payer was still typing the PIN is paid all the same.
@@ -218,22 +228,21 @@ export type LinkDescription = ReturnType<typeof describeLink>;
 export const settleLinks: CollectionsSettledHook = async (tx, settled, at) => {
   const counts = new Map<string, number>();
   for (const { direction, link_id: id } of settled)
-    if (direction === 'payin' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
+    if (direction === 'collection' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
   if (counts.size === 0) return;
   // Locked in sorted order, so that two batches over the same links never wait for each other in a circle.
   await tx.query(
     {
       name: 'settle_links',
       text: `with paid as (
-               select l.id, u.payments from payment_links l
-               join unnest($1::uuid[], $2::int[]) as u (id, payments) on u.id = l.id
-               order by l.id for update of l
+               select holder_id, id, input.payments from ${PAID_LINKS.rows} join payment_links l using (holder_id, id)
+               order by holder_id, id for update of l
              )
              update payment_links l
              set payments_count = l.payments_count + paid.payments,
-                 status = case when l.reusable then l.status else 'paid' end, updated_at = $3
-             from paid where l.id = paid.id`,
+                 status = case when l.reusable then l.status else 'paid' end, updated_at = $1
+             from paid where l.holder_id = paid.holder_id and l.id = paid.id`,
     },
-    [[...counts.keys()], [...counts.values()], at],
+    [at, ...PAID_LINKS.arrays([...counts].map(([id, payments]) => ({ id, payments })))],
   );
 };

@@ -18,7 +18,7 @@ import type { HttpServer } from '../platform/http.ts';
 import { claimKey, findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { draftLink, type LinkOwner, NOT_CREATED } from './draft.ts';
+import { draftLink, NOT_CREATED } from './draft.ts';
 import { describeLink, findLink, insertLink, linkUrl } from './links.ts';
 import { answerPage, openLinkStream, readListQuery } from './listing.ts';
 import { findLogo } from './logo.ts';
@@ -159,16 +159,15 @@ async function createSigned(
   idempotencyHeader: string | string[] | undefined,
 ): Promise<{ data: JsonObject; replayed: boolean }> {
   const { integration, params } = request;
-  const key = readIdempotencyKey(idempotencyHeader, params, LINK_MESSAGES.badParams);
-  const find = () =>
-    key ? findAnswer(ctx.db, integration.id, OPERATION, key, ctx.clock.now()) : Promise.resolve(null);
-  const earlier = await find();
-  if (earlier) return replay(ctx, request, earlier);
-  const owner: LinkOwner = {
+  const owner = {
     holderId: integration.holderId,
     integrationId: integration.id,
     defaultCallbackUrl: integration.defaultCallbackUrl,
   };
+  const key = readIdempotencyKey(idempotencyHeader, params, LINK_MESSAGES.badParams);
+  const find = () => (key ? findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : Promise.resolve(null));
+  const earlier = await find();
+  if (earlier) return replay(ctx, request, earlier);
   const draft = await draftLink(ctx, owner, params);
   const at = ctx.clock.now();
   let keyTaken = false;
@@ -177,7 +176,7 @@ async function createSigned(
       const [fresh] = await spendSignatures(tx, [request]);
       if (!fresh) throw signatureReused(LINK_MESSAGES);
       const data = describeLink(ctx, await insertLink(tx, draft, at), at);
-      keyTaken = key !== null && !(await claimKey(tx, integration.id, OPERATION, key, data, at));
+      keyTaken = key !== null && !(await claimKey(tx, owner, OPERATION, key, data, at));
       // Rolled back as a whole: what answers instead spends the signature.
       if (keyTaken) throw new Problem('overloaded', { retryAfterSeconds: 1 });
       return data;

@@ -1,18 +1,19 @@
-// Accepting collections: the rows of one accept (signature, idempotency key, transaction, job) for all requests that
-// wait, in one statement and one commit. Whoever asked is answered only after that.
+// Accepting collections: the rows of one accept (signature, idempotency key, transaction, job) for all waiting requests,
+// in one statement and one commit. The requests are answered after that.
 
 import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
+import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { type IdempotencyKey, KEY_TTL_MS } from '../platform/idempotency.ts';
-import { createUuid } from '../platform/ids.ts';
+import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { VerificationStyle } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { type JobKind, LEASE_MS, type PaymentEngine } from './engine.ts';
-import type { Transaction } from './transactions.ts';
+import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** A collection that passed every check and only needs to be written. */
 export type CollectionOrder = {
@@ -77,21 +78,21 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
 }
 
 /**
- * Accepts one collection together with what the caller writes in the same transaction (the hosted page's attempt).
- * `alongside` may throw to give all of it up.
+ * Accepts one collection together with what the caller writes in the same transaction (the attempt of the hosted page).
+ * `within` may throw: then nothing is written.
  */
 export async function acceptWithin(
   ctx: PaymentsContext,
   engine: PaymentEngine,
   order: CollectionOrder,
-  alongside: (tx: Tx, transaction: Transaction) => Promise<void>,
+  within: (tx: Tx, transaction: Transaction) => Promise<void>,
 ): Promise<Transaction> {
   const handOver = engine.hasCapacity();
   const transaction = await ctx.db.transaction(async (tx) => {
-    const [verdict] = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
-    if (verdict?.kind !== 'accepted') throw new Error('a collection without a signature was not accepted');
-    await alongside(tx, verdict.transaction);
-    return verdict.transaction;
+    const [result] = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
+    if (result?.kind !== 'accepted') throw new Error('a collection without a signature was not accepted');
+    await within(tx, result.transaction);
+    return result.transaction;
   });
   if (handOver) engine.enqueue({ kind: firstJob(transaction), transaction });
   return transaction;
@@ -101,43 +102,60 @@ function firstJob(transaction: { verification: string }): JobKind {
   return transaction.verification === 'otp' ? 'send_token' : 'submit';
 }
 
+/** A row of the statement below: the transaction, and what makes its request happen once. */
+type AcceptedRow = Transaction & {
+  signed_at: Date | null;
+  signature: Buffer | null;
+  key: string | null;
+  operation: string | null;
+  params_hash: Buffer | null;
+  answer: string | null;
+  job: JobKind;
+};
+
+const ONCE_TYPES = {
+  signed_at: 'timestamptz',
+  signature: 'bytea',
+  key: 'text',
+  operation: 'text',
+  params_hash: 'bytea',
+  answer: 'json',
+  job: 'text',
+};
+const ACCEPTED = columns<AcceptedRow>(4, { ...TRANSACTION_TYPES, ...ONCE_TYPES });
+const TRANSACTION = columns<Transaction>(0, TRANSACTION_TYPES);
+
 const WRITE = {
   name: 'accept_collections',
-  // Handed-over work is written as 'query' with a lease: if we crash before we have called the operator, somebody asks
-  // it, learns that it never saw the reference, and submits.
+  // Work handed over to this process is written as 'query' with a lease: if we crash before the operator is called, the
+  // next process asks it, learns that it never saw the reference, and submits.
   text: `
-    with input as (
-      select * from unnest(
-        $1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::smallint[], $8::text[], $9::text[], $10::text[],
-        $11::text[], $12::text[], $13::text[], $14::text[], $15::uuid[], $16::text[], $17::timestamptz[], $18::bytea[],
-        $19::text[], $20::text[], $21::bytea[], $22::text[], $23::text[]
-      ) as i (id, holder_id, integration_id, amount, fee, currency, country_id, method, rail, msisdn, detail, reference_1, reference_2,
-              callback_url, link_id, verification, signed_at, signature, key, operation, params_hash, answer, job)
+    with input as materialized (
+      select * from ${ACCEPTED.rows}
     ), spent as (
       insert into spent_signatures (signed_at, signature)
       select signed_at, signature from input where signature is not null
       on conflict do nothing returning signature
     ), keyed as (
-      insert into idempotency_keys as known (integration_id, key, operation, params_hash, answer, created_at)
-      select integration_id, key, operation, params_hash, answer::json, $24
+      insert into idempotency_keys as known (holder_id, integration_id, key, operation, params_hash, answer, created_at)
+      select holder_id, integration_id, key, operation, params_hash, answer, $1
       from input where key is not null and signature in (select signature from spent)
-      order by integration_id, key
-      on conflict (integration_id, key) do update
-        set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer, created_at = excluded.created_at
-        where known.created_at <= $26
+      order by holder_id, integration_id, key
+      on conflict (holder_id, integration_id, key) do update
+        set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer,
+            created_at = excluded.created_at
+        where known.created_at <= $3
       returning integration_id, key
     ), accepted as (
-      insert into transactions (id, holder_id, integration_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn,
-                                detail, reference_1, reference_2, callback_url, link_id, verification, created_at, updated_at)
-      select id, holder_id, integration_id, 'payin', 'pending', amount, fee, currency, country_id, method, rail, msisdn,
-             detail, reference_1, reference_2, callback_url, link_id, verification, $24, $24
-      from input
+      insert into transactions (${TRANSACTION.names})
+      select ${TRANSACTION.names} from input
       where (signature is null or signature in (select signature from spent))
         and (key is null or (integration_id, key) in (select integration_id, key from keyed))
       returning id
     ), queued as (
-      insert into payment_jobs (transaction_id, kind, due_at, since, submitted_at)
-      select id, job, $25, $24, case when job = 'query' then $24 end from input where id in (select id from accepted)
+      insert into payment_jobs (holder_id, transaction_id, kind, due_at, since, submitted_at)
+      select holder_id, id, job, $2, $1, case when job = 'query' then $1 end
+      from input where id in (select id from accepted)
     )
     select i.id, i.id in (select id from accepted) as accepted,
            i.signature is null or i.signature in (select signature from spent) as fresh
@@ -146,10 +164,10 @@ const WRITE = {
 
 async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], handOver: boolean): Promise<Acceptance[]> {
   const at = ctx.clock.now();
-  const rows = items.map((item) => newTransaction(item.order, createUuid(at.getTime()), at));
+  const rows = items.map(({ order }) => orderedTransaction(order, at));
   // Of two equal signatures (or keys) in one batch only the first goes to the database.
   const seen = new Set<string>();
-  const verdicts: (Acceptance | null)[] = items.map((item) => {
+  const results: (Acceptance | null)[] = items.map((item) => {
     const signature = item.once?.signature.signature.toString('hex');
     if (signature && seen.has(signature)) return { kind: 'signature_reused' };
     const key = item.once?.idempotency ? `${item.order.integrationId} ${item.once.idempotency.key}` : undefined;
@@ -159,50 +177,27 @@ async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], han
     return null;
   });
   const written = items.flatMap((item, index) =>
-    verdicts[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
+    results[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
   );
-  const field = <T>(read: (item: Item, row: Transaction) => T) => written.map(({ item, row }) => read(item, row));
-  const results = await tx.query<{ id: string; accepted: boolean; fresh: boolean }>(WRITE, [
-    field((_, row) => row.id),
-    field((_, row) => row.holder_id),
-    field((_, row) => row.integration_id),
-    field((_, row) => row.amount),
-    field((_, row) => row.fee),
-    field((_, row) => row.currency),
-    field((_, row) => row.country_id),
-    field((_, row) => row.method),
-    field((_, row) => row.rail),
-    field((_, row) => row.msisdn),
-    field((_, row) => row.detail),
-    field((_, row) => row.reference_1),
-    field((_, row) => row.reference_2),
-    field((_, row) => row.callback_url),
-    field((_, row) => row.link_id),
-    field((_, row) => row.verification),
-    field((item) => item.once?.signature.signedAt ?? null),
-    field((item) => item.once?.signature.signature ?? null),
-    field((item) => item.once?.idempotency?.key ?? null),
-    field((item) => item.once?.idempotency?.operation ?? null),
-    field((item) => item.once?.idempotency?.paramsHash ?? null),
-    field((item, row) => (item.once?.idempotency ? JSON.stringify(item.once.idempotency.answer(row)) : null)),
-    field((_, row) => (handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row))),
+  const answers = await tx.query<{ id: string; accepted: boolean; fresh: boolean }>(WRITE, [
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
     new Date(at.getTime() - KEY_TTL_MS),
+    ...ACCEPTED.arrays(written.map(({ item, row }) => acceptedRow(item, row, handOver))),
   ]);
-  const byId = new Map(results.map((result) => [result.id, result]));
+  const byId = new Map(answers.map((answer) => [answer.id, answer]));
   const taken: SpentSignature[] = [];
   for (const { item, row, index } of written) {
     const result = byId.get(row.id);
-    if (result?.accepted) verdicts[index] = { kind: 'accepted', transaction: row };
-    else if (!result?.fresh) verdicts[index] = { kind: 'signature_reused' };
+    if (result?.accepted) results[index] = { kind: 'accepted', transaction: row };
+    else if (!result?.fresh) results[index] = { kind: 'signature_reused' };
     else {
-      verdicts[index] = { kind: 'key_taken' };
+      results[index] = { kind: 'key_taken' };
       if (item.once) taken.push(item.once.signature);
     }
   }
   await unspend(tx, taken);
-  return verdicts.map((verdict) => verdict ?? { kind: 'key_taken' });
+  return results.map((result) => result ?? { kind: 'key_taken' });
 }
 
 /** A request whose key was taken had no effect here; its signature is spent by whatever answers it instead. */
@@ -214,36 +209,41 @@ async function unspend(tx: Tx, signatures: SpentSignature[]): Promise<void> {
   );
 }
 
-function newTransaction(order: CollectionOrder, id: string, at: Date): Transaction {
+function acceptedRow({ once }: Item, row: Transaction, handOver: boolean): AcceptedRow {
+  const idempotency = once?.idempotency ?? null;
   return {
-    id,
-    holder_id: order.holderId,
-    integration_id: order.integrationId,
-    direction: 'payin',
-    status: 'pending',
-    amount: order.amount,
-    fee: order.fee,
-    currency: order.currency,
-    country_id: order.countryId,
-    method: order.method,
-    rail: order.rail,
-    msisdn: order.msisdn,
-    payee: null,
-    invoice_no: null,
-    account_number: null,
-    detail: order.detail,
-    reference_1: order.reference1,
-    reference_2: order.reference2,
-    callback_url: order.callbackUrl,
-    link_id: order.linkId,
-    verification: order.verification,
-    rail_reference: null,
-    receipt: null,
-    failure_code: null,
-    failure_message: null,
-    balance_after: null,
-    created_at: at,
-    updated_at: at,
-    settled_at: null,
+    ...row,
+    signed_at: once?.signature.signedAt ?? null,
+    signature: once?.signature.signature ?? null,
+    key: idempotency?.key ?? null,
+    operation: idempotency?.operation ?? null,
+    params_hash: idempotency?.paramsHash ?? null,
+    answer: idempotency ? JSON.stringify(idempotency.answer(row)) : null,
+    job: handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row),
   };
+}
+
+function orderedTransaction(order: CollectionOrder, at: Date): Transaction {
+  return newTransaction(
+    {
+      id: createHolderUuid(at.getTime(), order.holderId),
+      holder_id: order.holderId,
+      integration_id: order.integrationId,
+      direction: 'collection',
+      amount: order.amount,
+      fee: order.fee,
+      currency: order.currency,
+      country_id: order.countryId,
+      method: order.method,
+      rail: order.rail,
+      msisdn: order.msisdn,
+      detail: order.detail,
+      reference_1: order.reference1,
+      reference_2: order.reference2,
+      callback_url: order.callbackUrl,
+      link_id: order.linkId,
+      verification: order.verification,
+    },
+    at,
+  );
 }

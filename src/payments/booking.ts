@@ -7,7 +7,6 @@ import {
   collectionReversed,
   collectionReversedFromSuspense,
   collectionSucceeded,
-  lateCollectionSucceeded,
   latePayoutSucceeded,
   latePayoutSucceededFromSuspense,
   payoutPosted,
@@ -17,7 +16,7 @@ import {
 } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
-import { claimReceipts } from './receipts.ts';
+import { claimReceipts } from './incoming-payments.ts';
 import type { CaseKind, Status } from './states.ts';
 import type { Transaction } from './transactions.ts';
 
@@ -32,7 +31,8 @@ export type Bookable = {
   /** Postings of each transition, with what bears the cost if the wallet cannot. */
   postings: (Posting & { event: EnteredState | null })[];
   events: EnteredState[];
-  cases: { kind: CaseKind; observation: Observation }[];
+  /** With what the operator said; null: the case follows from our own books. */
+  cases: { kind: CaseKind; observation: Observation | null }[];
 };
 
 /** What entering this state moves; null: nothing. */
@@ -45,9 +45,8 @@ export function postingFor(row: Transaction, status: Status, late: boolean): Pos
     fee: row.fee,
     rail: row.rail,
   };
-  if (row.direction === 'payin') {
-    if (status === 'success')
-      return { transfers: late ? lateCollectionSucceeded(fact) : collectionSucceeded(fact), otherwise: null };
+  if (row.direction === 'collection') {
+    if (status === 'success') return { transfers: collectionSucceeded(fact), otherwise: null };
     if (status === 'reversed')
       return { transfers: collectionReversed(fact), otherwise: collectionReversedFromSuspense(fact) };
     return null;
@@ -97,10 +96,7 @@ export async function postAll(tx: Tx, subjects: Bookable[], at: Date): Promise<v
   );
   for (const [index, entry] of borne.entries()) {
     if (!bearing[index]?.ok) throw refusedByLedger(entry.subject);
-    entry.subject.cases.push({
-      kind: 'contradiction',
-      observation: { state: 'unknown', reason: 'the wallet no longer holds this money; suspense bears it' },
-    });
+    entry.subject.cases.push({ kind: 'wallet_short', observation: null });
   }
 }
 

@@ -1,15 +1,19 @@
 // Cases: what only a person can decide. A case is opened once per transaction and kind (money that fits nothing: once
-// per payment); resolving it says who and why.
+// per payment); resolving it records who and why.
 
+import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
-import { createUuid } from '../platform/ids.ts';
+import { createHolderUuid, holderOfUuid, NO_HOLDER } from '../platform/ids.ts';
 import type { CaseKind } from './states.ts';
 
+const MAX_CASES_OF_TRANSACTION = 50;
+
 export type NewCase = {
-  /** Given where money in suspense is booked under the case's id. */
+  /** Given where money in suspense is posted under the id of the case. */
   id?: string;
-  holderId: bigint | null;
+  /** NO_HOLDER: it concerns no holder that we know. */
+  holderId: bigint;
   transactionId: string | null;
   kind: CaseKind;
   detail: Record<string, unknown>;
@@ -17,7 +21,7 @@ export type NewCase = {
 
 export type Case = {
   id: string;
-  holder_id: bigint | null;
+  holder_id: bigint;
   transaction_id: string | null;
   kind: CaseKind;
   detail: Record<string, unknown>;
@@ -28,22 +32,23 @@ export type Case = {
   resolution: string | null;
 };
 
+const CASES = columns<NewCase & { id: string }>(2, {
+  holder_id: ['bigint', (entry) => entry.holderId],
+  id: 'uuid',
+  transaction_id: ['uuid', (entry) => entry.transactionId],
+  kind: 'text',
+  detail: ['jsonb', (entry) => JSON.stringify(entry.detail)],
+});
+
 export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise<void> {
   if (cases.length === 0) return;
   const at = ctx.clock.now();
+  const rows = cases.map((entry) => ({ ...entry, id: entry.id ?? createHolderUuid(at.getTime(), entry.holderId) }));
   await tx.query(
-    `insert into cases (id, holder_id, transaction_id, kind, detail, opened_at)
-     select id, holder_id, transaction_id, kind, detail::jsonb, $6
-     from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[]) as c (id, holder_id, transaction_id, kind, detail)
-     on conflict (transaction_id, kind) where status = 'open' and kind not in ('wrong_amount', 'second_payment') do nothing`,
-    [
-      cases.map((entry) => entry.id ?? createUuid(at.getTime())),
-      cases.map((entry) => entry.holderId),
-      cases.map((entry) => entry.transactionId),
-      cases.map((entry) => entry.kind),
-      cases.map((entry) => JSON.stringify(entry.detail)),
-      at,
-    ],
+    `insert into cases (${CASES.names}, opened_at) select ${CASES.names}, $1 from ${CASES.rows}
+     on conflict (holder_id, transaction_id, kind) where status = 'open' and kind not in ('wrong_amount', 'second_payment')
+     do nothing`,
+    [at, ...CASES.arrays(rows)],
   );
 }
 
@@ -54,32 +59,18 @@ export function listOpenCases(reader: Reader, holderId: bigint, limit: number): 
   );
 }
 
-/** Open cases of every holder, and those that fit no holder: for whoever runs the gateway. */
+/** Open cases of every holder, and those that concern no holder. For admins. */
 export function listAllOpenCases(reader: Reader, limit: number): Promise<Case[]> {
   return reader.query<Case>(`select * from cases where status = 'open' order by opened_at desc limit $1`, [limit]);
 }
 
-/** Every case about one transaction. The caller has found the transaction by its holder. */
-export function listCasesOf(reader: Reader, transactionId: string): Promise<Case[]> {
-  return reader.query<Case>('select * from cases where transaction_id = $1 order by opened_at limit 50', [
-    transactionId,
-  ]);
-}
-
-/** Closes a case that belongs to no holder. Answers false when there is no such open case. */
-export async function resolveGatewayCase(
-  tx: Tx,
-  id: string,
-  by: string,
-  resolution: string,
-  at: Date,
-): Promise<boolean> {
-  const rows = await tx.query(
-    `update cases set status = 'resolved', resolved_at = $2, resolved_by = $3, resolution = $4
-     where id = $1 and status = 'open' returning id`,
-    [id, at, by, resolution],
+/** Every case about one transaction. */
+export function listCasesOf(reader: Reader, holderId: bigint, transactionId: string): Promise<Case[]> {
+  return reader.query<Case>(
+    `select * from cases where holder_id = $1 and transaction_id = $2
+     order by opened_at limit ${MAX_CASES_OF_TRANSACTION}`,
+    [holderId, transactionId],
   );
-  return rows.length > 0;
 }
 
 /** Closes a case of this holder. Answers false when there is no such open case. */
@@ -93,8 +84,21 @@ export async function resolveCase(
 ): Promise<boolean> {
   const rows = await tx.query(
     `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
-     where id = $1 and holder_id = $2 and status = 'open' returning id`,
-    [id, holderId, at, by, resolution],
+     where holder_id = $1 and id = $2 and status = 'open' returning id`,
+    [holderId, id, at, by, resolution],
   );
   return rows.length > 0;
+}
+
+/** Closes a case of any holder. Answers whose it was (null: of no holder), or undefined when there is no such open case. For admins. */
+export async function resolveAnyCase(
+  tx: Tx,
+  id: string,
+  by: string,
+  resolution: string,
+  at: Date,
+): Promise<bigint | null | undefined> {
+  const holderId = holderOfUuid(id);
+  if (!(await resolveCase(tx, holderId, id, by, resolution, at))) return undefined;
+  return holderId === NO_HOLDER ? null : holderId;
 }

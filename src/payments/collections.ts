@@ -41,9 +41,10 @@ export async function createCollection(
   idempotencyHeader: string | string[] | undefined,
 ): Promise<{ data: JsonObject; replayed: boolean }> {
   const { integration, params } = request;
+  const owner = { holderId: integration.holderId, integrationId: integration.id };
   const key = readIdempotencyKey(idempotencyHeader, params, messages.badParams);
   if (key) {
-    const answer = await findAnswer(ctx.db, integration.id, OPERATION, key, ctx.clock.now());
+    const answer = await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now());
     if (answer) return replay(ctx, messages, request, answer);
   }
   const order = await readCollection(ctx, request, messages);
@@ -54,7 +55,7 @@ export async function createCollection(
   });
   if (acceptance.kind === 'signature_reused') throw signatureReused(messages);
   if (acceptance.kind === 'accepted') return { data: answer(acceptance.transaction), replayed: false };
-  const first = key ? await findAnswer(ctx.db, integration.id, OPERATION, key, ctx.clock.now()) : null;
+  const first = key ? await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : null;
   // The one that took the key may still be rolled back: then nothing is known, and the caller asks again.
   if (!first) throw new Problem('overloaded', { retryAfterSeconds: 1 });
   return replay(ctx, messages, request, first);

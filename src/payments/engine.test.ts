@@ -121,7 +121,7 @@ describe('work', () => {
 
   test('of two processes that look at the same moment is done by one', async () => {
     const other = createPaymentEngine(ctx);
-    const nobody = { ...engine, hasRoom: () => false };
+    const nobody = { ...engine, hasCapacity: () => false };
     const transactions = await Promise.all(Array.from({ length: 50 }, () => acceptCollection(ctx, nobody, order())));
     await Promise.all([engine.pass(), other.pass(), engine.pass(), other.pass()]);
     await Promise.all([engine.idle(), other.idle()]);
@@ -216,7 +216,7 @@ describe('reading', () => {
   });
 
   test('a collection that is not submitted yet asks nobody', async () => {
-    const nobody = { ...engine, hasRoom: () => false };
+    const nobody = { ...engine, hasCapacity: () => false };
     const transaction = await acceptCollection(ctx, nobody, order());
     await engine.refresh(transaction, 5_000);
     assert.deepEqual(asked, []);

@@ -5,12 +5,14 @@
 import { randomInt } from 'node:crypto';
 import { findLiveIntegration } from '../holders/integrations.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
+import { columns } from '../platform/columns.ts';
+import type { Reader } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { callResult } from '../rails/breakers.ts';
 import type { RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
-import { type Applied, applyOutcomes, type Outcome } from './outcomes.ts';
-import { type EvidenceSource, isFinal } from './states.ts';
+import { type Applied, applyOutcomes } from './outcomes.ts';
+import { type EvidenceSource, isFinal, type Outcome } from './states.ts';
 import { readTransactions, refOf, type Transaction } from './transactions.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 
@@ -26,8 +28,9 @@ const CLAIM_LIMIT = 200;
 const BREAKER_PAUSE_MS = 5_000;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
+const MAX_COUNTED = 100_000;
 
-export type JobKind = 'send_token' | 'submit' | 'query' | 'expire' | 'approval';
+export type JobKind = 'send_token' | 'submit' | 'query' | 'expire';
 export type Work = { kind: JobKind; transaction: Transaction };
 
 export interface PaymentEngine {
@@ -110,13 +113,11 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       case 'expire':
         return expireVerification(ctx, transaction);
       case 'submit':
-        if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postpone(ctx, transaction.id);
+        if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postpone(ctx, transaction);
         failpoint('before-submit');
         return learn(transaction, 'submit', () => submit(ctx, transaction));
       case 'query':
         return learn(transaction, 'poll', () => query(ctx, transaction));
-      case 'approval':
-        return;
     }
   }
 
@@ -181,7 +182,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     async stop() {
       stopping = true;
       const waiting = queue.splice(0).filter((work) => !isStale(work));
-      await giveBack(ctx, waiting);
+      await returnJobs(ctx, waiting);
       if (calls > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve));
       await outcomes.idle();
     },
@@ -201,7 +202,7 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
     currency: transaction.currency,
     label: await merchantName(ctx, transaction),
   };
-  return transaction.direction === 'payin'
+  return transaction.direction === 'collection'
     ? rail.collect({ ...call, verified: transaction.verification === 'otp' })
     : rail.payout(call);
 }
@@ -212,7 +213,7 @@ async function query(ctx: PaymentsContext, transaction: Transaction): Promise<Ra
   if (!rail || !method) return noLongerConnected(transaction);
   return rail.query({
     reference: refOf(transaction),
-    direction: transaction.direction === 'payin' ? 'collection' : 'payout',
+    direction: transaction.direction,
     method,
     railReference: transaction.rail_reference,
   });
@@ -243,13 +244,13 @@ async function claimDue(ctx: PaymentsContext, limit: number): Promise<Work[]> {
     {
       name: 'claim_payment_jobs',
       text: `with due as (
-               select transaction_id, kind as was from payment_jobs where due_at <= $1 and kind <> 'approval'
+               select holder_id, transaction_id, kind as was from payment_jobs where due_at <= $1
                order by due_at limit $2 for update skip locked
              )
              update payment_jobs j
              set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
                  submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
-             from due where j.transaction_id = due.transaction_id
+             from due where j.holder_id = due.holder_id and j.transaction_id = due.transaction_id
              returning j.transaction_id, due.was`,
     },
     [now, limit, new Date(now.getTime() + LEASE_MS)],
@@ -266,27 +267,36 @@ async function claimDue(ctx: PaymentsContext, limit: number): Promise<Work[]> {
   });
 }
 
-/** The operator is known to be down: wait for it, without having called. */
-async function postpone(ctx: PaymentsContext, id: string): Promise<void> {
+/** The operator is known to be down: the call is put off without having been made. */
+async function postpone(ctx: PaymentsContext, { holder_id, id }: Transaction): Promise<void> {
   const dueAt = new Date(ctx.clock.millis() + BREAKER_PAUSE_MS + randomInt(1_000));
-  await ctx.db.query(`update payment_jobs set kind = 'submit', due_at = $2 where transaction_id = $1`, [id, dueAt]);
+  await ctx.db.query(
+    `update payment_jobs set kind = 'submit', due_at = $3 where holder_id = $1 and transaction_id = $2`,
+    [holder_id, id, dueAt],
+  );
 }
 
-/** Work that was queued here and never begun goes back as it came. */
-async function giveBack(ctx: PaymentsContext, waiting: Work[]): Promise<void> {
+const RETURNED = columns<Work>(2, {
+  holder_id: ['bigint', ({ transaction }) => transaction.holder_id],
+  transaction_id: ['uuid', ({ transaction }) => transaction.id],
+  kind: 'text',
+});
+
+/** Work that was queued here and not begun goes back to the table as it was. */
+async function returnJobs(ctx: PaymentsContext, waiting: Work[]): Promise<void> {
   if (waiting.length === 0) return;
   await ctx.db.query(
-    `update payment_jobs j set kind = w.kind, due_at = $3
-     from unnest($1::uuid[], $2::text[]) as w (id, kind) where j.transaction_id = w.id`,
-    [waiting.map((work) => work.transaction.id), waiting.map((work) => work.kind), ctx.clock.now()],
+    `update payment_jobs j set kind = input.kind, due_at = $1 from ${RETURNED.rows}
+     where j.holder_id = input.holder_id and j.transaction_id = input.transaction_id`,
+    [ctx.clock.now(), ...RETURNED.arrays(waiting)],
   );
 }
 
 /** Jobs that are due and not yet done, of all holders, counted up to a bound. */
-export async function countDuePayments(ctx: PaymentsContext): Promise<number> {
-  const [row] = await ctx.db.query<{ count: bigint }>(
-    `select count(*) from (select 1 from payment_jobs where due_at <= $1 and kind <> 'approval' limit 100000) as due`,
-    [ctx.clock.now()],
+export async function countDuePayments(reader: Reader, now: Date): Promise<number> {
+  const [row] = await reader.query<{ count: bigint }>(
+    `select count(*) from (select from payment_jobs where due_at <= $1 limit ${MAX_COUNTED}) as due`,
+    [now],
   );
   return Number(row?.count ?? 0n);
 }

@@ -1,8 +1,10 @@
 // Evidence: every observation of a transaction as it was said, kept for ever, and what it led to.
 
+import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { holderOfUuid } from '../platform/ids.ts';
 import type { Observation } from '../rails/rail.ts';
-import type { EvidenceSource } from './states.ts';
+import type { EvidenceSource, Transition } from './states.ts';
 
 const MAX_SHOWN = 200;
 
@@ -16,45 +18,43 @@ export type Evidence = {
   raw: string;
 };
 
-/** In the order in which it came. The caller has found the transaction by its holder. */
-export function listEvidence(reader: Reader, transactionId: string): Promise<Evidence[]> {
+/** In the order in which it came. */
+export function listEvidence(reader: Reader, holderId: bigint, transactionId: string): Promise<Evidence[]> {
   return reader.query<Evidence>(
     `select at, source, state, receipt, failure_code, effect, raw from evidence
-     where transaction_id = $1 order by at, ctid limit ${MAX_SHOWN}`,
-    [transactionId],
+     where holder_id = $1 and transaction_id = $2 order by id limit ${MAX_SHOWN}`,
+    [holderId, transactionId],
   );
 }
 
-/** One thing that was said about a transaction. */
+/** One observation of a transaction, and what it led to. */
 export type NewEvidence = {
   transactionId: string;
   source: EvidenceSource;
   observation: Observation;
   raw: string;
-  /** What it led to, in a word. */
-  effect: string;
+  effect: Transition['effect'];
 };
 
-export async function recordEvidence(tx: Tx, observed: NewEvidence[], at: Date): Promise<void> {
-  if (observed.length === 0) return;
+const EVIDENCE = columns<NewEvidence>(2, {
+  holder_id: ['bigint', (entry) => holderOfUuid(entry.transactionId)],
+  transaction_id: ['uuid', (entry) => entry.transactionId],
+  source: 'text',
+  state: ['text', (entry) => entry.observation.state],
+  receipt: ['text', ({ observation }) => ('receipt' in observation ? observation.receipt : null)],
+  failure_code: ['text', ({ observation }) => (observation.state === 'failed' ? observation.failureCode : null)],
+  effect: 'text',
+  raw: ['text', (entry) => entry.raw || describeObservation(entry.observation).reason || ''],
+});
+
+export async function recordEvidence(tx: Tx, evidence: NewEvidence[], at: Date): Promise<void> {
+  if (evidence.length === 0) return;
   await tx.query(
     {
       name: 'record_evidence',
-      text: `insert into evidence (transaction_id, at, source, state, receipt, failure_code, effect, raw)
-             select id, $8, source, state, receipt, failure_code, effect, raw
-             from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-               as e (id, source, state, receipt, failure_code, effect, raw)`,
+      text: `insert into evidence (${EVIDENCE.names}, at) select ${EVIDENCE.names}, $1 from ${EVIDENCE.rows}`,
     },
-    [
-      observed.map((entry) => entry.transactionId),
-      observed.map((entry) => entry.source),
-      observed.map(({ observation }) => observation.state),
-      observed.map(({ observation }) => ('receipt' in observation ? observation.receipt : null)),
-      observed.map(({ observation }) => (observation.state === 'failed' ? observation.failureCode : null)),
-      observed.map((entry) => entry.effect),
-      observed.map((entry) => entry.raw || describeObservation(entry.observation).reason || ''),
-      at,
-    ],
+    [at, ...EVIDENCE.arrays(evidence)],
   );
 }
 

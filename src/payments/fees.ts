@@ -29,13 +29,13 @@ async function readOverrides(ctx: Context, holderId: bigint): Promise<Overrides>
     direction: Direction;
     basis_points: bigint;
     fixed: bigint;
-    least: bigint;
-    most: bigint | null;
-  }>('select method, direction, basis_points, fixed, least, most from fee_overrides where holder_id = $1', [holderId]);
+    min: bigint;
+    max: bigint | null;
+  }>('select method, direction, basis_points, fixed, min, max from fee_overrides where holder_id = $1', [holderId]);
   return new Map(
     rows.map((row) => [
       `${row.direction} ${row.method}`,
-      { basisPoints: row.basis_points, fixed: row.fixed, min: row.least, max: row.most },
+      { basisPoints: row.basis_points, fixed: row.fixed, min: row.min, max: row.max },
     ]),
   );
 }
@@ -45,15 +45,15 @@ export type FeeOverride = {
   direction: Direction;
   basis_points: bigint;
   fixed: bigint;
-  least: bigint;
-  most: bigint | null;
+  min: bigint;
+  max: bigint | null;
   updated_at: Date;
 };
 
 /** What was agreed with a holder, where it differs from the catalogue. */
 export function listFeeOverrides(reader: Reader, holderId: bigint): Promise<FeeOverride[]> {
   return reader.query<FeeOverride>(
-    `select method, direction, basis_points, fixed, least, most, updated_at from fee_overrides
+    `select method, direction, basis_points, fixed, min, max, updated_at from fee_overrides
      where holder_id = $1 order by method, direction`,
     [holderId],
   );
@@ -72,10 +72,10 @@ export function setFee(
   return ctx.db.transaction(async (tx) => {
     if (fee)
       await tx.query(
-        `insert into fee_overrides (holder_id, method, direction, basis_points, fixed, least, most, updated_at)
+        `insert into fee_overrides (holder_id, method, direction, basis_points, fixed, min, max, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (holder_id, method, direction) do update set basis_points = excluded.basis_points,
-           fixed = excluded.fixed, least = excluded.least, most = excluded.most, updated_at = excluded.updated_at`,
+           fixed = excluded.fixed, min = excluded.min, max = excluded.max, updated_at = excluded.updated_at`,
         [holderId, method, direction, fee.basisPoints, fee.fixed, fee.min, fee.max, at],
       );
     else

@@ -1,8 +1,9 @@
 // A holder's transactions as people look for them: filters, search, pages cut by key, and the figures of a day. Ids grow
 // with time, so a range of days is a range of ids; what no index knows is looked for in a bounded stretch at a time.
 
+import type { Direction } from '../catalog/catalog.ts';
 import type { Reader } from '../platform/db.ts';
-import type { Direction, Status } from './states.ts';
+import type { Status } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 /** Rows that one page may look at. A filter that fits almost nothing says how far it looked and goes on from there. */
@@ -21,8 +22,8 @@ export type TransactionFilter = {
   /** From the beginning of this moment, up to but without that one. */
   from?: Date | undefined;
   to?: Date | undefined;
-  least?: bigint | undefined;
-  most?: bigint | undefined;
+  min?: bigint | undefined;
+  max?: bigint | undefined;
   /** Digits with the dial code. */
   number?: string | undefined;
   /** One of the two references of the caller, exactly. */
@@ -96,8 +97,8 @@ function conditions(filter: TransactionFilter, first: unknown[]): { where: strin
   add((place) => `t.method = ${place}`, filter.method);
   add((place) => `t.country_id = ${place}`, filter.countryId);
   add((place) => `t.currency = ${place}`, filter.currency);
-  add((place) => `t.amount >= ${place}`, filter.least);
-  add((place) => `t.amount <= ${place}`, filter.most);
+  add((place) => `t.amount >= ${place}`, filter.min);
+  add((place) => `t.amount <= ${place}`, filter.max);
   if (filter.number !== undefined && filter.reference !== undefined)
     add((place) => `(t.reference_1 = ${place} or t.reference_2 = ${place})`, filter.reference);
   add(

@@ -2,16 +2,18 @@
 // right afterwards, or by the next pass if we crash in between. Messages that prove nothing are kept, a few, and counted.
 
 import { type Batch, createBatch } from '../platform/batch.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
 import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { LEASE_MS } from './engine.ts';
-import { type IncomingPayment, receivePayments } from './incoming.ts';
-import { applyOutcomes, type Outcome } from './outcomes.ts';
-import { idFromRef } from './transactions.ts';
+import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
+import { applyOutcomes } from './outcomes.ts';
+import type { Outcome } from './states.ts';
+import { idFromRef, TRANSACTION_KEYS } from './transactions.ts';
 
+const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
 /** Rejected messages that are kept, a minute and rail; the rest is only counted. */
 const REJECTED_KEPT_PER_MINUTE = 60;
@@ -132,10 +134,11 @@ async function applyRows(tx: Tx, ctx: PaymentsContext, rows: InboxRow[]) {
   if (unknown > 0) ctx.log.warn({ count: unknown }, 'operator callbacks about transactions we do not know');
   // A hint proves nothing: the operator is asked, now.
   if (hints.length > 0)
-    await tx.query(`update payment_jobs set due_at = $2 where transaction_id = any($1) and kind = 'query'`, [
-      hints,
-      ctx.clock.now(),
-    ]);
+    await tx.query(
+      `update payment_jobs j set due_at = $3 from ${TRANSACTION_KEYS.rows}
+       where j.holder_id = input.holder_id and j.transaction_id = input.id and j.kind = 'query'`,
+      [...TRANSACTION_KEYS.arrays(hints), ctx.clock.now()],
+    );
   await tx.query({ name: 'end_operator_callbacks', text: 'delete from operator_inbox where id = any($1)' }, [
     rows.map((row) => row.id),
   ]);
@@ -161,4 +164,13 @@ async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
      returning i.id, i.rail, i.path, i.headers, i.body`,
     [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS)],
   );
+}
+
+/** Operator callbacks that are due and not yet read, counted up to a bound. */
+export async function countDueOperatorCallbacks(reader: Reader, now: Date): Promise<number> {
+  const [row] = await reader.query<{ count: bigint }>(
+    `select count(*) from (select from operator_inbox where due_at <= $1 limit ${MAX_COUNTED}) as due`,
+    [now],
+  );
+  return Number(row?.count ?? 0n);
 }

@@ -1,11 +1,17 @@
-// The one place where a transaction changes state. Whoever learned something (the submit job, an operator's
-// callback, the sweeper, a person) brings it here as outcomes; on arrays, in any order, any number of times.
-// State, evidence, ledger, events, cases and the next job are written in the caller's transaction.
+// The one place where a transaction changes state. What the submit job, an operator callback, a poll or a person learned
+// comes here as outcomes: on arrays, in any order, any number of times. State, evidence, ledger, events, cases and the
+// next job are written in the caller's transaction, in this order:
+//
+//   1. lock the transactions, sorted                       (lockSubjects)
+//   2. decide, outcome by outcome: states, postings, cases (applyOne; nothing is written)
+//   3. post to the ledger, which notes the balance on the row and on its event, and may add a case (postAll)
+//   4. write what is left, which needs nothing of each other
 
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
+import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import type { Observation } from '../rails/rail.ts';
+import type { Observation, PayInstructions } from '../rails/rail.ts';
 import { type Bookable, postAll, postingFor } from './booking.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
@@ -16,22 +22,12 @@ import {
   type EvidenceSource,
   isFinal,
   nextQueryDelayMs,
+  type Outcome,
   type Status,
   type Transition,
   UNANSWERED_MS,
 } from './states.ts';
-import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
-
-export type Outcome = {
-  transactionId: string;
-  source: EvidenceSource;
-  observation: Observation;
-  raw: string;
-  /** The rail that said so, when it spoke unasked: it can only speak of its own transactions. */
-  rail?: string;
-  /** When the operator was asked, if it was. */
-  askedAt?: Date;
-};
+import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 export type Applied = {
   /** The transaction as it stands now; null when there is none with that id. */
@@ -105,10 +101,12 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
     {
       name: 'lock_transactions',
       text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at
-             from transactions t left join payment_jobs j on j.transaction_id = t.id
-             where t.id = any($1) order by t.id for update of t`,
+             from ${TRANSACTION_KEYS.rows}
+             join transactions t using (holder_id, id)
+             left join payment_jobs j on j.holder_id = t.holder_id and j.transaction_id = t.id
+             order by t.holder_id, t.id for no key update of t`,
     },
-    [[...new Set(outcomes.map((outcome) => outcome.transactionId))]],
+    TRANSACTION_KEYS.arrays([...new Set(outcomes.map((outcome) => outcome.transactionId))]),
   );
   return new Map(
     rows.map(({ job, attempts, since, submitted_at: submittedAt, ...row }) => [
@@ -129,7 +127,7 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
 function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Transition['effect'] {
   const { observation } = outcome;
   const verdict = decide(subject.row, observation);
-  for (const status of verdict.transitions) enter(subject, status, observation, verdict.late, at);
+  for (const status of verdict.transitions) enter(subject, status, outcome, verdict.late, at);
   if ('railReference' in observation && observation.railReference && subject.row.rail_reference === null) {
     subject.row = { ...subject.row, rail_reference: observation.railReference };
     subject.changed = true;
@@ -140,7 +138,7 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
 }
 
 /** Moves to a state: the row, the money that moves with it, the event that tells of it. */
-function enter(subject: Subject, status: Status, observation: Observation, late: boolean, at: Date): void {
+function enter(subject: Subject, status: Status, { source, observation }: Outcome, late: boolean, at: Date): void {
   const failure = observation.state === 'failed' ? observation : null;
   const receipt = 'receipt' in observation ? observation.receipt : null;
   const row: Transaction = {
@@ -148,7 +146,7 @@ function enter(subject: Subject, status: Status, observation: Observation, late:
     status,
     receipt: subject.row.receipt ?? receipt,
     failure_code: failure?.failureCode ?? null,
-    failure_message: failure ? failureMessage(failure.failureCode as FailureCode) : null,
+    failure_message: failure ? failureSentence(source, failure) : null,
     settled_at: status === 'success' ? at : subject.row.settled_at,
     updated_at: at,
   };
@@ -160,10 +158,15 @@ function enter(subject: Subject, status: Status, observation: Observation, late:
   if (posting) subject.postings.push({ ...posting, event });
 }
 
+/** What a person decided is told in that person's sentence; an operator's code in ours. */
+function failureSentence(source: EvidenceSource, failure: Observation & { state: 'failed' }): string {
+  return source === 'person' ? failure.message : failureMessage(failure.failureCode as FailureCode);
+}
+
 /** When the operator is asked next; or, where it certainly never saw the reference, that it is submitted again. */
 function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt }: Outcome, at: Date): void {
   const { row, job } = subject;
-  // Still to be sent: that the operator does not know it is no news, and its turn to be sent must not be lost.
+  // Not sent yet: that the operator does not know it means nothing, and its turn to be sent must not be lost.
   if (job?.kind === 'submit' && observation.state === 'unknown') return;
   const attempts = job?.attempts ?? 0;
   const openForMs = at.getTime() - (job?.since ?? row.created_at).getTime();
@@ -179,69 +182,96 @@ function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt
   else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
 }
 
+type NewInstructions = { row: Transaction; instructions: PayInstructions };
+
+const INSTRUCTIONS = columns<NewInstructions>(1, {
+  account_reference: ['text', ({ instructions }) => instructions.accountReference],
+  holder_id: ['bigint', ({ row }) => row.holder_id],
+  transaction_id: ['uuid', ({ row }) => row.id],
+  rail: ['text', ({ row }) => row.rail],
+  pay_to: ['jsonb', ({ instructions }) => JSON.stringify(instructions.payTo)],
+  expires_at: ['timestamptz', ({ instructions }) => instructions.expiresAt],
+});
+
 /** Where the payer was told to pay: incoming money is matched by it. */
 async function insertInstructions(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>): Promise<void> {
-  for (const { transactionId, observation } of outcomes) {
+  const rows = outcomes.flatMap(({ transactionId, observation }): NewInstructions[] => {
     const subject = subjects.get(transactionId);
-    if (!subject || observation.state !== 'pending' || !observation.instructions) continue;
-    const { accountReference, payTo, expiresAt } = observation.instructions;
-    await tx.query(
-      `insert into payment_instructions (account_reference, transaction_id, rail, pay_to, expires_at) values ($1, $2, $3, $4, $5)
-       on conflict (account_reference) do nothing`,
-      [accountReference, transactionId, subject.row.rail, payTo, expiresAt],
-    );
-  }
-}
-
-async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
-  if (subjects.length === 0) return;
-  const rows = subjects.map((subject) => subject.row);
+    if (!subject || observation.state !== 'pending' || !observation.instructions) return [];
+    return [{ row: subject.row, instructions: observation.instructions }];
+  });
+  if (rows.length === 0) return;
   await tx.query(
-    {
-      name: 'update_transactions',
-      text: `update transactions t
-             set status = u.status, rail_reference = u.rail_reference, receipt = u.receipt, failure_code = u.failure_code,
-                 failure_message = u.failure_message, balance_after = u.balance_after, updated_at = u.updated_at, settled_at = u.settled_at
-             from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::timestamptz[], $9::timestamptz[])
-               as u (id, status, rail_reference, receipt, failure_code, failure_message, balance_after, updated_at, settled_at)
-             where t.id = u.id`,
-    },
-    [
-      rows.map((row) => row.id),
-      rows.map((row) => row.status),
-      rows.map((row) => row.rail_reference),
-      rows.map((row) => row.receipt),
-      rows.map((row) => row.failure_code),
-      rows.map((row) => row.failure_message),
-      rows.map((row) => row.balance_after),
-      rows.map((row) => row.updated_at),
-      rows.map((row) => row.settled_at),
-    ],
+    `insert into payment_instructions (${INSTRUCTIONS.names}) select ${INSTRUCTIONS.names} from ${INSTRUCTIONS.rows}
+     on conflict (account_reference) do nothing`,
+    INSTRUCTIONS.arrays(rows),
   );
 }
 
+/** What an outcome may change. */
+const CHANGEABLE = [
+  'status',
+  'rail_reference',
+  'receipt',
+  'failure_code',
+  'failure_message',
+  'balance_after',
+  'updated_at',
+  'settled_at',
+] as const;
+
+const CHANGES = columns<Transaction>(1, {
+  holder_id: 'bigint',
+  id: 'uuid',
+  ...Object.fromEntries(CHANGEABLE.map((name) => [name, TRANSACTION_TYPES[name]])),
+});
+
+async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
+  if (subjects.length === 0) return;
+  await tx.query(
+    {
+      name: 'update_transactions',
+      text: `update transactions t set ${CHANGEABLE.map((name) => `${name} = input.${name}`).join(', ')}
+             from ${CHANGES.rows} where t.holder_id = input.holder_id and t.id = input.id`,
+    },
+    CHANGES.arrays(subjects.map((subject) => subject.row)),
+  );
+}
+
+type NextJob = { row: Transaction; kind: string; dueAt: Date; attempts: number };
+
+const NEXT_JOBS = columns<NextJob>(2, {
+  holder_id: ['bigint', ({ row }) => row.holder_id],
+  transaction_id: ['uuid', ({ row }) => row.id],
+  kind: 'text',
+  due_at: ['timestamptz', (job) => job.dueAt],
+  attempts: 'int',
+});
+
 async function scheduleNext(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
-  const over = subjects
-    .filter((subject) => subject.job && isFinal(subject.row.status))
-    .map((subject) => subject.row.id);
-  if (over.length > 0)
-    await tx.query({ name: 'end_jobs', text: 'delete from payment_jobs where transaction_id = any($1)' }, [over]);
-  const open = subjects.flatMap(({ row, next }) => (next && !isFinal(row.status) ? [{ id: row.id, ...next }] : []));
+  const ended = subjects.filter((subject) => subject.job && isFinal(subject.row.status));
+  if (ended.length > 0)
+    await tx.query(
+      {
+        name: 'end_jobs',
+        text: `delete from payment_jobs j using ${TRANSACTION_KEYS.rows}
+               where j.holder_id = input.holder_id and j.transaction_id = input.id`,
+      },
+      TRANSACTION_KEYS.arrays(ended.map((subject) => subject.row.id)),
+    );
+  const open = subjects.flatMap(({ row, next }): NextJob[] => {
+    if (!next || isFinal(row.status)) return [];
+    return [{ row, kind: next.kind, dueAt: new Date(at.getTime() + next.delayMs), attempts: next.attempts }];
+  });
   if (open.length === 0) return;
   await tx.query(
     {
       name: 'schedule_jobs',
-      text: `insert into payment_jobs (transaction_id, kind, due_at, attempts, since)
-             select id, kind, due_at, attempts, $5 from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) as j (id, kind, due_at, attempts)
-             on conflict (transaction_id) do update set kind = excluded.kind, due_at = excluded.due_at, attempts = excluded.attempts`,
+      text: `insert into payment_jobs (${NEXT_JOBS.names}, since) select ${NEXT_JOBS.names}, $1 from ${NEXT_JOBS.rows}
+             on conflict (holder_id, transaction_id) do update
+             set kind = excluded.kind, due_at = excluded.due_at, attempts = excluded.attempts`,
     },
-    [
-      open.map((job) => job.id),
-      open.map((job) => job.kind),
-      open.map((job) => new Date(at.getTime() + job.delayMs)),
-      open.map((job) => job.attempts),
-      at,
-    ],
+    [at, ...NEXT_JOBS.arrays(open)],
   );
 }
 
@@ -250,12 +280,12 @@ function casesOf(subject: Subject): NewCase[] {
     holderId: subject.row.holder_id,
     transactionId: subject.row.id,
     kind,
-    detail: describeObservation(observation),
+    detail: observation ? describeObservation(observation) : {},
   }));
 }
 
 function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
-  const family = subject.row.direction === 'payin' ? 'collection' : 'payout';
+  const family = subject.row.direction;
   return subject.events.flatMap(({ status, late, row }) => {
     const event = {
       holderId: row.holder_id,

@@ -5,6 +5,9 @@ import type { Status } from './states.ts';
 
 const MAX_BATCHES = 50;
 
+/** A condition on `payout_orders o`. */
+export const WAITS_FOR_APPROVAL = `(o.approval = 'waiting' and o.cancelled_at is null)`;
+
 export type PayoutOrderRow = {
   created_by: string;
   created_by_member: bigint | null;
@@ -23,10 +26,9 @@ export async function findPayoutOrder(
 ): Promise<PayoutOrderRow | null> {
   const [row] = await reader.query<PayoutOrderRow>(
     `select o.created_by, o.created_by_member, o.approved_by, o.approved_at, o.cancelled_by, o.cancelled_at, o.batch_id,
-            coalesce(j.kind = 'approval', false) as waits_for_approval
-     from payout_orders o left join payment_jobs j on j.transaction_id = o.transaction_id
-     where o.transaction_id = $1 and o.holder_id = $2`,
-    [transactionId, holderId],
+            ${WAITS_FOR_APPROVAL} as waits_for_approval
+     from payout_orders o where o.holder_id = $1 and o.transaction_id = $2`,
+    [holderId, transactionId],
   );
   return row ?? null;
 }
@@ -47,8 +49,9 @@ export async function listPayoutBatches(reader: Reader, holderId: bigint): Promi
   >(
     `select b.id, b.name, b.created_by, b.created_at,
             (select jsonb_object_agg(s.status, s.count) from (
-               select t.status, count(*) as count from payout_orders o join transactions t on t.id = o.transaction_id
-               where o.batch_id = b.id group by t.status) s) as states
+               select t.status, count(*) as count
+               from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+               where o.holder_id = b.holder_id and o.batch_id = b.id group by t.status) s) as states
      from payout_batches b where b.holder_id = $1 order by b.id desc limit ${MAX_BATCHES}`,
     [holderId],
   );
@@ -61,8 +64,7 @@ export async function listPayoutBatches(reader: Reader, holderId: bigint): Promi
 /** Payouts that wait for a second person. */
 export async function countWaitingApprovals(reader: Reader, holderId: bigint): Promise<number> {
   const [row] = await reader.query<{ count: bigint }>(
-    `select count(*) from payment_jobs j join payout_orders o on o.transaction_id = j.transaction_id
-     where j.kind = 'approval' and o.holder_id = $1`,
+    `select count(*) from payout_orders o where o.holder_id = $1 and ${WAITS_FOR_APPROVAL}`,
     [holderId],
   );
   return Number(row?.count ?? 0n);

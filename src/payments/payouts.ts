@@ -4,23 +4,33 @@
 import { checkAmount } from '../catalog/amounts.ts';
 import type { Method } from '../catalog/catalog.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
-import { type Actor, recordAudit } from '../holders/audit.ts';
+import { type Actor, recordAudit, recordAudits } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
 import { listIntegrations } from '../holders/integrations.ts';
 import { post, postEach } from '../ledger/ledger.ts';
 import { payoutReserved, sandboxTopUp } from '../ledger/postings.ts';
+import { columns } from '../platform/columns.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { collectFieldErrors, type FieldErrors, Problem } from '../platform/errors.ts';
-import { createUuid } from '../platform/ids.ts';
+import { createHolderUuid } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { WAITS_FOR_APPROVAL } from './payout-orders.ts';
 import { isFinal } from './states.ts';
-import { findTransaction, idFromRef, refOf, TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
+import {
+  findTransaction,
+  idFromRef,
+  newTransaction,
+  refOf,
+  TRANSACTION_COLUMNS,
+  TRANSACTION_TYPES,
+  type Transaction,
+} from './transactions.ts';
 
 const MAX_TEXT_CHARACTERS = 120;
-/** Payouts written by one transaction: a file is ordered in groups of this many. */
+/** Payouts written by one statement. */
 const GROUP_SIZE = 500;
 
 /** A payout as a person writes it: in the console, on the command line, or in a row of a file. */
@@ -119,33 +129,36 @@ function choosePayoutMethod(found: { method: Method; msisdn: string }[], name: s
   return predicted.length === 1 ? (predicted[0] ?? null) : null;
 }
 
-/** Orders payouts: each is reserved in the ledger or refused for lack of money; the others are not affected. */
+export type OrderOptions = {
+  /** The name of the file that the payouts came in. */
+  batchName?: string;
+  /** What the caller writes in the same transaction. It may throw: then nothing is ordered. */
+  within?: (tx: Tx) => Promise<void>;
+};
+
+/**
+ * Orders payouts, all in one transaction: a file is ordered whole or not at all. Each payout is reserved in the ledger or
+ * refused for lack of money; the others are not affected.
+ */
 export async function orderPayouts(
   ctx: PaymentsContext,
   engine: Pick<PaymentEngine, 'pass'>,
   actor: Actor,
   holderId: bigint,
   orders: PayoutOrder[],
-  batchName?: string,
+  options: OrderOptions = {},
 ): Promise<PayoutResult[]> {
   const holder = await findHolder(ctx.db, holderId);
   if (holder?.status !== 'active') throw new Problem('account_suspended', { message: 'This account cannot pay out.' });
   const integration = (await listIntegrations(ctx.db, holderId)).find((entry) => entry.status === 'active') ?? null;
   const defaults = { integrationId: integration?.id ?? null, callbackUrl: integration?.defaultCallbackUrl ?? null };
-  const batchId = batchName === undefined ? null : await createBatchRow(ctx, actor, holderId, batchName);
-  const results: PayoutResult[] = [];
-  for (let from = 0; from < orders.length; from += GROUP_SIZE) {
-    const group = orders.slice(from, from + GROUP_SIZE);
-    results.push(
-      ...(await ctx.db.transaction((tx) =>
-        writePayouts(tx, ctx, actor, holderId, group, {
-          ...defaults,
-          batchId,
-          needsApproval: holder.payouts_need_approval,
-        }),
-      )),
-    );
-  }
+  const results = await ctx.db.transaction(async (tx) => {
+    await options.within?.(tx);
+    const batchId =
+      options.batchName === undefined ? null : await createBatchRow(tx, ctx, actor, holderId, options.batchName);
+    const rules = { ...defaults, batchId, needsApproval: holder.payouts_need_approval };
+    return writePayouts(tx, ctx, actor, holderId, orders, rules);
+  });
   if (!holder.payouts_need_approval) await engine.pass();
   return results;
 }
@@ -159,9 +172,15 @@ export async function findBatchTime(reader: Reader, holderId: bigint, name: stri
   return row?.created_at ?? null;
 }
 
-async function createBatchRow(ctx: PaymentsContext, actor: Actor, holderId: bigint, name: string): Promise<string> {
-  const id = createUuid(ctx.clock.millis());
-  await ctx.db.query(
+async function createBatchRow(
+  tx: Tx,
+  ctx: PaymentsContext,
+  actor: Actor,
+  holderId: bigint,
+  name: string,
+): Promise<string> {
+  const id = createHolderUuid(ctx.clock.millis(), holderId);
+  await tx.query(
     'insert into payout_batches (id, holder_id, name, created_by, created_at) values ($1, $2, $3, $4, $5)',
     [id, holderId, name.slice(0, MAX_TEXT_CHARACTERS), actor.name, ctx.clock.now()],
   );
@@ -184,7 +203,7 @@ async function writePayouts(
   defaults: PayoutDefaults,
 ): Promise<PayoutResult[]> {
   const at = ctx.clock.now();
-  const ids = orders.map(() => createUuid(at.getTime()));
+  const ids = orders.map(() => createHolderUuid(at.getTime(), holderId));
   // Money first: whoever finds the wallet empty is refused before a payout exists.
   const posted = await postEach(
     tx,
@@ -199,66 +218,87 @@ async function writePayouts(
     ),
     at,
   );
-  const written = orders.flatMap((order, index) => {
+  const rows = orders.flatMap((order, index): Transaction[] => {
     const result = posted[index];
-    return result?.ok ? [{ order, id: ids[index] ?? '', balance: result.transfers[0]?.debitBalance ?? null }] : [];
+    if (!result?.ok) return [];
+    const balance = result.transfers[0]?.debitBalance ?? null;
+    return [orderedTransaction(order, { id: ids[index] ?? '', holderId, balance, defaults, at })];
   });
-  if (written.length === 0) return orders.map(() => ({ ok: false, reason: 'overdraft' }));
-  const rows = await tx.query<Transaction>(
-    `with input as (
-       select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[])
-         as p (id, amount, fee, currency, country_id, method, rail, msisdn, payee, invoice_no, detail, callback_url, balance_after)
-     ), ordered as (
-       insert into payout_orders (transaction_id, holder_id, batch_id, created_by, created_by_member)
-       select id, $14, $15, $16, $17 from input
-     ), queued as (
-       insert into payment_jobs (transaction_id, kind, due_at, since) select id, $18, $19, $19 from input
-     )
-     insert into transactions as t (id, holder_id, integration_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn,
-                                    payee, invoice_no, detail, callback_url, balance_after, verification, created_at, updated_at)
-     select id, $14, $20, 'payout', 'pending', amount, fee, currency, country_id, method, rail, msisdn, payee, invoice_no, detail,
-            callback_url, balance_after, 'none', $19, $19 from input
-     returning ${TRANSACTION_COLUMNS}`,
-    [
-      written.map(({ id }) => id),
-      written.map(({ order }) => order.amount),
-      written.map(({ order }) => order.fee),
-      written.map(({ order }) => order.method.currency),
-      written.map(({ order }) => order.method.countryId),
-      written.map(({ order }) => order.method.code),
-      written.map(({ order }) => order.rail),
-      written.map(({ order }) => order.msisdn),
-      written.map(({ order }) => order.payee),
-      written.map(({ order }) => order.invoiceNo),
-      written.map(({ order }) => order.detail),
-      written.map(({ order }) => order.callbackUrl ?? defaults.callbackUrl),
-      written.map(({ balance }) => balance),
-      holderId,
-      defaults.batchId,
-      actor.name,
-      actor.memberId,
-      defaults.needsApproval ? 'approval' : 'submit',
-      at,
-      defaults.integrationId,
-    ],
-  );
+  for (let from = 0; from < rows.length; from += GROUP_SIZE)
+    await insertPayouts(tx, actor, rows.slice(from, from + GROUP_SIZE), defaults, at);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  for (const row of rows)
-    await recordAudit(
-      tx,
-      {
-        holderId,
-        actor,
-        action: 'payout.created',
-        subject: refOf(row),
-        details: { amount: String(row.amount), currency: row.currency },
-      },
-      at,
-    );
   return ids.map((id) => {
     const transaction = byId.get(id);
     return transaction ? { ok: true, transaction } : { ok: false, reason: 'overdraft' };
   });
+}
+
+const PAYOUTS = columns<Transaction>(6, TRANSACTION_TYPES);
+
+// A payout that waits for approval has no job: nothing can send it.
+const INSERT_PAYOUTS = `
+  with input as materialized (
+    select * from ${PAYOUTS.rows}
+  ), ordered as (
+    insert into payout_orders (holder_id, transaction_id, batch_id, approval, created_by, created_by_member)
+    select holder_id, id, $2, $3, $4, $5 from input
+  ), queued as (
+    insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+    select holder_id, id, 'submit', $1, $1 from input where $3 = 'not_needed'
+  )
+  insert into transactions (${PAYOUTS.names}) select ${PAYOUTS.names} from input`;
+
+async function insertPayouts(
+  tx: Tx,
+  actor: Actor,
+  rows: Transaction[],
+  { batchId, needsApproval }: PayoutDefaults,
+  at: Date,
+): Promise<void> {
+  const approval = needsApproval ? 'waiting' : 'not_needed';
+  await tx.query(INSERT_PAYOUTS, [at, batchId, approval, actor.name, actor.memberId, ...PAYOUTS.arrays(rows)]);
+  await recordAudits(
+    tx,
+    rows.map((row) => ({
+      holderId: row.holder_id,
+      actor,
+      action: 'payout.created',
+      subject: refOf(row),
+      details: { amount: String(row.amount), currency: row.currency },
+    })),
+    at,
+  );
+}
+
+function orderedTransaction(
+  order: PayoutOrder,
+  given: { id: string; holderId: bigint; balance: bigint | null; defaults: PayoutDefaults; at: Date },
+): Transaction {
+  return newTransaction(
+    {
+      id: given.id,
+      holder_id: given.holderId,
+      integration_id: given.defaults.integrationId,
+      direction: 'payout',
+      amount: order.amount,
+      fee: order.fee,
+      currency: order.method.currency,
+      country_id: order.method.countryId,
+      method: order.method.code,
+      rail: order.rail,
+      msisdn: order.msisdn,
+      payee: order.payee,
+      invoice_no: order.invoiceNo,
+      detail: order.detail,
+      reference_1: null,
+      reference_2: null,
+      callback_url: order.callbackUrl ?? given.defaults.callbackUrl,
+      link_id: null,
+      verification: 'none',
+      balance_after: given.balance,
+    },
+    given.at,
+  );
 }
 
 /** A second person allows a payout. The database refuses the one who ordered it. */
@@ -278,8 +318,8 @@ export async function approvePayout(
         message: 'There is no payout of yours that waits for approval under this reference.',
       });
     await tx.query(
-      `update payment_jobs set kind = 'submit', due_at = $2, since = $2 where transaction_id = $1 and kind = 'approval'`,
-      [id, at],
+      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since) values ($1, $2, 'submit', $3, $3)`,
+      [holderId, id, at],
     );
     await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
   });
@@ -289,11 +329,10 @@ export async function approvePayout(
 async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, at: Date): Promise<boolean> {
   try {
     const rows = await tx.query(
-      `update payout_orders o set approved_by = $3, approved_by_member = $4, approved_at = $5
-       from payment_jobs j
-       where o.transaction_id = $1 and o.holder_id = $2 and o.approved_at is null and o.cancelled_at is null
-         and j.transaction_id = o.transaction_id and j.kind = 'approval' returning o.transaction_id`,
-      [id, holderId, actor.name, actor.memberId, at],
+      `update payout_orders set approval = 'approved', approved_by = $3, approved_by_member = $4, approved_at = $5
+       where holder_id = $1 and transaction_id = $2 and approval = 'waiting' and cancelled_at is null
+       returning transaction_id`,
+      [holderId, id, actor.name, actor.memberId, at],
     );
     return rows.length > 0;
   } catch (error) {
@@ -315,22 +354,23 @@ export async function cancelPayout(
   const id = requireId(ref);
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
-    // Whoever removes the job decides: a payout that is being sent has none of these kinds any more.
-    const removed = await tx.query(
-      `delete from payment_jobs j using payout_orders o
-       where j.transaction_id = $1 and j.kind in ('approval', 'submit') and o.transaction_id = j.transaction_id and o.holder_id = $2
-       returning j.transaction_id`,
-      [id, holderId],
+    // A payout can be cancelled while it waits for approval, or while its job to send it is still there: claiming the
+    // job turns it into a query. The row of the order is locked first, as an approval locks it.
+    const cancelled = await tx.query(
+      `with cancelled as (
+         update payout_orders o set cancelled_by = $3, cancelled_at = $4
+         where o.holder_id = $1 and o.transaction_id = $2 and o.cancelled_at is null
+         returning o.approval
+       ), removed as (
+         delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1
+       )
+       select from cancelled where approval = 'waiting' or exists (select from removed)`,
+      [holderId, id, actor.name, at],
     );
-    if (removed.length === 0)
+    if (cancelled.length === 0)
       throw new Problem('not_found', {
         message: 'This payout is unknown, or it was sent already and cannot be taken back.',
       });
-    await tx.query('update payout_orders set cancelled_by = $2, cancelled_at = $3 where transaction_id = $1', [
-      id,
-      actor.name,
-      at,
-    ]);
     const result = await applyOutcomes(tx, ctx, [
       {
         transactionId: id,
@@ -339,7 +379,7 @@ export async function cancelPayout(
           state: 'failed',
           failureCode: 'PAYER_CANCELLED',
           rawCode: '',
-          message: 'cancelled before it was sent',
+          message: 'The payout was cancelled before it was sent.',
         },
         raw: `cancelled by ${actor.name} before it was sent`,
       },
@@ -357,8 +397,8 @@ export type PayoutRow = Transaction & { created_by: string; approved_by: string 
 /** The newest payouts of a holder. */
 export function listPayouts(ctx: PaymentsContext, holderId: bigint, limit: number): Promise<PayoutRow[]> {
   return ctx.db.query<PayoutRow>(
-    `select ${TRANSACTION_COLUMNS}, o.created_by, o.approved_by, coalesce(j.kind = 'approval', false) as waits_for_approval
-     from payout_orders o join transactions t on t.id = o.transaction_id left join payment_jobs j on j.transaction_id = o.transaction_id
+    `select ${TRANSACTION_COLUMNS}, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
+     from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
      where o.holder_id = $1 order by o.transaction_id desc limit $2`,
     [holderId, limit],
   );
@@ -381,18 +421,19 @@ export async function decideLostPayout(
     // Only where the operator itself said that it knows nothing; and of two people, one decides.
     const [opened] = await tx.query(
       `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
-       where transaction_id = $1 and holder_id = $2 and kind = 'payout_not_found' and status = 'open' returning id`,
-      [id, holderId, at, actor.name, decision],
+       where holder_id = $1 and transaction_id = $2 and kind = 'payout_not_found' and status = 'open' returning id`,
+      [holderId, id, at, actor.name, decision],
     );
     if (!opened || isFinal(transaction.status))
       throw new Problem('not_found', {
-        message: 'This payout waits for no decision: it has ended, or it is under way.',
+        message: 'No decision is needed: the payout is finished or still in progress.',
       });
     await recordAudit(tx, { holderId, actor, action: `payout.${decision}`, subject: ref }, at);
     if (decision === 'send_again') {
       await tx.query(
-        `update payment_jobs set kind = 'submit', due_at = $2, since = $2 where transaction_id = $1 and kind = 'query'`,
-        [id, at],
+        `update payment_jobs set kind = 'submit', due_at = $3, since = $3
+         where holder_id = $1 and transaction_id = $2 and kind = 'query'`,
+        [holderId, id, at],
       );
       return [];
     }
@@ -400,7 +441,12 @@ export async function decideLostPayout(
       {
         transactionId: id,
         source: 'person',
-        observation: { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: 'released by a person' },
+        observation: {
+          state: 'failed',
+          failureCode: 'UNSPECIFIED',
+          rawCode: '',
+          message: 'The operator did not receive the payout. The money is back in the wallet.',
+        },
         raw: `${actor.name} decided that the operator never received it`,
       },
     ]);
@@ -422,7 +468,11 @@ export function topUpSandbox(
     throw new Problem('forbidden', { message: 'Only sandbox wallets can be topped up with test money.' });
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    await post(tx, sandboxTopUp({ transactionId: createUuid(at.getTime()), currency, amount, holderId }), at);
+    await post(
+      tx,
+      sandboxTopUp({ transactionId: createHolderUuid(at.getTime(), holderId), currency, amount, holderId }),
+      at,
+    );
     await recordAudit(
       tx,
       { holderId, actor, action: 'wallet.topped_up', details: { amount: String(amount), currency } },

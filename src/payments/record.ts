@@ -1,12 +1,17 @@
 // The transaction record of the specification: every field always present, null where it does not apply.
 // Status answers, callbacks and the event feed all show this.
 
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, Direction } from '../catalog/catalog.ts';
 import { dateTimeSeconds, isoMicroseconds } from '../platform/clock.ts';
 import { publicId } from '../platform/ids.ts';
 import { amountToNumber } from '../platform/money.ts';
 import { STATUS_CODES } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
+
+/** The word of the specification for a direction: it calls a collection a payin. */
+export function wireDirection(direction: Direction): 'payin' | 'payout' {
+  return direction === 'collection' ? 'payin' : 'payout';
+}
 
 /** The record as v2 of the status operation shows it. */
 export function recordV2(catalog: Catalog, transaction: Transaction) {

@@ -14,7 +14,7 @@ export type RefundResult = 'reversed' | 'under_way' | 'refused';
 export function canRefund(ctx: PaymentsContext, transaction: Transaction): boolean {
   const rail = ctx.rails.byName(transaction.rail);
   return (
-    transaction.direction === 'payin' &&
+    transaction.direction === 'collection' &&
     transaction.status === 'success' &&
     rail?.capabilities.refunds === true &&
     rail.refund !== undefined

@@ -19,7 +19,7 @@ const STATES = Object.keys(STATUS_CODES) as Status[];
 
 const KNOWN: KnownTransaction = {
   status: 'pending',
-  direction: 'payin',
+  direction: 'collection',
   amount: 5_000n,
   currency: 'UGX',
   receipt: null,
@@ -90,7 +90,7 @@ function mismatch(): Record<Status, string> {
   return row(opened, opened, opened, opened, opened, opened);
 }
 
-function known(status: Status, direction: KnownTransaction['direction'] = 'payin'): KnownTransaction {
+function known(status: Status, direction: KnownTransaction['direction'] = 'collection'): KnownTransaction {
   return { ...KNOWN, status, direction, receipt: status === 'success' || status === 'reversed' ? 'R1' : null };
 }
 
@@ -102,7 +102,7 @@ function told(verdict: ReturnType<typeof decide>): string {
 }
 
 /** A transaction that is told things one after the other; remembers every state it entered. */
-function live(observations: readonly Observation[], direction: KnownTransaction['direction'] = 'payin') {
+function live(observations: readonly Observation[], direction: KnownTransaction['direction'] = 'collection') {
   let now: KnownTransaction = known('pending', direction);
   const entered: Status[] = [];
   const cases: string[] = [];
@@ -127,7 +127,7 @@ const anyObservation = fc.oneof(
     message: fc.string(),
   }),
 );
-const anyDirection = fc.constantFrom<KnownTransaction['direction']>('payin', 'payout');
+const anyDirection = fc.constantFrom<KnownTransaction['direction']>('collection', 'payout');
 
 describe('every state × every observation', () => {
   for (const [said, expectations] of Object.entries(TABLE))

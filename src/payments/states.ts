@@ -6,6 +6,7 @@
 //
 // A final state absorbs everything else: what contradicts it changes nothing and opens a case.
 
+import type { Direction } from '../catalog/catalog.ts';
 import type { Observation } from '../rails/rail.ts';
 
 export const STATUS_CODES = {
@@ -18,7 +19,6 @@ export const STATUS_CODES = {
 } as const;
 
 export type Status = keyof typeof STATUS_CODES;
-export type Direction = 'payin' | 'payout';
 export type EvidenceSource = 'submit' | 'callback' | 'poll' | 'verification' | 'statement' | 'person';
 
 /** Why a person must look. */
@@ -29,9 +29,23 @@ export type CaseKind =
   | 'amount_mismatch'
   | 'no_answer'
   | 'payout_not_found'
+  /** The wallet no longer held money that was taken back; suspense carries it. */
+  | 'wallet_short'
   | 'wrong_amount'
   | 'unknown_reference'
   | 'second_payment';
+
+/** What somebody learned about a transaction. */
+export type Outcome = {
+  transactionId: string;
+  source: EvidenceSource;
+  observation: Observation;
+  raw: string;
+  /** The rail of an operator callback: it can only speak of its own transactions. */
+  rail?: string;
+  /** When the operator was asked, if it was. */
+  askedAt?: Date;
+};
 
 /** What is known of a transaction before the observation. */
 export type KnownTransaction = {
@@ -105,7 +119,8 @@ function decideReversal(known: KnownTransaction, observation: Observation & { st
 }
 
 function decideFailure(known: KnownTransaction, observation: Observation & { state: 'failed' }): Transition {
-  const failed = observation.failureCode === 'PROMPT_EXPIRED' && known.direction === 'payin' ? 'expired' : 'failed';
+  const failed =
+    observation.failureCode === 'PROMPT_EXPIRED' && known.direction === 'collection' ? 'expired' : 'failed';
   switch (known.status) {
     case 'pending':
     case 'processing':

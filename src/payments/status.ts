@@ -9,6 +9,7 @@ import { amountToNumber } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { wireDirection } from './record.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, idFromRef, type Transaction } from './transactions.ts';
 
@@ -52,7 +53,7 @@ export async function readStatus(
   if (typeof id !== 'string' || faults.any())
     throw new Problem('invalid_params', { message: messages.badParams, errors: faults.errors });
   const transaction = await findFresh(ctx, engine, request.integration.holderId, id);
-  if (!transaction || (type && transaction.direction !== type))
+  if (!transaction || (type && wireDirection(transaction.direction) !== type))
     throw new Problem('transaction_not_found', { message: messages.badParams });
   await spendOrRefuse(ctx, messages, request);
   return transaction;
@@ -109,12 +110,12 @@ export async function listBalances(
   }));
 }
 
-/** Open transactions are those with a job, and those are few: no index over all transactions is needed for this. */
+/** What open collections would bring, by currency. Open transactions are those with a job. */
 export async function pendingOf(reader: Reader, holderId: bigint): Promise<Map<string, bigint>> {
   const rows = await reader.query<{ currency: string; pending: bigint }>(
     `select t.currency, sum(t.amount - t.fee)::bigint as pending
-     from payment_jobs j join transactions t on t.id = j.transaction_id
-     where t.holder_id = $1 and t.direction = 'payin' group by t.currency`,
+     from payment_jobs j join transactions t on t.holder_id = j.holder_id and t.id = j.transaction_id
+     where j.holder_id = $1 and t.direction = 'collection' group by t.currency`,
     [holderId],
   );
   return new Map(rows.map((row) => [row.currency, row.pending]));

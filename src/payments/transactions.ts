@@ -1,9 +1,11 @@
-// The rows of transactions: their type, and every read of them that more than one operation needs.
+// The rows of transactions: their columns, and every read of them that more than one operation needs.
 
+import type { Direction } from '../catalog/catalog.ts';
+import { columns } from '../platform/columns.ts';
 import type { Reader } from '../platform/db.ts';
-import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import type { VerificationStyle } from '../rails/rail.ts';
-import type { Direction, Status } from './states.ts';
+import type { Status } from './states.ts';
 
 export type Transaction = {
   id: string;
@@ -37,10 +39,77 @@ export type Transaction = {
   settled_at: Date | null;
 };
 
-export const TRANSACTION_COLUMNS = `t.id, t.holder_id, t.integration_id, t.direction, t.status, t.amount, t.fee, t.currency,
-  t.country_id, t.method, t.rail, t.msisdn, t.payee, t.invoice_no, t.account_number, t.detail, t.reference_1, t.reference_2,
-  t.callback_url, t.link_id, t.verification, t.rail_reference, t.receipt, t.failure_code, t.failure_message, t.balance_after,
-  t.created_at, t.updated_at, t.settled_at`;
+/** Every column with its type. A new column is added to the migration, to the type above, and here. */
+export const TRANSACTION_TYPES: Readonly<Record<keyof Transaction, string>> = {
+  id: 'uuid',
+  holder_id: 'bigint',
+  integration_id: 'bigint',
+  direction: 'text',
+  status: 'text',
+  amount: 'bigint',
+  fee: 'bigint',
+  currency: 'text',
+  country_id: 'smallint',
+  method: 'text',
+  rail: 'text',
+  msisdn: 'text',
+  payee: 'text',
+  invoice_no: 'text',
+  account_number: 'text',
+  detail: 'text',
+  reference_1: 'text',
+  reference_2: 'text',
+  callback_url: 'text',
+  link_id: 'uuid',
+  verification: 'text',
+  rail_reference: 'text',
+  receipt: 'text',
+  failure_code: 'text',
+  failure_message: 'text',
+  balance_after: 'bigint',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+  settled_at: 'timestamptz',
+};
+
+/** For `select … from transactions t`. */
+export const TRANSACTION_COLUMNS = Object.keys(TRANSACTION_TYPES)
+  .map((name) => `t.${name}`)
+  .join(', ');
+
+/** Fields that only an outcome or a payout sets; everything else is given when the transaction is made. */
+type Later =
+  | 'status'
+  | 'payee'
+  | 'invoice_no'
+  | 'account_number'
+  | 'rail_reference'
+  | 'receipt'
+  | 'failure_code'
+  | 'failure_message'
+  | 'balance_after'
+  | 'created_at'
+  | 'updated_at'
+  | 'settled_at';
+
+/** A transaction that was not written yet. */
+export function newTransaction(given: Omit<Transaction, Later> & Partial<Transaction>, at: Date): Transaction {
+  return {
+    status: 'pending',
+    payee: null,
+    invoice_no: null,
+    account_number: null,
+    rail_reference: null,
+    receipt: null,
+    failure_code: null,
+    failure_message: null,
+    balance_after: null,
+    created_at: at,
+    updated_at: at,
+    settled_at: null,
+    ...given,
+  };
+}
 
 /** The specification's `ref`. */
 export function refOf(transaction: { id: string }): string {
@@ -56,16 +125,25 @@ export async function findTransaction(reader: Reader, holderId: bigint, id: stri
   const [row] = await reader.query<Transaction>(
     {
       name: 'find_transaction',
-      text: `select ${TRANSACTION_COLUMNS} from transactions t where t.id = $1 and t.holder_id = $2`,
+      text: `select ${TRANSACTION_COLUMNS} from transactions t where t.holder_id = $1 and t.id = $2`,
     },
-    [id, holderId],
+    [holderId, id],
   );
   return row ?? null;
 }
 
+/** Names transactions of any holders: the id of each says whose it is. */
+export const TRANSACTION_KEYS = columns<string>(1, {
+  holder_id: ['bigint', holderOfUuid],
+  id: ['uuid', (id) => id],
+});
+
 export function readTransactions(reader: Reader, ids: string[]): Promise<Transaction[]> {
   return reader.query<Transaction>(
-    { name: 'read_transactions', text: `select ${TRANSACTION_COLUMNS} from transactions t where t.id = any($1)` },
-    [ids],
+    {
+      name: 'read_transactions',
+      text: `select ${TRANSACTION_COLUMNS} from ${TRANSACTION_KEYS.rows} join transactions t using (holder_id, id)`,
+    },
+    TRANSACTION_KEYS.arrays(ids),
   );
 }

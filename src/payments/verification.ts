@@ -3,7 +3,7 @@
 // the payer was certainly never charged.
 
 import { createHmac, randomInt } from 'node:crypto';
-import type { Reader, Tx } from '../platform/db.ts';
+import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { formatAmount } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
@@ -32,13 +32,15 @@ export async function sendVerificationToken(ctx: PaymentsContext, transaction: T
   const expiresAt = new Date(transaction.created_at.getTime() + VERIFICATION_MS);
   await ctx.db.transaction(async (tx) => {
     await tx.query(
-      `insert into verification_tokens (transaction_id, token_hash, sent_at, expires_at) values ($1, $2, $3, $4)
-       on conflict (transaction_id) do update set token_hash = excluded.token_hash, sent_at = excluded.sent_at`,
-      [transaction.id, hashToken(ctx, transaction.id, token), at, expiresAt],
+      `insert into verification_tokens (holder_id, transaction_id, token_hash, sent_at, expires_at)
+       values ($1, $2, $3, $4, $5)
+       on conflict (holder_id, transaction_id) do update set token_hash = excluded.token_hash, sent_at = excluded.sent_at`,
+      [transaction.holder_id, transaction.id, hashToken(ctx, transaction.id, token), at, expiresAt],
     );
     await tx.query(
-      `update payment_jobs set kind = 'expire', due_at = $2 where transaction_id = $1 and kind = 'send_token'`,
-      [transaction.id, expiresAt],
+      `update payment_jobs set kind = 'expire', due_at = $3
+       where holder_id = $1 and transaction_id = $2 and kind = 'send_token'`,
+      [transaction.holder_id, transaction.id, expiresAt],
     );
   });
   const rail = ctx.rails.byName(transaction.rail);
@@ -57,12 +59,12 @@ export async function verifyToken(
   holderId: bigint,
   id: string,
   token: string,
-  alongside: (tx: Tx) => Promise<void>,
+  within: (tx: Tx) => Promise<void>,
 ): Promise<Transaction | Problem> {
   const decision = await ctx.db.transaction(async (tx) => {
     const transaction = await findTransaction(tx, holderId, id);
     if (!transaction) throw new Problem('transaction_not_found');
-    const row = await lockToken(tx, id);
+    const row = await lockToken(tx, holderId, id);
     if (
       transaction.verification !== 'otp' ||
       transaction.status !== 'pending' ||
@@ -73,27 +75,31 @@ export async function verifyToken(
         message: 'This transaction does not wait for a token.',
         errors: { id: ['The transaction was already verified, has ended, or is not verified by a token.'] },
       });
-    await alongside(tx);
+    await within(tx);
     const right = TOKEN.test(token) && constantTimeEqual(row.token_hash, hashToken(ctx, id, token));
     const wrongTries = row.wrong_tries + (right ? 0 : 1);
     if (!right)
-      await tx.query('update verification_tokens set wrong_tries = $2 where transaction_id = $1', [id, wrongTries]);
+      await tx.query('update verification_tokens set wrong_tries = $3 where holder_id = $1 and transaction_id = $2', [
+        holderId,
+        id,
+        wrongTries,
+      ]);
     if (!right && wrongTries < MAX_WRONG_TOKENS)
       return { transaction, right, left: MAX_WRONG_TOKENS - wrongTries, events: [] };
     const observation: Observation = right
       ? { state: 'pending' }
       : { state: 'failed', failureCode: 'VERIFICATION_FAILED', rawCode: '', message: 'wrong token five times' };
-    await tx.query('delete from verification_tokens where transaction_id = $1', [id]);
+    await deleteToken(tx, holderId, id);
     const { applied, events } = await applyOutcomes(tx, ctx, [
       { transactionId: id, source: 'verification', observation, raw: right ? 'right token' : 'wrong token five times' },
     ]);
     const after = applied[0]?.transaction ?? transaction;
     // Verified: now, and only now, it goes to the operator.
     if (right)
-      await tx.query(`update payment_jobs set kind = 'submit', due_at = $2, since = $2 where transaction_id = $1`, [
-        id,
-        ctx.clock.now(),
-      ]);
+      await tx.query(
+        `update payment_jobs set kind = 'submit', due_at = $3, since = $3 where holder_id = $1 and transaction_id = $2`,
+        [holderId, id, ctx.clock.now()],
+      );
     return { transaction: after, right, left: 0, events };
   });
   if (decision.right) return decision.transaction;
@@ -108,12 +114,17 @@ export async function verifyToken(
   });
 }
 
-async function lockToken(reader: Reader, id: string): Promise<TokenRow | null> {
-  const [row] = await reader.query<TokenRow>(
-    'select token_hash, wrong_tries, sent_at, expires_at from verification_tokens where transaction_id = $1 for update',
-    [id],
+async function lockToken(tx: Tx, holderId: bigint, id: string): Promise<TokenRow | null> {
+  const [row] = await tx.query<TokenRow>(
+    `select token_hash, wrong_tries, sent_at, expires_at from verification_tokens
+     where holder_id = $1 and transaction_id = $2 for update`,
+    [holderId, id],
   );
   return row ?? null;
+}
+
+async function deleteToken(tx: Tx, holderId: bigint, id: string): Promise<void> {
+  await tx.query('delete from verification_tokens where holder_id = $1 and transaction_id = $2', [holderId, id]);
 }
 
 /** Has the token sent again, at most once in 30 seconds. */
@@ -121,21 +132,25 @@ export async function resendToken(
   ctx: PaymentsContext,
   holderId: bigint,
   id: string,
-  alongside: (tx: Tx) => Promise<void>,
+  within: (tx: Tx) => Promise<void>,
 ): Promise<Transaction> {
   const transaction = await ctx.db.transaction(async (tx) => {
     const found = await findTransaction(tx, holderId, id);
     if (!found) throw new Problem('transaction_not_found');
-    const row = await lockToken(tx, id);
+    const row = await lockToken(tx, holderId, id);
     const now = ctx.clock.millis();
     if (found.verification !== 'otp' || found.status !== 'pending' || (row && row.expires_at.getTime() <= now))
       throw new Problem('verification_failed', { message: 'This transaction does not wait for a token.' });
     const waitMs = row ? row.sent_at.getTime() + RESEND_AFTER_MS - now : 0;
     if (waitMs > 0) throw new Problem('resend_too_soon', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
-    await alongside(tx);
+    await within(tx);
     // Taken here, so that two requests at once send one SMS.
     if (row)
-      await tx.query('update verification_tokens set sent_at = $2 where transaction_id = $1', [id, ctx.clock.now()]);
+      await tx.query('update verification_tokens set sent_at = $3 where holder_id = $1 and transaction_id = $2', [
+        holderId,
+        id,
+        ctx.clock.now(),
+      ]);
     return found;
   });
   await sendVerificationToken(ctx, transaction);
@@ -148,10 +163,11 @@ export async function expireVerification(ctx: PaymentsContext, transaction: Tran
   if (now.getTime() < transaction.created_at.getTime() + VERIFICATION_MS) return;
   const events = await ctx.db.transaction(async (tx) => {
     // The token is taken first, as a payer who gives it back takes it: whoever comes second finds it decided.
-    await tx.query('delete from verification_tokens where transaction_id = $1', [transaction.id]);
-    const [row] = await tx.query<{ status: Status }>('select status from transactions where id = $1 for update', [
-      transaction.id,
-    ]);
+    await deleteToken(tx, transaction.holder_id, transaction.id);
+    const [row] = await tx.query<{ status: Status }>(
+      'select status from transactions where holder_id = $1 and id = $2 for update',
+      [transaction.holder_id, transaction.id],
+    );
     if (row?.status !== 'pending') return [];
     const result = await applyOutcomes(tx, ctx, [
       {

@@ -10,6 +10,9 @@ const MAX_KEY_CHARACTERS = 128;
 /** A key older than this is free again, also before it is purged. */
 export const KEY_TTL_MS = 24 * 3_600_000;
 
+/** Keys are those of one integration; its holder comes first, as in every key of the database. */
+export type KeyOwner = { holderId: bigint; integrationId: bigint };
+
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
 
 /** Reads the `Idempotency-Key` header. `refusal` is the operation's own message for bad input. */
@@ -39,7 +42,7 @@ export function readIdempotencyKey(
 /** What the first request with this key answered; null when there was none within 24 hours. Other params: 409. */
 export async function findAnswer(
   reader: Reader,
-  integrationId: bigint,
+  { holderId, integrationId }: KeyOwner,
   operation: string,
   { key, paramsHash }: IdempotencyKey,
   now: Date,
@@ -47,9 +50,10 @@ export async function findAnswer(
   const [row] = await reader.query<{ operation: string; params_hash: Buffer; answer: JsonObject }>(
     {
       name: 'find_idempotent_answer',
-      text: 'select operation, params_hash, answer from idempotency_keys where integration_id = $1 and key = $2 and created_at > $3',
+      text: `select operation, params_hash, answer from idempotency_keys
+             where holder_id = $1 and integration_id = $2 and key = $3 and created_at > $4`,
     },
-    [integrationId, key, new Date(now.getTime() - KEY_TTL_MS)],
+    [holderId, integrationId, key, new Date(now.getTime() - KEY_TTL_MS)],
   );
   if (!row) return null;
   if (row.operation !== operation || !constantTimeEqual(row.params_hash, paramsHash))
@@ -63,20 +67,21 @@ export async function findAnswer(
  */
 export async function claimKey(
   tx: Tx,
-  integrationId: bigint,
+  { holderId, integrationId }: KeyOwner,
   operation: string,
   { key, paramsHash }: IdempotencyKey,
   answer: JsonObject,
   at: Date,
 ): Promise<boolean> {
   const rows = await tx.query(
-    `insert into idempotency_keys as known (integration_id, key, operation, params_hash, answer, created_at)
-     values ($1, $2, $3, $4, $5, $6)
-     on conflict (integration_id, key) do update
-       set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer, created_at = excluded.created_at
-       where known.created_at <= $7
+    `insert into idempotency_keys as known (holder_id, integration_id, key, operation, params_hash, answer, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (holder_id, integration_id, key) do update
+       set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer,
+           created_at = excluded.created_at
+       where known.created_at <= $8
      returning 1`,
-    [integrationId, key, operation, paramsHash, answer, at, new Date(at.getTime() - KEY_TTL_MS)],
+    [holderId, integrationId, key, operation, paramsHash, answer, at, new Date(at.getTime() - KEY_TTL_MS)],
   );
   return rows.length > 0;
 }

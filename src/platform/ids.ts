@@ -1,6 +1,7 @@
-// Identifiers. Rows that grow without end are keyed by UUIDv7 (time first, so an index grows at
-// its right edge), and the public form of such a key is a prefix and the same 128 bits in
-// Crockford's base 32. 74 of those bits are random, so a public id cannot be guessed.
+// Identifiers. Rows that grow without end are keyed by UUIDv7 (time first, so an index grows at its right edge), and the
+// public form of such a key is a prefix and the same 128 bits in Crockford's base 32. The last 28 bits of an id that
+// belongs to a holder are the number of that holder, so that a reference found alone says where to look; 46 bits are
+// random, so it cannot be guessed.
 
 import { randomBytes } from 'node:crypto';
 
@@ -32,6 +33,22 @@ export function createUuid(millis: number): string {
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** The gateway itself, where a row has no holder: money whose owner is unknown, and its cases. */
+export const NO_HOLDER = 0n;
+const HOLDER_DIGITS = 7;
+const MAX_HOLDER = 16n ** BigInt(HOLDER_DIGITS) - 1n;
+
+/** A UUIDv7 that carries its holder. */
+export function createHolderUuid(millis: number, holderId: bigint): string {
+  if (holderId < 0n || holderId > MAX_HOLDER) throw new Error(`holder ${holderId} does not fit into an id`);
+  return createUuid(millis).slice(0, -HOLDER_DIGITS) + holderId.toString(16).padStart(HOLDER_DIGITS, '0');
+}
+
+/** The holder that an id names. What a stranger sent may name any holder: look the row up under both. */
+export function holderOfUuid(uuid: string): bigint {
+  return BigInt(`0x${uuid.slice(-HOLDER_DIGITS)}`);
 }
 
 /** `pl_01JD…`: the public form of a UUID. 128 bits are 26 digits of five bits, the first of which holds three. */

@@ -105,7 +105,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('login link', `/login/${token}`),
       at('home', ''),
       at('transactions', '/transactions'),
-      at('transactions filtered', '/transactions?status=failed&type=payin'),
+      at('transactions filtered', '/transactions?status=failed&type=collection'),
       at('case file', `/transactions/${refs.find((_, index) => index === 0) ?? ''}`),
       at('case file ringing', `/transactions/${ringing}`),
       at('case file contradicted', `/transactions/${contradicted}`),

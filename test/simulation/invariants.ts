@@ -1,7 +1,7 @@
 // What must hold when everything has come to rest: the invariants of the reliability page that money can break, each
 // named by its number. Our database is held against the operator's own book.
 
-import { accountKey, operatorClearing, walletAvailable, walletReserved } from '../../src/ledger/chart.ts';
+import { accountKey, walletAvailable, walletReserved } from '../../src/ledger/chart.ts';
 import { refOf } from '../../src/payments/transactions.ts';
 import type { Context } from '../../src/platform/context.ts';
 import { CURRENCY } from '../payments.ts';
@@ -10,7 +10,7 @@ import type { Model } from './simulation.ts';
 
 type Row = {
   id: string;
-  direction: 'payin' | 'payout';
+  direction: 'collection' | 'payout';
   status: string;
   amount: bigint;
   fee: bigint;
@@ -54,7 +54,7 @@ type Report = (row: Row, sentence: string) => void;
 const FINAL = new Set(['success', 'failed', 'expired', 'reversed']);
 
 function checkStates(row: Row, report: Report): void {
-  const family = row.direction === 'payin' ? 'collection' : 'payout';
+  const family = row.direction === 'collection' ? 'collection' : 'payout';
   const final = FINAL.has(row.status);
   if (final && row.job !== null) report(row, `has ended and still has work due (${row.job})`);
   if (!final && row.job === null) report(row, 'I21: is open and nobody works on it');
@@ -70,7 +70,7 @@ function checkPostings(row: Row, report: Report): void {
   const wasFailed = row.events.some((type) => type.endsWith('.failed') || type.endsWith('.expired'));
   const succeeded = row.status === 'success' || row.status === 'reversed';
   const expected =
-    row.direction === 'payin'
+    row.direction === 'collection'
       ? [
           ...(succeeded ? ['collection', 'collection_fee'] : []),
           ...(row.status === 'reversed' ? ['collection_reversal', 'collection_fee_reversal'] : []),
@@ -88,7 +88,7 @@ function checkPostings(row: Row, report: Report): void {
 /** What this transaction moved, as a state says: plus for money to us. */
 function moved(direction: string, state: string, amount: bigint): bigint {
   if (state !== 'success' && state !== 'succeeded') return 0n;
-  return direction === 'payin' ? amount : -amount;
+  return direction === 'collection' ? amount : -amount;
 }
 
 function truthOf(payment: Payment | undefined): bigint {
@@ -111,7 +111,7 @@ function checkAgainstOperator(row: Row, model: Model, report: Report): void {
   const submits = model.operator.submits.get(ref) ?? 0;
   if (row.direction === 'payout' && submits > 1 + (model.sentAgain.get(ref) ?? 0))
     report(row, `was sent ${submits} times`);
-  if (payment && row.direction === 'payin' && payment.accepted > 1)
+  if (payment && row.direction === 'collection' && payment.accepted > 1)
     report(row, `the payer was charged ${payment.accepted} times`);
 }
 
@@ -122,7 +122,7 @@ function saidSuccess(model: Model, ref: string, payment: Payment | undefined): b
 
 function checkWishes(rows: Row[], model: Model): string[] {
   const byReference = Map.groupBy(
-    rows.filter((row) => row.direction === 'payin'),
+    rows.filter((row) => row.direction === 'collection'),
     (row) => row.reference_1,
   );
   return model.wishes.flatMap((wish) => {
@@ -147,16 +147,16 @@ async function checkMoney(ctx: Context, rows: Row[], model: Model): Promise<stri
   const violations: string[] = [];
   const balances = await ctx.db.query<{ key: string; balance: bigint }>(
     'select key, balance from ledger_accounts where key = any($1)',
-    [
-      [
-        accountKey(operatorClearing(model.railName, CURRENCY)),
-        accountKey(walletAvailable(model.holderId, CURRENCY)),
-        accountKey(walletReserved(model.holderId, CURRENCY)),
-      ],
-    ],
+    [[accountKey(walletAvailable(model.holderId, CURRENCY)), accountKey(walletReserved(model.holderId, CURRENCY))]],
   );
   const of = (key: string) => balances.find((entry) => entry.key === key)?.balance ?? 0n;
-  const clearing = -of(accountKey(operatorClearing(model.railName, CURRENCY)));
+  // Clearing is kept per holder; the operator knows one sum.
+  const [cleared] = await ctx.db.query<{ sum: bigint | null }>(
+    `select -sum(balance)::bigint as sum from ledger_accounts
+     where kind = 'operator_clearing' and rail = $1 and currency = $2`,
+    [model.railName, CURRENCY],
+  );
+  const clearing = cleared?.sum ?? 0n;
   // I17: what the operator holds for us is what our books say it holds, but for what persons were told of.
   let held = 0n;
   let disputed = 0n;
@@ -181,15 +181,15 @@ async function checkMoney(ctx: Context, rows: Row[], model: Model): Promise<stri
 async function checkWallet(ctx: Context, rows: Row[], model: Model, available: bigint): Promise<string[]> {
   let expected = model.topUp;
   for (const row of rows) {
-    if (row.direction === 'payin' && row.status === 'success') expected += row.amount - row.fee;
+    if (row.direction === 'collection' && row.status === 'success') expected += row.amount - row.fee;
     if (row.direction === 'payout' && row.status !== 'failed' && row.status !== 'reversed')
       expected -= row.amount + row.fee;
   }
   // What suspense bore for this holder, because the wallet no longer held it.
   const [borne] = await ctx.db.query<{ sum: bigint | null }>(
     `select sum(l.amount)::bigint as sum from ledger_transfers l
-     join ledger_accounts a on a.id = l.debit_account and a.kind = 'suspense'
-     join transactions t on t.id = l.transaction_id where t.holder_id = $1`,
+     join ledger_accounts a on a.holder_id = l.holder_id and a.id = l.debit_account and a.kind = 'suspense'
+     join transactions t on t.holder_id = l.holder_id and t.id = l.transaction_id where t.holder_id = $1`,
     [model.holderId],
   );
   const wallet = expected + (borne?.sum ?? 0n);

@@ -25,7 +25,7 @@ type State = 'pending' | 'succeeded' | 'failed' | 'expired' | 'reversed';
 
 export type Payment = {
   reference: string;
-  direction: 'payin' | 'payout';
+  direction: 'collection' | 'payout';
   amount: bigint;
   currency: string;
   msisdn: string;
@@ -177,7 +177,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       receipt: `R${++receipts}-${call.msisdn}`,
       accepted: 1,
       decideAt: decidesAtOnce ? at : never ? Number.POSITIVE_INFINITY : at + delay,
-      becomes: fails ? (direction === 'payin' && fate.chance(0.3) ? 'expired' : 'failed') : 'succeeded',
+      becomes: fails ? (direction === 'collection' && fate.chance(0.3) ? 'expired' : 'failed') : 'succeeded',
       reverseAt: fate.chance(temper.reverses) ? at + delay + fate.int(1_000, 3_600_000) : Number.POSITIVE_INFINITY,
       queryLies: false,
       till,
@@ -296,7 +296,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
     /** The token in the newest SMS to a number. */
     tokenFor: (msisdn: string) => tokens.get(msisdn) ?? null,
 
-    collect: (call: CollectCall) => submit('payin', call),
+    collect: (call: CollectCall) => submit('collection', call),
     payout: (call: PayoutCall) => submit('payout', call),
 
     query(call: QueryCall): RailReply {

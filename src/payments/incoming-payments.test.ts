@@ -89,7 +89,7 @@ async function available(): Promise<bigint> {
 
 async function suspenseBalance(): Promise<bigint> {
   const [row] = await ctx.db.query<{ balance: bigint }>(
-    `select balance from ledger_accounts where key = 'suspense:UGX'`,
+    `select sum(balance)::bigint as balance from ledger_accounts where kind = 'suspense' and currency = 'UGX'`,
   );
   return row?.balance ?? 0n;
 }

@@ -1,0 +1,195 @@
+// Money that payers send to a till, a pay bill or a bank account: the instructions a payer was given, the payments that
+// arrived, and the receipts that keep each of them from being posted twice. A payment is matched to a transaction by its
+// account reference; what matches nothing, or has another amount, is held in suspense and opens a case.
+//
+// An operator reports such a payment twice, in either order: that money came in (receivePayments), and that the
+// transaction succeeded (claimReceipts). Whichever comes second finds the receipt here.
+
+import { postEach } from '../ledger/ledger.ts';
+import { suspenseReceived, suspenseReturned, type Transfer } from '../ledger/postings.ts';
+import { columns } from '../platform/columns.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { createHolderUuid, holderOfUuid, NO_HOLDER } from '../platform/ids.ts';
+import { formatAmount } from '../platform/money.ts';
+import type { CallbackReading, PayInstructions } from '../rails/rail.ts';
+import { openCases } from './cases.ts';
+import type { PaymentsContext } from './context.ts';
+import type { CaseKind, Outcome } from './states.ts';
+import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
+
+/** Where a payer is told to pay. */
+export type Instructions = PayInstructions;
+
+export type IncomingPayment = CallbackReading & { kind: 'payment_received' } & { rail: string; raw: string };
+
+type Match = {
+  payment: IncomingPayment;
+  transaction: Transaction | null;
+  /** Why it is held in suspense; null: it settles the transaction. */
+  caseKind: CaseKind | null;
+  /** Whose ledger accounts it is posted to. */
+  holderId: bigint;
+  /** Money that fits nothing has no transaction of its own; the id of its case stands for it in the ledger. */
+  caseId: string | null;
+};
+
+/** Posts payments that arrived. Answers the outcomes of those that fit a transaction, to be applied in the same `tx`. */
+export async function receivePayments(tx: Tx, ctx: PaymentsContext, reported: IncomingPayment[]): Promise<Outcome[]> {
+  if (reported.length === 0) return [];
+  const at = ctx.clock.now();
+  const payments = [...new Map(reported.map((payment) => [`${payment.rail} ${payment.receipt}`, payment])).values()];
+  const expected = await lockExpected(tx, payments);
+  const taken = new Set<string>();
+  const matches = payments.map((payment): Match => {
+    const transaction = expected.get(`${payment.rail} ${payment.accountReference}`) ?? null;
+    const caseKind = match(payment, transaction, taken);
+    const holderId = transaction?.holder_id ?? NO_HOLDER;
+    const caseId = caseKind === null ? null : createHolderUuid(at.getTime(), holderId);
+    return { payment, transaction, caseKind, holderId, caseId };
+  });
+  const isNew = await insertOnce(tx, matches, at);
+  const held = matches.filter((entry, index) => isNew[index] && entry.caseKind !== null);
+  await holdInSuspense(tx, ctx, held, at);
+  return matches.flatMap(({ payment, transaction, caseKind }, index): Outcome[] => {
+    if (!isNew[index] || !transaction || caseKind !== null) return [];
+    const { receipt, amount, currency, raw, rail } = payment;
+    const observation = { state: 'succeeded' as const, receipt, amount, currency };
+    return [{ transactionId: transaction.id, source: 'callback', observation, raw, rail }];
+  });
+}
+
+async function lockExpected(tx: Tx, payments: IncomingPayment[]): Promise<Map<string, Transaction>> {
+  const rows = await tx.query<Transaction & { account_reference: string }>(
+    `select ${TRANSACTION_COLUMNS}, i.account_reference
+     from payment_instructions i join transactions t on t.holder_id = i.holder_id and t.id = i.transaction_id
+     where i.account_reference = any($1) order by t.holder_id, t.id for update of t`,
+    [payments.map((payment) => payment.accountReference)],
+  );
+  return new Map(rows.map(({ account_reference, ...row }) => [`${row.rail} ${account_reference}`, row]));
+}
+
+function match(payment: IncomingPayment, transaction: Transaction | null, taken: Set<string>): CaseKind | null {
+  if (!transaction) return 'unknown_reference';
+  if (payment.amount !== transaction.amount || payment.currency !== transaction.currency) return 'wrong_amount';
+  const paid = transaction.status === 'success' || transaction.status === 'reversed' || taken.has(transaction.id);
+  if (paid && transaction.receipt !== payment.receipt) return 'second_payment';
+  taken.add(transaction.id);
+  return null;
+}
+
+const INCOMING = columns<Match>(2, {
+  rail: ['text', ({ payment }) => payment.rail],
+  receipt: ['text', ({ payment }) => payment.receipt],
+  account_reference: ['text', ({ payment }) => payment.accountReference],
+  amount: ['bigint', ({ payment }) => payment.amount],
+  currency: ['text', ({ payment }) => payment.currency],
+  payer: ['text', ({ payment }) => payment.payer],
+  holder_id: ['bigint', (entry) => entry.holderId],
+  transaction_id: ['uuid', ({ transaction }) => transaction?.id ?? null],
+  outcome: ['text', ({ caseKind }) => (caseKind === null ? 'matched' : 'suspense')],
+  case_id: ['uuid', ({ caseId }) => caseId],
+});
+
+/** A receipt is posted once, however often the operator reports it. */
+async function insertOnce(tx: Tx, matches: Match[], at: Date): Promise<boolean[]> {
+  const rows = await tx.query<{ rail: string; receipt: string }>(
+    `insert into incoming_payments (${INCOMING.names}, received_at)
+     select ${INCOMING.names}, $1 from ${INCOMING.rows} order by rail, receipt
+     on conflict do nothing returning rail, receipt`,
+    [at, ...INCOMING.arrays(matches)],
+  );
+  const left = new Set(rows.map((row) => `${row.rail} ${row.receipt}`));
+  return matches.map(({ payment }) => left.delete(`${payment.rail} ${payment.receipt}`));
+}
+
+async function holdInSuspense(tx: Tx, ctx: PaymentsContext, held: Match[], at: Date): Promise<void> {
+  const entries = held.flatMap((entry) => (entry.caseId === null ? [] : [{ ...entry, caseId: entry.caseId }]));
+  if (entries.length === 0) return;
+  await postEach(
+    tx,
+    entries.map(({ payment, holderId, caseId }) =>
+      suspenseReceived({
+        holderId,
+        transactionId: caseId,
+        currency: payment.currency,
+        amount: payment.amount,
+        rail: payment.rail,
+      }),
+    ),
+    at,
+  );
+  await openCases(
+    tx,
+    ctx,
+    entries.map(({ payment, transaction, caseKind, holderId, caseId }) => ({
+      id: caseId,
+      holderId,
+      transactionId: transaction?.id ?? null,
+      kind: caseKind ?? 'unknown_reference',
+      detail: {
+        receipt: payment.receipt,
+        reference: payment.accountReference,
+        received: `${payment.currency} ${formatAmount(payment.amount)}`,
+        ...(transaction ? { expected: `${transaction.currency} ${formatAmount(transaction.amount)}` } : {}),
+      },
+    })),
+  );
+}
+
+const SETTLED = columns<Transaction>(2, {
+  holder_id: 'bigint',
+  transaction_id: ['uuid', (row) => row.id],
+  rail: 'text',
+  receipt: 'text',
+  amount: 'bigint',
+  currency: 'text',
+});
+
+/**
+ * Records the receipts of collections that have just succeeded. Where the money is in suspense already, because it came
+ * before its instructions were known, answers by transaction the transfers that take it out again; its case is closed.
+ */
+export async function claimReceipts(tx: Tx, settled: Transaction[], at: Date): Promise<Map<string, Transfer[]>> {
+  const paid = settled.filter((row) => row.verification === 'instructions' && row.receipt !== null);
+  if (paid.length === 0) return new Map();
+  const rows = await tx.query<{ transaction_id: string; case_id: string | null }>(
+    `insert into incoming_payments as known (${SETTLED.names}, outcome, received_at)
+     select ${SETTLED.names}, 'matched', $1 from ${SETTLED.rows} order by rail, receipt
+     on conflict (rail, receipt) do update set transaction_id = excluded.transaction_id, outcome = 'matched'
+       where known.outcome = 'suspense' and known.amount = excluded.amount and known.currency = excluded.currency
+         and exists (select from cases c where c.holder_id = known.holder_id and c.id = known.case_id and c.status = 'open')
+     returning transaction_id, case_id`,
+    [at, ...SETTLED.arrays(paid)],
+  );
+  const held = rows.flatMap(({ transaction_id, case_id }) =>
+    case_id ? [{ id: transaction_id, caseId: case_id, holderId: holderOfUuid(case_id) }] : [],
+  );
+  if (held.length > 0)
+    await tx.query(
+      `update cases c set status = 'resolved', resolved_at = $1, resolved_by = 'operator',
+                          resolution = 'It belongs to a transaction that succeeded.'
+       from unnest($2::bigint[], $3::uuid[]) as held (holder_id, id) where c.holder_id = held.holder_id and c.id = held.id`,
+      [at, held.map((entry) => entry.holderId), held.map((entry) => entry.caseId)],
+    );
+  const byId = new Map(paid.map((row) => [row.id, row]));
+  return new Map(
+    held.flatMap(({ id, caseId, holderId }) => {
+      const row = byId.get(id);
+      return row ? [[id, suspenseReturned({ ...row, holderId, transactionId: caseId })] as const] : [];
+    }),
+  );
+}
+
+/** Where the payer of a transaction was told to pay; null where the payer confirms on the phone, and until the operator has answered. */
+export async function findInstructions(
+  reader: Reader,
+  holderId: bigint,
+  transactionId: string,
+): Promise<PayInstructions | null> {
+  const [row] = await reader.query<{ account_reference: string; pay_to: PayInstructions['payTo']; expires_at: Date }>(
+    `select account_reference, pay_to, expires_at from payment_instructions
+     where holder_id = $1 and transaction_id = $2 order by expires_at desc limit 1`,
+    [holderId, transactionId],
+  );
+  return row ? { payTo: row.pay_to, accountReference: row.account_reference, expiresAt: row.expires_at } : null;
+}
