@@ -6,15 +6,16 @@ import {
   type CatalogDocument,
   type CountryDocument,
   documentAmount,
-  findShapeErrors,
+  findDocumentErrors,
   type MethodDocument,
   type TermsDocument,
 } from './document.ts';
+import { nameKey, namesOf } from './method-names.ts';
 
 type Checked = { ok: true; document: CatalogDocument } | { ok: false; faults: string[] };
 
 export function findCatalogErrors(document: unknown): Checked {
-  const shape = findShapeErrors(document);
+  const shape = findDocumentErrors(document);
   if (shape.length > 0) return { ok: false, faults: shape };
   // The schema has just accepted it.
   const read = document as CatalogDocument;
@@ -30,19 +31,6 @@ export function findCatalogErrors(document: unknown): Checked {
     ]),
   ];
   return faults.length > 0 ? { ok: false, faults } : { ok: true, document: read };
-}
-
-/** Names match without regard to case, spaces, hyphens and underscores. */
-export function nameKey(name: string): string {
-  return name.toLowerCase().replace(/[\s_-]+/g, '');
-}
-
-/** Everything a method can be called. */
-export function namesOf(
-  code: string,
-  method: Pick<MethodDocument, 'name' | 'type'> & { aliases: readonly string[] },
-): string[] {
-  return [code, method.name, ...method.aliases, ...(method.type === 'mobile operator' ? [] : [method.type])];
 }
 
 function countryFaults(iso: string, country: CountryDocument): string[] {

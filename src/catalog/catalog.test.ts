@@ -243,12 +243,12 @@ describe('the override file', () => {
     const expected = [
       'methods.MTN_MOMO_UGA.collection.min must be an amount of zero or more with at most two decimals, such as 500 or "0.50".',
       'methods.MTN_MOMO_UGA.collection.decimals must be 0, 1 or 2.',
-      'methods.MTN_MOMO_UGA.collection.limit is not a member the catalogue knows there; known are decimals, decimalsReason, min, max, fee.',
+      'methods.MTN_MOMO_UGA.collection.limit is not a known member; the members are decimals, decimalsReason, min, max, fee.',
       'methods.MTN_MOMO_UGA.verification must be one of "prompt", "shortcode", "otp", "instructions".',
-      'methods.AIRTEL_OAPI_UGA.collection.max is missing; it must be an amount of zero or more with at most two decimals, such as 500 or "0.50".',
-      'methods.lower is not a member the catalogue knows there; it holds methods by code (capitals, digits and _, at most 40).',
-      'colour is not a member the catalogue knows there; known are paymentLinks, collections, countries, brands, methods.',
-      'countries.XX.dialCode is missing; it must be the dial code, such as "256".',
+      'methods.AIRTEL_OAPI_UGA.collection.max is required: an amount of zero or more with at most two decimals, such as 500 or "0.50".',
+      'methods.lower is not a known member; methods must be an object of methods by code (capitals, digits and _, at most 40).',
+      'colour is not a known member; the members are paymentLinks, collections, countries, brands, methods.',
+      'countries.XX.dialCode is required: the dial code, such as "256".',
     ];
     for (const sentence of expected)
       assert.ok(faults.includes(`- ${sentence}`), `${sentence}\nnot in\n${faults.join('\n')}`);

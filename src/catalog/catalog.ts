@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { JsonError, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
-import { findCatalogErrors, nameKey, namesOf } from './catalog-errors.ts';
+import { findCatalogErrors } from './catalog-errors.ts';
 import { BUILT_IN } from './data.ts';
 import {
   applyMergePatch,
@@ -13,6 +13,7 @@ import {
   type MethodDocument,
   type TermsDocument,
 } from './document.ts';
+import { nameKey, namesOf } from './method-names.ts';
 
 export type Direction = 'collection' | 'payout';
 
