@@ -20,10 +20,10 @@ import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, type LinkOwner, NOT_CREATED } from './draft.ts';
 import { describeLink, findLink, insertLink, linkUrl } from './links.ts';
-import { answerPage, openLinkStream, readListQuery } from './listing.ts';
+import { answerPage, ListLinksQuery, openLinkStream, readListQuery } from './listing.ts';
 import { findLogo } from './logo.ts';
 import { linkQrSvg } from './qr.ts';
-import { CreateLinkAnswer, CreateLinkBody, ListLinksAnswer, ListLinksQuery } from './schemas.ts';
+import { CreateLinkAnswer, CreateLinkBody, ListLinksAnswer } from './schemas.ts';
 
 const OPERATION = 'payment_link';
 /** A logo of 2 MiB in base64, and the rest of the envelope. */
@@ -207,7 +207,7 @@ async function answerList(ctx: PaymentsContext, request: FastifyRequest, reply: 
       status: 404,
       message: 'User not found',
     });
-  const { limit, ...query } = readListQuery(request.query as Record<string, unknown>);
+  const { limit, ...query } = readListQuery(request.query);
   if (limit !== null) return answerPage(ctx, integration.holderId, { ...query, limit });
   const stream = await openLinkStream(ctx, integration.holderId, { ...query, limit });
   reply.raw.setTimeout(STALLED_READER_MS, () => reply.raw.destroy());

@@ -145,7 +145,7 @@ describe('verification by token', () => {
 
   test('a crash before the token was sent: another process sends it', async () => {
     const owner = { holderId: shop.holderId, integrationId: shop.id };
-    const deaf = { ...engine, hand: () => undefined };
+    const deaf = { ...engine, enqueue: () => undefined };
     const transaction = await acceptCollection(ctx, deaf, collectionOrder(owner, 'quiet', { verification: 'otp' }));
     assert.equal(sms.length, 0);
     base.clock.advance(31_000);
