@@ -13,7 +13,8 @@ import type { JsonObject, JsonValue } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, textOf } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
-const SENTENCE = /^[A-Z"].{8,300}[.]$/;
+/** Begins with a capital letter or with the name of the field. */
+const SENTENCE = /^(?:[A-Z"]|[a-z_]+ (?:must|may|is) ).{8,300}[.]$/;
 const catalog = loadCatalog();
 
 let world: TestGateway;

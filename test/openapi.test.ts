@@ -1,5 +1,5 @@
 // The OpenAPI document is true: it is not stale, its examples work when sent, answers fit their schemas, refusals are
-// documented, and no operation takes what its schema refuses. Also the pages that show it.
+// documented and plain, and no operation takes what its schema refuses. Also the pages that show it.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,12 +14,14 @@ import { signatureOf } from '../src/holders/envelope.ts';
 import { EXAMPLE_INTEGRATION } from '../src/holders/schemas.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import { PROBLEMS } from '../src/platform/errors.ts';
-import type { JsonObject } from '../src/platform/strict-json.ts';
+import type { JsonObject, JsonValue } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 const JSON_TYPE = 'application/json';
 const RUNS = 150;
+
+type ObjectSchema = { properties: Record<string, SchemaObject> };
 
 let world: TestGateway;
 let client: Client;
@@ -164,6 +166,22 @@ describe('the OpenAPI document', () => {
       });
     });
   }
+
+  test('every refusal of a param says what the param must be', async () => {
+    const odd: JsonValue[] = [5, -1, true, [], {}, '?', '?'.repeat(5_000)];
+    for (const { path, method, operation } of operations) {
+      const schema = operation.requestBody?.content[JSON_TYPE]?.schema as ObjectSchema | undefined;
+      if (!schema || method !== 'POST') continue;
+      const { params } = schema.properties;
+      const names = Object.keys((params?.properties ?? schema.properties) as object);
+      for (const value of odd) {
+        const all = Object.fromEntries(names.map((name) => [name, value]));
+        const reply = params?.properties ? await client.signed(path, all) : await client.postWithToken(path, all);
+        for (const sentence of Object.values((reply.body.errors ?? {}) as Record<string, string[]>).flat())
+          assert.ok(!/not valid\.$/.test(sentence), `${path}: ${sentence}`);
+      }
+    }
+  });
 
   test('the signatures of the examples can be checked with the published secret', () => {
     for (const { operation } of operations) {
