@@ -58,7 +58,7 @@ const Method = Type.Object(
     name: text('the name that payers know today'),
     aliases: Type.Array(text('another name'), { [EXPECTED]: 'a list of other names; it may be empty' }),
     brand: text('a key of brands'),
-    /** The seed's word for it; rows of mobile operators are counted, the others are named. */
+    /** As the specification calls it; rows of mobile operators are counted, the others are named. */
     type: Type.Union(
       [
         Type.Literal('mobile operator'),

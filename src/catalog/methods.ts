@@ -1,5 +1,5 @@
-// Methods of a country: found by the name a caller uses, told from the payer's number, and explained to the
-// payer. A number's prefix only suggests an operator: people keep their number when they change operators.
+// Methods of a country: found by the name a caller uses, predicted from the payer's number, and explained to the payer.
+// A number's prefix only suggests an operator: people keep their number when they change operators.
 
 import type { Method, TableRow } from './catalog.ts';
 import { nameKey, namesOf } from './method-names.ts';
@@ -34,7 +34,7 @@ export function chooseMethod(row: TableRow, name: string | null | undefined, dig
   if (only && row.methods.length === 1) return { ok: true, method: only, by: 'only_method' };
   const predicted = digits === null ? null : predictMethod(row, digits);
   if (predicted) return { ok: true, method: predicted, by: 'prediction' };
-  return { ok: false, sentence: `The number does not tell the operator; name one of ${names}.` };
+  return { ok: false, sentence: `The number does not identify the operator; use one of ${names}.` };
 }
 
 /**
