@@ -87,7 +87,7 @@ export const LinkParams = Type.Object(
 
 const linkParams = createReader(LinkParams);
 
-/** Whose link it is. `integrationId` is null when a person makes it. */
+/** Who owns the link. `integrationId` is null when it is created in the console. */
 export type LinkOwner = { holderId: bigint; integrationId: bigint | null; defaultCallbackUrl: string | null };
 
 /** A link that passed every check and only needs to be written. */
@@ -160,7 +160,7 @@ function readPlaces(ctx: PaymentsContext, fields: LinkFields, add: AddError): Pl
     countryId: merchant.countryId,
     currencyCountryId: given?.countryId ?? null,
   });
-  if (payer.kind === 'fault') {
+  if (payer.kind === 'error') {
     add(payer.field, payer.sentence);
     return null;
   }

@@ -1,4 +1,4 @@
-// The HTTP face of payment links: create (signed), list (bearer token), and the two pictures of a link, logo and QR code.
+// The HTTP routes of payment links: create (signed), list (bearer token), and the two pictures of a link, logo and QR code.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -48,7 +48,7 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       bodyLimit: CREATE_BODY_LIMIT_BYTES,
       schema: {
         summary: 'Create payment link',
-        description: 'Makes a hosted page on which anybody can pay, prefilled with the customer details supplied.',
+        description: 'Creates a hosted page on which anybody can pay, prefilled with the customer details supplied.',
         tags: TAGS,
         operationId: 'createPaymentLink',
         headers: IdempotencyHeaders,
@@ -142,7 +142,7 @@ function picture(type: string) {
   return { description: 'The picture.', content: { [type]: { schema: Type.String() } } };
 }
 
-/** Whatever stands in the bytes, a browser treats them as a picture and nothing else. */
+/** The headers make a browser treat the bytes as a picture and nothing else. */
 function servePicture(reply: FastifyReply, type: string, caching: string): FastifyReply {
   return reply.headers({
     'Content-Type': type,

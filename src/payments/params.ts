@@ -58,7 +58,7 @@ export const CollectionParams = Type.Object({
     nullable(
       Type.String(),
       'Method or operator of the country, by name or catalogue code. ' +
-        'May be left out where the country has one method or the number tells the operator.',
+        'May be left out where the country has one method or the prefix of the number identifies the operator.',
     ),
   ),
   callback_url: optionalUrl('http(s) URL that is told the result. Left out: the default of the integration.'),

@@ -223,7 +223,7 @@ export const PreflightAnswer = answerOf(
     mobile: nullable(Type.String(), 'The number as it would be stored.'),
     country_id: nullable(Type.Integer()),
     operator: nullable(Type.Object({ code: Type.String(), name: Type.String(), verification: Type.String() })),
-    predicted: Type.Boolean({ description: "Whether the operator was told from the number's prefix." }),
+    predicted: Type.Boolean({ description: "Whether the operator was predicted from the number's prefix." }),
     decimals: nullable(Type.Integer()),
     limits: nullable(Type.Object({ minimum: Type.String(), maximum: Type.String() })),
     amount: nullable(Type.Number()),

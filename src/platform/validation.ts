@@ -21,7 +21,7 @@ export type Reading<T> = {
   /** Adds an error that no schema can find. A field that the schema refused gets no second sentence. */
   add: AddError;
   errors: FieldErrors;
-  hasErrors(): boolean;
+  hasErrors: () => boolean;
 };
 
 export type Refusal = { code?: ProblemCode; message?: string };
@@ -161,7 +161,7 @@ function ruleOf(schema: TSchema, value: unknown): string {
   return NOT_VALID;
 }
 
-/** Of several alternatives, the one that the value is closest to: a string is told what is wrong with it as a string. */
+/** The rule of the alternative that the value is closest to: for a string, what is wrong with it as a string. */
 function ruleOfUnion(schema: TSchema, variants: TSchema[], value: unknown): string {
   // Null and the empty string stand for "left out"; a caller who sent something else meant to send a value.
   const meant = variants.filter((each) => (each as Keywords).type !== 'null' && (each as Keywords).const !== '');
