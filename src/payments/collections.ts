@@ -11,7 +11,7 @@ import { Problem } from '../platform/errors.ts';
 import { findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
 import { amountToNumber } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { type AddError, type Reading, refuse } from '../platform/validation.ts';
+import { type AddError, type FieldReading, refuse } from '../platform/validation.ts';
 import type { CollectionOrder, CollectionWriter } from './accept.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import type { PaymentsContext } from './context.ts';
@@ -173,7 +173,7 @@ export async function completeOrder(
 /** The country decides what the other params may be; when it is unknown or closed, that is the only answer. */
 function readCountry(
   ctx: PaymentsContext,
-  { fields, errors }: Reading<CollectionFields>,
+  { fields, errors }: FieldReading<CollectionFields>,
   messages: OperationMessages,
 ): CollectionCountry {
   const countryId = fields.country_id;

@@ -16,7 +16,7 @@ export type AddError = (field: string, sentence: string) => void;
 export type ShapeError = { path: string[]; sentence: string };
 
 /** What one request holds: the fields with the right shape, and an error for each of the others. */
-export type Reading<T> = {
+export type FieldReading<T> = {
   fields: Partial<T>;
   /** Adds an error that no schema can find. A field that the schema refused gets no second sentence. */
   add: AddError;
@@ -28,7 +28,7 @@ export type Refusal = { code?: ProblemCode; message?: string };
 
 export type ParamsReader<T> = {
   /** Reads every field, so that the caller learns all errors from one answer. */
-  read(input: unknown): Reading<T>;
+  read(input: unknown): FieldReading<T>;
   /** Reads params that a schema can check completely, or refuses them. */
   require(input: unknown, refusal?: Refusal): T;
 };
@@ -38,7 +38,7 @@ export function createReader<S extends TObject>(schema: S): ParamsReader<Static<
   type Fields = Static<S>;
   const validator = Compile(schema);
 
-  function read(input: unknown): Reading<Fields> {
+  function read(input: unknown): FieldReading<Fields> {
     if (validator.Check(input)) return readingOf<Fields>(input as Partial<Fields>, {});
     if (!isJsonObject(input)) return readingOf<Fields>({}, { body: ['The body must be a JSON object.'] });
     const errors: FieldErrors = {};
@@ -56,7 +56,7 @@ export function createReader<S extends TObject>(schema: S): ParamsReader<Static<
   };
 }
 
-function readingOf<T>(fields: Partial<T>, shapeErrors: FieldErrors): Reading<T> {
+function readingOf<T>(fields: Partial<T>, shapeErrors: FieldErrors): FieldReading<T> {
   const errors = { ...shapeErrors };
   return {
     fields,
