@@ -46,6 +46,7 @@ export async function generatedFiles(): Promise<{ path: string; text: string }[]
   ];
 }
 
-if (import.meta.main) {
+// Not import.meta.main: `npm run openapi` imports this file from its own start script.
+if (process.argv[1] === import.meta.filename) {
   for (const { path, text } of await generatedFiles()) writeFileSync(path, text);
 }

@@ -1,5 +1,5 @@
-// Every country and method of both tables: the smallest, a typical and the largest amount are taken; everything beside
-// that is refused, and the refusal names the field in a sentence that a person understands.
+// Every country and method of both tables: the smallest, a typical and the largest amount are accepted; everything else
+// is refused, and the refusal names the field in a plain sentence.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -13,7 +13,8 @@ import type { JsonObject, JsonValue } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, textOf } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
-const SENTENCE = /^[A-Z"].{8,300}[.]$/;
+/** Begins with a capital letter or with the name of the field. */
+const SENTENCE = /^(?:[A-Z"]|[a-z_]+ (?:must|may|is) ).{8,300}[.]$/;
 const catalog = loadCatalog();
 
 let world: TestGateway;
@@ -50,7 +51,7 @@ function goodParams(row: TableRow, method: Method): JsonObject {
   };
 }
 
-/** Somebody's number, somewhere else. */
+/** A number of another country. */
 function foreignNumber(row: TableRow): string {
   const other = listLinkCountries(catalog).find(({ dialCode }) => dialCode !== row.dialCode);
   return `+${other?.country.example ?? ''}`;
@@ -77,16 +78,16 @@ function refusals(row: TableRow, method: Method): [about: string, field: string,
 }
 
 function assertSentences(errors: JsonValue | undefined, field: string, about: string): void {
-  const told = (errors as JsonObject | undefined)?.[field];
-  assert.ok(Array.isArray(told) && told.length > 0, `${about}: ${JSON.stringify(errors)}`);
-  for (const sentence of told) assert.match(textOf(sentence), SENTENCE, about);
+  const sentences = (errors as JsonObject | undefined)?.[field];
+  assert.ok(Array.isArray(sentences) && sentences.length > 0, `${about}: ${JSON.stringify(errors)}`);
+  for (const sentence of sentences) assert.match(textOf(sentence), SENTENCE, about);
 }
 
 describe('collections through the API', () => {
   for (const row of listCollectionCountries(catalog).filter(({ apiCollections }) => apiCollections))
     describe(row.name, () => {
       for (const method of row.methods) {
-        test(`${method.code}: smallest, typical and largest amount are taken`, async () => {
+        test(`${method.code}: smallest, typical and largest amount are accepted`, async () => {
           const { min, max } = method.collection;
           for (const amount of [min, typicalAmount(method), max])
             for (const written of [amountToNumber(amount), formatAmount(amount)]) {
@@ -140,7 +141,7 @@ describe('collections through the API', () => {
       }
     });
 
-  test('what is wrong is told all at once', async () => {
+  test('every error is in one answer', async () => {
     const reply = await client.signed(PATHS.collect, {
       amount: 'x',
       mobile: '1',
@@ -175,7 +176,7 @@ describe('payment links', () => {
   for (const row of listLinkCountries(catalog))
     describe(row.name, () => {
       for (const method of row.methods) {
-        test(`${method.code}: smallest, typical and largest amount are taken, from the link to the transaction`, async () => {
+        test(`${method.code}: smallest, typical and largest amount are accepted, from the link to the transaction`, async () => {
           const { min, max } = method.collection;
           for (const amount of [min, typicalAmount(method), max]) {
             const link = await client.signed(PATHS.createLink, {
@@ -193,15 +194,15 @@ describe('payment links', () => {
 
         test(`${method.code}: everything else is refused, by field and in sentences`, () => {
           for (const [about, field, changes] of refusals(row, method)) {
-            const faults = collectFieldErrors();
+            const collected = collectFieldErrors();
             const payment = readPayment(
               row,
               { ...goodParams(row, method), ...changes },
-              (name, sentence) => faults.add(name, sentence),
+              (name, sentence) => collected.add(name, sentence),
               { lenient: true },
             );
             assert.equal(payment, null, about);
-            assertSentences(faults.errors, field, about);
+            assertSentences(collected.errors, field, about);
           }
         });
       }
@@ -235,10 +236,10 @@ describe('payment links', () => {
 function assertTakenByFunction(row: TableRow | CollectionCountry, method: Method): void {
   const { min, max } = method.collection;
   for (const amount of [min, typicalAmount(method), max]) {
-    const faults = collectFieldErrors();
+    const collected = collectFieldErrors();
     const params = { ...goodParams(row, method), amount: formatAmount(amount) };
-    const payment = readPayment(row, params, (field, sentence) => faults.add(field, sentence), { lenient: true });
-    assert.deepEqual([payment?.amount, payment?.method.code, faults.errors], [amount, method.code, {}]);
+    const payment = readPayment(row, params, (field, sentence) => collected.add(field, sentence), { lenient: true });
+    assert.deepEqual([payment?.amount, payment?.method.code, collected.errors], [amount, method.code, {}]);
   }
 }
 

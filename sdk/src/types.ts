@@ -28,7 +28,7 @@ export type CollectionParams = {
   mobile: string;
   country_id: number;
   currency: string;
-  /** By name or catalogue code. May be left out where the number tells the operator. */
+  /** By name or catalogue code. May be left out where the number identifies the operator. */
   payment_method_type?: string | null;
   callback_url?: string | null;
   third_party_reference_1?: string | null;
@@ -188,7 +188,7 @@ export type Preflight = {
   mobile: string | null;
   country_id: number | null;
   operator: { code: string; name: string; verification: string } | null;
-  /** Whether the operator was told from the number's prefix. */
+  /** Whether the operator was predicted from the number's prefix. */
   predicted: boolean;
   decimals: number | null;
   limits: { minimum: string; maximum: string } | null;

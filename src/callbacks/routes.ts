@@ -4,9 +4,9 @@ import Type from 'typebox';
 import { requireToken } from '../holders/routes.ts';
 import { answerOf, moment, nullable } from '../platform/api-schemas.ts';
 import type { Context } from '../platform/context.ts';
-import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
+import { convertQuery, createReader, EXPECTED } from '../platform/validation.ts';
 import { listEvents, MAX_FEED_LIMIT } from './feed.ts';
 import { replayFailed, resendEvent } from './resend.ts';
 
@@ -26,13 +26,20 @@ const EventParams = Type.Object({ id: Type.String({ description: 'Id of the even
 
 const ReplayRequest = Type.Object(
   {
-    since: Type.String({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}',
-      description: 'Events from this moment on that were never delivered are sent again.',
-    }),
+    since: Type.Refine(
+      Type.String({
+        pattern: '^\\d{4}-\\d{2}-\\d{2}',
+        description: 'Events from this moment on that were never delivered are sent again.',
+        [EXPECTED]: 'a moment such as 2026-03-02T09:00:00Z',
+      }),
+      (text) => !Number.isNaN(new Date(text).getTime()),
+    ),
   },
   { examples: [{ since: '2026-03-01T00:00:00Z' }] },
 );
+
+const feedQuery = createReader(FeedQuery);
+const replayRequest = createReader(ReplayRequest);
 
 const FeedAnswer = Type.Object(
   {
@@ -64,7 +71,7 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
     {
       schema: {
         summary: 'List events',
-        description: 'What callbacks told, in one fixed order without gaps. Events are kept for 90 days.',
+        description: 'The events that callbacks carry, in one fixed order without gaps. Events are kept for 90 days.',
         tags,
         operationId: 'listEvents',
         querystring: FeedQuery,
@@ -75,7 +82,11 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
     },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);
-      const page = await listEvents(ctx.db, integration.holderId, readFeedQuery(request.query));
+      const { after, limit } = feedQuery.require(convertQuery(FeedQuery, request.query));
+      const page = await listEvents(ctx.db, integration.holderId, {
+        ...(after ? { after } : {}),
+        ...(limit === undefined ? {} : { limit }),
+      });
       return {
         success: true,
         message: 'Events retrieved.',
@@ -130,34 +141,9 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
     },
     async (request, reply) => {
       const integration = await requireToken(ctx, request, reply);
-      const since = readSince(request.body);
-      const replayed = await replayFailed(ctx, integration.holderId, since);
+      const { since } = replayRequest.require(request.body);
+      const replayed = await replayFailed(ctx, integration.holderId, new Date(since));
       return { success: true, message: `${replayed} events are sent again.`, data: { replayed } };
     },
   );
-}
-
-function readFeedQuery(query: unknown): { after?: string; limit?: number } {
-  const { after, limit } = query as Record<string, unknown>;
-  const wish: { after?: string; limit?: number } = {};
-  if (typeof after === 'string' && after !== '') wish.after = after;
-  if (limit !== undefined) {
-    const count = typeof limit === 'string' && /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-    if (count < 1 || count > MAX_FEED_LIMIT)
-      throw new Problem('invalid_params', {
-        errors: { limit: [`limit must be a whole number from 1 to ${MAX_FEED_LIMIT}.`] },
-      });
-    wish.limit = count;
-  }
-  return wish;
-}
-
-function readSince(body: unknown): Date {
-  const since = typeof body === 'object' && body !== null && 'since' in body ? body.since : undefined;
-  const moment = typeof since === 'string' && /^\d{4}-\d{2}-\d{2}/.test(since) ? new Date(since) : null;
-  if (moment === null || Number.isNaN(moment.getTime()))
-    throw new Problem('invalid_params', {
-      errors: { since: ['since must be a moment such as 2026-03-02T09:00:00Z.'] },
-    });
-  return moment;
 }

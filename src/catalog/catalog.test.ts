@@ -157,7 +157,7 @@ describe("the payer's country", () => {
       currencyCountryId === undefined ? { currency, countryId } : { currency, countryId, currencyCountryId },
     );
     if (found.kind === 'known') return found.country.name;
-    return found.kind === 'fault' ? `${found.field}: ${found.sentence}` : found.countries.map((row) => row.name);
+    return found.kind === 'error' ? `${found.field}: ${found.sentence}` : found.countries.map((row) => row.name);
   };
 
   test('is the one that is named, if it uses the currency', () => {
@@ -188,7 +188,7 @@ describe('the override file', () => {
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
     return loadCatalog(file);
   };
-  const faultsOf = (content: unknown): string[] => {
+  const errorsOf = (content: unknown): string[] => {
     try {
       load(content);
     } catch (error) {
@@ -230,8 +230,8 @@ describe('the override file', () => {
     assert.equal(findCollectionCountry(changed, 12)?.paymentMethodTypes, '1 mobile operator');
   });
 
-  test('every fault of shape is one sentence with its path, all at once', () => {
-    const faults = faultsOf({
+  test('every error of shape is one sentence with its path, all at once', () => {
+    const errors = errorsOf({
       colour: 'red',
       countries: { UG: { languages: ['de'] }, XX: {} },
       methods: {
@@ -243,16 +243,16 @@ describe('the override file', () => {
     const expected = [
       'methods.MTN_MOMO_UGA.collection.min must be an amount of zero or more with at most two decimals, such as 500 or "0.50".',
       'methods.MTN_MOMO_UGA.collection.decimals must be 0, 1 or 2.',
-      'methods.MTN_MOMO_UGA.collection.limit is not a member the catalogue knows there; known are decimals, decimalsReason, min, max, fee.',
+      'methods.MTN_MOMO_UGA.collection.limit is not a known member; the members are decimals, decimalsReason, min, max, fee.',
       'methods.MTN_MOMO_UGA.verification must be one of "prompt", "shortcode", "otp", "instructions".',
-      'methods.AIRTEL_OAPI_UGA.collection.max is missing; it must be an amount of zero or more with at most two decimals, such as 500 or "0.50".',
-      'methods.lower is not a member the catalogue knows there; it holds methods by code (capitals, digits and _, at most 40).',
-      'colour is not a member the catalogue knows there; known are paymentLinks, collections, countries, brands, methods.',
-      'countries.XX.dialCode is missing; it must be the dial code, such as "256".',
+      'methods.AIRTEL_OAPI_UGA.collection.max is required: an amount of zero or more with at most two decimals, such as 500 or "0.50".',
+      'methods.lower is not a known member; methods must be an object of methods by code (capitals, digits and _, at most 40).',
+      'colour is not a known member; the members are paymentLinks, collections, countries, brands, methods.',
+      'countries.XX.dialCode is required: the dial code, such as "256".',
     ];
     for (const sentence of expected)
-      assert.ok(faults.includes(`- ${sentence}`), `${sentence}\nnot in\n${faults.join('\n')}`);
-    assert.ok(faults.some((fault) => fault.startsWith('- countries.UG.languages')));
+      assert.ok(errors.includes(`- ${sentence}`), `${sentence}\nnot in\n${errors.join('\n')}`);
+    assert.ok(errors.some((error) => error.startsWith('- countries.UG.languages')));
   });
 
   const contradictions: [string, unknown, string][] = [
@@ -284,7 +284,7 @@ describe('the override file', () => {
     [
       'an amount finer than hundredths',
       { methods: { MTN_MOMO_UGA: { collection: { min: 0.001 } } } },
-      'methods.MTN_MOMO_UGA.collection.min must be an amount with at most two decimals, not beyond 90071992547409.91.',
+      'methods.MTN_MOMO_UGA.collection.min must be an amount with at most two decimals, not beyond 70368744177663.99.',
     ],
     [
       'a method that does not exist',
@@ -316,7 +316,7 @@ describe('the override file', () => {
     ],
   ];
   for (const [what, content, sentence] of contradictions)
-    test(`explains ${what}`, () => assert.deepEqual(faultsOf(content), [`- ${sentence}`]));
+    test(`explains ${what}`, () => assert.deepEqual(errorsOf(content), [`- ${sentence}`]));
 
   test('that is no JSON object, or not there, says so with its name', () => {
     assert.throws(() => load('{ "methods": '), /catalog\.json is not acceptable JSON: .*position/);
@@ -326,7 +326,7 @@ describe('the override file', () => {
     assert.throws(() => loadCatalog(join(folder, 'absent.json')), /absent\.json cannot be read/);
     assert.throws(
       () => readCatalog(null),
-      /^Error: The built-in catalogue has a fault:\n- The catalogue must be an object/,
+      /^Error: The built-in catalogue has an error:\n- The catalogue must be an object/,
     );
   });
 });

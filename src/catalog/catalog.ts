@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { JsonError, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
-import { findCatalogErrors, nameKey, namesOf } from './catalog-errors.ts';
+import { findCatalogErrors } from './catalog-errors.ts';
 import { BUILT_IN } from './data.ts';
 import {
   applyMergePatch,
@@ -13,6 +13,7 @@ import {
   type MethodDocument,
   type TermsDocument,
 } from './document.ts';
+import { nameKey, namesOf } from './method-names.ts';
 
 export type Direction = 'collection' | 'payout';
 
@@ -74,7 +75,7 @@ export type TableRow = {
   currency: string;
   country: Country;
   methods: readonly Method[];
-  /** The table's own words: "2 mobile operators", "send money". */
+  /** As the table writes them: "2 mobile operators", "send money". */
   paymentMethodTypes: string;
   /** Every name of every method of this row, as nameKey() writes it. */
   methodsByName: ReadonlyMap<string, Method>;
@@ -93,7 +94,7 @@ export type Catalog = {
   collectionCountries: ReadonlyMap<number, CollectionCountry>;
 };
 
-/** The built-in catalogue with the override file laid over it. Throws one Error that names every fault. */
+/** The built-in catalogue with the override file laid over it. Throws one Error with every mistake in it. */
 export function loadCatalog(file = ''): Catalog {
   if (file === '') return readCatalog(BUILT_IN);
   let patch: JsonValue;
@@ -117,9 +118,9 @@ export function loadCatalog(file = ''): Catalog {
 export function readCatalog(document: unknown, source = 'The built-in catalogue'): Catalog {
   const checked = findCatalogErrors(document);
   if (!checked.ok) {
-    const { faults } = checked;
+    const { errors } = checked;
     throw new Error(
-      [`${source} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`, ...faults].join('\n- '),
+      [`${source} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`, ...errors].join('\n- '),
     );
   }
   return resolve(checked.document);
@@ -216,7 +217,7 @@ function resolveTerms(terms: TermsDocument): Terms {
   };
 }
 
-/** The table's words: operators are counted, the other types are named. */
+/** As the table writes them: operators are counted, the other types are named. */
 function describeTypes(methods: readonly Method[]): string {
   if (methods.some((method) => method.type !== 'mobile operator'))
     return methods.map((method) => method.type).join(', ');

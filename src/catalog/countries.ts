@@ -1,4 +1,4 @@
-// Countries of the two tables, and where a payer of a link is. Ids are looked up in one table at a time:
+// Countries of the two tables, and the country of a link's payer. Ids are looked up in one table at a time:
 // a country that has payment links need not have collections.
 
 import type { Catalog, CollectionCountry, LinkCountry } from './catalog.ts';
@@ -28,35 +28,35 @@ export type PayerCountry =
   | { kind: 'known'; country: LinkCountry }
   /** Several countries use the currency: the payer chooses one of them on the page. */
   | { kind: 'payer_chooses'; countries: LinkCountry[] }
-  | { kind: 'fault'; field: 'country_id' | 'currency' | 'currency_country_id'; sentence: string };
+  | { kind: 'error'; field: 'country_id' | 'currency' | 'currency_country_id'; sentence: string };
 
 /**
  * Where the payer of a link is: `currency_country_id` when given; else the merchant's country if it uses the
- * currency; else the only country that does; else the payer says so on the page.
+ * currency; else the only country that does; else the payer chooses on the page.
  */
 export function findPayerCountry(
   catalog: Catalog,
   link: { currency: string; countryId: number; currencyCountryId?: number | null },
 ): PayerCountry {
   const merchant = findLinkCountry(catalog, link.countryId);
-  if (!merchant) return fault('country_id', 'This is not the id of a country for payment links.');
+  if (!merchant) return errorOf('country_id', 'This is not the id of a country for payment links.');
   const users = listLinkCountriesByCurrency(catalog, link.currency);
   const only = users[0];
   if (!only) {
     const currencies = [...new Set(listLinkCountries(catalog).map((row) => row.currency))].join(', ');
-    return fault('currency', `This is not the currency of a payment-link country; use one of ${currencies}.`);
+    return errorOf('currency', `This is not the currency of a payment-link country; use one of ${currencies}.`);
   }
   if (link.currencyCountryId !== undefined && link.currencyCountryId !== null) {
     const payer = findLinkCountry(catalog, link.currencyCountryId);
-    if (!payer) return fault('currency_country_id', 'This is not the id of a country for payment links.');
+    if (!payer) return errorOf('currency_country_id', 'This is not the id of a country for payment links.');
     if (payer.currency !== link.currency)
-      return fault('currency_country_id', `${payer.name} uses ${payer.currency}, not ${link.currency}.`);
+      return errorOf('currency_country_id', `${payer.name} uses ${payer.currency}, not ${link.currency}.`);
     return { kind: 'known', country: payer };
   }
   if (merchant.currency === link.currency) return { kind: 'known', country: merchant };
   return users.length === 1 ? { kind: 'known', country: only } : { kind: 'payer_chooses', countries: users };
 }
 
-function fault(field: 'country_id' | 'currency' | 'currency_country_id', sentence: string): PayerCountry {
-  return { kind: 'fault', field, sentence };
+function errorOf(field: 'country_id' | 'currency' | 'currency_country_id', sentence: string): PayerCountry {
+  return { kind: 'error', field, sentence };
 }

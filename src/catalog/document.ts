@@ -1,31 +1,30 @@
 // The written form of the catalogue: the shape of data.ts and of the override file, and the sentences
-// that explain what is wrong with one. Amounts here are as a person writes them (500, "0.50").
+// that explain what is wrong with one. Amounts here are as people write them (500, "0.50").
 
-import { type Static, type TSchema, Type } from 'typebox';
-import { Settings } from 'typebox/system';
-import { Value } from 'typebox/value';
+import Type, { type Static } from 'typebox';
 import { parseAmount } from '../platform/money.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
+import { EXPECTED, findShapeErrors } from '../platform/validation.ts';
 
-/** More faults than this in one file help nobody. */
-const MAX_FAULTS = 200;
+/** More errors than this in one file help nobody. */
+const MAX_ERRORS = 200;
 
-/** Each description completes the sentence "<path> must be …"; it is what the editor of a file reads. */
+/** Each phrase completes the sentence "<path> must be …": it is for the person who edits the file. */
 const closed = { additionalProperties: false };
 
-const text = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
+const text = (expected: string) => Type.String({ minLength: 1, maxLength: 200, [EXPECTED]: expected });
 const amount = Type.Union(
   [Type.Number({ minimum: 0 }), Type.String({ pattern: '^(0|[1-9]\\d{0,14})(\\.\\d{1,2})?$' })],
   {
-    description: 'an amount of zero or more with at most two decimals, such as 500 or "0.50"',
+    [EXPECTED]: 'an amount of zero or more with at most two decimals, such as 500 or "0.50"',
   },
 );
-const digits = (description: string) => Type.String({ pattern: '^\\d{1,15}$', description });
-const colour = Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', description: 'a colour such as "#FFCC00"' });
-const isoCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'a two-letter country code such as "UG"' });
-const currency = Type.String({ pattern: '^[A-Z]{3}$', description: 'a three-letter currency code such as "UGX"' });
+const digits = (expected: string) => Type.String({ pattern: '^\\d{1,15}$', [EXPECTED]: expected });
+const colour = Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', [EXPECTED]: 'a colour such as "#FFCC00"' });
+const isoCode = Type.String({ pattern: '^[A-Z]{2}$', [EXPECTED]: 'a two-letter country code such as "UG"' });
+const currency = Type.String({ pattern: '^[A-Z]{3}$', [EXPECTED]: 'a three-letter currency code such as "UGX"' });
 const prefixes = Type.Array(digits('the first digits of national numbers, such as "77"'), {
-  description: 'a list of first digits of national numbers, such as ["77", "78"]',
+  [EXPECTED]: 'a list of first digits of national numbers, such as ["77", "78"]',
 });
 
 const Fee = Type.Object(
@@ -33,33 +32,33 @@ const Fee = Type.Object(
     basisPoints: Type.Integer({
       minimum: 0,
       maximum: 10_000,
-      description: 'hundredths of a percent, a whole number from 0 to 10000 (100 is 1 %)',
+      [EXPECTED]: 'hundredths of a percent, a whole number from 0 to 10000 (100 is 1 %)',
     }),
     fixed: Type.Optional(amount),
     min: Type.Optional(amount),
     max: Type.Optional(amount),
   },
-  { ...closed, description: 'a fee such as { "basisPoints": 100, "fixed": 0, "min": 0, "max": 2000 }' },
+  { ...closed, [EXPECTED]: 'a fee such as { "basisPoints": 100, "fixed": 0, "min": 0, "max": 2000 }' },
 );
 
 const Terms = Type.Object(
   {
-    decimals: Type.Integer({ minimum: 0, maximum: 2, description: '0, 1 or 2' }),
+    decimals: Type.Integer({ minimum: 0, maximum: 2, [EXPECTED]: '0, 1 or 2' }),
     /** Why a rail takes fewer decimals than its currency has; added to the refusal. */
     decimalsReason: Type.Optional(text('a sentence')),
     min: amount,
     max: amount,
     fee: Fee,
   },
-  { ...closed, description: 'terms: { "decimals", "min", "max", "fee" }' },
+  { ...closed, [EXPECTED]: 'terms: { "decimals", "min", "max", "fee" }' },
 );
 
 const Method = Type.Object(
   {
     name: text('the name that payers know today'),
-    aliases: Type.Array(text('another name'), { description: 'a list of other names; it may be empty' }),
+    aliases: Type.Array(text('another name'), { [EXPECTED]: 'a list of other names; it may be empty' }),
     brand: text('a key of brands'),
-    /** The seed's word for it; rows of mobile operators are counted, the others are named. */
+    /** As the specification calls it; rows of mobile operators are counted, the others are named. */
     type: Type.Union(
       [
         Type.Literal('mobile operator'),
@@ -69,7 +68,7 @@ const Method = Type.Object(
         Type.Literal('bank transfer'),
         Type.Literal('bank'),
       ],
-      { description: 'one of "mobile operator", "send money", "till number", "pay bill", "bank transfer", "bank"' },
+      { [EXPECTED]: 'one of "mobile operator", "send money", "till number", "pay bill", "bank transfer", "bank"' },
     ),
     country: isoCode,
     collection: Terms,
@@ -77,51 +76,51 @@ const Method = Type.Object(
     payout: Type.Optional(Terms),
     verification: Type.Union(
       [Type.Literal('prompt'), Type.Literal('shortcode'), Type.Literal('otp'), Type.Literal('instructions')],
-      { description: 'one of "prompt", "shortcode", "otp", "instructions"' },
+      { [EXPECTED]: 'one of "prompt", "shortcode", "otp", "instructions"' },
     ),
     /** What the payer dials and then chooses, to get the prompt (again): ["*165#", "8", "3", "1"]. */
-    dial: Type.Array(Type.String({ pattern: '^[*#\\d]{1,20}$', description: 'digits, * and #' }), {
-      description: 'a list such as ["*165#", "8", "3", "1"]; it may be empty',
+    dial: Type.Array(Type.String({ pattern: '^[*#\\d]{1,20}$', [EXPECTED]: 'digits, * and #' }), {
+      [EXPECTED]: 'a list such as ["*165#", "8", "3", "1"]; it may be empty',
     }),
     prefixes,
     /** A number of this operator, with the dial code; absent where the method knows no operator. */
     example: Type.Optional(digits('an example number with the dial code, digits only')),
   },
-  { ...closed, description: 'a method' },
+  { ...closed, [EXPECTED]: 'a method' },
 );
 
 const Country = Type.Object(
   {
-    id: Type.Integer({ minimum: 1, maximum: 32_767, description: 'the country_id, a whole number from 1' }),
+    id: Type.Integer({ minimum: 1, maximum: 32_767, [EXPECTED]: 'the country_id, a whole number from 1' }),
     name: text('the name of the country'),
-    dialCode: Type.String({ pattern: '^[1-9]\\d{0,3}$', description: 'the dial code, such as "256"' }),
+    dialCode: Type.String({ pattern: '^[1-9]\\d{0,3}$', [EXPECTED]: 'the dial code, such as "256"' }),
     currency,
     languages: Type.Array(
       Type.Union([Type.Literal('en'), Type.Literal('fr'), Type.Literal('sw'), Type.Literal('pt')]),
       {
         minItems: 1,
-        description: 'a list of "en", "fr", "sw", "pt", the default first',
+        [EXPECTED]: 'a list of "en", "fr", "sw", "pt", the default first',
       },
     ),
     /** Digit that national numbers begin with at home and lose abroad; '' where there is none. */
-    trunk: Type.String({ pattern: '^\\d?$', description: '"" or one digit, usually "0"' }),
+    trunk: Type.String({ pattern: '^\\d?$', [EXPECTED]: '"" or one digit, usually "0"' }),
     /** Regular expression of a whole national mobile number, without the trunk digit. */
     mobile: text('a regular expression of a whole national mobile number'),
     /** A numbering plan that was replaced: numbers of so many digits get these in front. */
     formerPlan: Type.Optional(
       Type.Object(
         {
-          digits: Type.Integer({ minimum: 4, maximum: 12, description: 'a number of digits' }),
+          digits: Type.Integer({ minimum: 4, maximum: 12, [EXPECTED]: 'a number of digits' }),
           add: digits('the digits to put in front'),
         },
-        { ...closed, description: 'such as { "digits": 8, "add": "01" }' },
+        { ...closed, [EXPECTED]: 'such as { "digits": 8, "add": "01" }' },
       ),
     ),
     /** Prefixes of operators that are not in the catalogue: they predict nothing. */
     otherPrefixes: prefixes,
     example: digits('an example number with the dial code, digits only'),
   },
-  { ...closed, description: 'a country' },
+  { ...closed, [EXPECTED]: 'a country' },
 );
 
 const tableRow = {
@@ -129,21 +128,21 @@ const tableRow = {
   name: text('the name of the country'),
   dialCode: digits('the dial code'),
   currency,
-  methods: Type.Array(text('a method code'), { minItems: 1, description: 'a list of method codes, at least one' }),
+  methods: Type.Array(text('a method code'), { minItems: 1, [EXPECTED]: 'a list of method codes, at least one' }),
 };
 
-const PaymentLinkRow = Type.Object(tableRow, { ...closed, description: 'a row of the payment-link countries' });
+const PaymentLinkRow = Type.Object(tableRow, { ...closed, [EXPECTED]: 'a row of the payment-link countries' });
 
 const CollectionRow = Type.Object(
   {
     ...tableRow,
-    extraColumn: Type.String({ maxLength: 200, description: 'the text of the column without a header, or ""' }),
-    apiCollections: Type.Boolean({ description: 'true or false' }),
+    extraColumn: Type.String({ maxLength: 200, [EXPECTED]: 'the text of the column without a header, or ""' }),
+    apiCollections: Type.Boolean({ [EXPECTED]: 'true or false' }),
   },
-  { ...closed, description: 'a row of the collection countries' },
+  { ...closed, [EXPECTED]: 'a row of the collection countries' },
 );
 
-const Brand = Type.Object({ background: colour, text: colour }, { ...closed, description: 'two colours' });
+const Brand = Type.Object({ background: colour, text: colour }, { ...closed, [EXPECTED]: 'two colours' });
 
 const byId = Type.String({ pattern: '^[1-9]\\d{0,4}$' });
 const byCode = Type.String({ pattern: '^[A-Z][A-Z0-9_]{1,39}$' });
@@ -151,16 +150,16 @@ const byIso = Type.String({ pattern: '^[A-Z]{2}$' });
 
 export const CatalogSchema = Type.Object(
   {
-    paymentLinks: Type.Record(byId, PaymentLinkRow, { ...closed, description: 'rows by country_id' }),
-    collections: Type.Record(byId, CollectionRow, { ...closed, description: 'rows by country_id' }),
-    countries: Type.Record(byIso, Country, { ...closed, description: 'countries by two-letter code' }),
-    brands: Type.Record(byCode, Brand, { ...closed, description: 'brands by code' }),
+    paymentLinks: Type.Record(byId, PaymentLinkRow, { ...closed, [EXPECTED]: 'an object of rows by country_id' }),
+    collections: Type.Record(byId, CollectionRow, { ...closed, [EXPECTED]: 'an object of rows by country_id' }),
+    countries: Type.Record(byIso, Country, { ...closed, [EXPECTED]: 'an object of countries by two-letter code' }),
+    brands: Type.Record(byCode, Brand, { ...closed, [EXPECTED]: 'an object of brands by code' }),
     methods: Type.Record(byCode, Method, {
       ...closed,
-      description: 'methods by code (capitals, digits and _, at most 40)',
+      [EXPECTED]: 'an object of methods by code (capitals, digits and _, at most 40)',
     }),
   },
-  { ...closed, description: 'an object with paymentLinks, collections, countries, brands, methods' },
+  { ...closed, [EXPECTED]: 'an object with paymentLinks, collections, countries, brands, methods' },
 );
 
 export type CatalogDocument = Static<typeof CatalogSchema>;
@@ -190,57 +189,7 @@ export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue 
 }
 
 /** One sentence for each place where the document does not have the right shape. */
-export function findShapeErrors(document: unknown): string[] {
-  const sentences = new Map<string, string>();
-  for (const error of allErrors(document)) {
-    const path = error.instancePath.split('/').slice(1);
-    const at = path.join('.') || 'The catalogue';
-    if (error.keyword === 'required' && 'requiredProperties' in error.params) {
-      for (const name of error.params.requiredProperties) {
-        const wanted = describe([...path, name]);
-        sentences.set([...path, name].join('.'), `${[...path, name].join('.')} is missing; it must be ${wanted}.`);
-      }
-    } else if (error.keyword === 'boolean') {
-      const known = knownMembers(path.slice(0, -1));
-      sentences.set(at, `${at} is not a member the catalogue knows there; ${known}.`);
-    } else if (error.keyword !== 'additionalProperties' && !sentences.has(at)) {
-      sentences.set(at, `${at} must be ${describe(path)}.`);
-    }
-  }
-  return [...sentences.values()].slice(0, MAX_FAULTS);
-}
-
-function allErrors(document: unknown): ReturnType<typeof Value.Errors> {
-  // The library stops at eight faults unless told otherwise, and the setting is global: put it back.
-  const { maxErrors } = Settings.Get();
-  Settings.Set({ maxErrors: MAX_FAULTS * 4 });
-  try {
-    return Value.Errors(CatalogSchema, document);
-  } finally {
-    Settings.Set({ maxErrors });
-  }
-}
-
-function describe(path: string[]): string {
-  const schema = schemaAt(path);
-  return schema && 'description' in schema && typeof schema.description === 'string' ? schema.description : 'right';
-}
-
-function knownMembers(path: string[]): string {
-  const schema = schemaAt(path);
-  if (schema && Type.IsObject(schema)) return `known are ${Object.keys(schema.properties).join(', ')}`;
-  return `it holds ${describe(path)}`;
-}
-
-/** The schema that rules the value at a path; objects, records and arrays are all the document has. */
-function schemaAt(path: string[]): TSchema | undefined {
-  let schema: TSchema | undefined = CatalogSchema;
-  for (const step of path) {
-    if (schema === undefined) return undefined;
-    if (Type.IsRecord(schema)) schema = Object.values(schema.patternProperties)[0];
-    else if (Type.IsArray(schema)) schema = schema.items;
-    else if (Type.IsObject(schema)) schema = schema.properties[step];
-    else return undefined;
-  }
-  return schema;
+export function findDocumentErrors(document: unknown): string[] {
+  const errors = findShapeErrors(CatalogSchema, document, 'The catalogue');
+  return errors.slice(0, MAX_ERRORS).map(({ sentence }) => sentence);
 }

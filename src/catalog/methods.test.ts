@@ -4,7 +4,14 @@ import fc from 'fast-check';
 import { loadCatalog } from './catalog.ts';
 import { findCollectionCountry, findLinkCountry, listCollectionCountries, listLinkCountries } from './countries.ts';
 import { FAILURE_CODES, failureMessage, isFailureCode } from './failures.ts';
-import { chooseMethod, describeDial, describeVerification, findMethodByName, predictMethod } from './methods.ts';
+import {
+  chooseMethod,
+  choosePayoutMethod,
+  describeDial,
+  describeVerification,
+  findMethodByName,
+  predictMethod,
+} from './methods.ts';
 
 const catalog = loadCatalog();
 const links = (id: number) => findLinkCountry(catalog, id) ?? assert.fail();
@@ -84,11 +91,11 @@ describe('the method of a request', () => {
     assert.equal(predictMethod(links(10), '255741234567'), null);
   });
 
-  test('what cannot be told is asked for, with the names to choose from', () => {
+  test('a method that cannot be predicted is asked for, with the names to choose from', () => {
     assert.deepEqual(chooseMethod(collections(11), undefined, '256711234567'), {
       ok: false,
       sentence:
-        'The number does not tell the operator; name one of "MTN MoMo" (MTN_MOMO_UGA), "Airtel Money" (AIRTEL_OAPI_UGA).',
+        'The number does not identify the operator; use one of "MTN MoMo" (MTN_MOMO_UGA), "Airtel Money" (AIRTEL_OAPI_UGA).',
     });
     assert.deepEqual(chooseMethod(collections(11), 'paypal', '256772123456'), {
       ok: false,
@@ -98,7 +105,29 @@ describe('the method of a request', () => {
   });
 });
 
-describe('words for people', () => {
+describe('the method of a payout', () => {
+  const candidates = (msisdn: string, codes: string[]) =>
+    codes.map((code) => ({ method: catalog.methods.get(code) ?? assert.fail(), msisdn }));
+  const choose = (msisdn: string, codes: string[], name?: string) =>
+    choosePayoutMethod(candidates(msisdn, codes), name)?.method.code ?? null;
+  const both = ['MTN_MOMO_UGA', 'AIRTEL_OAPI_UGA'];
+
+  test('is the one it names, by any of its names', () => {
+    assert.equal(choose('256772123456', both, 'airtel-money'), 'AIRTEL_OAPI_UGA');
+    assert.equal(choose('256772123456', both, 'mtn momo'), 'MTN_MOMO_UGA');
+    assert.equal(choose('256772123456', both, 'Bank of Nowhere'), null);
+  });
+
+  test('is the only one, else the one that the number suggests, else none', () => {
+    assert.equal(choose('256700000000', ['MTN_MOMO_UGA']), 'MTN_MOMO_UGA');
+    assert.equal(choose('256772123456', both), 'MTN_MOMO_UGA');
+    assert.equal(choose('256702123456', both), 'AIRTEL_OAPI_UGA');
+    assert.equal(choose('256719999999', both), null);
+    assert.equal(choose('256772123456', []), null);
+  });
+});
+
+describe('instructions for payers', () => {
   test('dialling and verifying', () => {
     const [mtn, orange, otp, bank, halo] = [
       'MTN_MOMO_UGA',

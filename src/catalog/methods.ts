@@ -1,8 +1,8 @@
-// Methods of a country: found by the name a caller uses, told from the payer's number, and explained to the
-// payer. A number's prefix only suggests an operator: people keep their number when they change operators.
+// Methods of a country: found by the name a caller uses, predicted from the payer's number, and explained to the payer.
+// A number's prefix only suggests an operator: people keep their number when they change operators.
 
 import type { Method, TableRow } from './catalog.ts';
-import { nameKey } from './catalog-errors.ts';
+import { nameKey, namesOf } from './method-names.ts';
 import { predictOperator } from './phone.ts';
 
 const MAX_NAME_LENGTH = 100;
@@ -34,7 +34,24 @@ export function chooseMethod(row: TableRow, name: string | null | undefined, dig
   if (only && row.methods.length === 1) return { ok: true, method: only, by: 'only_method' };
   const predicted = digits === null ? null : predictMethod(row, digits);
   if (predicted) return { ok: true, method: predicted, by: 'prediction' };
-  return { ok: false, sentence: `The number does not tell the operator; name one of ${names}.` };
+  return { ok: false, sentence: `The number does not identify the operator; use one of ${names}.` };
+}
+
+/**
+ * The method of a payout, among those that pay out to a number: the one it names; else the only one there is; else the
+ * one the number suggests. Null when none of these decides. The methods may be of several countries with one currency.
+ */
+export function choosePayoutMethod<T extends { method: Method; msisdn: string }>(
+  candidates: readonly T[],
+  name: string | undefined,
+): T | null {
+  const isNamed = ({ method }: T) => namesOf(method.code, method).some((each) => nameKey(each) === nameKey(name ?? ''));
+  if (name) return candidates.find(isNamed) ?? null;
+  const fitting =
+    candidates.length === 1
+      ? candidates
+      : candidates.filter(({ method, msisdn }) => predictOperator(msisdn, method.country) === method.code);
+  return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }
 
 /** "Dial *165#, then choose 8, 3, 1 and enter your PIN.", or null where nothing can be dialled. */

@@ -40,7 +40,7 @@ export function normaliseNumber(input: unknown, country: Country, options: { len
 }
 
 /**
- * A number of anybody, anywhere, for contact details: of the country if one is given and it fits, else any valid
+ * Any phone number, for contact details: of the country if one is given and it fits, else any valid
  * international number.
  */
 export function normaliseContactNumber(input: string, country: Country | null): NumberResult {
@@ -56,7 +56,7 @@ export function normaliseContactNumber(input: string, country: Country | null): 
   return { ok: false, sentence: `This is not a valid phone number; write it with the country code, like ${example}.` };
 }
 
-/** Code of the method whose operator the number's prefix belongs to; null when it tells nothing. A hint, never a lock. */
+/** Code of the method whose operator the number's prefix belongs to; null when there is none. A suggestion only. */
 export function predictOperator(digits: string, country: Country): string | null {
   if (!digits.startsWith(country.dialCode)) return null;
   const start = country.dialCode.length;

@@ -15,6 +15,7 @@ import {
 import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { isHttpUrl } from '../platform/http-url.ts';
 import {
   codeBlock,
   copyLine,
@@ -132,8 +133,7 @@ async function create(visit: HolderRequest): Promise<FastifyReply> {
 }
 
 function refuseUrl({ ctx, words }: HolderRequest, url: string): string | null {
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return words.urlWrong;
-  return ctx.checkCallbackUrl(url);
+  return isHttpUrl(url) ? ctx.checkCallbackUrl(url) : words.urlWrong;
 }
 
 /** The one time that the secrets are on a page. */

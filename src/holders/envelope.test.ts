@@ -241,7 +241,9 @@ describe('what is signed', () => {
       const { [name]: _, ...without } = fresh();
       const { status, answer } = await post(app, without);
       assert.deepEqual([status, answer.message, answer.code], [400, 'Bad params.', 'invalid_envelope']);
-      assert.deepEqual(answer.errors, { [name]: [`${name} is missing.`] });
+      const errors = answer.errors as Record<string, string[]>;
+      assert.deepEqual(Object.keys(errors), [name]);
+      assert.match(errors[name]?.[0] ?? '', new RegExp(`^${name} is required[.:]`));
     }
     const { sender, ...rest } = fresh();
     assert.equal((await post(app, { ...rest, params: { sender } })).answer.code, 'invalid_envelope');

@@ -2,19 +2,19 @@
 // Every signed endpoint goes through `handleSigned`, so the order of the checks exists once.
 
 import { createHmac, type KeyObject } from 'node:crypto';
+import Type, { type Static } from 'typebox';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import { Problem } from '../platform/errors.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
 import { createRateLimiter, type RateLimiter } from '../platform/rate-limit.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import { createReader, EXPECTED } from '../platform/validation.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration } from './integrations.ts';
 import { isSignatureSpent, type SpentSignature, spendForRead } from './signatures.ts';
 
-const MAX_NAME_CHARACTERS = 256;
-const MAX_SALT_CHARACTERS = 128;
 /** Beyond this a number of seconds has no date; far outside every tolerance anyway. */
 const MAX_TIMESTAMP = 8_640_000_000_000;
 const HEX_SIGNATURE = /^[0-9a-f]{64}$/;
@@ -29,14 +29,39 @@ export type OperationMessages = {
   accountSuspended: string;
 };
 
-export type Envelope = {
-  client_id: string;
-  sender: string;
-  timestamp: number;
-  salt: string;
-  signature: string;
-  params: JsonObject;
+const MAX_NAME_CHARACTERS = 256;
+const MAX_SALT_CHARACTERS = 128;
+
+/** The members of the envelope besides `params`, which each operation has its own schema for. */
+export const ENVELOPE_MEMBERS = {
+  client_id: Type.String({
+    maxLength: MAX_NAME_CHARACTERS,
+    description: 'Public identifier of the API integration.',
+  }),
+  sender: Type.String({
+    maxLength: MAX_NAME_CHARACTERS,
+    description: 'Title of the API integration, copied as created in the application.',
+  }),
+  timestamp: Type.Integer({
+    description: 'Unix timestamp of the moment the request is made, in seconds; at most 300 seconds from our clock.',
+    [EXPECTED]: 'an integer: Unix time in seconds',
+  }),
+  salt: Type.String({
+    minLength: 1,
+    maxLength: MAX_SALT_CHARACTERS,
+    description: 'Random string. It may stay the same, but then two equal requests in one second are one.',
+    [EXPECTED]: `a string of 1 to ${MAX_SALT_CHARACTERS} characters`,
+  }),
+  signature: Type.String({
+    maxLength: MAX_NAME_CHARACTERS,
+    description:
+      'HMAC-SHA256 of the RFC 8785 canonical JSON of this body without `signature`, keyed with secret_key, ' +
+      'in 64 lower-case hexadecimal characters. Works once.',
+  }),
 };
+
+const Envelope = Type.Object({ ...ENVELOPE_MEMBERS, params: Type.Unsafe<JsonObject>(Type.Object({})) });
+const envelopeReader = createReader(Envelope);
 
 /** A request that passed every check but "used before", which the database answers when it is spent. */
 export type SignedRequest = SpentSignature & { integration: LiveIntegration; params: JsonObject; address: string };
@@ -122,33 +147,8 @@ async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: S
   };
 }
 
-function readEnvelope(body: JsonValue, messages: OperationMessages): Envelope {
-  const faults = collectFieldErrors();
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new Problem('invalid_envelope', {
-      message: messages.badParams,
-      errors: { body: ['The body must be a JSON object.'] },
-    });
-  const requireString = (name: string, most: number) => {
-    const value = body[name];
-    if (value === undefined) faults.add(name, `${name} is missing.`);
-    else if (typeof value !== 'string') faults.add(name, `${name} must be a string.`);
-    else if (value.length > most) faults.add(name, `${name} may have at most ${most} characters.`);
-  };
-  requireString('client_id', MAX_NAME_CHARACTERS);
-  requireString('sender', MAX_NAME_CHARACTERS);
-  requireString('salt', MAX_SALT_CHARACTERS);
-  requireString('signature', MAX_NAME_CHARACTERS);
-  if (body.salt === '') faults.add('salt', 'salt must not be empty.');
-  const { timestamp, params } = body;
-  if (timestamp === undefined) faults.add('timestamp', 'timestamp is missing.');
-  else if (typeof timestamp !== 'number' || !Number.isInteger(timestamp))
-    faults.add('timestamp', 'timestamp must be an integer: Unix time in seconds.');
-  if (params === undefined) faults.add('params', 'params is missing.');
-  else if (typeof params !== 'object' || params === null || Array.isArray(params))
-    faults.add('params', 'params must be an object.');
-  if (faults.any()) throw new Problem('invalid_envelope', { message: messages.badParams, errors: faults.errors });
-  const envelope = body as Envelope;
+function readEnvelope(body: JsonValue, messages: OperationMessages): Static<typeof Envelope> {
+  const envelope = envelopeReader.require(body, { code: 'invalid_envelope', message: messages.badParams });
   return { ...envelope, timestamp: Math.max(-MAX_TIMESTAMP, Math.min(MAX_TIMESTAMP, envelope.timestamp)) };
 }
 

@@ -5,16 +5,18 @@ import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import { Problem } from '../platform/errors.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import { createReader, refuse } from '../platform/validation.ts';
 import { canonicalEnvelope, limitRate, type SignedCall } from './envelope.ts';
 import type { LiveIntegration } from './integrations.ts';
 import { SignatureAnswer, SignatureRequest, TokenAnswer, TokenRequest } from './schemas.ts';
 import { authenticateToken, bearerToken, exchangeCredentials } from './tokens.ts';
 
-const MAX_CREDENTIAL_CHARACTERS = 256;
+const tokenRequest = createReader(TokenRequest);
+const signatureRequest = createReader(SignatureRequest);
 
 /** What `handleSigned` needs of a request. */
 export function signedCall(request: FastifyRequest, reply: FastifyReply): SignedCall {
@@ -53,16 +55,7 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
       config: { problems: { invalid_params: {}, credentials_not_verified: {} } },
     },
     async (request) => {
-      const body = objectBody(request.body);
-      const faults = collectFieldErrors();
-      for (const name of ['client_id', 'secret_key']) {
-        const value = body[name];
-        if (typeof value !== 'string' || value === '') faults.add(name, `${name} is required and must be a string.`);
-        else if (value.length > MAX_CREDENTIAL_CHARACTERS)
-          faults.add(name, `${name} may have at most ${MAX_CREDENTIAL_CHARACTERS} characters.`);
-      }
-      if (faults.any()) throw new Problem('invalid_params', { errors: faults.errors });
-      const { client_id, secret_key } = body as { client_id: string; secret_key: string };
+      const { client_id, secret_key } = tokenRequest.require(request.body);
       const issued = await exchangeCredentials(ctx, client_id, secret_key, addressOf(request));
       request.logged.client_id = client_id;
       return {
@@ -93,42 +86,26 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
       return {
         success: true,
         message: 'Signature generated.',
-        data: signFor(ctx, integration, objectBody(request.body)),
+        data: signFor(ctx, integration, request.body),
       };
     },
   );
 }
 
 /** Signs an envelope with the newest secret of the integration. Signing does not spend the signature. */
-function signFor(ctx: Context, integration: LiveIntegration, body: JsonObject): JsonObject {
-  if (body.client_id !== integration.clientId) throw new Problem('integration_not_found');
-  if (body.sender !== integration.title) throw new Problem('client_mismatch');
-  const faults = collectFieldErrors();
-  const timestamp = body.timestamp ?? Math.floor(ctx.clock.millis() / 1000);
-  if (typeof timestamp !== 'number' || !Number.isInteger(timestamp))
-    faults.add('timestamp', 'timestamp must be an integer: Unix time in seconds.');
-  const salt = body.salt ?? randomSecret(16);
-  if (typeof salt !== 'string' || salt === '' || salt.length > 128)
-    faults.add('salt', 'salt must be a string of 1 to 128 characters.');
-  const params = body.params;
-  if (typeof params !== 'object' || params === null || Array.isArray(params))
-    faults.add('params', 'params must be an object.');
-  if (faults.any()) throw new Problem('invalid_envelope', { errors: faults.errors });
+function signFor(ctx: Context, integration: LiveIntegration, body: unknown): JsonObject {
+  const { fields, errors, hasErrors } = signatureRequest.read(body);
+  if (errors.body) throw refuse(errors);
+  if (fields.client_id !== integration.clientId) throw new Problem('integration_not_found');
+  if (fields.sender !== integration.title) throw new Problem('client_mismatch');
+  if (hasErrors()) throw refuse(errors, { code: 'invalid_envelope' });
   const key = integration.apiKeys[0];
   if (!key) throw new Problem('integration_not_found');
-  const { signature: _, ...rest } = body;
-  const unsigned = { ...rest, timestamp, salt } as JsonObject;
+  // Members that the schema does not know are signed too.
+  const { signature: _, ...rest } = body as JsonObject;
+  const timestamp = fields.timestamp ?? Math.floor(ctx.clock.millis() / 1000);
+  const salt = fields.salt ?? randomSecret(16);
+  const unsigned: JsonObject = { ...rest, timestamp, salt };
   const signature = createHmac('sha256', key).update(canonicalEnvelope(unsigned)).digest('hex');
-  return {
-    signature,
-    timestamp: unsigned.timestamp ?? null,
-    salt: unsigned.salt ?? null,
-    envelope: { ...unsigned, signature },
-  };
-}
-
-function objectBody(body: unknown): JsonObject {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new Problem('invalid_params', { errors: { body: ['The body must be a JSON object.'] } });
-  return body as JsonObject;
+  return { signature, timestamp, salt, envelope: { ...unsigned, signature } };
 }

@@ -1,13 +1,12 @@
-// The shapes of the signed envelope and of the two operations about credentials, for OpenAPI. The examples are signed
-// with the secret of an integration that exists nowhere, so a reader can check a signature by hand.
+// The schemas of the signed envelope and of the two operations about credentials. The examples are signed with the secret
+// of an integration that exists nowhere, so a reader can check a signature by hand.
 
 import Type, { type TSchema } from 'typebox';
-import { answerOf, moment, type ProblemMessages } from '../platform/api-schemas.ts';
+import { answerOf, moment, nullable, type ProblemMessages } from '../platform/api-schemas.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { type OperationMessages, signatureOf } from './envelope.ts';
+import { ENVELOPE_MEMBERS, type OperationMessages, signatureOf } from './envelope.ts';
 
-const MAX_NAME_CHARACTERS = 256;
-const MAX_SALT_CHARACTERS = 128;
+const MAX_CREDENTIAL_CHARACTERS = 256;
 
 /** The integration of the examples. */
 export const EXAMPLE_INTEGRATION = {
@@ -29,40 +28,9 @@ export function exampleEnvelope(params: JsonObject): JsonObject {
   return { ...body, signature: signatureOf(EXAMPLE_INTEGRATION.secretKey, body) };
 }
 
-const clientId = Type.String({
-  maxLength: MAX_NAME_CHARACTERS,
-  description: 'Public identifier of the API integration.',
-});
-const sender = Type.String({
-  maxLength: MAX_NAME_CHARACTERS,
-  description: 'Title of the API integration, copied as created in the application.',
-});
-const timestamp = Type.Integer({
-  description: 'Unix timestamp of the moment the request is made, in seconds; at most 300 seconds from our clock.',
-});
-const salt = Type.String({
-  minLength: 1,
-  maxLength: MAX_SALT_CHARACTERS,
-  description: 'Random string. It may stay the same, but then two equal requests in one second are one.',
-});
-
 /** The wrapper of every signed operation. Members we do not know are signed too. */
 export function envelopeSchema<T extends TSchema>(params: T, example: JsonObject) {
-  return Type.Object(
-    {
-      client_id: clientId,
-      sender,
-      timestamp,
-      salt,
-      signature: Type.String({
-        maxLength: MAX_NAME_CHARACTERS,
-        description:
-          'HMAC-SHA256 of the RFC 8785 canonical JSON of this body without `signature`, keyed with secret_key, in 64 lower-case hexadecimal characters. Works once.',
-      }),
-      params,
-    },
-    { examples: [exampleEnvelope(example)] },
-  );
+  return Type.Object({ ...ENVELOPE_MEMBERS, params }, { examples: [exampleEnvelope(example)] });
 }
 
 /** Of the two operations that create something. */
@@ -77,7 +45,7 @@ export const IdempotencyHeaders = Type.Object({
   ),
 });
 
-/** How a signed operation words the refusals that come before its own, in the order of the checks. */
+/** The messages of a signed operation for the refusals that come before its own, in the order of the checks. */
 export function envelopeErrors(messages: OperationMessages): ProblemMessages {
   return {
     invalid_envelope: { message: messages.badParams },
@@ -96,12 +64,12 @@ export const TokenRequest = Type.Object(
   {
     client_id: Type.String({
       minLength: 1,
-      maxLength: MAX_NAME_CHARACTERS,
+      maxLength: MAX_CREDENTIAL_CHARACTERS,
       description: 'Public identifier of the API integration.',
     }),
     secret_key: Type.String({
       minLength: 1,
-      maxLength: MAX_NAME_CHARACTERS,
+      maxLength: MAX_CREDENTIAL_CHARACTERS,
       description: 'Secret of the API integration.',
     }),
   },
@@ -132,10 +100,8 @@ export const SignatureRequest = Type.Object(
   {
     client_id: Type.String({ description: 'Must be the client_id of the token.' }),
     sender: Type.String({ description: 'Must be the title of the integration.' }),
-    timestamp: Type.Optional(Type.Integer({ description: 'Unix seconds; filled in when left out.' })),
-    salt: Type.Optional(
-      Type.String({ minLength: 1, maxLength: MAX_SALT_CHARACTERS, description: 'Filled in when left out.' }),
-    ),
+    timestamp: Type.Optional(nullable(ENVELOPE_MEMBERS.timestamp, 'Unix seconds; filled in when left out.')),
+    salt: Type.Optional(nullable(ENVELOPE_MEMBERS.salt, 'Filled in when left out.')),
     params: Type.Object({}, { additionalProperties: true, description: 'What the operation takes.' }),
   },
   { examples: [EXAMPLE_TO_SIGN] },

@@ -1,25 +1,93 @@
-// What a caller wants a payment link to be: read and checked field by field, every fault told at once in a sentence.
+// What a caller wants a payment link to be: the schema of the params, and the checks that need the catalogue, the clock or
+// the picture itself. All errors are in one answer.
 
+import Type, { type Static } from 'typebox';
 import { checkAmount } from '../catalog/amounts.ts';
 import type { LinkCountry } from '../catalog/catalog.ts';
 import { findLinkCountry, findPayerCountry, listLinkCountries } from '../catalog/countries.ts';
 import { normaliseContactNumber } from '../catalog/phone.ts';
-import { readCallbackUrl } from '../payments/collections.ts';
+import { checkCallbackUrl } from '../payments/callback-url.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { collectFieldErrors, Problem } from '../platform/errors.ts';
-import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import { optionalAmount } from '../payments/params.ts';
+import { nullable, optionalUrl } from '../platform/api-schemas.ts';
+import { isEmail, MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import { type AddError, createReader, EXPECTED, refuse } from '../platform/validation.ts';
 import { type Logo, readLogo } from './logo.ts';
 
 export const NOT_CREATED = 'Payment link was not created.';
-export const MAX_NAME_CHARACTERS = 120;
-export const MAX_URL_CHARACTERS = 2_048;
-export const MAX_EMAIL_CHARACTERS = 254;
-const MAX_LOCAL_PART_CHARACTERS = 64;
+const MAX_NAME_CHARACTERS = 120;
 /** A date with its time and its zone: "2026-12-31T18:00:00Z". Without a zone it would mean another moment elsewhere. */
 const ISO_MOMENT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-const EMAIL = /^[^\s@<>()",;:\\]+@[^\s@<>()",;:\\.]+(\.[^\s@<>()",;:\\.]+)+$/;
 
-/** Whose link it is. `integrationId` is null when a person makes it. */
+function name(description: string) {
+  return Type.Optional(nullable(Type.String({ maxLength: MAX_NAME_CHARACTERS }), description));
+}
+
+/** Forms and some serialisers send the empty string for a value that is left out. */
+const nothing = [Type.Null(), Type.Literal('')] as const;
+
+const email = Type.String({
+  maxLength: MAX_EMAIL_CHARACTERS,
+  [EXPECTED]: 'an e-mail address such as "amina@example.org"',
+});
+const moment = Type.String({
+  [EXPECTED]: 'an ISO 8601 date with time and zone such as "2026-12-31T18:00:00Z"',
+});
+const colour = Type.String({ pattern: '^(#[0-9a-fA-F]{6})?$', [EXPECTED]: 'a colour such as "#1a6b4f"' });
+
+export const LinkParams = Type.Object(
+  {
+    business_name: name('Name shown at the head of the page; the name of the account when left out.'),
+    item_name: name('What is paid for.'),
+    callback_url: optionalUrl('Where results are sent; the default of the integration when left out.'),
+    redirection_url: optionalUrl('Where the payer is sent after a success.'),
+    currency: Type.String({
+      minLength: 1,
+      description: 'Currency code of a payment-link country.',
+      examples: ['UGX'],
+    }),
+    amount: optionalAmount('Decimal string (or number). Left out: the payer types the amount.'),
+    logo: Type.Optional(
+      nullable(
+        Type.String({ contentEncoding: 'base64' }),
+        'PNG, JPEG, WebP or GIF in base64, at most 2 MiB decoded; a data: prefix is allowed.',
+      ),
+    ),
+    country_id: Type.Integer({ description: "The merchant's country, from the payment-link table." }),
+    currency_country_id: Type.Optional(
+      Type.Union([Type.Integer(), ...nothing], {
+        description: "The payer's country, where several use the currency. Inferred when left out.",
+      }),
+    ),
+    first_name: name("Prefills the customer's first name."),
+    last_name: name('Prefills the last name.'),
+    email: Type.Optional(
+      nullable(
+        Type.Refine(email, (text) => text === '' || isEmail(text)),
+        'Prefills the e-mail address.',
+      ),
+    ),
+    phone: Type.Optional(nullable(Type.String(), 'Prefills the phone number.')),
+    expires_at: Type.Optional(
+      nullable(
+        Type.Refine(moment, (text) => text === '' || isMoment(text)),
+        'The link stops working then; ISO 8601 with a zone: 2026-12-31T18:00:00Z.',
+      ),
+    ),
+    reusable: Type.Optional(
+      Type.Union([Type.Boolean(), ...nothing], {
+        description: 'Whether it stays open after a success. Default false.',
+      }),
+    ),
+    accent_colour: Type.Optional(nullable(colour, 'Colour of buttons on the page, like #1a6b4f.')),
+  },
+  { additionalProperties: true },
+);
+
+const linkParams = createReader(LinkParams);
+
+/** Who owns the link. `integrationId` is null when it is created in the console. */
 export type LinkOwner = { holderId: bigint; integrationId: bigint | null; defaultCallbackUrl: string | null };
 
 /** A link that passed every check and only needs to be written. */
@@ -44,82 +112,80 @@ export type LinkDraft = {
   reusable: boolean;
 };
 
-type AddFault = (field: string, sentence: string) => void;
+type LinkFields = Partial<Static<typeof LinkParams>>;
 type Places = { merchant: LinkCountry; payer: LinkCountry | null; candidates: LinkCountry[]; currency: string };
 
 export async function draftLink(ctx: PaymentsContext, owner: LinkOwner, params: JsonObject): Promise<LinkDraft> {
-  const faults = collectFieldErrors();
-  const add: AddFault = (field, sentence) => faults.add(field, sentence);
-  const places = readPlaces(ctx, params, add);
-  const fields = {
-    businessName: readName('business_name', params.business_name, add),
-    itemName: readName('item_name', params.item_name, add),
-    callbackUrl: readCallbackUrl(ctx, params.callback_url, add) ?? owner.defaultCallbackUrl,
-    redirectionUrl: readRedirectionUrl(params.redirection_url, add),
-    amount: readAmount(places, params.amount, add),
-    firstName: readName('first_name', params.first_name, add),
-    lastName: readName('last_name', params.last_name, add),
-    email: readEmail(params.email, add),
-    phone: readPhone(places, params.phone, add),
-    accentColour: readColour(params.accent_colour, add),
-    expiresAt: readExpiry(params.expires_at, ctx.clock.now(), add),
-    reusable: readFlag('reusable', params.reusable, add),
-  };
-  const logo = await checkLogo(params.logo, add);
-  if (!places || faults.any()) throw new Problem('invalid_params', { message: NOT_CREATED, errors: faults.errors });
+  const reading = linkParams.read(params);
+  const { fields, add } = reading;
+  const places = readPlaces(ctx, fields, add);
+  const amount = readAmount(places, fields.amount, add);
+  const phone = readPhone(places, fields.phone, add);
+  const expiresAt = fields.expires_at ? new Date(fields.expires_at) : null;
+  if (expiresAt && expiresAt <= ctx.clock.now()) add('expires_at', 'expires_at must lie in the future.');
+  checkCallbackUrl(ctx, fields.callback_url, add);
+  const logo = await checkLogo(fields.logo, add);
+  if (!places || reading.hasErrors()) throw refuse(reading.errors, { message: NOT_CREATED });
   return {
-    ...fields,
     holderId: owner.holderId,
     integrationId: owner.integrationId,
-    logo,
+    businessName: nameOrNull(fields.business_name),
+    itemName: nameOrNull(fields.item_name),
+    callbackUrl: fields.callback_url || owner.defaultCallbackUrl,
+    redirectionUrl: fields.redirection_url || null,
     currency: places.currency,
+    amount,
+    logo,
     countryId: places.merchant.countryId,
     currencyCountryId: places.payer?.countryId ?? null,
+    firstName: nameOrNull(fields.first_name),
+    lastName: nameOrNull(fields.last_name),
+    email: fields.email || null,
+    phone,
+    accentColour: fields.accent_colour?.toLowerCase() || null,
+    expiresAt,
+    reusable: fields.reusable === true,
   };
 }
 
-/** The merchant's country, and where the payer may be. Null when a fault was told. */
-function readPlaces(ctx: PaymentsContext, params: JsonObject, add: AddFault): Places | null {
-  const countryId = readCountryId(ctx, 'country_id', params.country_id, add);
-  const given = isAbsent(params.currency_country_id)
-    ? null
-    : readCountryId(ctx, 'currency_country_id', params.currency_country_id, add);
-  const { currency } = params;
-  if (isAbsent(currency)) add('currency', 'currency is required.');
-  else if (typeof currency !== 'string') add('currency', 'currency must be a string such as "UGX".');
-  if (countryId === null || typeof currency !== 'string' || currency === '') return null;
-  const merchant = findLinkCountry(ctx.catalog, countryId);
-  const payer = findPayerCountry(ctx.catalog, { currency, countryId, currencyCountryId: given });
-  if (payer.kind === 'fault') add(payer.field, payer.sentence);
-  if (payer.kind === 'fault' || !merchant) return null;
+/** The merchant's country, and where the payer may be. Null when there is an error. */
+function readPlaces(ctx: PaymentsContext, fields: LinkFields, add: AddError): Places | null {
+  const { currency } = fields;
+  const merchant = findCountry(ctx, 'country_id', fields.country_id, add);
+  const payerId = fields.currency_country_id === '' ? undefined : (fields.currency_country_id ?? undefined);
+  const given = findCountry(ctx, 'currency_country_id', payerId, add);
+  if (!merchant || !currency) return null;
+  const payer = findPayerCountry(ctx.catalog, {
+    currency,
+    countryId: merchant.countryId,
+    currencyCountryId: given?.countryId ?? null,
+  });
+  if (payer.kind === 'error') {
+    add(payer.field, payer.sentence);
+    return null;
+  }
   return payer.kind === 'known'
     ? { merchant, payer: payer.country, candidates: [payer.country], currency }
     : { merchant, payer: null, candidates: payer.countries, currency };
 }
 
-function readCountryId(
+function findCountry(
   ctx: PaymentsContext,
   field: string,
-  value: JsonValue | undefined,
-  add: AddFault,
-): number | null {
-  if (isAbsent(value)) add(field, `${field} is required.`);
-  else if (typeof value !== 'number' || !Number.isInteger(value)) add(field, `${field} must be an integer.`);
-  else if (findLinkCountry(ctx.catalog, value)) return value;
-  else {
-    const known = listLinkCountries(ctx.catalog).map((row) => `${row.countryId} (${row.name})`);
-    add(field, `Payment links have no country ${value}; use one of ${known.join(', ')}.`);
-  }
+  countryId: number | undefined,
+  add: AddError,
+): LinkCountry | null {
+  if (countryId === undefined) return null;
+  const country = findLinkCountry(ctx.catalog, countryId);
+  if (country) return country;
+  const known = listLinkCountries(ctx.catalog).map((row) => `${row.countryId} (${row.name})`);
+  add(field, `Payment links have no country ${countryId}; use one of ${known.join(', ')}.`);
   return null;
 }
 
 /** An amount that at least one method of the payer's country takes; the page offers only those that do. */
-function readAmount(places: Places | null, value: JsonValue | undefined, add: AddFault): bigint | null {
+function readAmount(places: Places | null, value: LinkFields['amount'], add: AddError): bigint | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string' && typeof value !== 'number') {
-    add('amount', 'amount must be a decimal string such as "2500", or a number.');
-    return null;
-  }
   const refusals = new Set<string>();
   for (const method of places?.candidates.flatMap((row) => row.methods) ?? []) {
     const check = checkAmount(value, method, 'collection');
@@ -130,98 +196,34 @@ function readAmount(places: Places | null, value: JsonValue | undefined, add: Ad
   return null;
 }
 
-function readName(field: string, value: JsonValue | undefined, add: AddFault): string | null {
-  if (isAbsent(value)) return null;
-  if (typeof value !== 'string') add(field, `${field} must be a string.`);
-  else if (!hasAtMost(value, MAX_NAME_CHARACTERS))
-    add(field, `${field} may have at most ${MAX_NAME_CHARACTERS} characters.`);
-  else return value.trim() === '' ? null : value;
-  return null;
-}
-
-function readRedirectionUrl(value: JsonValue | undefined, add: AddFault): string | null {
-  if (isAbsent(value)) return null;
-  const fits = typeof value === 'string' && value.length <= MAX_URL_CHARACTERS;
-  if (fits && /^https?:\/\/\S+$/i.test(value) && URL.canParse(value)) return value;
-  add('redirection_url', `redirection_url must be an http or https URL of at most ${MAX_URL_CHARACTERS} characters.`);
-  return null;
-}
-
-function readEmail(value: JsonValue | undefined, add: AddFault): string | null {
-  if (isAbsent(value)) return null;
-  if (
-    typeof value === 'string' &&
-    value.length <= MAX_EMAIL_CHARACTERS &&
-    value.indexOf('@') <= MAX_LOCAL_PART_CHARACTERS &&
-    EMAIL.test(value)
-  )
-    return value;
-  add('email', 'email must be an e-mail address such as "amina@example.org".');
-  return null;
-}
-
-function readPhone(places: Places | null, value: JsonValue | undefined, add: AddFault): string | null {
-  if (isAbsent(value)) return null;
-  if (typeof value !== 'string') {
-    add('phone', 'phone must be a string.');
-    return null;
-  }
-  // Without a country nobody can tell whether a national number is right; that fault is told already.
-  if (!places) return null;
+function readPhone(places: Places | null, value: LinkFields['phone'], add: AddError): string | null {
+  // Whether a national number is right depends on the country; without one, the error of the country says enough.
+  if (!value || !places) return null;
   const number = normaliseContactNumber(value, (places.payer ?? places.merchant).country);
   if (number.ok) return number.digits;
   add('phone', number.sentence);
   return null;
 }
 
-function readColour(value: JsonValue | undefined, add: AddFault): string | null {
-  if (isAbsent(value)) return null;
-  if (typeof value === 'string' && /^#[0-9a-f]{6}$/i.test(value)) return value.toLowerCase();
-  add('accent_colour', 'accent_colour must be a colour such as "#1a6b4f".');
-  return null;
-}
-
-function readExpiry(value: JsonValue | undefined, now: Date, add: AddFault): Date | null {
-  if (isAbsent(value)) return null;
-  const day = typeof value === 'string' ? ISO_MOMENT.exec(value)?.[1] : undefined;
-  const moment = typeof value === 'string' && day !== undefined && isDay(day) ? new Date(value) : null;
-  if (!moment || Number.isNaN(moment.getTime()))
-    add('expires_at', 'expires_at must be an ISO 8601 date with time and zone such as "2026-12-31T18:00:00Z".');
-  else if (moment <= now) add('expires_at', 'expires_at must lie in the future.');
-  else return moment;
-  return null;
-}
-
-/** The runtime reads the 30th of February as the 2nd of March; we do not. */
-function isDay(text: string): boolean {
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-}
-
-function readFlag(field: string, value: JsonValue | undefined, add: AddFault): boolean {
-  if (isAbsent(value)) return false;
-  if (typeof value !== 'boolean') add(field, `${field} must be true or false.`);
-  return value === true;
-}
-
-async function checkLogo(value: JsonValue | undefined, add: AddFault): Promise<Logo | null> {
-  if (isAbsent(value)) return null;
-  if (typeof value !== 'string') {
-    add('logo', 'logo must be a string: the picture in base64.');
-    return null;
-  }
+async function checkLogo(value: LinkFields['logo'], add: AddError): Promise<Logo | null> {
+  if (!value) return null;
   const result = await readLogo(value);
   if (result.ok) return result.logo;
   add('logo', result.sentence);
   return null;
 }
 
-/** Counted in code points, as the database counts; a text of megabytes is not counted at all. */
-function hasAtMost(text: string, most: number): boolean {
-  return text.length <= most * 2 && Array.from(text).length <= most;
+function nameOrNull(text: string | null | undefined): string | null {
+  return text?.trim() ? text : null;
 }
 
-/** Forms and careful serialisers write nothing as null or as the empty string. */
-function isAbsent(value: JsonValue | undefined): value is undefined | null | '' {
-  return value === undefined || value === null || value === '';
+function isMoment(text: string): boolean {
+  const day = ISO_MOMENT.exec(text)?.[1];
+  return day !== undefined && isDay(day) && !Number.isNaN(new Date(text).getTime());
+}
+
+/** The runtime reads the 30th of February as the 2nd of March; we do not. */
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }

@@ -11,6 +11,7 @@ import { updateIntegration } from '../holders/integrations.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { LinkParams } from './draft.ts';
 import {
   createLink,
   describeLink,
@@ -23,7 +24,7 @@ import {
 } from './links.ts';
 import { MAX_LOGO_BYTES } from './logo.ts';
 import { linkQrSvg } from './qr.ts';
-import { LinkParams, StoredLink } from './schemas.ts';
+import { StoredLink } from './schemas.ts';
 
 const UGANDA = { country_id: 11, currency: 'UGX' };
 const NOT_CREATED = 'Payment link was not created.';
@@ -195,7 +196,7 @@ describe('refusals of params', () => {
     ['amount', { ...UGANDA, amount: '' }, /must be a number, or a decimal text/],
     ['amount', { ...UGANDA, amount: 'ten' }, /must be a number, or a decimal text/],
     ['amount', { ...UGANDA, amount: '1,000' }, /must be a number, or a decimal text/],
-    ['amount', { ...UGANDA, amount: true }, /decimal string/],
+    ['amount', { ...UGANDA, amount: true }, /decimal text/],
     ['amount', { ...UGANDA, amount: '0' }, /more than zero/],
     ['amount', { ...UGANDA, amount: -5 }, /more than zero/],
     ['amount', { ...UGANDA, amount: '10.555' }, /decimals/],

@@ -2,10 +2,12 @@
 // and the whole list streams page by page: a million links need the memory of one page.
 
 import { Readable } from 'node:stream';
+import Type from 'typebox';
+import { oneOf } from '../platform/api-schemas.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
-import { collectFieldErrors, Problem } from '../platform/errors.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { convertQuery, createReader, EXPECTED } from '../platform/validation.ts';
 import {
   describeLink,
   LINK_COLUMNS,
@@ -16,7 +18,7 @@ import {
   type PaymentLink,
 } from './links.ts';
 
-export const MAX_PAGE_LINKS = 1_000;
+const MAX_PAGE_LINKS = 1_000;
 const STREAM_PAGE_LINKS = 500;
 const LIST_MESSAGE = 'Payment links retrieved.';
 
@@ -39,21 +41,32 @@ export function listLinks(reader: Reader, holderId: bigint, page: LinkPage): Pro
   );
 }
 
+export const ListLinksQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE_LINKS,
+      description: 'Answer in pages of this size. Left out: all links.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.Refine(
+      Type.String({
+        description: 'meta.next_cursor of the page before.',
+        [EXPECTED]: 'the meta.next_cursor of the page before',
+      }),
+      (text) => linkUuid(text) !== null,
+    ),
+  ),
+  status: Type.Optional(oneOf(LINK_STATUSES, 'Only links with this status.')),
+});
+
+const listLinksQuery = createReader(ListLinksQuery);
+
 /** Reads `limit`, `cursor` and `status` of a query string. */
-export function readListQuery(query: Record<string, unknown>): LinkListQuery {
-  const faults = collectFieldErrors();
-  const { limit, cursor, status } = query;
-  const count = typeof limit === 'string' && /^[1-9]\d{0,3}$/.test(limit) ? Number(limit) : null;
-  if (limit !== undefined && (count === null || count > MAX_PAGE_LINKS))
-    faults.add('limit', `limit must be a whole number from 1 to ${MAX_PAGE_LINKS}.`);
-  const before = typeof cursor === 'string' ? linkUuid(cursor) : null;
-  if (cursor !== undefined && before === null)
-    faults.add('cursor', 'cursor must be the meta.next_cursor of the page before.');
-  const wanted = LINK_STATUSES.find((known) => known === status) ?? null;
-  if (status !== undefined && wanted === null)
-    faults.add('status', `status must be one of ${LINK_STATUSES.join(', ')}.`);
-  if (faults.any()) throw new Problem('invalid_params', { errors: faults.errors });
-  return { limit: count, before, status: wanted };
+export function readListQuery(query: unknown): LinkListQuery {
+  const { limit, cursor, status } = listLinksQuery.require(convertQuery(ListLinksQuery, query));
+  return { limit: limit ?? null, before: cursor === undefined ? null : linkUuid(cursor), status: status ?? null };
 }
 
 /** One page as the API answers it. */

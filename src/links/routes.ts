@@ -1,4 +1,4 @@
-// The HTTP face of payment links: create (signed), list (bearer token), and the two pictures of a link, logo and QR code.
+// The HTTP routes of payment links: create (signed), list (bearer token), and the two pictures of a link, logo and QR code.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -20,10 +20,10 @@ import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, NOT_CREATED } from './draft.ts';
 import { describeLink, findLink, insertLink, linkUrl } from './links.ts';
-import { answerPage, openLinkStream, readListQuery } from './listing.ts';
+import { answerPage, ListLinksQuery, openLinkStream, readListQuery } from './listing.ts';
 import { findLogo } from './logo.ts';
 import { linkQrSvg } from './qr.ts';
-import { CreateLinkAnswer, CreateLinkBody, ListLinksAnswer, ListLinksQuery } from './schemas.ts';
+import { CreateLinkAnswer, CreateLinkBody, ListLinksAnswer } from './schemas.ts';
 
 const OPERATION = 'payment_link';
 /** A logo of 2 MiB in base64, and the rest of the envelope. */
@@ -48,7 +48,7 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       bodyLimit: CREATE_BODY_LIMIT_BYTES,
       schema: {
         summary: 'Create payment link',
-        description: 'Makes a hosted page on which anybody can pay, prefilled with the customer details supplied.',
+        description: 'Creates a hosted page on which anybody can pay, prefilled with the customer details supplied.',
         tags: TAGS,
         operationId: 'createPaymentLink',
         headers: IdempotencyHeaders,
@@ -142,7 +142,7 @@ function picture(type: string) {
   return { description: 'The picture.', content: { [type]: { schema: Type.String() } } };
 }
 
-/** Whatever stands in the bytes, a browser treats them as a picture and nothing else. */
+/** The headers make a browser treat the bytes as a picture and nothing else. */
 function servePicture(reply: FastifyReply, type: string, caching: string): FastifyReply {
   return reply.headers({
     'Content-Type': type,
@@ -206,7 +206,7 @@ async function answerList(ctx: PaymentsContext, request: FastifyRequest, reply: 
       status: 404,
       message: 'User not found',
     });
-  const { limit, ...query } = readListQuery(request.query as Record<string, unknown>);
+  const { limit, ...query } = readListQuery(request.query);
   if (limit !== null) return answerPage(ctx, integration.holderId, { ...query, limit });
   const stream = await openLinkStream(ctx, integration.holderId, { ...query, limit });
   reply.raw.setTimeout(STALLED_READER_MS, () => reply.raw.destroy());

@@ -1,65 +1,11 @@
-// The shapes of the payment-link operations, for OpenAPI. The limits are those that the checks in draft.ts use.
+// The requests and answers of the payment-link operations, for OpenAPI. Requests are read with the same schemas (draft.ts,
+// listing.ts).
 
 import Type from 'typebox';
 import { envelopeSchema } from '../holders/schemas.ts';
-import { answerOf, moment, nullable } from '../platform/api-schemas.ts';
-import { MAX_EMAIL_CHARACTERS, MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS } from './draft.ts';
+import { answerOf, moment, nullable, oneOf } from '../platform/api-schemas.ts';
+import { LinkParams } from './draft.ts';
 import { LINK_STATUSES } from './links.ts';
-import { MAX_PAGE_LINKS } from './listing.ts';
-
-function name(description: string) {
-  return Type.Optional(nullable(Type.String({ maxLength: MAX_NAME_CHARACTERS }), description));
-}
-
-function url(description: string) {
-  return Type.Optional(nullable(Type.String({ maxLength: MAX_URL_CHARACTERS }), description));
-}
-
-export const LinkParams = Type.Object(
-  {
-    business_name: name('Name shown at the head of the page; the name of the account when left out.'),
-    item_name: name('What is paid for.'),
-    callback_url: url('Where results are told; the default of the integration when left out.'),
-    redirection_url: url('Where the payer is led after a success.'),
-    currency: Type.String({ description: 'Currency code of a payment-link country.', examples: ['UGX'] }),
-    amount: Type.Optional(
-      Type.Union(
-        [Type.String({ pattern: '^(0|[1-9]\\d*)(\\.\\d+)?$' }), Type.Number({ exclusiveMinimum: 0 }), Type.Null()],
-        {
-          description: 'Decimal string (or number). Left out: the payer types the amount.',
-        },
-      ),
-    ),
-    logo: Type.Optional(
-      nullable(
-        Type.String({ contentEncoding: 'base64' }),
-        'PNG, JPEG, WebP or GIF in base64, at most 2 MiB decoded; a data: prefix is allowed.',
-      ),
-    ),
-    country_id: Type.Integer({ description: "The merchant's country, from the payment-link table." }),
-    currency_country_id: Type.Optional(
-      Type.Union([Type.Integer(), Type.Null(), Type.Literal('')], {
-        description: "The payer's country, where several use the currency. Inferred when left out.",
-      }),
-    ),
-    first_name: name("Prefills the customer's first name."),
-    last_name: name('Prefills the last name.'),
-    email: Type.Optional(nullable(Type.String({ maxLength: MAX_EMAIL_CHARACTERS }), 'Prefills the e-mail address.')),
-    phone: Type.Optional(nullable(Type.String(), 'Prefills the phone number.')),
-    expires_at: Type.Optional(
-      nullable(Type.String(), 'The link stops working then; ISO 8601 with a zone: 2026-12-31T18:00:00Z.'),
-    ),
-    reusable: Type.Optional(
-      Type.Union([Type.Boolean(), Type.Null(), Type.Literal('')], {
-        description: 'Whether it stays open after a success. Default false.',
-      }),
-    ),
-    accent_colour: Type.Optional(
-      nullable(Type.String({ pattern: '^(#[0-9a-fA-F]{6})?$' }), 'Colour of buttons on the page, like #1a6b4f.'),
-    ),
-  },
-  { additionalProperties: true },
-);
 
 export const CreateLinkBody = envelopeSchema(LinkParams, {
   business_name: 'Café Ngozi',
@@ -88,7 +34,7 @@ export const StoredLink = Type.Object({
   last_name: nullable(Type.String()),
   email: nullable(Type.String()),
   phone: nullable(Type.String(), 'Digits with the dial code.'),
-  status: Type.Union(LINK_STATUSES.map((status) => Type.Literal(status))),
+  status: oneOf(LINK_STATUSES, 'Whether it can be paid.'),
   payments_count: Type.Integer(),
   expires_at: nullable(moment('When it stops working.')),
   created_at: moment('Creation time.'),
@@ -120,18 +66,6 @@ const EXAMPLE_LINK = {
 };
 
 export const CreateLinkAnswer = answerOf(StoredLink, 'Payment link created.', EXAMPLE_LINK);
-
-export const ListLinksQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: MAX_PAGE_LINKS,
-      description: 'Answer in pages of this size. Left out: all links.',
-    }),
-  ),
-  cursor: Type.Optional(Type.String({ description: 'meta.next_cursor of the page before.' })),
-  status: Type.Optional(Type.Union(LINK_STATUSES.map((status) => Type.Literal(status)))),
-});
 
 export const ListLinksAnswer = Type.Object({
   success: Type.Boolean(),

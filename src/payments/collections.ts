@@ -1,4 +1,4 @@
-// Collections: reading and checking what the caller wants, in sentences, and accepting it.
+// Collections: reading the params by their schema, checking what only the catalogue knows, and accepting the collection.
 
 import { checkAmount } from '../catalog/amounts.ts';
 import type { CollectionCountry, Method, TableRow } from '../catalog/catalog.ts';
@@ -7,19 +7,20 @@ import { chooseMethod, describeVerification } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
 import { type OperationMessages, type SignedRequest, signatureReused, spendOrRefuse } from '../holders/envelope.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
-import { collectFieldErrors, type FieldErrors, Problem } from '../platform/errors.ts';
+import { Problem } from '../platform/errors.ts';
 import { findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
 import { amountToNumber } from '../platform/money.ts';
-import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
+import { type AddError, type FieldReading, refuse } from '../platform/validation.ts';
 import type { CollectionOrder, CollectionWriter } from './accept.ts';
+import { checkCallbackUrl } from './callback-url.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
+import { type CollectionFields, collectionParams } from './params.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { VERIFICATION_MS } from './verification.ts';
 
 const OPERATION = 'collection';
-const MAX_REFERENCE_CHARACTERS = 128;
-const MAX_URL_CHARACTERS = 2_048;
 
 export function collectionMessages(brand: string): OperationMessages {
   return {
@@ -96,63 +97,49 @@ function collectionAnswer(ctx: PaymentsContext, transaction: Transaction): JsonO
 
 async function readCollection(
   ctx: PaymentsContext,
-  request: SignedRequest,
+  { params, integration }: SignedRequest,
   messages: OperationMessages,
 ): Promise<CollectionOrder> {
-  const { params, integration } = request;
-  const row = readCountry(ctx, params.country_id, messages);
-  const faults = collectFieldErrors();
-  const payment = readPayment(row, params, faults.add, { lenient: false });
-  readCurrency(row, params.currency, faults.add);
-  const reference1 = readReference('third_party_reference_1', params.third_party_reference_1, faults.add);
-  const reference2 = readReference('third_party_reference_2', params.third_party_reference_2, faults.add);
-  const callbackUrl = readCallbackUrl(ctx, params.callback_url, faults.add);
-  if (faults.any() || !payment) throw refusal(messages, faults.errors);
+  const reading = collectionParams.read(params);
+  const { fields, add } = reading;
+  const row = readCountry(ctx, reading, messages);
+  const payment = readPayment(row, fields, add, { lenient: false });
+  if (fields.currency !== row.currency) add('currency', `${row.name} uses ${row.currency}.`);
+  checkCallbackUrl(ctx, fields.callback_url, add);
+  if (reading.hasErrors() || !payment) throw refuse(reading.errors, { message: messages.badParams });
   return completeOrder(ctx, payment, {
     holderId: integration.holderId,
     integrationId: integration.id,
     countryId: row.countryId,
     detail: `Collection from ${payment.msisdn} by ${payment.method.name}`,
-    reference1,
-    reference2,
-    callbackUrl: callbackUrl ?? integration.defaultCallbackUrl,
+    reference1: fields.third_party_reference_1 ?? null,
+    reference2: fields.third_party_reference_2 ?? null,
+    callbackUrl: fields.callback_url || integration.defaultCallbackUrl,
     linkId: null,
   });
 }
 
-type AddFault = (field: string, sentence: string) => void;
+/** A payment as a caller or a form describes it. */
+export type PaymentInput = { amount?: unknown; mobile?: unknown; payment_method_type?: string | null };
 export type PaymentDetails = { method: Method; msisdn: string; amount: bigint };
 
-/** Amount, number and method of one payment in a row of one of the two tables; faults go to `add`. */
+/** Amount, number and method of one payment in a row of one of the two tables; errors go to `add`. */
 export function readPayment(
   row: TableRow,
-  input: JsonObject,
-  add: AddFault,
+  input: PaymentInput,
+  add: AddError,
   options: { lenient: boolean },
 ): PaymentDetails | null {
   const number = normaliseNumber(input.mobile, row.country, options);
-  if (input.mobile === undefined) add('mobile', 'mobile is required.');
-  else if (!number.ok) add('mobile', number.sentence);
+  if (!number.ok) add('mobile', number.sentence);
   const name = input.payment_method_type;
-  if (name !== undefined && name !== null && typeof name !== 'string') {
-    add('payment_method_type', 'payment_method_type must be a string.');
-    return null;
-  }
   const choice = chooseMethod(row, name, number.ok ? number.digits : null);
-  // Without a readable number there is nothing to predict from; that fault is told already.
+  // Without a readable number there is nothing to predict the method from; the error of the number says enough.
   if (!choice.ok && (number.ok || name)) add('payment_method_type', choice.sentence);
-  if (input.amount === undefined) add('amount', 'amount is required.');
-  if (!choice.ok) {
-    const anyMethod = row.methods[0];
-    const amount = anyMethod && input.amount !== undefined ? checkAmount(input.amount, anyMethod, 'collection') : null;
-    // Which limits apply depends on the method; what no method would take is said anyway.
-    if (amount && !amount.ok && typeof input.amount !== 'number' && typeof input.amount !== 'string')
-      add('amount', amount.sentence);
-    return null;
-  }
-  const amount = input.amount === undefined ? null : checkAmount(input.amount, choice.method, 'collection');
-  if (amount && !amount.ok) add('amount', amount.sentence);
-  return number.ok && amount?.ok ? { method: choice.method, msisdn: number.digits, amount: amount.amount } : null;
+  if (!choice.ok) return null;
+  const amount = checkAmount(input.amount, choice.method, 'collection');
+  if (!amount.ok) add('amount', amount.sentence);
+  return number.ok && amount.ok ? { method: choice.method, msisdn: number.digits, amount: amount.amount } : null;
 }
 
 /** Adds what the gateway itself knows: the rail, the fee, how the payer will verify. */
@@ -184,15 +171,14 @@ export async function completeOrder(
   };
 }
 
+/** The country decides what the other params may be; when it is unknown or closed, that is the only answer. */
 function readCountry(
   ctx: PaymentsContext,
-  countryId: JsonValue | undefined,
+  { fields, errors }: FieldReading<CollectionFields>,
   messages: OperationMessages,
 ): CollectionCountry {
-  if (typeof countryId !== 'number' || !Number.isInteger(countryId))
-    throw refusal(messages, {
-      country_id: [countryId === undefined ? 'country_id is required.' : 'country_id must be an integer.'],
-    });
+  const countryId = fields.country_id;
+  if (countryId === undefined) throw refuse(errors, { message: messages.badParams });
   const row = findCollectionCountry(ctx.catalog, countryId);
   if (!row) {
     const known = listCollectionCountries(ctx.catalog).map((entry) => `${entry.countryId} (${entry.name})`);
@@ -205,39 +191,4 @@ function readCountry(
       errors: { country_id: [`Collections through the API are not supported for ${row.name}. Use a payment link.`] },
     });
   return row;
-}
-
-function readCurrency(row: TableRow, currency: JsonValue | undefined, add: AddFault): void {
-  if (currency === undefined) add('currency', 'currency is required.');
-  else if (currency !== row.currency) add('currency', `${row.name} uses ${row.currency}.`);
-}
-
-function readReference(name: string, value: JsonValue | undefined, add: AddFault): string | null {
-  if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') add(name, `${name} must be a string.`);
-  else if (Array.from(value).length > MAX_REFERENCE_CHARACTERS)
-    add(name, `${name} may have at most ${MAX_REFERENCE_CHARACTERS} characters.`);
-  else return value;
-  return null;
-}
-
-/** A URL that callbacks may go to. */
-export function readCallbackUrl(ctx: PaymentsContext, value: JsonValue | undefined, add: AddFault): string | null {
-  if (value === undefined || value === null || value === '') return null;
-  if (
-    typeof value !== 'string' ||
-    value.length > MAX_URL_CHARACTERS ||
-    !/^https?:\/\//i.test(value) ||
-    !URL.canParse(value)
-  ) {
-    add('callback_url', `callback_url must be an http or https URL of at most ${MAX_URL_CHARACTERS} characters.`);
-    return null;
-  }
-  const refused = ctx.checkCallbackUrl(value);
-  if (refused !== null) add('callback_url', refused);
-  return value;
-}
-
-function refusal(messages: OperationMessages, errors: FieldErrors): Problem {
-  return new Problem('invalid_params', { message: messages.badParams, errors });
 }

@@ -13,8 +13,8 @@ import type { Observation } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
-import type { Outcome } from './states.ts';
 import { orderPayouts, readPayout, topUpSandbox } from './payouts.ts';
+import type { Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
 const RAIL = 'quiet';

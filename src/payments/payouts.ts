@@ -3,6 +3,7 @@
 
 import { checkAmount } from '../catalog/amounts.ts';
 import type { Method } from '../catalog/catalog.ts';
+import { choosePayoutMethod } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
 import { type Actor, recordAudit, recordAudits } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
@@ -13,6 +14,7 @@ import { columns } from '../platform/columns.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { collectFieldErrors, type FieldErrors, Problem } from '../platform/errors.ts';
 import { createHolderUuid } from '../platform/ids.ts';
+import { checkCallbackUrl } from './callback-url.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { feeFor } from './fees.ts';
@@ -92,8 +94,7 @@ export async function readPayout(
   }))
     if (value !== undefined && Array.from(value).length > MAX_TEXT_CHARACTERS)
       faults.add(field, `At most ${MAX_TEXT_CHARACTERS} characters.`);
-  const refusedUrl = request.callbackUrl ? ctx.checkCallbackUrl(request.callbackUrl) : null;
-  if (refusedUrl !== null) faults.add('callback_url', refusedUrl);
+  checkCallbackUrl(ctx, request.callbackUrl, faults.add);
   if (faults.any() || !chosen || !amount?.ok || !rail) return { ok: false, errors: faults.errors };
   return {
     ok: true,
@@ -109,24 +110,6 @@ export async function readPayout(
       callbackUrl: request.callbackUrl || null,
     },
   };
-}
-
-function choosePayoutMethod(found: { method: Method; msisdn: string }[], name: string | undefined) {
-  if (name) {
-    const key = name.toLowerCase().replace(/[\s_-]/g, '');
-    return (
-      found.find(({ method }) =>
-        [method.code, method.name, ...method.aliases].some(
-          (alias) => alias.toLowerCase().replace(/[\s_-]/g, '') === key,
-        ),
-      ) ?? null
-    );
-  }
-  if (found.length === 1) return found[0] ?? null;
-  const predicted = found.filter(({ method, msisdn }) =>
-    method.prefixes.some((prefix) => msisdn.slice(method.country.dialCode.length).startsWith(prefix)),
-  );
-  return predicted.length === 1 ? (predicted[0] ?? null) : null;
 }
 
 export type OrderOptions = {

@@ -1,10 +1,18 @@
-// The shapes of the operations about money, for OpenAPI. The operations check by hand, in sentences; a test with random
-// params holds both to each other: what an operation takes its schema takes too.
+// The requests and answers of the operations about money, for OpenAPI. The params are the schemas that the operations read
+// with (params.ts); a test holds the answers to theirs.
 
 import Type from 'typebox';
 import { FAILURE_CODES } from '../catalog/failures.ts';
 import { envelopeSchema } from '../holders/schemas.ts';
-import { answerOf, dateAndTime, moment, nullable } from '../platform/api-schemas.ts';
+import { answerOf, dateAndTime, moment, nullable, oneOf } from '../platform/api-schemas.ts';
+import {
+  BalanceParams,
+  CollectionParams,
+  ResendParams,
+  StatusV2Params,
+  StatusV3Params,
+  VerifyParams,
+} from './params.ts';
 import { STATUS_CODES, type Status } from './states.ts';
 
 export const ACCEPTED_MESSAGE =
@@ -15,45 +23,7 @@ const CREATED = '2026-03-02T09:00:00.000000Z';
 const UPDATED = '2026-03-02T09:00:21.000000Z';
 
 const ref = (description: string) => Type.String({ description, examples: [EXAMPLE_REF] });
-const oneOf = (values: readonly string[], description: string) => Type.String({ enum: [...values], description });
 const STATUSES = Object.keys(STATUS_CODES) as Status[];
-
-const amount = Type.Union(
-  [
-    Type.Number({ exclusiveMinimum: 0 }),
-    Type.String({
-      pattern: '^(0|[1-9]\\d*)(\\.\\d+)?$',
-      maxLength: 40,
-      description: 'Decimal text such as "2500.50".',
-    }),
-  ],
-  { description: 'A number, or a decimal string. Never rounded: more decimals than the method takes are refused.' },
-);
-
-const CollectionParams = Type.Object({
-  amount,
-  mobile: Type.String({
-    description: "Customer's mobile number, international (with or without +) or national.",
-    pattern: '^\\+?\\d+$',
-    maxLength: 17,
-  }),
-  country_id: Type.Integer({ description: 'From the collections countries table.' }),
-  currency: Type.String({ description: 'Currency code of the country.' }),
-  payment_method_type: Type.Optional(
-    nullable(
-      Type.String(),
-      'Method or operator of the country, by name or catalogue code. May be left out where the country has one method or the number tells the operator.',
-    ),
-  ),
-  callback_url: Type.Optional(
-    nullable(
-      Type.String({ maxLength: 2_048 }),
-      'http(s) URL that is told the result. Left out: the default of the integration.',
-    ),
-  ),
-  third_party_reference_1: Type.Optional(nullable(Type.String({ maxLength: 128 }), 'Your own reference.')),
-  third_party_reference_2: Type.Optional(nullable(Type.String({ maxLength: 128 }), 'A second one.')),
-});
 
 export const CollectionBody = envelopeSchema(CollectionParams, {
   amount: 2500,
@@ -102,31 +72,11 @@ export const CollectionAnswer = answerOf(
   },
 );
 
-export const VerifyBody = envelopeSchema(
-  Type.Object({
-    id: ref('ref of the collection.'),
-    token: Type.String({ pattern: '^\\d{6}$', description: 'The six digits of the SMS.' }),
-  }),
-  { id: EXAMPLE_REF, token: '123456' },
-);
-export const ResendBody = envelopeSchema(Type.Object({ id: ref('ref of the collection.') }), { id: EXAMPLE_REF });
-export const StatusV2Body = envelopeSchema(Type.Object({ id: ref('Transaction reference (ref).') }), {
-  id: EXAMPLE_REF,
-});
-export const StatusV3Body = envelopeSchema(
-  Type.Object({
-    id: ref('Transaction reference (ref).'),
-    type: Type.Optional(nullable(oneOf(['payin', 'payout'], 'When given it must match.'))),
-  }),
-  { id: EXAMPLE_REF, type: 'payin' },
-);
-export const BalanceBody = envelopeSchema(
-  Type.Object({
-    wallet_account: Type.Optional(nullable(Type.Integer(), 'Only this wallet.')),
-    currency: Type.Optional(nullable(Type.String(), 'Only wallets of this currency.')),
-  }),
-  { currency: 'UGX' },
-);
+export const VerifyBody = envelopeSchema(VerifyParams, { id: EXAMPLE_REF, token: '123456' });
+export const ResendBody = envelopeSchema(ResendParams, { id: EXAMPLE_REF });
+export const StatusV2Body = envelopeSchema(StatusV2Params, { id: EXAMPLE_REF });
+export const StatusV3Body = envelopeSchema(StatusV3Params, { id: EXAMPLE_REF, type: 'payin' });
+export const BalanceBody = envelopeSchema(BalanceParams, { currency: 'UGX' });
 
 const RECORD = {
   amount: Type.Number({ description: 'Transaction amount.' }),
@@ -263,17 +213,6 @@ export const CountriesAnswer = answerOf(
   'Countries retrieved.',
 );
 
-export const PreflightBody = Type.Object(
-  {
-    mobile: Type.String({ pattern: '^\\+?\\d+$', maxLength: 17 }),
-    amount,
-    currency: Type.String(),
-    country_id: Type.Optional(Type.Integer()),
-    payment_method_type: Type.Optional(nullable(Type.String())),
-    direction: Type.Optional(oneOf(['collection', 'payout'], 'collection when left out.')),
-  },
-  { examples: [{ mobile: '0772123456', amount: '2500', currency: 'UGX' }] },
-);
 export const PreflightAnswer = answerOf(
   Type.Object({
     direction: oneOf(['collection', 'payout'], 'As asked.'),
@@ -284,7 +223,7 @@ export const PreflightAnswer = answerOf(
     mobile: nullable(Type.String(), 'The number as it would be stored.'),
     country_id: nullable(Type.Integer()),
     operator: nullable(Type.Object({ code: Type.String(), name: Type.String(), verification: Type.String() })),
-    predicted: Type.Boolean({ description: "Whether the operator was told from the number's prefix." }),
+    predicted: Type.Boolean({ description: "Whether the operator was predicted from the number's prefix." }),
     decimals: nullable(Type.Integer()),
     limits: nullable(Type.Object({ minimum: Type.String(), maximum: Type.String() })),
     amount: nullable(Type.Number()),

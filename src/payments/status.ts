@@ -4,16 +4,17 @@ import { type OperationMessages, type SignedRequest, spendOrRefuse } from '../ho
 import { balancesOf } from '../ledger/ledger.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Reader } from '../platform/db.ts';
-import { collectFieldErrors, Problem } from '../platform/errors.ts';
+import { Problem } from '../platform/errors.ts';
 import { amountToNumber } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { balanceParams } from './params.ts';
 import { wireDirection } from './record.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, idFromRef, type Transaction } from './transactions.ts';
 
-/** How long reading an open transaction may wait for the operator's newest word. */
+/** How long reading an open transaction may wait for the operator's answer. */
 const REFRESH_PATIENCE_MS = 300;
 
 export function statusMessages(brand: string): OperationMessages {
@@ -37,21 +38,14 @@ export const BALANCE_MESSAGES: OperationMessages = {
   accountSuspended: 'User not found.',
 };
 
-/** The transaction that `params.id` names, as fresh as 300 ms allow. */
+/** The transaction with this ref (and type), with the operator's latest answer if that takes at most 300 ms. */
 export async function readStatus(
   ctx: PaymentsContext,
   engine: PaymentEngine,
   messages: OperationMessages,
   request: SignedRequest,
+  { id, type }: { id: string; type?: 'payin' | 'payout' | null },
 ): Promise<Transaction> {
-  const { id, type } = request.params;
-  const faults = collectFieldErrors();
-  if (typeof id !== 'string')
-    faults.add('id', id === undefined ? 'id is required: the ref of the transaction.' : 'id must be a string.');
-  if (type !== undefined && type !== null && type !== 'payin' && type !== 'payout')
-    faults.add('type', 'type must be payin or payout.');
-  if (typeof id !== 'string' || faults.any())
-    throw new Problem('invalid_params', { message: messages.badParams, errors: faults.errors });
   const transaction = await findFresh(ctx, engine, request.integration.holderId, id);
   if (!transaction || (type && wireDirection(transaction.direction) !== type))
     throw new Problem('transaction_not_found', { message: messages.badParams });
@@ -75,15 +69,11 @@ export async function findFresh(
 }
 
 export async function readBalances(ctx: PaymentsContext, request: SignedRequest): Promise<JsonObject[]> {
-  const { wallet_account: wallet, currency } = request.params;
-  const faults = collectFieldErrors();
-  if (wallet !== undefined && wallet !== null && (typeof wallet !== 'number' || !Number.isInteger(wallet)))
-    faults.add('wallet_account', 'wallet_account must be an integer.');
-  if (currency !== undefined && currency !== null && typeof currency !== 'string')
-    faults.add('currency', 'currency must be a string.');
-  if (faults.any()) throw new Problem('invalid_params', { message: BALANCE_MESSAGES.badParams, errors: faults.errors });
+  const { wallet_account: walletAccount, currency } = balanceParams.require(request.params, {
+    message: BALANCE_MESSAGES.badParams,
+  });
   const entries = await listBalances(ctx.db, request.integration.holderId, {
-    ...(typeof wallet === 'number' ? { walletAccount: wallet } : {}),
+    ...(typeof walletAccount === 'number' ? { walletAccount } : {}),
     ...(typeof currency === 'string' ? { currency } : {}),
   });
   await spendOrRefuse(ctx, BALANCE_MESSAGES, request);

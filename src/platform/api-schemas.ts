@@ -1,15 +1,17 @@
-// What the shapes of all operations have in common, for OpenAPI: the answer around `data`, the refusals, values that may
-// be null, and the two ways in which the specification writes a moment.
+// What the schemas of all operations have in common: the answer around `data`, the refusals, values that may be null,
+// URLs, and the two ways in which the specification writes a moment.
 
 import Type, { type TSchema } from 'typebox';
 import type { ProblemCode } from './errors.ts';
+import { isHttpUrl, MAX_URL_CHARACTERS } from './http-url.ts';
+import { EXPECTED } from './validation.ts';
 
-/** Refusals of one operation, with its own words and status where they differ from the table's. */
+/** Refusals of one operation, with its own message and status where they differ from the table's. */
 export type ProblemMessages = Partial<Record<ProblemCode, { message?: string; status?: number }>>;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the operation itself may answer instead of success, for the reference. Those of every route are added there. */
+    /** What the operation itself may answer instead of success, for the reference, which adds the refusals of every route. */
     problems?: ProblemMessages;
   }
 }
@@ -19,7 +21,7 @@ export function answerOf<T extends TSchema>(data: T, message: string, example?: 
   return Type.Object(
     {
       success: Type.Boolean({ description: 'true.' }),
-      message: Type.String({ description: 'A sentence for a person.', examples: [message] }),
+      message: Type.String({ description: 'A sentence for people.', examples: [message] }),
       data,
     },
     {
@@ -31,6 +33,24 @@ export function answerOf<T extends TSchema>(data: T, message: string, example?: 
 
 export function nullable<T extends TSchema>(schema: T, description?: string) {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+}
+
+export function oneOf<const Values extends readonly string[]>(values: Values, description: string) {
+  return Type.Unsafe<Values[number]>(Type.String({ enum: [...values], description }));
+}
+
+/** An http(s) URL; null and the empty string mean that there is none. */
+export function optionalUrl(description: string) {
+  const text = Type.String({
+    maxLength: MAX_URL_CHARACTERS,
+    [EXPECTED]: `an http or https URL of at most ${MAX_URL_CHARACTERS} characters`,
+  });
+  return Type.Optional(
+    nullable(
+      Type.Refine(text, (url) => url === '' || isHttpUrl(url)),
+      description,
+    ),
+  );
 }
 
 /** ISO 8601 in UTC with microseconds and a trailing Z. */

@@ -63,8 +63,8 @@ export function createHttpServer(ctx: Context): HttpServer {
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
   answerProblems(app, ctx);
-  // Schemas on routes describe them for OpenAPI; the operations validate with the same schemas themselves,
-  // because the specification words each operation's refusal differently.
+  // Fastify only collects the schemas of the routes, for OpenAPI. Operations read their input with the same schemas
+  // (validation.ts), after the signature is checked and with the refusal that the specification gives each of them.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   return app;

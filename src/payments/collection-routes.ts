@@ -1,0 +1,147 @@
+// The HTTP operations of collections: create, verify by token, send the token again.
+
+import { handleSigned } from '../holders/envelope.ts';
+import { signedCall } from '../holders/routes.ts';
+import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
+import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
+import type { Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import type { HttpServer } from '../platform/http.ts';
+import type { CollectionWriter } from './accept.ts';
+import { collectionMessages, createCollection } from './collections.ts';
+import type { PaymentsContext } from './context.ts';
+import type { PaymentEngine } from './engine.ts';
+import { resendParams, verifyParams } from './params.ts';
+import { recordV3 } from './record.ts';
+import {
+  ACCEPTED_MESSAGE,
+  CollectionAnswer,
+  CollectionBody,
+  ResendAnswer,
+  ResendBody,
+  VerifyAnswer,
+  VerifyBody,
+} from './schemas.ts';
+import { idFromRef } from './transactions.ts';
+import { resendToken, verifyToken } from './verification.ts';
+
+type Services = { engine: PaymentEngine; collections: CollectionWriter };
+
+export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services: Services): void {
+  const messages = collectionMessages(ctx.config.brandName);
+  const tokenProblems = {
+    ...envelopeErrors(messages),
+    invalid_params: { message: messages.badParams },
+    transaction_not_found: {},
+    verification_failed: {},
+  };
+  app.post(
+    '/api/v3/service-unified-collections',
+    {
+      schema: {
+        summary: 'Submit unified collection',
+        description:
+          'Starts a collection from a customer’s mobile wallet. Answered once it is durable; the customer then verifies ' +
+          'on the phone, and the result is sent to callback_url.',
+        tags: ['Collections'],
+        operationId: 'createCollection',
+        headers: IdempotencyHeaders,
+        body: CollectionBody,
+        response: { 200: CollectionAnswer },
+      },
+      config: {
+        problems: {
+          ...envelopeErrors(messages),
+          invalid_params: { message: messages.badParams },
+          country_not_found: {},
+          country_not_supported: {},
+          idempotency_conflict: {},
+          operator_unavailable: {},
+        },
+      },
+    },
+    (request, reply) =>
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+        const { data, replayed } = await createCollection(
+          ctx,
+          services.collections,
+          messages,
+          signed,
+          request.headers['idempotency-key'],
+        );
+        if (replayed) void reply.header('Idempotent-Replayed', 'true');
+        request.logged.ref = data.ref;
+        return { success: true, message: ACCEPTED_MESSAGE, data };
+      }),
+  );
+
+  app.post(
+    '/api/v3/service-unified-collections/verify',
+    {
+      schema: {
+        summary: 'Verify a collection by token',
+        description:
+          'For collections whose verification.method is otp. ' +
+          'Five wrong tokens fail the transaction; ten minutes expire it.',
+        tags: ['Collections'],
+        operationId: 'verifyCollection',
+        body: VerifyBody,
+        response: { 200: VerifyAnswer },
+      },
+      config: { problems: tokenProblems },
+    },
+    async (request, reply) => {
+      const result = await handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+        const { id, token } = verifyParams.require(signed.params, { message: messages.badParams });
+        return verifyToken(ctx, signed.integration.holderId, requireTransactionId(id), token, (tx) =>
+          spend(tx, signed, messages),
+        );
+      });
+      if (result instanceof Problem) throw result;
+      await services.engine.pass();
+      return {
+        success: true,
+        message: 'Token verified. The payment is being processed.',
+        data: recordV3(ctx.catalog, result),
+      };
+    },
+  );
+
+  app.post(
+    '/api/v3/service-unified-collections/resend',
+    {
+      schema: {
+        summary: 'Send the verification token again',
+        description: 'At most once in 30 seconds. The token sent before stops working.',
+        tags: ['Collections'],
+        operationId: 'resendCollectionToken',
+        body: ResendBody,
+        response: { 200: ResendAnswer },
+      },
+      config: { problems: { ...tokenProblems, resend_too_soon: {} } },
+    },
+    (request, reply) =>
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+        const { id } = resendParams.require(signed.params, { message: messages.badParams });
+        const transaction = await resendToken(ctx, signed.integration.holderId, requireTransactionId(id), (tx) =>
+          spend(tx, signed, messages),
+        );
+        return {
+          success: true,
+          message: "A verification token has been sent to the customer's mobile number.",
+          data: recordV3(ctx.catalog, transaction),
+        };
+      }),
+  );
+}
+
+async function spend(tx: Tx, signature: SpentSignature, messages: { notVerified: string }): Promise<void> {
+  const [fresh] = await spendSignatures(tx, [signature]);
+  if (!fresh) throw new Problem('signature_reused', { message: messages.notVerified });
+}
+
+function requireTransactionId(ref: string): string {
+  const id = idFromRef(ref);
+  if (id === null) throw new Problem('transaction_not_found');
+  return id;
+}

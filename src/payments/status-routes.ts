@@ -1,0 +1,132 @@
+// The HTTP operations that read: status v2 and v3, and balance.
+
+import { handleSigned } from '../holders/envelope.ts';
+import { signedCall } from '../holders/routes.ts';
+import { envelopeErrors } from '../holders/schemas.ts';
+import { authenticateToken } from '../holders/tokens.ts';
+import { publicUrl } from '../platform/config.ts';
+import { Problem } from '../platform/errors.ts';
+import type { HttpServer } from '../platform/http.ts';
+import type { PaymentsContext } from './context.ts';
+import type { PaymentEngine } from './engine.ts';
+import { statusV2Params, statusV3Params } from './params.ts';
+import { recordV2, recordV3 } from './record.ts';
+import { BalanceAnswer, BalanceBody, StatusV2Answer, StatusV2Body, StatusV3Answer, StatusV3Body } from './schemas.ts';
+import { BALANCE_MESSAGES, readBalances, readStatus, statusMessages } from './status.ts';
+import { refOf } from './transactions.ts';
+
+/** v2 of the status operation has been superseded since then (RFC 9745: a date, in seconds). */
+const V2_DEPRECATED_AT = 1_767_225_600;
+
+export function statusRoutes(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngine): void {
+  const messages = statusMessages(ctx.config.brandName);
+  const successor = `<${publicUrl(ctx.config)}/api/v3/get-unified-transaction-status>; rel="successor-version"`;
+  app.post(
+    '/api/v2/get-unified-transaction-status',
+    {
+      schema: {
+        summary: 'Get transaction status (superseded by v3)',
+        description:
+          'The transaction record without the members that only v3 has. Answers carry Deprecation and Link headers.',
+        tags: ['Status'],
+        operationId: 'getStatusV2',
+        deprecated: true,
+        security: [{ apiKeyAuth: [] }, {}],
+        body: StatusV2Body,
+        response: { 200: StatusV2Answer },
+      },
+      config: {
+        problems: {
+          ...envelopeErrors(messages),
+          invalid_params: { message: messages.badParams },
+          transaction_not_found: { status: 400, message: messages.badParams },
+          unauthenticated: { status: 403, message: messages.notVerified },
+        },
+      },
+    },
+    (request, reply) => {
+      void reply.headers({ Deprecation: `@${V2_DEPRECATED_AT}`, Link: successor });
+      return handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+        await requireOwnApiKey(ctx, request.headers['x-api-key'], signed.integration.id, messages.notVerified);
+        try {
+          const { id } = statusV2Params.require(signed.params, { message: messages.badParams });
+          const transaction = await readStatus(ctx, engine, messages, signed, { id });
+          request.logged.ref = refOf(transaction);
+          return { success: true, message: 'Transaction retrieved.', data: recordV2(ctx.catalog, transaction) };
+        } catch (error) {
+          // v2 has no 404.
+          if (error instanceof Problem && error.code === 'transaction_not_found')
+            throw new Problem('transaction_not_found', { status: 400, message: messages.badParams });
+          throw error;
+        }
+      });
+    },
+  );
+
+  app.post(
+    '/api/v3/get-unified-transaction-status',
+    {
+      schema: {
+        summary: 'Get transaction status',
+        description: 'The record of one transaction, payin or payout; while it is open the operator is asked first.',
+        tags: ['Status'],
+        operationId: 'getStatus',
+        body: StatusV3Body,
+        response: { 200: StatusV3Answer },
+      },
+      config: {
+        problems: {
+          ...envelopeErrors(messages),
+          invalid_params: { message: messages.badParams },
+          transaction_not_found: { message: messages.badParams },
+        },
+      },
+    },
+    (request, reply) =>
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+        const wanted = statusV3Params.require(signed.params, { message: messages.badParams });
+        const transaction = await readStatus(ctx, engine, messages, signed, wanted);
+        request.logged.ref = refOf(transaction);
+        return { success: true, message: 'Transaction retrieved.', data: recordV3(ctx.catalog, transaction) };
+      }),
+  );
+
+  app.post(
+    '/api/v3/get-unified-balance',
+    {
+      schema: {
+        summary: 'Get unified balance',
+        description: 'The wallets of the account, one for each currency.',
+        tags: ['Balance'],
+        operationId: 'getBalance',
+        body: BalanceBody,
+        response: { 200: BalanceAnswer },
+      },
+      config: {
+        // On this operation `success` is a string, and `data` an array even when something went wrong.
+        problemBody: (body) => ({ ...body, success: 'false', data: [] }),
+        problems: {
+          ...envelopeErrors(BALANCE_MESSAGES),
+          invalid_params: { message: BALANCE_MESSAGES.badParams },
+        },
+      },
+    },
+    (request, reply) =>
+      handleSigned(ctx, BALANCE_MESSAGES, signedCall(request, reply), async (signed) => {
+        const data = await readBalances(ctx, signed);
+        return { success: 'true', message: 'Balance retrieved.', data };
+      }),
+  );
+}
+
+/** The specification's `apiKeyAuth`: optional, but when present it must be a live token of the same integration. */
+async function requireOwnApiKey(
+  ctx: PaymentsContext,
+  header: string | string[] | undefined,
+  integrationId: bigint,
+  refusal: string,
+): Promise<void> {
+  if (header === undefined) return;
+  const owner = typeof header === 'string' ? await authenticateToken(ctx, header).catch(() => null) : null;
+  if (owner?.id !== integrationId) throw new Problem('unauthenticated', { status: 403, message: refusal });
+}
