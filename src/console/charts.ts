@@ -57,14 +57,14 @@ export function volumeChart(counts: readonly DayCount[], label: string): Html {
     let base = 0;
     return (
       [
-        ['ok', each.good],
-        ['no', each.bad],
-        ['op', each.open],
+        ['good', each.good],
+        ['bad', each.bad],
+        ['open', each.open],
       ] as const
-    ).map(([look, value]) => {
+    ).map(([state, value]) => {
       if (value === 0) return '';
       const top = y(base + value);
-      const bar = html`<rect class="${look}" x="${left.toFixed(1)}" y="${top.toFixed(1)}" width="${x.bandwidth().toFixed(1)}" height="${(y(base) - top).toFixed(1)}"/>`;
+      const bar = html`<rect class="${state}" x="${left.toFixed(1)}" y="${top.toFixed(1)}" width="${x.bandwidth().toFixed(1)}" height="${(y(base) - top).toFixed(1)}"/>`;
       base += value;
       return bar;
     });
@@ -86,5 +86,5 @@ export function rateChart(counts: readonly DayCount[], label: string): Html {
     .x((point) => Number(point.x.toFixed(1)))
     .y((point) => Number(y(point.rate ?? 0).toFixed(1)))(points);
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((value) => ({ y: y(value), label: `${value * 100} %` }));
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">${axes(domain, ticks, (each) => (x(each) ?? 0) + x.bandwidth() / 2)}<path class="ln" d="${path ?? ''}"/>${points.map((point) => (point.rate === null ? '' : html`<circle class="dot" r="3.5" cx="${point.x.toFixed(1)}" cy="${y(point.rate).toFixed(1)}"/>`))}</svg>`;
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">${axes(domain, ticks, (each) => (x(each) ?? 0) + x.bandwidth() / 2)}<path class="rate" d="${path ?? ''}"/>${points.map((point) => (point.rate === null ? '' : html`<circle class="dot" r="3.5" cx="${point.x.toFixed(1)}" cy="${y(point.rate).toFixed(1)}"/>`))}</svg>`;
 }

@@ -22,7 +22,7 @@ import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.t
 import { randomSecret } from '../platform/ids.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { SimulatedOperator } from '../sandbox/simulated-operator.ts';
-import { type ConsoleLanguage, LANGUAGES, type Words } from './messages.ts';
+import { type ConsoleLanguage, type ConsoleMessages, LANGUAGES } from './messages.ts';
 import type { RequestLog } from './request-log.ts';
 
 const MAX_COOKIE_CHARACTERS = 200;
@@ -39,13 +39,13 @@ export type ConsoleServices = {
 };
 
 export type ConsoleRequest = {
-  parts: ConsoleServices;
+  services: ConsoleServices;
   ctx: PaymentsContext;
-  request: FastifyRequest;
+  raw: FastifyRequest;
   reply: FastifyReply;
   form: Form;
   language: ConsoleLanguage;
-  words: Words;
+  t: ConsoleMessages;
   /** Goes into every form of this visitor. */
   csrf: string;
   session: Session | null;
@@ -70,8 +70,8 @@ function isSecure(ctx: PaymentsContext): boolean {
   return publicUrl(ctx.config).startsWith('https:');
 }
 
-function readCookie(request: FastifyRequest, name: string): string | null {
-  for (const part of (request.headers.cookie ?? '').split(';')) {
+function readCookie(raw: FastifyRequest, name: string): string | null {
+  for (const part of (raw.headers.cookie ?? '').split(';')) {
     const at = part.indexOf('=');
     if (at > 0 && part.slice(0, at).trim() === name)
       return part
@@ -83,87 +83,87 @@ function readCookie(request: FastifyRequest, name: string): string | null {
 }
 
 function addCookie(
-  visit: Pick<ConsoleRequest, 'ctx' | 'reply'>,
+  request: Pick<ConsoleRequest, 'ctx' | 'reply'>,
   name: string,
   value: string,
   maxAge: number | null,
 ): void {
   const age = maxAge === null ? '' : `; Max-Age=${maxAge}`;
-  const secure = isSecure(visit.ctx) ? '; Secure' : '';
+  const secure = isSecure(request.ctx) ? '; Secure' : '';
   const cookie = `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${age}${secure}`;
-  const before = visit.reply.getHeader('set-cookie');
+  const before = request.reply.getHeader('set-cookie');
   const list = before === undefined ? [] : Array.isArray(before) ? before : [String(before)];
-  void visit.reply.removeHeader('set-cookie').header('set-cookie', [...list, cookie]);
+  void request.reply.removeHeader('set-cookie').header('set-cookie', [...list, cookie]);
 }
 
 /** Hands out a session that was just made. What the visitor came with is forgotten: it never becomes a session. */
-export function setSessionCookie(visit: ConsoleRequest, token: string): void {
-  addCookie(visit, cookieName(visit.ctx, 'session'), token, null);
-  addCookie(visit, cookieName(visit.ctx, 'visitor'), '', 0);
+export function setSessionCookie(request: ConsoleRequest, token: string): void {
+  addCookie(request, cookieName(request.ctx, 'session'), token, null);
+  addCookie(request, cookieName(request.ctx, 'visitor'), '', 0);
 }
 
-export function clearSessionCookie(visit: ConsoleRequest): void {
-  addCookie(visit, cookieName(visit.ctx, 'session'), '', 0);
+export function clearSessionCookie(request: ConsoleRequest): void {
+  addCookie(request, cookieName(request.ctx, 'session'), '', 0);
 }
 
 export async function openRequest(
-  parts: ConsoleServices,
-  request: FastifyRequest,
+  services: ConsoleServices,
+  raw: FastifyRequest,
   reply: FastifyReply,
 ): Promise<ConsoleRequest> {
-  const { ctx } = parts;
-  const token = readCookie(request, cookieName(ctx, 'session'));
-  const session = token ? await findSession(ctx, token, request.headers['x-live'] !== undefined) : null;
-  const language = chooseLanguage(ctx, request, reply);
-  const visit: ConsoleRequest = {
-    parts,
+  const { ctx } = services;
+  const token = readCookie(raw, cookieName(ctx, 'session'));
+  const session = token ? await findSession(ctx, token, raw.headers['x-live'] !== undefined) : null;
+  const language = chooseLanguage(ctx, raw, reply);
+  const request: ConsoleRequest = {
+    services,
     ctx,
-    request,
+    raw,
     reply,
-    form: formOf(request),
+    form: formOf(raw),
     language,
-    words: LANGUAGES[language].words,
+    t: LANGUAGES[language].messages,
     csrf: '',
     session,
     holder: null,
     role: null,
     memberships: [],
   };
-  visit.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(visit)}`);
-  if (session) await findPlace(visit, session);
-  return visit;
+  request.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
+  if (session) await findPlace(request, session);
+  return request;
 }
 
 /** A visitor without a session still gets a name, so that their forms are theirs. */
-function visitorOf(visit: ConsoleRequest): string {
-  const name = cookieName(visit.ctx, 'visitor');
-  const known = readCookie(visit.request, name);
+function visitorOf(request: ConsoleRequest): string {
+  const name = cookieName(request.ctx, 'visitor');
+  const known = readCookie(request.raw, name);
   if (known && /^[\w-]{20,}$/.test(known)) return known;
   const fresh = randomSecret(18);
-  addCookie(visit, name, fresh, null);
+  addCookie(request, name, fresh, null);
   return fresh;
 }
 
 /** The holder that the person chose, while they still belong to it; else the first of theirs. */
-async function findPlace(visit: ConsoleRequest, session: Session): Promise<void> {
-  visit.memberships = await listMemberships(visit.ctx.db, session.member.id);
+async function findPlace(request: ConsoleRequest, session: Session): Promise<void> {
+  request.memberships = await listMemberships(request.ctx.db, session.member.id);
   const place =
-    visit.memberships.find((membership) => membership.holder_id === session.holderId) ?? visit.memberships[0];
+    request.memberships.find((membership) => membership.holder_id === session.holderId) ?? request.memberships[0];
   if (!place) return;
-  visit.holder = await findHolder(visit.ctx.db, place.holder_id);
-  visit.role = place.role;
-  if (session.holderId !== place.holder_id) await chooseHolder(visit.ctx, session.id, place.holder_id);
+  request.holder = await findHolder(request.ctx.db, place.holder_id);
+  request.role = place.role;
+  if (session.holderId !== place.holder_id) await chooseHolder(request.ctx, session.id, place.holder_id);
 }
 
-function chooseLanguage(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
-  const asked = (request.query as Record<string, unknown>).lang;
+function chooseLanguage(ctx: PaymentsContext, raw: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
+  const asked = (raw.query as Record<string, unknown>).lang;
   if (asked === 'en' || asked === 'fr') {
     addCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
     return asked;
   }
-  const remembered = readCookie(request, 'lang');
+  const remembered = readCookie(raw, 'lang');
   if (remembered === 'en' || remembered === 'fr') return remembered;
-  return /^\s*fr\b/i.test(request.headers['accept-language'] ?? '') ? 'fr' : 'en';
+  return /^\s*fr\b/i.test(raw.headers['accept-language'] ?? '') ? 'fr' : 'en';
 }
 
 function csrfToken(ctx: PaymentsContext, owner: string): string {
@@ -171,14 +171,14 @@ function csrfToken(ctx: PaymentsContext, owner: string): string {
 }
 
 /** Every form is the visitor's own: it carries their token and comes from our own pages. */
-export function requireOwnForm(visit: ConsoleRequest): void {
-  refuseForeignForm(visit.request);
-  const { origin } = visit.request.headers;
-  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== visit.request.headers.host)
-    throw new Problem('forbidden', { message: visit.words.foreignForm });
-  const given = Buffer.from(visit.form.get('csrf') ?? '');
-  if (!constantTimeEqual(given, Buffer.from(visit.csrf)))
-    throw new Problem('forbidden', { message: visit.words.foreignForm });
+export function requireOwnForm(request: ConsoleRequest): void {
+  refuseForeignForm(request.raw);
+  const { origin } = request.raw.headers;
+  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== request.raw.headers.host)
+    throw new Problem('forbidden', { message: request.t.foreignForm });
+  const given = Buffer.from(request.form.get('csrf') ?? '');
+  if (!constantTimeEqual(given, Buffer.from(request.csrf)))
+    throw new Problem('forbidden', { message: request.t.foreignForm });
 }
 
 /** A path of the console, or its beginning: nothing that a visitor brings along leads anywhere else. */
@@ -187,13 +187,13 @@ export function safePath(value: unknown): string {
   return /^\/console(?:[/?][\w\-./?=&%+~:,@]*)?$/.test(value) && !value.includes('//') ? value : '/console';
 }
 
-export function queryOf(visit: ConsoleRequest, name: string, maxLength = 200): string {
-  const value = (visit.request.query as Record<string, unknown>)[name];
+export function queryOf(request: ConsoleRequest, name: string, maxLength = 200): string {
+  const value = (request.raw.query as Record<string, unknown>)[name];
   return typeof value === 'string' ? value.trim().slice(0, maxLength).replaceAll('\0', '') : '';
 }
 
-export function paramOf(visit: ConsoleRequest, name: string): string {
-  return (visit.request.params as Record<string, string | undefined>)[name] ?? '';
+export function paramOf(request: ConsoleRequest, name: string): string {
+  return (request.raw.params as Record<string, string | undefined>)[name] ?? '';
 }
 
 export function idOf(text: string): bigint {
@@ -201,10 +201,10 @@ export function idOf(text: string): bigint {
   return BigInt(text);
 }
 
-export function fieldOf(visit: ConsoleRequest, name: string, maxLength?: number): string {
-  return field(visit.form, name, maxLength);
+export function fieldOf(request: ConsoleRequest, name: string, maxLength?: number): string {
+  return field(request.form, name, maxLength);
 }
 
-export function money(visit: ConsoleRequest, amount: bigint, currency: string): string {
-  return formatMoney(amount, currency, visit.language);
+export function money(request: ConsoleRequest, amount: bigint, currency: string): string {
+  return formatMoney(amount, currency, request.language);
 }

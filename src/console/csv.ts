@@ -26,11 +26,11 @@ export function csvLine(row: CsvRow): string {
 type Progress = { rows: number; done: boolean };
 const exportsUnderWay = new WeakMap<object, Map<string, Progress>>();
 
-function progressOf(visit: HolderRequest): Map<string, Progress> {
-  let all = exportsUnderWay.get(visit.ctx.db);
+function progressOf(request: HolderRequest): Map<string, Progress> {
+  let all = exportsUnderWay.get(request.ctx.db);
   if (!all) {
     all = new Map();
-    exportsUnderWay.set(visit.ctx.db, all);
+    exportsUnderWay.set(request.ctx.db, all);
   }
   return all;
 }
@@ -39,21 +39,21 @@ export function newExportId(): string {
   return randomSecret(9);
 }
 
-export function readProgress(visit: HolderRequest, id: string): Progress | null {
-  return progressOf(visit).get(`${visit.holder.id} ${id}`) ?? null;
+export function readProgress(request: HolderRequest, id: string): Progress | null {
+  return progressOf(request).get(`${request.holder.id} ${id}`) ?? null;
 }
 
 /** Streams pages of rows: the memory of one page, however many there are. */
 export function sendCsv(
-  visit: HolderRequest,
+  request: HolderRequest,
   name: string,
   head: CsvRow,
   pages: AsyncIterable<CsvRow[]>,
   exportId: string,
 ): FastifyReply {
-  const all = progressOf(visit);
+  const all = progressOf(request);
   const progress: Progress = { rows: 0, done: false };
-  all.set(`${visit.holder.id} ${exportId}`, progress);
+  all.set(`${request.holder.id} ${exportId}`, progress);
   if (all.size > MAX_EXPORTS) all.delete(all.keys().next().value ?? '');
   async function* lines(): AsyncGenerator<string> {
     yield csvLine(head);
@@ -63,7 +63,7 @@ export function sendCsv(
     }
     progress.done = true;
   }
-  return visit.reply
+  return request.reply
     .type('text/csv; charset=utf-8')
     .header('Content-Disposition', `attachment; filename="${name}"`)
     .header('Cache-Control', 'no-store')

@@ -3,10 +3,10 @@
 import { english } from './messages-en.ts';
 import { french } from './messages-fr.ts';
 
-export type { ConsoleMessages as Words } from './messages-en.ts';
+export type { ConsoleMessages } from './messages-en.ts';
 export type ConsoleLanguage = 'en' | 'fr';
 
 export const LANGUAGES = {
-  en: { name: 'English', words: english },
-  fr: { name: 'Français', words: french },
+  en: { name: 'English', messages: english },
+  fr: { name: 'Français', messages: french },
 } as const;

@@ -17,23 +17,10 @@ import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import {
-  checkField,
-  codeBlock,
-  dataTable,
-  emptyState,
-  errorBox,
-  inputField,
-  postButton,
-  postForm,
-  selectField,
-  statusTag,
-  tag,
-  textField,
-  timeTag,
-} from './components.ts';
+import { codeBlock, dataTable, emptyState, statusTag, tag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { csvLine, parseCsv } from './csv.ts';
+import { errorBox, formField, postButton, postForm } from './form-components.ts';
 import { isFirst, onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER, TREASURERS } from './route.ts';
@@ -49,16 +36,16 @@ type ColumnName = (typeof COLUMNS)[number];
 
 export const payoutRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/payouts', listPage),
-  forRoles(TREASURERS, 'GET', '/payouts/new', (visit) => newPage(visit), { confirm: true }),
+  forRoles(TREASURERS, 'GET', '/payouts/new', (request) => newPage(request), { confirm: true }),
   forRoles(TREASURERS, 'POST', '/payouts', create, { confirm: true }),
-  forRoles(TREASURERS, 'GET', '/payouts/import', (visit) => importPage(visit), { confirm: true }),
+  forRoles(TREASURERS, 'GET', '/payouts/import', (request) => importPage(request), { confirm: true }),
   forRoles(TREASURERS, 'POST', '/payouts/check', dryRun, { confirm: true }),
   forRoles(TREASURERS, 'POST', '/payouts/import', importFile, { confirm: true }),
   forRoles(OWNER, 'POST', '/payouts/approval', changeApproval, { confirm: true }),
 ];
 
-async function listPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, words, role, holder } = visit;
+async function listPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, t, role, holder } = request;
   const [payouts, batches] = await Promise.all([
     listPayouts(ctx, holder.id, SHOWN),
     listPayoutBatches(ctx.db, holder.id),
@@ -66,107 +53,107 @@ async function listPage(visit: HolderRequest): Promise<FastifyReply> {
   const may = TREASURERS.includes(role);
   const buttons =
     may &&
-    html`<a class="btn" href="/console/payouts/new">${words.payouts.create}</a><a class="btn q" href="/console/payouts/import">${words.payouts.import}</a>`;
+    html`<a class="button" href="/console/payouts/new">${t.payouts.create}</a><a class="button button-secondary" href="/console/payouts/import">${t.payouts.import}</a>`;
   const open = payouts.some((each) => !isFinal(each.status));
-  return renderPage(visit, {
-    title: words.menu.payouts,
-    lead: words.payouts.lead,
+  return renderPage(request, {
+    title: t.menu.payouts,
+    lead: t.payouts.lead,
     active: 'payouts',
     ...(open ? { live: LIVE_SECONDS } : {}),
     ...(buttons ? { actions: buttons } : {}),
-    body: html`${payouts.length === 0 ? emptyState(words.payouts.none, words.payouts.noneText, may && html`<a class="btn" href="/console/payouts/new">${words.payouts.create}</a>`) : payoutTable(visit, payouts)}${
+    body: html`${payouts.length === 0 ? emptyState(t.payouts.none, t.payouts.noneText, may && html`<a class="button" href="/console/payouts/new">${t.payouts.create}</a>`) : payoutTable(request, payouts)}${
       batches.length > 0 &&
-      html`<h2>${words.payouts.files}</h2>${dataTable(
-        words.payouts.files,
+      html`<h2>${t.payouts.files}</h2>${dataTable(
+        t.payouts.files,
         [
-          { label: words.payouts.file },
-          { label: words.payouts.progress },
-          { label: words.payouts.createdBy },
-          { label: words.created },
+          { label: t.payouts.file },
+          { label: t.payouts.progress },
+          { label: t.payouts.createdBy },
+          { label: t.created },
         ],
         batches.map((batch) => {
           const over = (batch.states.success ?? 0) + (batch.states.failed ?? 0) + (batch.states.reversed ?? 0);
           return [
             html`<bdi>${batch.name}</bdi>`,
-            html`<progress max="${Math.max(1, batch.payouts)}" value="${over}" aria-label="${words.payouts.progress}: ${batch.name}"></progress><span class="m">${words.payouts.progressText(over, batch.payouts, batch.states.failed ?? 0)}</span>`,
+            html`<progress max="${Math.max(1, batch.payouts)}" value="${over}" aria-label="${t.payouts.progress}: ${batch.name}"></progress><span class="muted">${t.payouts.progressText(over, batch.payouts, batch.states.failed ?? 0)}</span>`,
             html`<bdi>${batch.created_by}</bdi>`,
             timeTag(batch.created_at),
           ];
         }),
       )}`
-    }${role === 'owner' && html`<section class="card"><h2>${words.payouts.approvalTitle}</h2>${postForm(visit, '/payouts/approval', html`${checkField('needed', words.payouts.approvalText, holder.payouts_need_approval)}<button class="q">${words.save}</button>`)}</section>`}`,
+    }${role === 'owner' && html`<section class="card"><h2>${t.payouts.approvalTitle}</h2>${postForm(request, '/payouts/approval', html`${formField({ type: 'checkbox', name: 'needed', label: t.payouts.approvalText, checked: holder.payouts_need_approval })}<button class="button-secondary">${t.save}</button>`)}</section>`}`,
   });
 }
 
-function payoutTable(visit: HolderRequest, payouts: readonly PayoutRow[]): Html {
-  const { words, session, role } = visit;
+function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Html {
+  const { t, session, role } = request;
   return dataTable(
-    words.menu.payouts,
+    t.menu.payouts,
     [
-      { label: words.payee },
-      { label: words.state },
-      { label: words.amount, right: true },
-      { label: words.method },
-      { label: words.payouts.createdBy },
-      { label: words.payouts.approvedBy },
-      { label: words.created },
+      { label: t.payee },
+      { label: t.state },
+      { label: t.amount, right: true },
+      { label: t.method },
+      { label: t.payouts.createdBy },
+      { label: t.payouts.approvedBy },
+      { label: t.created },
     ],
     payouts.map((row) => [
-      html`<a href="/console/transactions/${refOf(row)}"><bdi>${row.payee ?? `+${row.msisdn}`}</bdi></a>${row.payee && html`<span class="m"><bdi>+${row.msisdn}</bdi></span>`}`,
-      row.waits_for_approval ? tag('w', words.payouts.waits) : statusTag(visit, row.status, 'payout'),
-      money(visit, row.amount, row.currency),
-      methodName(visit, row.method),
+      html`<a href="/console/transactions/${refOf(row)}"><bdi>${row.payee ?? `+${row.msisdn}`}</bdi></a>${row.payee && html`<span class="muted"><bdi>+${row.msisdn}</bdi></span>`}`,
+      row.waits_for_approval ? tag('warning', t.payouts.waits) : statusTag(request, row.status, 'payout'),
+      money(request, row.amount, row.currency),
+      methodName(request, row.method),
       html`<bdi>${row.created_by}</bdi>`,
       row.waits_for_approval && TREASURERS.includes(role) && row.created_by !== session.member.email
-        ? postButton(visit, `/transactions/${refOf(row)}/approve`, words.payouts.approve, { look: 'q' })
+        ? postButton(request, `/transactions/${refOf(row)}/approve`, t.payouts.approve, { variant: 'secondary' })
         : row.approved_by && html`<bdi>${row.approved_by}</bdi>`,
       timeTag(row.created_at),
     ]),
   );
 }
 
-function methodChoices(visit: HolderRequest) {
-  const methods = [...visit.ctx.catalog.methods.values()].filter((method) => method.payout);
+function methodChoices(request: HolderRequest) {
+  const methods = [...request.ctx.catalog.methods.values()].filter((method) => method.payout);
   return [
-    ['', visit.words.payouts.byNumber] as const,
+    ['', request.t.payouts.byNumber] as const,
     ...methods.map((each) => [each.code, `${each.name} (${each.country.name})`] as const),
   ];
 }
 
-function currencies(visit: HolderRequest): string[] {
+function currencies(request: HolderRequest): string[] {
   return [
     ...new Set(
-      [...visit.ctx.catalog.methods.values()].filter((method) => method.payout).map((method) => method.currency),
+      [...request.ctx.catalog.methods.values()].filter((method) => method.payout).map((method) => method.currency),
     ),
   ].sort();
 }
 
-function newPage(visit: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
-  const { words } = visit;
-  const value = (name: string) => fieldOf(visit, name);
-  return renderPage(visit, {
-    title: words.payouts.create,
-    lead: visit.holder.payouts_need_approval ? words.payouts.willWait : words.payouts.willGo,
+function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
+  const { t } = request;
+  const value = (name: string) => fieldOf(request, name);
+  return renderPage(request, {
+    title: t.payouts.create,
+    lead: request.holder.payouts_need_approval ? t.payouts.willWait : t.payouts.willGo,
     active: 'payouts',
     ...(errors ? { status: 400 } : {}),
-    body: html`<div class="card">${errorBox(visit, errors)}${postForm(
-      visit,
+    body: html`<div class="card">${errorBox(request, errors)}${postForm(
+      request,
       '/payouts',
-      html`<div class="row">${selectField({ name: 'currency', label: words.currency, value: value('currency'), choices: currencies(visit).map((each) => [each, each] as const), errors })}${inputField({ name: 'amount', label: words.amount, value: value('amount'), required: true, errors, more: html`inputmode="decimal"` })}${inputField({ name: 'mobile', label: words.number, value: value('mobile'), required: true, errors, more: html`inputmode="tel"` })}${selectField({ name: 'method', label: words.method, value: value('method'), choices: methodChoices(visit), errors })}${inputField({ name: 'payee', label: words.payee, value: value('payee'), errors })}${inputField({ name: 'invoice_no', label: words.invoice, value: value('invoice_no'), errors })}${inputField({ name: 'detail', label: words.payouts.detail, value: value('detail'), errors })}</div>${onceField(visit.ctx)}<button>${words.payouts.create}</button>`,
+      html`<div class="field-row">${formField({ type: 'select', name: 'currency', label: t.currency, value: value('currency'), choices: currencies(request).map((each) => [each, each] as const), errors })}${formField({ name: 'amount', label: t.amount, value: value('amount'), required: true, errors, attributes: html`inputmode="decimal"` })}${formField({ name: 'mobile', label: t.number, value: value('mobile'), required: true, errors, attributes: html`inputmode="tel"` })}${formField({ type: 'select', name: 'method', label: t.method, value: value('method'), choices: methodChoices(request), errors })}${formField({ name: 'payee', label: t.payee, value: value('payee'), errors })}${formField({ name: 'invoice_no', label: t.invoice, value: value('invoice_no'), errors })}${formField({ name: 'detail', label: t.payouts.detail, value: value('detail'), errors })}</div>${onceField(request.ctx)}<button>${t.payouts.create}</button>`,
     )}</div>`,
   });
 }
 
-async function create(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, words } = visit;
-  const value = (name: ColumnName) => fieldOf(visit, name);
+async function create(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
+  const value = (name: ColumnName) => fieldOf(request, name);
   const reading = await readPayout(ctx, holder.id, requestFrom(value));
-  if (!reading.ok) return newPage(visit, reading.errors);
-  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return redirect(visit, '/console/payouts', 'sentBefore');
-  const [result] = await orderPayouts(ctx, visit.parts.payments.engine, visit.actor, holder.id, [reading.order]);
-  if (!result?.ok) return newPage(visit, { amount: [words.payouts.overdraft] });
+  if (!reading.ok) return newPage(request, reading.errors);
+  if (!(await isFirst(ctx, fieldOf(request, 'once', 40)))) return redirect(request, '/console/payouts', 'sentBefore');
+  const [result] = await orderPayouts(ctx, request.services.payments.engine, request.actor, holder.id, [reading.order]);
+  if (!result?.ok) return newPage(request, { amount: [t.payouts.overdraft] });
   return redirect(
-    visit,
+    request,
     `/console/transactions/${refOf(result.transaction)}`,
     holder.payouts_need_approval ? 'payoutWaits' : 'payoutMade',
   );
@@ -184,64 +171,69 @@ function requestFrom(value: (name: ColumnName) => string): PayoutRequest {
   };
 }
 
-function importPage(visit: HolderRequest, problem?: string): Promise<FastifyReply> {
-  const { words } = visit;
-  return renderPage(visit, {
-    title: words.payouts.import,
-    lead: words.payouts.importLead,
+function importPage(request: HolderRequest, problem?: string): Promise<FastifyReply> {
+  const { t } = request;
+  return renderPage(request, {
+    title: t.payouts.import,
+    lead: t.payouts.importLead,
     active: 'payouts',
     ...(problem ? { status: 400 } : {}),
-    body: html`<div class="card">${problem && errorBox(visit, undefined, problem)}${postForm(
-      visit,
+    body: html`<div class="card">${problem && errorBox(request, undefined, problem)}${postForm(
+      request,
       '/payouts/check',
-      html`${inputField({ name: 'name', label: words.payouts.fileName, value: fieldOf(visit, 'name', 120), more: html`maxlength="120"` })}<div class="f" data-js hidden><label for="f-file">${words.payouts.file}</label><input id="f-file" type="file" accept=".csv,text/csv,text/plain" data-text="#f-csv"></div>${textField({ name: 'csv', label: words.payouts.csv, hint: words.payouts.csvHint, value: fieldOf(visit, 'csv', MAX_FILE_CHARACTERS), required: true, rows: 10 })}<button>${words.payouts.check}</button>`,
-    )}<p class="m">${words.payouts.example}</p>${codeBlock(visit, 'csv-example', `${COLUMNS.join(',')}\n1500,KES,0712345000,,Wanjiku Otieno,INV-7,Refund`, words.payouts.example)}</div>`,
+      html`${formField({ name: 'name', label: t.payouts.fileName, value: fieldOf(request, 'name', 120), attributes: html`maxlength="120"` })}<div class="field" data-js hidden><label for="f-file">${t.payouts.file}</label><input id="f-file" type="file" accept=".csv,text/csv,text/plain" data-text="#f-csv"></div>${formField({ type: 'textarea', name: 'csv', label: t.payouts.csv, hint: t.payouts.csvHint, value: fieldOf(request, 'csv', MAX_FILE_CHARACTERS), required: true, rows: 10 })}<button>${t.payouts.check}</button>`,
+    )}<p class="muted">${t.payouts.example}</p>${codeBlock(request, 'csv-example', `${COLUMNS.join(',')}\n1500,KES,0712345000,,Wanjiku Otieno,INV-7,Refund`, t.payouts.example)}</div>`,
   });
 }
 
-type Line = { number: number; record: string[]; request: PayoutRequest; reading: PayoutReading };
+type Line = { number: number; record: string[]; payout: PayoutRequest; reading: PayoutReading };
 type FileReading = { head: string[]; lines: Line[] };
 
 /** Reads and checks a whole file without writing anything. */
-async function readFile(visit: HolderRequest, text: string): Promise<FileReading | string> {
-  const { words } = visit;
+async function readFile(request: HolderRequest, text: string): Promise<FileReading | string> {
+  const { t } = request;
   const records = parseCsv(text, MAX_RECORDS + 1);
-  if (!records) return words.payouts.fileWrong(MAX_RECORDS);
+  if (!records) return t.payouts.fileWrong(MAX_RECORDS);
   const [head = [], ...rest] = records;
   const names = head.map((each) => each.toLowerCase().replace(/[\s-]+/g, '_'));
   const missing = (['amount', 'currency', 'mobile'] as const).filter((name) => !names.includes(name));
-  if (missing.length > 0) return words.payouts.columnsMissing(missing.join(', '));
-  if (rest.length === 0) return words.payouts.fileEmpty;
+  if (missing.length > 0) return t.payouts.columnsMissing(missing.join(', '));
+  if (rest.length === 0) return t.payouts.fileEmpty;
   const lines: Line[] = [];
   for (const [index, record] of rest.entries()) {
-    const request = requestFrom((name) => record[names.indexOf(name)] ?? '');
-    lines.push({ number: index + 2, record, request, reading: await readPayout(visit.ctx, visit.holder.id, request) });
+    const payout = requestFrom((name) => record[names.indexOf(name)] ?? '');
+    lines.push({
+      number: index + 2,
+      record,
+      payout,
+      reading: await readPayout(request.ctx, request.holder.id, payout),
+    });
   }
   return { head, lines };
 }
 
-async function dryRun(visit: HolderRequest): Promise<FastifyReply> {
-  const { words } = visit;
-  const csv = fieldOf(visit, 'csv', MAX_FILE_CHARACTERS);
-  const reading = await readFile(visit, csv);
-  if (typeof reading === 'string') return importPage(visit, reading);
+async function dryRun(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const csv = fieldOf(request, 'csv', MAX_FILE_CHARACTERS);
+  const reading = await readFile(request, csv);
+  if (typeof reading === 'string') return importPage(request, reading);
   const good = reading.lines.flatMap(({ reading: each }) => (each.ok ? [each.order] : []));
   const wrong = reading.lines.filter(({ reading: each }) => !each.ok);
-  return renderPage(visit, {
-    title: words.payouts.checked,
+  return renderPage(request, {
+    title: t.payouts.checked,
     active: 'payouts',
-    body: html`<p class="box note">${words.payouts.nothingSent}</p>${sums(visit, good)}${
+    body: html`<p class="box neutral">${t.payouts.nothingSent}</p>${sums(request, good)}${
       wrong.length > 0 &&
-      html`<div class="card"><h2>${words.payouts.toMend(wrong.length)}</h2>${dataTable(
-        words.payouts.toMend(wrong.length),
-        [{ label: words.payouts.line, right: true }, { label: words.payouts.content }, { label: words.payouts.fault }],
+      html`<div class="card"><h2>${t.payouts.toMend(wrong.length)}</h2>${dataTable(
+        t.payouts.toMend(wrong.length),
+        [{ label: t.payouts.line, right: true }, { label: t.payouts.content }, { label: t.payouts.fault }],
         wrong.map((line) => [
           line.number,
           html`<code>${line.record.join(', ')}</code>`,
           line.reading.ok ? '' : Object.values(line.reading.errors).flat().join(' '),
         ]),
-      )}<p class="m">${words.payouts.fixFile}</p>${codeBlock(visit, 'fix-file', fixFile(reading), words.payouts.fixFile)}</div>`
-    }${good.length > 0 && postForm(visit, '/payouts/import', html`${onceField(visit.ctx)}<input type="hidden" name="name" value="${fieldOf(visit, 'name', 120)}"><input type="hidden" name="csv" value="${csv}"><button>${words.payouts.orderAll(good.length)}</button> <a href="/console/payouts/import">${words.back}</a>`)}`,
+      )}<p class="muted">${t.payouts.fixFile}</p>${codeBlock(request, 'fix-file', fixFile(reading), t.payouts.fixFile)}</div>`
+    }${good.length > 0 && postForm(request, '/payouts/import', html`${onceField(request.ctx)}<input type="hidden" name="name" value="${fieldOf(request, 'name', 120)}"><input type="hidden" name="csv" value="${csv}"><button>${t.payouts.orderAll(good.length)}</button> <a href="/console/payouts/import">${t.back}</a>`)}`,
   });
 }
 
@@ -255,8 +247,8 @@ function fixFile({ head, lines }: FileReading): string {
   return [[...head, 'problem'], ...rows].map(csvLine).join('');
 }
 
-function sums(visit: HolderRequest, orders: readonly PayoutOrder[]): Html {
-  const { words } = visit;
+function sums(request: HolderRequest, orders: readonly PayoutOrder[]): Html {
+  const { t } = request;
   const totals = new Map<string, { count: number; amount: bigint; fee: bigint }>();
   for (const order of orders) {
     const total = totals.get(order.method.currency) ?? { count: 0, amount: 0n, fee: 0n };
@@ -266,23 +258,23 @@ function sums(visit: HolderRequest, orders: readonly PayoutOrder[]): Html {
       fee: total.fee + order.fee,
     });
   }
-  return html`<div class="cards">${[...totals].map(([currency, total]) => html`<div class="card"><p class="sum">${money(visit, total.amount, currency)}</p><p class="m">${words.payouts.count(total.count)} · ${words.fee} ${money(visit, total.fee, currency)}</p></div>`)}</div>`;
+  return html`<div class="cards">${[...totals].map(([currency, total]) => html`<div class="card"><p class="figure">${money(request, total.amount, currency)}</p><p class="muted">${t.payouts.count(total.count)} · ${t.fee} ${money(request, total.fee, currency)}</p></div>`)}</div>`;
 }
 
-async function importFile(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, words } = visit;
-  const reading = await readFile(visit, fieldOf(visit, 'csv', MAX_FILE_CHARACTERS));
-  if (typeof reading === 'string') return importPage(visit, reading);
+async function importFile(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
+  const reading = await readFile(request, fieldOf(request, 'csv', MAX_FILE_CHARACTERS));
+  if (typeof reading === 'string') return importPage(request, reading);
   const orders = reading.lines.flatMap(({ reading: each }) => (each.ok ? [each.order] : []));
-  if (orders.length === 0) throw new Problem('invalid_params', { message: words.payouts.fileEmpty });
-  const name = fieldOf(visit, 'name', 120) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
-  if (!(await isFirst(ctx, fieldOf(visit, 'once', 40)))) return redirect(visit, '/console/payouts', 'sentBefore');
-  const results = await orderPayouts(ctx, visit.parts.payments.engine, visit.actor, holder.id, orders, name);
+  if (orders.length === 0) throw new Problem('invalid_params', { message: t.payouts.fileEmpty });
+  const name = fieldOf(request, 'name', 120) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
+  if (!(await isFirst(ctx, fieldOf(request, 'once', 40)))) return redirect(request, '/console/payouts', 'sentBefore');
+  const results = await orderPayouts(ctx, request.services.payments.engine, request.actor, holder.id, orders, name);
   const short = results.filter((result) => !result.ok).length;
-  return redirect(visit, '/console/payouts', short > 0 ? 'importShort' : 'imported');
+  return redirect(request, '/console/payouts', short > 0 ? 'importShort' : 'imported');
 }
 
-async function changeApproval(visit: HolderRequest): Promise<FastifyReply> {
-  await setPayoutApproval(visit.ctx, visit.actor, visit.holder.id, fieldOf(visit, 'needed') === 'yes');
-  return redirect(visit, '/console/payouts', 'saved');
+async function changeApproval(request: HolderRequest): Promise<FastifyReply> {
+  await setPayoutApproval(request.ctx, request.actor, request.holder.id, fieldOf(request, 'needed') === 'yes');
+  return redirect(request, '/console/payouts', 'saved');
 }

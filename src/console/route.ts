@@ -15,7 +15,7 @@ export type ConsoleRoute = {
   access: Access;
   /** Asks for the second factor (or the password) again when that was not done in the last minutes. */
   confirm: boolean;
-  handle(visit: ConsoleRequest): Promise<FastifyReply>;
+  handle(request: ConsoleRequest): Promise<FastifyReply>;
 };
 
 export const EVERYONE: readonly MemberRole[] = ROLES;
@@ -29,7 +29,7 @@ type Options = { confirm?: true };
 export function forAnyone(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: ConsoleRequest) => Promise<FastifyReply>,
+  handle: (request: ConsoleRequest) => Promise<FastifyReply>,
 ): ConsoleRoute {
   return { method, path, access: 'anyone', confirm: false, handle };
 }
@@ -38,16 +38,22 @@ export function forAnyone(
 export function forMember(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: MemberRequest) => Promise<FastifyReply>,
+  handle: (request: MemberRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
-  return { method, path, access: 'member', confirm: options.confirm ?? false, handle: (visit) => handle(known(visit)) };
+  return {
+    method,
+    path,
+    access: 'member',
+    confirm: options.confirm ?? false,
+    handle: (request) => handle(known(request)),
+  };
 }
 
 export function forAdmin(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: MemberRequest) => Promise<FastifyReply>,
+  handle: (request: MemberRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return {
@@ -55,7 +61,7 @@ export function forAdmin(
     path,
     access: 'admin',
     confirm: options.confirm ?? false,
-    handle: (visit) => handle(known(visit)),
+    handle: (request) => handle(known(request)),
   };
 }
 
@@ -64,7 +70,7 @@ export function forRoles(
   access: readonly MemberRole[],
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: HolderRequest) => Promise<FastifyReply>,
+  handle: (request: HolderRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return {
@@ -72,16 +78,16 @@ export function forRoles(
     path,
     access,
     confirm: options.confirm ?? false,
-    handle(visit) {
-      const { holder, role } = visit;
+    handle(request) {
+      const { holder, role } = request;
       if (!holder || !role) throw new Error('a route of holders was served without a holder');
-      return handle({ ...known(visit), holder, role });
+      return handle({ ...known(request), holder, role });
     },
   };
 }
 
-function known(visit: ConsoleRequest): MemberRequest {
-  const { session } = visit;
+function known(request: ConsoleRequest): MemberRequest {
+  const { session } = request;
   if (!session) throw new Error('a route of members was served without a session');
-  return { ...visit, session, actor: { memberId: session.member.id, name: session.member.email } };
+  return { ...request, session, actor: { memberId: session.member.id, name: session.member.email } };
 }

@@ -54,7 +54,7 @@ const visits = new WeakMap<FastifyRequest, ConsoleRequest>();
 
 export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleServices, 'requestLog'>): RequestLog {
   const requestLog = keepRequestLog(app, gateway.ctx);
-  const parts: ConsoleServices = {
+  const services: ConsoleServices = {
     ctx: gateway.ctx,
     payments: gateway.payments,
     deliverer: gateway.deliverer,
@@ -68,74 +68,74 @@ export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleServices, 'r
         method: route.method,
         url: `/console${route.path}`,
         bodyLimit: FORM_LIMIT_BYTES,
-        config: { problemPage: (problem, request, reply) => problemPage(problem, request, reply) },
-        handler: (request, reply) => serve(parts, route, request, reply),
+        config: { problemPage: (problem, raw, reply) => problemPage(problem, raw, reply) },
+        handler: (raw, reply) => serve(services, route, raw, reply),
       });
     done();
   });
   return requestLog;
 }
 
-async function serve(parts: ConsoleServices, route: ConsoleRoute, request: FastifyRequest, reply: FastifyReply) {
-  const visit = await openRequest(parts, request, reply);
-  visits.set(request, visit);
+async function serve(services: ConsoleServices, route: ConsoleRoute, raw: FastifyRequest, reply: FastifyReply) {
+  const request = await openRequest(services, raw, reply);
+  visits.set(raw, request);
   if (route.access !== 'anyone') {
-    const { session } = visit;
-    if (!session) return redirect(visit, `/console/sign-in?next=${encodeURIComponent(returnPath(request))}`);
+    const { session } = request;
+    if (!session) return redirect(request, `/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`);
     if (route.access === 'admin') {
-      if (!session.member.is_admin) throw new Problem('forbidden', { message: visit.words.operatorOnly });
+      if (!session.member.is_admin) throw new Problem('forbidden', { message: request.t.operatorOnly });
     } else if (route.access !== 'member') {
-      if (!visit.holder || !visit.role) {
-        if (session.member.is_admin) return redirect(visit, '/console/admin');
-        throw new Problem('forbidden', { message: visit.words.noHolder });
+      if (!request.holder || !request.role) {
+        if (session.member.is_admin) return redirect(request, '/console/admin');
+        throw new Problem('forbidden', { message: request.t.noHolder });
       }
-      if (!route.access.includes(visit.role)) throw new Problem('forbidden', { message: visit.words.roleTooSmall });
+      if (!route.access.includes(request.role)) throw new Problem('forbidden', { message: request.t.roleTooSmall });
     }
-    if (route.method === 'POST') requireOwnForm(visit);
+    if (route.method === 'POST') requireOwnForm(request);
     const member: MemberRequest = {
-      ...visit,
+      ...request,
       session,
       actor: { memberId: session.member.id, name: session.member.email },
     };
     if (route.confirm && !isConfirmed(member))
-      return redirect(visit, `/console/confirm?next=${encodeURIComponent(returnPath(request))}`);
-  } else if (route.method === 'POST') requireOwnForm(visit);
-  return route.handle(visit);
+      return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
+  } else if (route.method === 'POST') requireOwnForm(request);
+  return route.handle(request);
 }
 
 /** Where a person comes back to after proving who they are: this page, or the one whose form they had sent. */
-function returnPath(request: FastifyRequest): string {
-  if (request.method === 'GET') return safePath(request.url);
-  const from = URL.parse(request.headers.referer ?? '');
-  return from && from.host === request.headers.host ? safePath(from.pathname + from.search) : '/console';
+function returnPath(raw: FastifyRequest): string {
+  if (raw.method === 'GET') return safePath(raw.url);
+  const from = URL.parse(raw.headers.referer ?? '');
+  return from && from.host === raw.headers.host ? safePath(from.pathname + from.search) : '/console';
 }
 
-function problemPage(problem: Problem, request: FastifyRequest, reply: FastifyReply): string {
-  const visit = visits.get(request);
-  if (!visit)
+function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply): string {
+  const request = visits.get(raw);
+  if (!request)
     return problemText(reply, {
       language: 'en',
       title: problem.message,
       styles: [],
       body: html`<main><h1>${problem.message}</h1><p><a href="/console">Console</a></p></main>`,
     });
-  const { words } = visit;
+  const { t } = request;
   const title =
     problem.status >= 500
-      ? words.broken
+      ? t.broken
       : problem.status === 404
-        ? words.notFound
+        ? t.notFound
         : problem.status === 403
-          ? words.notAllowed
-          : words.refused;
-  const page = layoutPage(visit, {
+          ? t.notAllowed
+          : t.refused;
+  const page = layoutPage(request, {
     title,
     body: html`<div class="card"><p>${problem.message}</p>${
       problem.details.errors &&
       html`<ul>${Object.values(problem.details.errors)
         .flat()
         .map((sentence) => html`<li>${sentence}</li>`)}</ul>`
-    }${problem.status >= 500 && html`<p class="m">${request.id}</p>`}<p><a href="/console">${words.toHome}</a></p></div>`,
+    }${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}<p><a href="/console">${t.toHome}</a></p></div>`,
   });
   return problemText(reply, page);
 }

@@ -3,8 +3,9 @@
 
 import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, inputField, postForm, tag, textField } from './components.ts';
+import { dataTable, tag } from './components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
+import { formField, postForm } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, forRoles } from './route.ts';
 import { type Inspection, inspectRequest, type SignatureStep } from './signature-checks.ts';
@@ -12,63 +13,63 @@ import { type Inspection, inspectRequest, type SignatureStep } from './signature
 const MAX_BODY = 64 * 1024;
 
 export const debuggerRoutes: ConsoleRoute[] = [
-  forRoles(BUILDERS, 'GET', '/debugger', (visit) => debuggerPage(visit, null)),
-  forRoles(BUILDERS, 'POST', '/debugger', async (visit) => {
+  forRoles(BUILDERS, 'GET', '/debugger', (request) => debuggerPage(request, null)),
+  forRoles(BUILDERS, 'POST', '/debugger', async (request) => {
     const input = {
-      body: (visit.form.get('body') ?? '').slice(0, MAX_BODY),
+      body: (request.form.get('body') ?? '').slice(0, MAX_BODY),
       // A text area sends line ends as CR LF; nobody signs those.
-      ownString: (visit.form.get('own_string') ?? '').slice(0, MAX_BODY).replaceAll('\r\n', '\n').trim(),
-      address: fieldOf(visit, 'address', 60),
+      ownString: (request.form.get('own_string') ?? '').slice(0, MAX_BODY).replaceAll('\r\n', '\n').trim(),
+      address: fieldOf(request, 'address', 60),
     };
-    return debuggerPage(visit, await inspectRequest(visit.ctx, visit.holder.id, input));
+    return debuggerPage(request, await inspectRequest(request.ctx, request.holder.id, input));
   }),
 ];
 
-function debuggerPage(visit: HolderRequest, inspection: Inspection | null): Promise<FastifyReply> {
-  const { words } = visit;
-  return renderPage(visit, {
-    title: words.menu.debugger,
-    lead: words.debugger.lead,
+function debuggerPage(request: HolderRequest, inspection: Inspection | null): Promise<FastifyReply> {
+  const { t } = request;
+  return renderPage(request, {
+    title: t.menu.debugger,
+    lead: t.debugger.lead,
     active: 'debugger',
-    body: html`${inspection && verdicts(visit, inspection)}<div class="card">${postForm(
-      visit,
+    body: html`${inspection && verdicts(request, inspection)}<div class="card">${postForm(
+      request,
       '/debugger',
-      html`${textField({ name: 'body', label: words.debugger.body, hint: words.debugger.bodyHint, value: visit.form.get('body') ?? '', required: true, rows: 8 })}${textField({ name: 'own_string', label: words.debugger.own, hint: words.debugger.ownHint, value: visit.form.get('own_string') ?? '', rows: 4 })}${inputField({ name: 'address', label: words.debugger.address, hint: words.debugger.addressHint, value: fieldOf(visit, 'address', 60) })}<button>${words.debugger.button}</button>`,
+      html`${formField({ type: 'textarea', name: 'body', label: t.debugger.body, hint: t.debugger.bodyHint, value: request.form.get('body') ?? '', required: true, rows: 8 })}${formField({ type: 'textarea', name: 'own_string', label: t.debugger.own, hint: t.debugger.ownHint, value: request.form.get('own_string') ?? '', rows: 4 })}${formField({ name: 'address', label: t.debugger.address, hint: t.debugger.addressHint, value: fieldOf(request, 'address', 60) })}<button>${t.debugger.button}</button>`,
     )}</div>`,
   });
 }
 
-function verdicts(visit: HolderRequest, inspection: Inspection): Html {
-  const { words } = visit;
+function verdicts(request: HolderRequest, inspection: Inspection): Html {
+  const { t } = request;
   const wrong = inspection.checks.find((check) => check.verdict === 'wrong');
-  return html`<div class="box ${wrong ? 'bad' : 'good'}" role="status"><p>${wrong ? explain(visit, wrong) : words.debugger.allRight}</p></div>${dataTable(
-    words.debugger.checks,
-    [{ label: words.debugger.check }, { label: words.debugger.verdict }, { label: words.debugger.detail }],
+  return html`<div class="box ${wrong ? 'error' : 'success'}" role="status"><p>${wrong ? explain(request, wrong) : t.debugger.allRight}</p></div>${dataTable(
+    t.debugger.checks,
+    [{ label: t.debugger.check }, { label: t.debugger.verdict }, { label: t.debugger.detail }],
     inspection.checks.map((check) => [
-      words.debugger.names[check.name],
+      t.debugger.names[check.name],
       check.verdict === 'right'
-        ? tag('s', words.debugger.right)
+        ? tag('success', t.debugger.right)
         : check.verdict === 'wrong'
-          ? tag('e', words.debugger.wrong)
-          : tag('n', words.debugger.skipped),
-      check.verdict === 'wrong' ? explain(visit, check) : (check.fact ?? ''),
+          ? tag('error', t.debugger.wrong)
+          : tag('neutral', t.debugger.skipped),
+      check.verdict === 'wrong' ? explain(request, check) : (check.fact ?? ''),
     ]),
-  )}${comparison(visit, inspection)}`;
+  )}${comparison(request, inspection)}`;
 }
 
-function explain({ words }: HolderRequest, check: SignatureStep): string {
-  const said = check.mistake ? words.debugger.mistakes[check.mistake] : words.debugger.faults[check.name];
+function explain({ t }: HolderRequest, check: SignatureStep): string {
+  const said = check.mistake ? t.debugger.mistakes[check.mistake] : t.debugger.faults[check.name];
   return check.fact ? `${said} ${check.fact}` : said;
 }
 
-function comparison(visit: HolderRequest, { ours, theirs, difference }: Inspection): Html | false {
+function comparison(request: HolderRequest, { ours, theirs, difference }: Inspection): Html | false {
   if (ours === null || theirs === null) return false;
-  const { words } = visit;
-  return html`<div class="card"><h2>${words.debugger.strings}</h2>${
+  const { t } = request;
+  return html`<div class="card"><h2>${t.debugger.strings}</h2>${
     difference
-      ? html`<p class="box warn" id="difference">${words.debugger.differ(difference.byte)} <code>${difference.ours || words.debugger.end}</code> / <code>${difference.theirs || words.debugger.end}</code></p>`
-      : html`<p class="box good" id="difference">${words.debugger.same}</p>`
-  }<h3>${words.debugger.ours}</h3>${marked(ours, difference?.byte ?? null, words.debugger.ours)}<h3>${words.debugger.theirs}</h3>${marked(theirs, difference?.byte ?? null, words.debugger.theirs)}</div>`;
+      ? html`<p class="box warning" id="difference">${t.debugger.differ(difference.byte)} <code>${difference.ours || t.debugger.end}</code> / <code>${difference.theirs || t.debugger.end}</code></p>`
+      : html`<p class="box success" id="difference">${t.debugger.same}</p>`
+  }<h3>${t.debugger.ours}</h3>${marked(ours, difference?.byte ?? null, t.debugger.ours)}<h3>${t.debugger.theirs}</h3>${marked(theirs, difference?.byte ?? null, t.debugger.theirs)}</div>`;
 }
 
 function marked(text: string, byte: number | null, label: string): Html {

@@ -19,20 +19,9 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { maskNumber } from '../platform/log.ts';
-import {
-  codeBlock,
-  dangerForm,
-  dataTable,
-  facts,
-  inputField,
-  postButton,
-  postForm,
-  statusTag,
-  type Tone,
-  tag,
-  timeTag,
-} from './components.ts';
+import { codeBlock, dataTable, facts, statusTag, type Tone, tag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
+import { dangerForm, formField, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type LoggedRequest, listRequests } from './request-log.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
@@ -55,10 +44,10 @@ export const transactionPageRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'POST', '/cases/:id/resolve', resolve),
 ];
 
-async function openTransaction(visit: HolderRequest): Promise<Transaction> {
-  const id = idFromRef(paramOf(visit, 'ref'));
-  const transaction = id === null ? null : await findTransaction(visit.ctx.db, visit.holder.id, id);
-  if (!transaction) throw new Problem('not_found', { message: visit.words.file.unknown });
+async function openTransaction(request: HolderRequest): Promise<Transaction> {
+  const id = idFromRef(paramOf(request, 'ref'));
+  const transaction = id === null ? null : await findTransaction(request.ctx.db, request.holder.id, id);
+  if (!transaction) throw new Problem('not_found', { message: request.t.file.unknown });
   return transaction;
 }
 
@@ -72,9 +61,9 @@ type File = {
   order: PayoutOrderRow | null;
 };
 
-async function openFile(visit: HolderRequest): Promise<File> {
-  const { ctx, holder } = visit;
-  const transaction = await openTransaction(visit);
+async function openFile(request: HolderRequest): Promise<File> {
+  const { ctx, holder } = request;
+  const transaction = await openTransaction(request);
   const created = transaction.created_at.getTime();
   const [requests, evidence, transfers, deliveries, cases, order] = await Promise.all([
     listRequests(
@@ -96,168 +85,182 @@ async function openFile(visit: HolderRequest): Promise<File> {
   return { transaction, requests, evidence, transfers, deliveries, cases, order };
 }
 
-async function caseFile(visit: HolderRequest): Promise<FastifyReply> {
-  const { words } = visit;
-  const file = await openFile(visit);
+async function caseFile(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const file = await openFile(request);
   const { transaction, transfers, deliveries } = file;
   const ref = refOf(transaction);
   const open = !isFinal(transaction.status) || deliveries.some((each) => each.status === 'waiting');
-  return renderPage(visit, {
-    title: money(visit, transaction.amount, transaction.currency),
+  return renderPage(request, {
+    title: money(request, transaction.amount, transaction.currency),
     active: transaction.direction === 'payin' ? 'transactions' : 'payouts',
     ...(open ? { live: LIVE_SECONDS } : {}),
-    body: html`<p>${statusTag(visit, transaction.status, transaction.direction)} <code id="ref">${ref}</code> <button type="button" class="lk" data-copy="#ref" data-done="${words.copied}" hidden>${words.copy}</button></p>${nextStep(visit, transaction)}${openCases(visit, file)}
-<div class="card">${facts(describe(visit, file))}${actions(visit, file)}</div>
-<div class="two"><section class="card"><h2>${words.file.timeline}</h2><ol class="line">${timeline(visit, file)}</ol></section><div><section class="card"><h2>${words.file.ledger}</h2>${ledger(visit, transfers)}</section><section class="card"><h2>${words.menu.callbacks}</h2>${callbacks(visit, ref, deliveries)}</section></div></div>
-${copies(visit, transaction)}`,
+    body: html`<p>${statusTag(request, transaction.status, transaction.direction)} <code id="ref">${ref}</code> <button type="button" class="button-link" data-copy="#ref" data-done="${t.copied}" hidden>${t.copy}</button></p>${nextStep(request, transaction)}${openCases(request, file)}
+<div class="card">${facts(describe(request, file))}${actions(request, file)}</div>
+<div class="columns"><section class="card"><h2>${t.file.timeline}</h2><ol class="timeline">${timeline(request, file)}</ol></section><div><section class="card"><h2>${t.file.ledger}</h2>${ledger(request, transfers)}</section><section class="card"><h2>${t.menu.callbacks}</h2>${callbacks(request, ref, deliveries)}</section></div></div>
+${copies(request, transaction)}`,
   });
 }
 
 /** In sandbox mode the person who looks is also the payer: where to go on. */
-function nextStep(visit: HolderRequest, transaction: Transaction): Html | false {
-  const { ctx, words } = visit;
+function nextStep(request: HolderRequest, transaction: Transaction): Html | false {
+  const { ctx, t } = request;
   if (ctx.config.mode !== 'sandbox' || isFinal(transaction.status) || transaction.direction !== 'payin') return false;
-  return html`<p class="box note">${words.file.phone} <a href="/sandbox/phone?n=${transaction.msisdn ?? ''}" target="_blank" rel="noopener">${words.openPhone}</a></p>`;
+  return html`<p class="box neutral">${t.file.phone} <a href="/sandbox/phone?n=${transaction.msisdn ?? ''}" target="_blank" rel="noopener">${t.openPhone}</a></p>`;
 }
 
-function describe(visit: HolderRequest, { transaction: t, order }: File): [string, HtmlValue][] {
-  const { words, ctx } = visit;
+function describe(request: HolderRequest, { transaction, order }: File): [string, HtmlValue][] {
+  const { t, ctx } = request;
   return [
-    [words.transactions.type, words.directions[t.direction]],
-    [words.fee, money(visit, t.fee, t.currency)],
-    [words.method, `${methodName(visit, t.method)} · ${ctx.catalog.methods.get(t.method)?.country.name ?? ''}`],
-    [words.number, t.msisdn && html`<bdi>+${t.msisdn}</bdi>`],
-    [words.payee, t.payee && html`<bdi>${t.payee}</bdi>`],
-    [words.invoice, t.invoice_no && html`<bdi>${t.invoice_no}</bdi>`],
+    [t.transactions.type, t.directions[transaction.direction]],
+    [t.fee, money(request, transaction.fee, transaction.currency)],
     [
-      words.yourReference,
-      (t.reference_1 || t.reference_2) &&
-        html`<bdi>${[t.reference_1, t.reference_2].filter(Boolean).join(' · ')}</bdi>`,
+      t.method,
+      `${methodName(request, transaction.method)} · ${ctx.catalog.methods.get(transaction.method)?.country.name ?? ''}`,
     ],
-    [words.file.receipt, t.receipt && html`<code>${t.receipt}</code>`],
-    [words.file.operatorReference, t.rail_reference && html`<code>${t.rail_reference}</code>`],
-    [words.file.failure, t.failure_code && html`${t.failure_message} <span class="m">${t.failure_code}</span>`],
-    [words.file.balanceAfter, t.balance_after === null ? null : money(visit, t.balance_after, t.currency)],
+    [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
+    [t.payee, transaction.payee && html`<bdi>${transaction.payee}</bdi>`],
+    [t.invoice, transaction.invoice_no && html`<bdi>${transaction.invoice_no}</bdi>`],
     [
-      words.menu.links,
-      t.link_id && html`<a href="/console/links/${linkId({ id: t.link_id })}">${linkId({ id: t.link_id })}</a>`,
+      t.yourReference,
+      (transaction.reference_1 || transaction.reference_2) &&
+        html`<bdi>${[transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ')}</bdi>`,
     ],
-    [words.integrations.callbackUrl, t.callback_url],
-    [words.payouts.createdBy, order?.created_by],
-    [words.payouts.approvedBy, order?.approved_by],
-    [words.created, timeTag(t.created_at)],
-    [words.file.settled, timeTag(t.settled_at)],
+    [t.file.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
+    [t.file.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
+    [
+      t.file.failure,
+      transaction.failure_code &&
+        html`${transaction.failure_message} <span class="muted">${transaction.failure_code}</span>`,
+    ],
+    [
+      t.file.balanceAfter,
+      transaction.balance_after === null ? null : money(request, transaction.balance_after, transaction.currency),
+    ],
+    [
+      t.menu.links,
+      transaction.link_id &&
+        html`<a href="/console/links/${linkId({ id: transaction.link_id })}">${linkId({ id: transaction.link_id })}</a>`,
+    ],
+    [t.integrations.callbackUrl, transaction.callback_url],
+    [t.payouts.createdBy, order?.created_by],
+    [t.payouts.approvedBy, order?.approved_by],
+    [t.created, timeTag(transaction.created_at)],
+    [t.file.settled, timeTag(transaction.settled_at)],
   ];
 }
 
-function actions(visit: HolderRequest, { transaction, order, cases }: File): Html | false {
-  const { words, role, session } = visit;
+function actions(request: HolderRequest, { transaction, order, cases }: File): Html | false {
+  const { t, role, session } = request;
   const path = `/transactions/${refOf(transaction)}`;
   const treasurer = TREASURERS.includes(role);
   const list: Html[] = [];
   if (BUILDERS.includes(role) && transaction.status === 'processing')
-    list.push(postButton(visit, `${path}/refresh`, words.file.refresh, { look: 'q' }));
+    list.push(postButton(request, `${path}/refresh`, t.file.refresh, { variant: 'secondary' }));
   if (treasurer && order?.waits_for_approval) {
     if (order.created_by_member === session.member.id)
-      list.push(html`<p class="box note">${words.payouts.needsAnother}</p>`);
-    else list.push(postButton(visit, `${path}/approve`, words.payouts.approve));
+      list.push(html`<p class="box neutral">${t.payouts.needsAnother}</p>`);
+    else list.push(postButton(request, `${path}/approve`, t.payouts.approve));
   }
   if (treasurer && order && transaction.status === 'pending')
-    list.push(dangerForm(visit, `${path}/cancel`, words.payouts.cancel, words.payouts.cancelMeaning));
+    list.push(dangerForm(request, `${path}/cancel`, t.payouts.cancel, t.payouts.cancelMeaning));
   if (treasurer && cases.some((each) => each.kind === 'payout_not_found' && each.status === 'open'))
     list.push(
-      postButton(visit, `${path}/lost`, words.payouts.sendAgain, { look: 'q', fields: { decision: 'send_again' } }),
-      postButton(visit, `${path}/lost`, words.payouts.release, { look: 'x', fields: { decision: 'release' } }),
+      postButton(request, `${path}/lost`, t.payouts.sendAgain, {
+        variant: 'secondary',
+        hidden: { decision: 'send_again' },
+      }),
+      postButton(request, `${path}/lost`, t.payouts.release, { variant: 'danger', hidden: { decision: 'release' } }),
     );
-  if (treasurer && canRefund(visit.ctx, transaction))
+  if (treasurer && canRefund(request.ctx, transaction))
     list.push(
       dangerForm(
-        visit,
+        request,
         `${path}/refund`,
-        words.file.refund,
-        words.file.refundMeaning(money(visit, transaction.amount, transaction.currency)),
+        t.file.refund,
+        t.file.refundMeaning(money(request, transaction.amount, transaction.currency)),
       ),
     );
-  return list.length > 0 && html`<div class="acts">${list.map((each) => html`${each} `)}</div>`;
+  return list.length > 0 && html`<div class="actions">${list.map((each) => html`${each} `)}</div>`;
 }
 
-function openCases(visit: HolderRequest, { cases }: File): Html[] {
+function openCases(request: HolderRequest, { cases }: File): Html[] {
   return cases
     .filter((each) => each.status === 'open')
-    .map((each) => html`<div class="box warn">${caseBody(visit, each)}</div>`);
+    .map((each) => html`<div class="box warning">${caseBody(request, each)}</div>`);
 }
 
 /** What a case means and, for whoever may, the form that ends it. */
-export function caseBody(visit: HolderRequest, each: Case): Html {
-  const { words, role } = visit;
-  return html`<p><b>${words.cases.kinds[each.kind]}</b> ${words.cases.advice[each.kind]}</p>${
+export function caseBody(request: HolderRequest, each: Case): Html {
+  const { t, role } = request;
+  return html`<p><b>${t.cases.kinds[each.kind]}</b> ${t.cases.advice[each.kind]}</p>${
     TREASURERS.includes(role) &&
-    html`<details><summary>${words.cases.resolve}…</summary>${postForm(visit, `/cases/${publicId('case', each.id)}/resolve`, html`${inputField({ name: 'resolution', label: words.cases.resolution, required: true, more: html`maxlength="500"` })}<button>${words.cases.resolve}</button>`)}</details>`
+    html`<details><summary>${t.cases.resolve}…</summary>${postForm(request, `/cases/${publicId('case', each.id)}/resolve`, html`${formField({ name: 'resolution', label: t.cases.resolution, required: true, attributes: html`maxlength="500"` })}<button>${t.cases.resolve}</button>`)}</details>`
   }`;
 }
 
 type Moment = { at: Date; tone: Tone | ''; title: string; body?: HtmlValue };
 
-function timeline(visit: HolderRequest, file: File): Html[] {
+function timeline(request: HolderRequest, file: File): Html[] {
   const moments = [
-    ...beginnings(visit, file),
-    ...file.evidence.map((each) => evidenceMoment(visit, file.transaction, each)),
-    ...endings(visit, file),
+    ...beginnings(request, file),
+    ...file.evidence.map((each) => evidenceMoment(request, file.transaction, each)),
+    ...endings(request, file),
   ];
   return moments
     .map((moment, index) => ({ moment, index }))
     .sort((left, right) => left.moment.at.getTime() - right.moment.at.getTime() || left.index - right.index)
     .map(
       ({ moment }) =>
-        html`<li class="${moment.tone}"><span class="m">${timeTag(moment.at)}</span><b>${moment.title}</b>${moment.body}</li>`,
+        html`<li class="${moment.tone}"><span class="muted">${timeTag(moment.at)}</span><b>${moment.title}</b>${moment.body}</li>`,
     );
 }
 
-function beginnings(visit: HolderRequest, { transaction, requests, order }: File): Moment[] {
-  const { words } = visit;
+function beginnings(request: HolderRequest, { transaction, requests, order }: File): Moment[] {
+  const { t } = request;
   const moments: Moment[] = [];
   const made: Moment = {
     at: transaction.created_at,
     tone: '',
     title: order
-      ? words.file.ordered(order.created_by)
+      ? t.file.ordered(order.created_by)
       : transaction.link_id
-        ? words.file.fromLink
+        ? t.file.fromLink
         : transaction.integration_id
-          ? words.file.accepted
-          : words.file.byPerson,
-    body: words.file.verification[transaction.verification],
+          ? t.file.accepted
+          : t.file.byPerson,
+    body: t.file.verification[transaction.verification],
   };
   moments.push(made);
-  for (const request of requests)
+  for (const logged of requests)
     moments.push({
-      at: request.at,
-      tone: request.status < 400 ? 's' : 'e',
-      title: request.status < 400 ? words.file.requestOk : words.file.requestRefused,
-      body: html`<code>${request.route}</code> → ${request.status}${request.code && html` ${request.code}`} · ${Math.round(request.ms)} ms · ${request.address} · <a href="/console/requests?id=${publicId('req', request.id)}">${publicId('req', request.id)}</a>`,
+      at: logged.at,
+      tone: logged.status < 400 ? 'success' : 'error',
+      title: logged.status < 400 ? t.file.requestOk : t.file.requestRefused,
+      body: html`<code>${logged.route}</code> → ${logged.status}${logged.code && html` ${logged.code}`} · ${Math.round(logged.ms)} ms · ${logged.address} · <a href="/console/requests?id=${publicId('req', logged.id)}">${publicId('req', logged.id)}</a>`,
     });
   if (order?.approved_at && order.approved_by)
-    moments.push({ at: order.approved_at, tone: 's', title: words.file.approved(order.approved_by) });
+    moments.push({ at: order.approved_at, tone: 'success', title: t.file.approved(order.approved_by) });
   return moments;
 }
 
 const EVIDENCE_TONES: Record<string, Tone | ''> = {
-  succeeded: 's',
-  failed: 'e',
-  reversed: 'w',
-  unknown: 'w',
+  succeeded: 'success',
+  failed: 'error',
+  reversed: 'warning',
+  unknown: 'warning',
   pending: '',
 };
 
-function evidenceMoment(visit: HolderRequest, transaction: Transaction, each: Evidence): Moment {
-  const { words } = visit;
-  const said = words.file.states[each.state as keyof typeof words.file.states] ?? each.state;
-  const effect = words.file.effects[each.effect as keyof typeof words.file.effects] ?? each.effect;
+function evidenceMoment(request: HolderRequest, transaction: Transaction, each: Evidence): Moment {
+  const { t } = request;
+  const said = t.file.states[each.state as keyof typeof t.file.states] ?? each.state;
+  const effect = t.file.effects[each.effect as keyof typeof t.file.effects] ?? each.effect;
   return {
     at: each.at,
     tone: EVIDENCE_TONES[each.state] ?? '',
-    title: words.file.sources[each.source](said),
-    body: html`${effect}${each.failure_code && html` <code>${each.failure_code}</code>`}${each.receipt && html` · ${words.file.receipt} <code>${each.receipt}</code>`}${each.raw !== '' && html`<details><summary>${words.file.raw}</summary><pre tabindex="0" aria-label="${words.file.raw}">${redact(transaction, each.raw)}</pre></details>`}`,
+    title: t.file.sources[each.source](said),
+    body: html`${effect}${each.failure_code && html` <code>${each.failure_code}</code>`}${each.receipt && html` · ${t.file.receipt} <code>${each.receipt}</code>`}${each.raw !== '' && html`<details><summary>${t.file.raw}</summary><pre tabindex="0" aria-label="${t.file.raw}">${redact(transaction, each.raw)}</pre></details>`}`,
   };
 }
 
@@ -267,178 +270,184 @@ function redact(transaction: Transaction, raw: string): string {
   return text.replace(/\d{9,15}/g, (digits) => maskNumber(digits));
 }
 
-function endings(visit: HolderRequest, { transfers, deliveries, cases }: File): Moment[] {
-  const { words } = visit;
+function endings(request: HolderRequest, { transfers, deliveries, cases }: File): Moment[] {
+  const { t } = request;
   const moments: Moment[] = [];
   const [first] = transfers;
-  if (first) moments.push({ at: first.posted_at, tone: 's', title: words.file.booked, body: words.file.bookedText });
+  if (first) moments.push({ at: first.posted_at, tone: 'success', title: t.file.booked, body: t.file.bookedText });
   for (const delivery of deliveries)
     for (const attempt of delivery.attempts)
       moments.push({
         at: attempt.at,
-        tone: attempt.delivered ? 's' : 'w',
-        title: attempt.delivered ? words.file.told(delivery.type) : words.file.notTold(delivery.type),
+        tone: attempt.delivered ? 'success' : 'warning',
+        title: attempt.delivered ? t.file.told(delivery.type) : t.file.notTold(delivery.type),
         body: html`${delivery.url} → ${attempt.status ?? attempt.error ?? '–'} · ${attempt.latencyMs} ms`,
       });
   for (const each of cases) {
-    moments.push({ at: each.opened_at, tone: 'w', title: `${words.cases.opened}: ${words.cases.kinds[each.kind]}` });
+    moments.push({ at: each.opened_at, tone: 'warning', title: `${t.cases.opened}: ${t.cases.kinds[each.kind]}` });
     if (each.resolved_at)
       moments.push({
         at: each.resolved_at,
-        tone: 's',
-        title: words.cases.resolvedBy(each.resolved_by ?? ''),
+        tone: 'success',
+        title: t.cases.resolvedBy(each.resolved_by ?? ''),
         body: html`<bdi>${each.resolution}</bdi>`,
       });
   }
   return moments;
 }
 
-function ledger(visit: HolderRequest, transfers: readonly JournalLine[]): Html {
-  const { words } = visit;
-  if (transfers.length === 0) return html`<p class="m">${words.file.ledgerNone}</p>`;
+function ledger(request: HolderRequest, transfers: readonly JournalLine[]): Html {
+  const { t } = request;
+  if (transfers.length === 0) return html`<p class="muted">${t.file.ledgerNone}</p>`;
   return dataTable(
-    words.file.ledger,
-    [{ label: words.file.what }, { label: words.from }, { label: words.to }, { label: words.amount, right: true }],
+    t.file.ledger,
+    [{ label: t.file.what }, { label: t.from }, { label: t.to }, { label: t.amount, right: true }],
     transfers.map((each) => [
-      words.transfers[each.kind],
-      accountName(visit, each.debit),
-      accountName(visit, each.credit),
-      money(visit, each.amount, each.currency),
+      t.transfers[each.kind],
+      accountName(request, each.debit),
+      accountName(request, each.credit),
+      money(request, each.amount, each.currency),
     ]),
   );
 }
 
 /** A ledger account in words; the key itself on hover. */
-function accountName({ words }: HolderRequest, key: string): Html {
+function accountName({ t }: HolderRequest, key: string): Html {
   const name = key.startsWith('wallet:')
     ? key.endsWith(':reserved')
-      ? words.accounts.reserved
-      : words.accounts.available
+      ? t.accounts.reserved
+      : t.accounts.available
     : key.startsWith('clearing:')
-      ? words.accounts.clearing
+      ? t.accounts.clearing
       : key.startsWith('fees:')
-        ? words.accounts.fees
+        ? t.accounts.fees
         : key.startsWith('suspense:')
-          ? words.accounts.suspense
-          : words.accounts.funding;
+          ? t.accounts.suspense
+          : t.accounts.funding;
   return html`<span title="${key}">${name}</span>`;
 }
 
-function callbacks(visit: HolderRequest, ref: string, deliveries: readonly Delivery[]): Html | Html[] {
-  const { words } = visit;
-  if (deliveries.length === 0) return html`<p class="m">${words.callbacks.noneYet}</p>`;
-  return deliveries.map((each) => html`<div>${deliveryBody(visit, each, `/transactions/${ref}/resend`)}</div>`);
+function callbacks(request: HolderRequest, ref: string, deliveries: readonly Delivery[]): Html | Html[] {
+  const { t } = request;
+  if (deliveries.length === 0) return html`<p class="muted">${t.callbacks.noneYet}</p>`;
+  return deliveries.map((each) => html`<div>${deliveryBody(request, each, `/transactions/${ref}/resend`)}</div>`);
 }
 
 export const DELIVERY_TONES: Record<Delivery['status'], Tone> = {
-  waiting: 'n',
-  retrying: 'w',
-  paused: 'e',
-  delivered: 's',
-  given_up: 'e',
-  feed_only: 'n',
+  waiting: 'neutral',
+  retrying: 'warning',
+  paused: 'error',
+  delivered: 'success',
+  given_up: 'error',
+  feed_only: 'neutral',
 };
 
 /** One delivery with its attempts, and the button that sends it again. */
-export function deliveryBody(visit: HolderRequest, each: Delivery, resendPath: string): Html {
-  const { words, role } = visit;
-  return html`<p><b>${each.type}</b> ${tag(DELIVERY_TONES[each.status], words.callbacks.states[each.status])} <span class="m">${each.url ?? words.callbacks.feedOnly}</span></p>${each.nextAttemptAt && each.status === 'retrying' && html`<p class="m">${words.callbacks.next} ${timeTag(each.nextAttemptAt)}</p>`}<details><summary>${words.callbacks.attempts(each.attempts.length)}</summary>${each.attempts.map(
+export function deliveryBody(request: HolderRequest, each: Delivery, resendPath: string): Html {
+  const { t, role } = request;
+  return html`<p><b>${each.type}</b> ${tag(DELIVERY_TONES[each.status], t.callbacks.states[each.status])} <span class="muted">${each.url ?? t.callbacks.feedOnly}</span></p>${each.nextAttemptAt && each.status === 'retrying' && html`<p class="muted">${t.callbacks.next} ${timeTag(each.nextAttemptAt)}</p>`}<details><summary>${t.callbacks.attempts(each.attempts.length)}</summary>${each.attempts.map(
     (attempt) =>
-      html`<p>${timeTag(attempt.at)} · ${attempt.delivered ? tag('s', String(attempt.status ?? '')) : tag('e', String(attempt.status ?? attempt.error ?? '–'))} · ${attempt.latencyMs} ms</p>${attempt.answerStart && html`<pre tabindex="0" aria-label="${words.callbacks.answer}">${attempt.answerStart.slice(0, 2_000)}</pre>`}`,
-  )}<p class="m">${words.callbacks.body}</p><pre tabindex="0" aria-label="${words.callbacks.body}">${each.body}</pre></details>${each.url && BUILDERS.includes(role) && postButton(visit, resendPath, words.callbacks.resend, { look: 'q', fields: { event: each.eventId } })}`;
+      html`<p>${timeTag(attempt.at)} · ${attempt.delivered ? tag('success', String(attempt.status ?? '')) : tag('error', String(attempt.status ?? attempt.error ?? '–'))} · ${attempt.latencyMs} ms</p>${attempt.answerStart && html`<pre tabindex="0" aria-label="${t.callbacks.answer}">${attempt.answerStart.slice(0, 2_000)}</pre>`}`,
+  )}<p class="muted">${t.callbacks.body}</p><pre tabindex="0" aria-label="${t.callbacks.body}">${each.body}</pre></details>${each.url && BUILDERS.includes(role) && postButton(request, resendPath, t.callbacks.resend, { variant: 'secondary', hidden: { event: each.eventId } })}`;
 }
 
 /** The same question asked by a program. The secret stays out: whoever has it fills it in. */
-function copies(visit: HolderRequest, transaction: Transaction): Html {
-  const { ctx, words } = visit;
+function copies(request: HolderRequest, transaction: Transaction): Html {
+  const { ctx, t } = request;
   const ref = refOf(transaction);
   const samples = writeSamples(
     { baseUrl: publicUrl(ctx.config), clientId: 'YOUR_CLIENT_ID', sender: 'YOUR_SENDER', secretKey: 'YOUR_SECRET_KEY' },
     { id: ref },
     STATUS_PATH,
   );
-  return html`<details class="card"><summary>${words.file.copyAs}</summary><h3>CLI</h3>${codeBlock(visit, 'as-cli', `npx simbi transaction ${ref} --json`, 'CLI')}<h3>curl</h3>${codeBlock(visit, 'as-curl', samples.curl, 'curl')}<h3>TypeScript</h3>${codeBlock(visit, 'as-typescript', samples.typescript, 'TypeScript')}</details>`;
+  return html`<details class="card"><summary>${t.file.copyAs}</summary><h3>CLI</h3>${codeBlock(request, 'as-cli', `npx simbi transaction ${ref} --json`, 'CLI')}<h3>curl</h3>${codeBlock(request, 'as-curl', samples.curl, 'curl')}<h3>TypeScript</h3>${codeBlock(request, 'as-typescript', samples.typescript, 'TypeScript')}</details>`;
 }
 
-function back(visit: HolderRequest): string {
-  return `/console/transactions/${paramOf(visit, 'ref')}`;
+function back(request: HolderRequest): string {
+  return `/console/transactions/${paramOf(request, 'ref')}`;
 }
 
-async function refresh(visit: HolderRequest): Promise<FastifyReply> {
-  await openTransaction(visit);
-  await findFresh(visit.ctx, visit.parts.payments.engine, visit.holder.id, paramOf(visit, 'ref'));
-  return redirect(visit, back(visit), 'asked');
+async function refresh(request: HolderRequest): Promise<FastifyReply> {
+  await openTransaction(request);
+  await findFresh(request.ctx, request.services.payments.engine, request.holder.id, paramOf(request, 'ref'));
+  return redirect(request, back(request), 'asked');
 }
 
-async function resend(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, parts } = visit;
-  await openTransaction(visit);
-  const event = fieldOf(visit, 'event', 60);
+async function resend(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, services } = request;
+  await openTransaction(request);
+  const event = fieldOf(request, 'event', 60);
   await resendEvent(ctx, holder.id, event);
   await ctx.db.transaction((tx) =>
     recordAudit(
       tx,
-      { holderId: holder.id, actor: visit.actor, action: 'callback.resent', subject: event },
+      { holderId: holder.id, actor: request.actor, action: 'callback.resent', subject: event },
       ctx.clock.now(),
     ),
   );
-  await parts.deliverer.pass();
-  return redirect(visit, back(visit), 'resent');
+  await services.deliverer.pass();
+  return redirect(request, back(request), 'resent');
 }
 
-async function refund(visit: HolderRequest): Promise<FastifyReply> {
+async function refund(request: HolderRequest): Promise<FastifyReply> {
   const result = await refundCollection(
-    visit.ctx,
-    visit.parts.payments.engine,
-    visit.actor,
-    visit.holder.id,
-    paramOf(visit, 'ref'),
+    request.ctx,
+    request.services.payments.engine,
+    request.actor,
+    request.holder.id,
+    paramOf(request, 'ref'),
   );
   return redirect(
-    visit,
-    back(visit),
+    request,
+    back(request),
     result === 'reversed' ? 'refunded' : result === 'refused' ? 'refundRefused' : 'refundAsked',
   );
 }
 
-async function approve(visit: HolderRequest): Promise<FastifyReply> {
-  await approvePayout(visit.ctx, visit.parts.payments.engine, visit.actor, visit.holder.id, paramOf(visit, 'ref'));
-  return redirect(visit, back(visit), 'approved');
+async function approve(request: HolderRequest): Promise<FastifyReply> {
+  await approvePayout(
+    request.ctx,
+    request.services.payments.engine,
+    request.actor,
+    request.holder.id,
+    paramOf(request, 'ref'),
+  );
+  return redirect(request, back(request), 'approved');
 }
 
-async function cancel(visit: HolderRequest): Promise<FastifyReply> {
-  await cancelPayout(visit.ctx, visit.actor, visit.holder.id, paramOf(visit, 'ref'));
-  return redirect(visit, back(visit), 'cancelled');
+async function cancel(request: HolderRequest): Promise<FastifyReply> {
+  await cancelPayout(request.ctx, request.actor, request.holder.id, paramOf(request, 'ref'));
+  return redirect(request, back(request), 'cancelled');
 }
 
-async function decideLost(visit: HolderRequest): Promise<FastifyReply> {
-  const decision = fieldOf(visit, 'decision') === 'release' ? 'release' : 'send_again';
+async function decideLost(request: HolderRequest): Promise<FastifyReply> {
+  const decision = fieldOf(request, 'decision') === 'release' ? 'release' : 'send_again';
   await decideLostPayout(
-    visit.ctx,
-    visit.parts.payments.engine,
-    visit.actor,
-    visit.holder.id,
-    paramOf(visit, 'ref'),
+    request.ctx,
+    request.services.payments.engine,
+    request.actor,
+    request.holder.id,
+    paramOf(request, 'ref'),
     decision,
   );
-  return redirect(visit, back(visit), 'decided');
+  return redirect(request, back(request), 'decided');
 }
 
-async function resolve(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, actor } = visit;
-  const id = uuidFromPublicId('case', paramOf(visit, 'id'));
-  const resolution = fieldOf(visit, 'resolution', MAX_RESOLUTION);
+async function resolve(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, actor } = request;
+  const id = uuidFromPublicId('case', paramOf(request, 'id'));
+  const resolution = fieldOf(request, 'resolution', MAX_RESOLUTION);
   if (id === null) throw new Problem('not_found');
-  if (resolution === '') throw new Problem('invalid_params', { message: visit.words.cases.resolutionMissing });
+  if (resolution === '') throw new Problem('invalid_params', { message: request.t.cases.resolutionMissing });
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     if (!(await resolveCase(tx, holder.id, id, actor.name, resolution, at)))
-      throw new Problem('not_found', { message: visit.words.cases.gone });
+      throw new Problem('not_found', { message: request.t.cases.gone });
     await recordAudit(
       tx,
       { holderId: holder.id, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
       at,
     );
   });
-  return redirect(visit, '/console/cases', 'resolved');
+  return redirect(request, '/console/cases', 'resolved');
 }

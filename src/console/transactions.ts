@@ -11,9 +11,10 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
-import { dataTable, emptyState, inputField, pager, selectField, statusTag, timeTag } from './components.ts';
+import { dataTable, emptyState, pager, statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { type CsvRow, newExportId, readProgress, sendCsv } from './csv.ts';
+import { formField } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
@@ -43,27 +44,27 @@ export const transactionRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/search', search),
 ];
 
-export function transactionTable(visit: HolderRequest, rows: readonly Transaction[]): Html {
-  const { words } = visit;
+export function transactionTable(request: HolderRequest, rows: readonly Transaction[]): Html {
+  const { t } = request;
   return dataTable(
-    words.menu.transactions,
+    t.menu.transactions,
     [
-      { label: words.reference },
-      { label: words.state },
-      { label: words.amount, right: true },
-      { label: words.fee, right: true },
-      { label: words.method },
-      { label: words.person },
-      { label: words.yourReference },
-      { label: words.created },
+      { label: t.reference },
+      { label: t.state },
+      { label: t.amount, right: true },
+      { label: t.fee, right: true },
+      { label: t.method },
+      { label: t.person },
+      { label: t.yourReference },
+      { label: t.created },
     ],
     rows.map((row) => [
-      html`<a href="/console/transactions/${refOf(row)}"><code>${shortRef(row)}</code></a><span class="m">${words.directions[row.direction]}</span>`,
-      statusTag(visit, row.status, row.direction),
-      money(visit, row.amount, row.currency),
-      money(visit, row.fee, row.currency),
-      methodName(visit, row.method),
-      html`<bdi>${row.msisdn ? `+${row.msisdn}` : (row.account_number ?? '–')}</bdi>${row.payee && html`<span class="m"><bdi>${row.payee}</bdi></span>`}`,
+      html`<a href="/console/transactions/${refOf(row)}"><code>${shortRef(row)}</code></a><span class="muted">${t.directions[row.direction]}</span>`,
+      statusTag(request, row.status, row.direction),
+      money(request, row.amount, row.currency),
+      money(request, row.fee, row.currency),
+      methodName(request, row.method),
+      html`<bdi>${row.msisdn ? `+${row.msisdn}` : (row.account_number ?? '–')}</bdi>${row.payee && html`<span class="muted"><bdi>${row.payee}</bdi></span>`}`,
       (row.reference_1 ?? row.invoice_no) && html`<bdi>${row.reference_1 ?? row.invoice_no}</bdi>`,
       timeTag(row.created_at),
     ]),
@@ -76,47 +77,47 @@ function shortRef(row: { id: string }): string {
   return `${ref.slice(0, 3)}…${ref.slice(-8)}`;
 }
 
-export function methodName(visit: HolderRequest, code: string): string {
-  return visit.ctx.catalog.methods.get(code)?.name ?? code;
+export function methodName(request: HolderRequest, code: string): string {
+  return request.ctx.catalog.methods.get(code)?.name ?? code;
 }
 
-async function listPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { words } = visit;
-  const filter = readFilter(visit);
-  const after = queryOf(visit, 'after', 40);
+async function listPage(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const filter = readFilter(request);
+  const after = queryOf(request, 'after', 40);
   const before = UUID.test(after) ? after : null;
-  const page = await listTransactions(visit.ctx.db, visit.holder.id, filter, { before, limit: PAGE_ROWS });
+  const page = await listTransactions(request.ctx.db, request.holder.id, filter, { before, limit: PAGE_ROWS });
   const filtered = Object.keys(filter).length > 0;
-  const next = page.next === null ? null : `/console/transactions?${queryString(visit, { after: page.next })}`;
+  const next = page.next === null ? null : `/console/transactions?${queryString(request, { after: page.next })}`;
   const exportId = newExportId();
   const note =
-    page.lookedBackTo && filtered ? html`${words.transactions.lookedBackTo} ${timeTag(page.lookedBackTo)}` : null;
-  return renderPage(visit, {
-    title: words.menu.transactions,
+    page.lookedBackTo && filtered ? html`${t.transactions.lookedBackTo} ${timeTag(page.lookedBackTo)}` : null;
+  return renderPage(request, {
+    title: t.menu.transactions,
     active: 'transactions',
-    actions: html`<a class="btn q" href="/console/transactions.csv?${queryString(visit, { export: exportId })}" data-export="${exportId}" download>${words.transactions.export}</a><span class="m" id="exported" role="status"></span>`,
-    body: html`${filterForm(visit, filtered)}${
+    actions: html`<a class="button button-secondary" href="/console/transactions.csv?${queryString(request, { export: exportId })}" data-export="${exportId}" download>${t.transactions.export}</a><span class="muted" id="exported" role="status"></span>`,
+    body: html`${filterForm(request, filtered)}${
       page.rows.length > 0
-        ? transactionTable(visit, page.rows)
+        ? transactionTable(request, page.rows)
         : filtered
           ? emptyState(
-              words.transactions.noMatch,
-              words.transactions.noMatchText,
-              html`<a href="/console/transactions">${words.transactions.clear}</a>`,
+              t.transactions.noMatch,
+              t.transactions.noMatchText,
+              html`<a href="/console/transactions">${t.transactions.clear}</a>`,
             )
           : emptyState(
-              words.transactions.none,
-              words.transactions.noneText,
-              html`<a class="btn" href="/console">${words.home.try}</a>`,
+              t.transactions.none,
+              t.transactions.noneText,
+              html`<a class="button" href="/console">${t.home.try}</a>`,
             )
-    }${pager(visit, next, note)}`,
+    }${pager(request, next, note)}`,
   });
 }
 
-function filterForm(visit: HolderRequest, open: boolean): Html {
-  const { words, ctx } = visit;
-  const value = (name: (typeof FILTER_NAMES)[number]) => queryOf(visit, name, 128);
-  const any = ['', words.any] as const;
+function filterForm(request: HolderRequest, open: boolean): Html {
+  const { t, ctx } = request;
+  const value = (name: (typeof FILTER_NAMES)[number]) => queryOf(request, name, 128);
+  const any = ['', t.any] as const;
   const methods = [...ctx.catalog.methods.values()].map(
     (each) => [each.code, `${each.name} (${each.country.name})`] as const,
   );
@@ -126,12 +127,12 @@ function filterForm(visit: HolderRequest, open: boolean): Html {
       row.name,
     ]),
   );
-  return html`<details class="filters"${open && html` open`}><summary>${words.transactions.filter}</summary><form action="/console/transactions"><div class="row">${selectField({ name: 'type', label: words.transactions.type, value: value('type'), choices: [any, ['payin', words.directions.payin], ['payout', words.directions.payout]] })}${selectField({ name: 'status', label: words.state, value: value('status'), choices: [any, ...STATUSES.map((each) => [each, words.status[each]] as const)] })}${selectField({ name: 'method', label: words.method, value: value('method'), choices: [any, ...methods] })}${selectField({ name: 'country', label: words.country, value: value('country'), choices: [any, ...countries] })}${inputField({ name: 'from', label: words.from, type: 'date', value: value('from') })}${inputField({ name: 'to', label: words.to, type: 'date', value: value('to') })}${inputField({ name: 'least', label: words.transactions.least, value: value('least'), more: html`inputmode="decimal"` })}${inputField({ name: 'most', label: words.transactions.most, value: value('most'), more: html`inputmode="decimal"` })}${inputField({ name: 'reference', label: words.yourReference, value: value('reference'), more: html`maxlength="128"` })}${inputField({ name: 'number', label: words.number, value: value('number'), more: html`inputmode="tel"` })}${inputField({ name: 'text', label: words.transactions.text, value: value('text'), more: html`maxlength="128"` })}</div><p><button>${words.transactions.apply}</button> <a href="/console/transactions">${words.transactions.clear}</a></p></form></details>`;
+  return html`<details class="filters"${open && html` open`}><summary>${t.transactions.filter}</summary><form action="/console/transactions"><div class="field-row">${formField({ type: 'select', name: 'type', label: t.transactions.type, value: value('type'), choices: [any, ['payin', t.directions.payin], ['payout', t.directions.payout]] })}${formField({ type: 'select', name: 'status', label: t.state, value: value('status'), choices: [any, ...STATUSES.map((each) => [each, t.status[each]] as const)] })}${formField({ type: 'select', name: 'method', label: t.method, value: value('method'), choices: [any, ...methods] })}${formField({ type: 'select', name: 'country', label: t.country, value: value('country'), choices: [any, ...countries] })}${formField({ name: 'from', label: t.from, type: 'date', value: value('from') })}${formField({ name: 'to', label: t.to, type: 'date', value: value('to') })}${formField({ name: 'least', label: t.transactions.least, value: value('least'), attributes: html`inputmode="decimal"` })}${formField({ name: 'most', label: t.transactions.most, value: value('most'), attributes: html`inputmode="decimal"` })}${formField({ name: 'reference', label: t.yourReference, value: value('reference'), attributes: html`maxlength="128"` })}${formField({ name: 'number', label: t.number, value: value('number'), attributes: html`inputmode="tel"` })}${formField({ name: 'text', label: t.transactions.text, value: value('text'), attributes: html`maxlength="128"` })}</div><p><button>${t.transactions.apply}</button> <a href="/console/transactions">${t.transactions.clear}</a></p></form></details>`;
 }
 
 /** What the query asks for; what cannot be read is as if it were not there. */
-export function readFilter(visit: HolderRequest): TransactionFilter {
-  const value = (name: (typeof FILTER_NAMES)[number]) => queryOf(visit, name, 128);
+export function readFilter(request: HolderRequest): TransactionFilter {
+  const value = (name: (typeof FILTER_NAMES)[number]) => queryOf(request, name, 128);
   const direction = value('type');
   const number = value('number').replace(/\D/g, '');
   const amount = (text: string) => {
@@ -141,7 +142,7 @@ export function readFilter(visit: HolderRequest): TransactionFilter {
   const entries: TransactionFilter = {
     direction: direction === 'payin' || direction === 'payout' ? direction : undefined,
     status: STATUSES.find((each) => each === value('status')),
-    method: visit.ctx.catalog.methods.has(value('method')) ? value('method') : undefined,
+    method: request.ctx.catalog.methods.has(value('method')) ? value('method') : undefined,
     countryId: /^\d{1,4}$/.test(value('country')) ? Number(value('country')) : undefined,
     from: readDay(value('from')) ?? undefined,
     to: nextDay(readDay(value('to'))),
@@ -165,25 +166,25 @@ function nextDay(day: Date | null): Date | undefined {
   return day ? new Date(day.getTime() + DAY_MS) : undefined;
 }
 
-function queryString(visit: HolderRequest, more: Record<string, string>): string {
+function queryString(request: HolderRequest, more: Record<string, string>): string {
   const query = new URLSearchParams();
   for (const name of FILTER_NAMES) {
-    const value = queryOf(visit, name, 128);
+    const value = queryOf(request, name, 128);
     if (value !== '') query.set(name, value);
   }
   for (const [name, value] of Object.entries(more)) query.set(name, value);
   return query.toString();
 }
 
-async function exportTransactions(visit: HolderRequest): Promise<FastifyReply> {
-  const pages = eachTransaction(visit.ctx.db, visit.holder.id, readFilter(visit), EXPORT_PAGE_ROWS);
-  const day = visit.ctx.clock.now().toISOString().slice(0, 10);
+async function exportTransactions(request: HolderRequest): Promise<FastifyReply> {
+  const pages = eachTransaction(request.ctx.db, request.holder.id, readFilter(request), EXPORT_PAGE_ROWS);
+  const day = request.ctx.clock.now().toISOString().slice(0, 10);
   return sendCsv(
-    visit,
+    request,
     `transactions-${day}.csv`,
     EXPORT_HEAD,
     asRows(pages),
-    queryOf(visit, 'export', 40) || newExportId(),
+    queryOf(request, 'export', 40) || newExportId(),
   );
 }
 
@@ -236,25 +237,25 @@ async function* asRows(pages: AsyncIterable<Transaction[]>): AsyncGenerator<CsvR
     ]);
 }
 
-async function showProgress(visit: HolderRequest): Promise<FastifyReply> {
-  const progress = readProgress(visit, paramOf(visit, 'id'));
-  const { words } = visit;
-  const rows = (progress?.rows ?? 0).toLocaleString(visit.language);
-  return visit.reply
+async function showProgress(request: HolderRequest): Promise<FastifyReply> {
+  const progress = readProgress(request, paramOf(request, 'id'));
+  const { t } = request;
+  const rows = (progress?.rows ?? 0).toLocaleString(request.language);
+  return request.reply
     .type('application/json; charset=utf-8')
     .header('Cache-Control', 'no-store')
     .send({
-      text: progress?.done ? words.transactions.exported(rows) : words.transactions.exporting(rows),
+      text: progress?.done ? t.transactions.exported(rows) : t.transactions.exporting(rows),
       done: progress?.done ?? false,
     });
 }
 
 /** Takes a reference, a link, an event, a request, a number or one of the caller's own references. */
-async function search(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, words } = visit;
-  const q = queryOf(visit, 'q', 128);
-  const target = await findById(visit, q);
-  if (target) return redirect(visit, target);
+async function search(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
+  const q = queryOf(request, 'q', 128);
+  const target = await findById(request, q);
+  if (target) return redirect(request, target);
   const digits = q.replace(/[\s()+.-]/g, '');
   const number = /^\d{9,15}$/.test(digits) ? digits : null;
   const exact = q === '' ? [] : [{ reference: q }, ...(number ? [{ number }] : [])];
@@ -270,15 +271,15 @@ async function search(visit: HolderRequest): Promise<FastifyReply> {
     (left, right) => (left.id < right.id ? 1 : -1),
   );
   const looked = lists.find((page) => page.lookedBackTo)?.lookedBackTo ?? null;
-  return renderPage(visit, {
-    title: words.searchTitle(q),
+  return renderPage(request, {
+    title: t.searchTitle(q),
     active: 'transactions',
-    body: html`${rows.length > 0 ? transactionTable(visit, rows.slice(0, PAGE_ROWS)) : emptyState(words.searchNone, words.searchNoneText)}${looked && html`<p class="m">${words.transactions.lookedBackTo} ${timeTag(looked)} · <a href="/console/transactions?${new URLSearchParams({ text: q }).toString()}">${words.transactions.lookFurther}</a></p>`}`,
+    body: html`${rows.length > 0 ? transactionTable(request, rows.slice(0, PAGE_ROWS)) : emptyState(t.searchNone, t.searchNoneText)}${looked && html`<p class="muted">${t.transactions.lookedBackTo} ${timeTag(looked)} · <a href="/console/transactions?${new URLSearchParams({ text: q }).toString()}">${t.transactions.lookFurther}</a></p>`}`,
   });
 }
 
-async function findById(visit: HolderRequest, q: string): Promise<string | null> {
-  const { ctx, holder } = visit;
+async function findById(request: HolderRequest, q: string): Promise<string | null> {
+  const { ctx, holder } = request;
   const id = idFromRef(q);
   if (id && (await findTransaction(ctx.db, holder.id, id))) return `/console/transactions/${refOf({ id })}`;
   const link = uuidFromPublicId('pl', q);

@@ -10,18 +10,9 @@ import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import {
-  dataTable,
-  emptyState,
-  inputField,
-  pager,
-  postButton,
-  postForm,
-  selectField,
-  tag,
-  timeTag,
-} from './components.ts';
+import { dataTable, emptyState, pager, tag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, money, paramOf, queryOf } from './console-request.ts';
+import { formField, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { KEPT_DAYS, listRequests } from './request-log.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
@@ -43,10 +34,10 @@ export const watchingRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/audit', auditPage),
 ];
 
-async function callbacksPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, words, role } = visit;
-  const status = DELIVERY_STATES.find((each) => each === queryOf(visit, 'status'));
-  const after = queryOf(visit, 'after', 40);
+async function callbacksPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t, role } = request;
+  const status = DELIVERY_STATES.find((each) => each === queryOf(request, 'status'));
+  const after = queryOf(request, 'after', 40);
   const before = uuidFromPublicId('evt', after) ? after : undefined;
   const [deliveries, failing, paused] = await Promise.all([
     listDeliveries(ctx.db, holder.id, { status, before, limit: PAGE_ROWS }),
@@ -58,86 +49,94 @@ async function callbacksPage(visit: HolderRequest): Promise<FastifyReply> {
     deliveries.length === PAGE_ROWS && last
       ? `/console/callbacks?${new URLSearchParams({ ...(status ? { status } : {}), after: last.eventId }).toString()}`
       : null;
-  return renderPage(visit, {
-    title: words.menu.callbacks,
-    lead: words.callbacks.lead,
+  return renderPage(request, {
+    title: t.menu.callbacks,
+    lead: t.callbacks.lead,
     active: 'callbacks',
-    body: html`${failing.map((each) => html`<p class="box bad">${words.home.receiverFails(each.origin, each.waiting)} ${words.since} ${timeTag(each.failingSince)}. <code>${each.lastError}</code></p>`)}${paused.map((each) => html`<div class="box warn"><p>${words.callbacks.paused(each.url)} ${timeTag(each.pausedAt)}</p>${BUILDERS.includes(role) && postButton(visit, '/callbacks/resume', words.callbacks.resume, { look: 'q', fields: { url: each.url } })}</div>`)}${failing.length + paused.length === 0 && html`<p class="box good">${words.callbacks.healthy}</p>`}
-<form action="/console/callbacks" class="card"><div class="row">${selectField({ name: 'status', label: words.state, value: status ?? '', choices: [['', words.any], ...DELIVERY_STATES.map((each) => [each, words.callbacks.states[each]] as const)] })}</div><button class="q">${words.show}</button></form>${
+    body: html`${failing.map((each) => html`<p class="box error">${t.home.receiverFails(each.origin, each.waiting)} ${t.since} ${timeTag(each.failingSince)}. <code>${each.lastError}</code></p>`)}${paused.map((each) => html`<div class="box warning"><p>${t.callbacks.paused(each.url)} ${timeTag(each.pausedAt)}</p>${BUILDERS.includes(role) && postButton(request, '/callbacks/resume', t.callbacks.resume, { variant: 'secondary', hidden: { url: each.url } })}</div>`)}${failing.length + paused.length === 0 && html`<p class="box success">${t.callbacks.healthy}</p>`}
+<form action="/console/callbacks" class="card"><div class="field-row">${formField({ type: 'select', name: 'status', label: t.state, value: status ?? '', choices: [['', t.any], ...DELIVERY_STATES.map((each) => [each, t.callbacks.states[each]] as const)] })}</div><button class="button-secondary">${t.show}</button></form>${
       deliveries.length === 0
-        ? emptyState(words.callbacks.none, words.callbacks.noneText)
+        ? emptyState(t.callbacks.none, t.callbacks.noneText)
         : dataTable(
-            words.menu.callbacks,
+            t.menu.callbacks,
             [
-              { label: words.callbacks.event },
-              { label: words.state },
-              { label: words.callbacks.to },
-              { label: words.callbacks.tries, right: true },
-              { label: words.reference },
-              { label: words.created },
+              { label: t.callbacks.event },
+              { label: t.state },
+              { label: t.callbacks.to },
+              { label: t.callbacks.tries, right: true },
+              { label: t.reference },
+              { label: t.created },
             ],
             deliveries.map((each) => [
               html`<a href="/console/callbacks/${each.eventId}">${each.type}</a>`,
-              tag(DELIVERY_TONES[each.status], words.callbacks.states[each.status]),
-              each.url ?? words.callbacks.feedOnly,
+              tag(DELIVERY_TONES[each.status], t.callbacks.states[each.status]),
+              each.url ?? t.callbacks.feedOnly,
               each.attempts.length,
               html`<a href="/console/transactions/${each.transactionRef}"><code>…${each.transactionRef.slice(-8)}</code></a>`,
               timeTag(each.createdAt),
             ]),
           )
-    }${pager(visit, next)}${BUILDERS.includes(role) && html`<section class="card"><h2>${words.callbacks.replay}</h2><p class="m">${words.callbacks.replayText}</p>${postForm(visit, '/callbacks/replay', html`${inputField({ name: 'since', label: words.callbacks.replaySince, type: 'date', required: true })}<button class="q">${words.callbacks.replay}</button>`)}</section>`}`,
+    }${pager(request, next)}${BUILDERS.includes(role) && html`<section class="card"><h2>${t.callbacks.replay}</h2><p class="muted">${t.callbacks.replayText}</p>${postForm(request, '/callbacks/replay', html`${formField({ name: 'since', label: t.callbacks.replaySince, type: 'date', required: true })}<button class="button-secondary">${t.callbacks.replay}</button>`)}</section>`}`,
   });
 }
 
-async function deliveryPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { words } = visit;
-  const [delivery] = await listDeliveries(visit.ctx.db, visit.holder.id, { eventId: paramOf(visit, 'id'), limit: 1 });
+async function deliveryPage(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const [delivery] = await listDeliveries(request.ctx.db, request.holder.id, {
+    eventId: paramOf(request, 'id'),
+    limit: 1,
+  });
   if (!delivery) throw new Problem('not_found');
-  return renderPage(visit, {
+  return renderPage(request, {
     title: delivery.type,
     active: 'callbacks',
-    body: html`<div class="card">${deliveryBody(visit, delivery, `/callbacks/${delivery.eventId}/resend`)}<p><a href="/console/transactions/${delivery.transactionRef}">${words.callbacks.toFile}</a></p></div>`,
+    body: html`<div class="card">${deliveryBody(request, delivery, `/callbacks/${delivery.eventId}/resend`)}<p><a href="/console/transactions/${delivery.transactionRef}">${t.callbacks.toFile}</a></p></div>`,
   });
 }
 
-async function noteAudit(visit: HolderRequest, action: string, subject: string, details: Record<string, unknown> = {}) {
-  const { ctx, holder, actor } = visit;
+async function noteAudit(
+  request: HolderRequest,
+  action: string,
+  subject: string,
+  details: Record<string, unknown> = {},
+) {
+  const { ctx, holder, actor } = request;
   await ctx.db.transaction((tx) =>
     recordAudit(tx, { holderId: holder.id, actor, action, subject, details }, ctx.clock.now()),
   );
 }
 
-async function resend(visit: HolderRequest): Promise<FastifyReply> {
-  const event = paramOf(visit, 'id');
-  await resendEvent(visit.ctx, visit.holder.id, event);
-  await noteAudit(visit, 'callback.resent', event);
-  await visit.parts.deliverer.pass();
-  return redirect(visit, `/console/callbacks/${event}`, 'resent');
+async function resend(request: HolderRequest): Promise<FastifyReply> {
+  const event = paramOf(request, 'id');
+  await resendEvent(request.ctx, request.holder.id, event);
+  await noteAudit(request, 'callback.resent', event);
+  await request.services.deliverer.pass();
+  return redirect(request, `/console/callbacks/${event}`, 'resent');
 }
 
-async function replay(visit: HolderRequest): Promise<FastifyReply> {
-  const since = readDay(fieldOf(visit, 'since', 10));
-  if (!since) throw new Problem('invalid_params', { message: visit.words.callbacks.replaySince });
-  const count = await replayFailed(visit.ctx, visit.holder.id, since);
-  await noteAudit(visit, 'callback.replayed', since.toISOString(), { count });
-  return redirect(visit, '/console/callbacks', 'replayed');
+async function replay(request: HolderRequest): Promise<FastifyReply> {
+  const since = readDay(fieldOf(request, 'since', 10));
+  if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replaySince });
+  const count = await replayFailed(request.ctx, request.holder.id, since);
+  await noteAudit(request, 'callback.replayed', since.toISOString(), { count });
+  return redirect(request, '/console/callbacks', 'replayed');
 }
 
-async function resume(visit: HolderRequest): Promise<FastifyReply> {
-  const url = fieldOf(visit, 'url', 2_048);
-  await resumeAddress(visit.ctx, visit.holder.id, url);
-  await noteAudit(visit, 'callback.resumed', url);
-  return redirect(visit, '/console/callbacks', 'saved');
+async function resume(request: HolderRequest): Promise<FastifyReply> {
+  const url = fieldOf(request, 'url', 2_048);
+  await resumeAddress(request.ctx, request.holder.id, url);
+  await noteAudit(request, 'callback.resumed', url);
+  return redirect(request, '/console/callbacks', 'saved');
 }
 
-async function requestsPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, words } = visit;
+async function requestsPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
   const integrations = await listIntegrations(ctx.db, holder.id);
-  const integration = integrations.find((each) => String(each.id) === queryOf(visit, 'integration'));
-  const family = ['2', '4', '5'].find((each) => each === queryOf(visit, 'status'));
-  const code = queryOf(visit, 'code', 60);
-  const id = queryOf(visit, 'id', 40);
-  const before = new Date(Number(queryOf(visit, 'before', 16)) || Number.NaN);
+  const integration = integrations.find((each) => String(each.id) === queryOf(request, 'integration'));
+  const family = ['2', '4', '5'].find((each) => each === queryOf(request, 'status'));
+  const code = queryOf(request, 'code', 60);
+  const id = queryOf(request, 'id', 40);
+  const before = new Date(Number(queryOf(request, 'before', 16)) || Number.NaN);
   const rows = await listRequests(
     ctx.db,
     holder.id,
@@ -159,40 +158,41 @@ async function requestsPage(visit: HolderRequest): Promise<FastifyReply> {
   );
   const next =
     rows.length === PAGE_ROWS && last ? `/console/requests?${query.toString()}&before=${last.at.getTime()}` : null;
-  return renderPage(visit, {
-    title: words.menu.requests,
-    lead: words.requests.lead,
+  return renderPage(request, {
+    title: t.menu.requests,
+    lead: t.requests.lead,
     active: 'requests',
-    body: html`${ctx.config.requestLog === 'off' && html`<p class="box warn">${words.requests.off}</p>`}<form action="/console/requests" class="card"><div class="row">${selectField({ name: 'integration', label: words.menu.integrations, value: queryOf(visit, 'integration'), choices: [['', words.any], ...integrations.map((each) => [String(each.id), each.title] as const)] })}${selectField(
+    body: html`${ctx.config.requestLog === 'off' && html`<p class="box warning">${t.requests.off}</p>`}<form action="/console/requests" class="card"><div class="field-row">${formField({ type: 'select', name: 'integration', label: t.menu.integrations, value: queryOf(request, 'integration'), choices: [['', t.any], ...integrations.map((each) => [String(each.id), each.title] as const)] })}${formField(
       {
+        type: 'select',
         name: 'status',
-        label: words.requests.verdict,
+        label: t.requests.verdict,
         value: family ?? '',
         choices: [
-          ['', words.any],
-          ['2', words.requests.ok],
-          ['4', words.requests.refused],
-          ['5', words.requests.ours],
+          ['', t.any],
+          ['2', t.requests.ok],
+          ['4', t.requests.refused],
+          ['5', t.requests.ours],
         ],
       },
-    )}${inputField({ name: 'code', label: words.requests.code, value: code })}${inputField({ name: 'id', label: 'request_id', value: id })}</div><button class="q">${words.show}</button></form>${
+    )}${formField({ name: 'code', label: t.requests.code, value: code })}${formField({ name: 'id', label: 'request_id', value: id })}</div><button class="button-secondary">${t.show}</button></form>${
       rows.length === 0
-        ? emptyState(words.requests.none, words.requests.noneText)
+        ? emptyState(t.requests.none, t.requests.noneText)
         : dataTable(
-            words.menu.requests,
+            t.menu.requests,
             [
-              { label: words.when },
-              { label: words.requests.request },
-              { label: words.requests.verdict },
-              { label: words.requests.took, right: true },
-              { label: words.reference },
-              { label: words.address },
+              { label: t.when },
+              { label: t.requests.request },
+              { label: t.requests.verdict },
+              { label: t.requests.took, right: true },
+              { label: t.reference },
+              { label: t.address },
               { label: 'request_id' },
             ],
             rows.map((row) => [
               timeTag(row.at),
-              html`<code>${row.route}</code><span class="m"><bdi>${integrations.find((each) => each.id === row.integration_id)?.title ?? ''}</bdi></span>`,
-              html`${tag(row.status < 400 ? 's' : 'e', String(row.status))}${row.code && html` <a href="/docs/errors/${row.code}">${row.code}</a>`}`,
+              html`<code>${row.route}</code><span class="muted"><bdi>${integrations.find((each) => each.id === row.integration_id)?.title ?? ''}</bdi></span>`,
+              html`${tag(row.status < 400 ? 'success' : 'error', String(row.status))}${row.code && html` <a href="/docs/errors/${row.code}">${row.code}</a>`}`,
               `${row.ms.toFixed(1)} ms`,
               row.transaction_id &&
                 html`<a href="/console/transactions/${refOf({ id: row.transaction_id })}"><code>…${refOf({ id: row.transaction_id }).slice(-8)}</code></a>`,
@@ -200,49 +200,43 @@ async function requestsPage(visit: HolderRequest): Promise<FastifyReply> {
               html`<code>…${publicId('req', row.id).slice(-8)}</code>`,
             ]),
           )
-    }${pager(visit, next)}`,
+    }${pager(request, next)}`,
   });
 }
 
-async function casesPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { words } = visit;
-  const cases = await listOpenCases(visit.ctx.db, visit.holder.id, 200);
+async function casesPage(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const cases = await listOpenCases(request.ctx.db, request.holder.id, 200);
   const item = (each: (typeof cases)[number]): Html =>
-    html`<div class="card">${caseBody(visit, each)}<p class="m">${timeTag(each.opened_at)}${each.transaction_id && html` · <a href="/console/transactions/${refOf({ id: each.transaction_id })}">${words.callbacks.toFile}</a>`}</p></div>`;
-  return renderPage(visit, {
-    title: words.menu.cases,
-    lead: words.cases.lead,
+    html`<div class="card">${caseBody(request, each)}<p class="muted">${timeTag(each.opened_at)}${each.transaction_id && html` · <a href="/console/transactions/${refOf({ id: each.transaction_id })}">${t.callbacks.toFile}</a>`}</p></div>`;
+  return renderPage(request, {
+    title: t.menu.cases,
+    lead: t.cases.lead,
     active: 'cases',
-    body: cases.length === 0 ? emptyState(words.cases.none, words.cases.noneText) : html`${cases.map(item)}`,
+    body: cases.length === 0 ? emptyState(t.cases.none, t.cases.noneText) : html`${cases.map(item)}`,
   });
 }
 
-async function auditPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { words } = visit;
-  const after = queryOf(visit, 'after', 20);
-  const rows = await listAudit(visit.ctx.db, visit.holder.id, PAGE_ROWS, after === '' ? undefined : idOf(after));
+async function auditPage(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const after = queryOf(request, 'after', 20);
+  const rows = await listAudit(request.ctx.db, request.holder.id, PAGE_ROWS, after === '' ? undefined : idOf(after));
   const last = rows.at(-1);
-  return renderPage(visit, {
-    title: words.menu.audit,
-    lead: words.auditLead,
+  return renderPage(request, {
+    title: t.menu.audit,
+    lead: t.auditLead,
     active: 'audit',
     body: html`${dataTable(
-      words.menu.audit,
-      [
-        { label: words.when },
-        { label: words.who },
-        { label: words.file.what },
-        { label: words.subject },
-        { label: words.details },
-      ],
+      t.menu.audit,
+      [{ label: t.when }, { label: t.who }, { label: t.file.what }, { label: t.subject }, { label: t.details }],
       rows.map((row) => [
         timeTag(row.at),
         html`<bdi>${row.actor}</bdi>`,
         html`<code>${row.action}</code>`,
         auditSubject(row.subject),
-        auditDetails(visit, row.details),
+        auditDetails(request, row.details),
       ]),
-    )}${pager(visit, rows.length === PAGE_ROWS && last ? `/console/audit?after=${last.id}` : null)}`,
+    )}${pager(request, rows.length === PAGE_ROWS && last ? `/console/audit?after=${last.id}` : null)}`,
   });
 }
 
@@ -253,12 +247,12 @@ function auditSubject(subject: string): Html | string {
 }
 
 /** What else was noted, in words; amounts are noted in hundredths. */
-function auditDetails(visit: HolderRequest, details: Record<string, unknown>): Html | string {
+function auditDetails(request: HolderRequest, details: Record<string, unknown>): Html | string {
   const { amount, currency, ...rest } = details;
   const said = Object.entries(rest).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   if (typeof amount === 'string' && typeof currency === 'string' && /^\d{1,18}$/.test(amount))
-    said.unshift(money(visit, BigInt(amount), currency));
+    said.unshift(money(request, BigInt(amount), currency));
   return said.length === 0 ? '' : html`<bdi class="wrap">${said.join(' · ')}</bdi>`;
 }

@@ -69,7 +69,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await send(page, '#enter');
     assert.match(await page.innerText('h1'), /New shop/);
     await send(page, 'main a[href="/console/integrations"]');
-    await send(page, 'main a.btn');
+    await send(page, 'main a.button');
     await page.fill('#f-title', 'Till 1');
     await page.fill('#f-callback_url', `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`);
     await send(page, 'main form button');
@@ -165,7 +165,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     const ref = /TX_\w+/.exec(page.url())?.[0] ?? '';
     await gateway.gateway.operator?.phone.answer('254712345999', ref, '1234');
     await gateway.settle();
-    await page.waitForSelector('main .tag.s');
+    await page.waitForSelector('main .tag.success');
     assert.deepEqual(complaints, []);
     await close();
   });
