@@ -260,12 +260,16 @@ describe('getting in', () => {
       next: '/console/payouts',
     });
     assert.equal(asked.status, 200);
-    const half = /name="half" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
+    const pending = /name="pending" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
     const second = totpCode(secret, stepAt(ctx.clock.millis()));
-    assert.equal((await person.post('/console/sign-in/code', { half, code })).status, 401, 'an old code');
-    const entered = await person.post('/console/sign-in/code', { half, code: second });
+    assert.equal((await person.post('/console/sign-in/code', { pending, code })).status, 401, 'an old code');
+    const entered = await person.post('/console/sign-in/code', { pending, code: second });
     assert.equal(entered.location, '/console/payouts');
-    assert.equal((await person.post('/console/sign-in/code', { half, code: second })).status, 401, 'a code works once');
+    assert.equal(
+      (await person.post('/console/sign-in/code', { pending, code: second })).status,
+      401,
+      'a code works once',
+    );
     const cookie = /simbi_session=[\w-]+/.exec(entered.headers.get('set-cookie') ?? '')?.[0] ?? '';
     const inside = visitor(gateway, cookie, csrfOf((await visitor(gateway, cookie).get('/console/account')).text));
     const refused = await inside.get('/console/integrations/new');

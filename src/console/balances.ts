@@ -11,12 +11,11 @@ import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
 import { dataTable, emptyState, pager, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
+import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { type CsvRow, newExportId, sendCsv } from './csv.ts';
 import { formField, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
-import { readDay } from './transactions.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;

@@ -1,7 +1,8 @@
 // What pages are made of: tables that become cards on a phone, times, tags, lists of facts, text to copy.
 
+import { linkQrSvg } from '../links/qr.ts';
 import type { Direction, Status } from '../payments/states.ts';
-import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
 import type { ConsoleRequest } from './console-request.ts';
 
 export type Tone = 'success' | 'error' | 'warning' | 'neutral';
@@ -82,6 +83,15 @@ function copyButton({ t }: ConsoleRequest, id: string, label: string): Html {
     <button type="button" class="button-secondary" data-copy="#${id}" data-done="${t.copied}"
       aria-label="${t.copy}: ${label}" hidden>${t.copy}</button>
   `;
+}
+
+export function qrPicture(text: string, label: string): Html {
+  return html`<div class="qr" role="img" aria-label="${label}">${trusted(linkQrSvg(text))}</div>`;
+}
+
+/** The end of a transaction's reference, as a link to its page. */
+export function transactionLink(ref: string): Html {
+  return html`<a href="/console/transactions/${ref}"><code>…${ref.slice(-8)}</code></a>`;
 }
 
 /** Names and values; rows without a value are left out. */

@@ -25,6 +25,8 @@ import type { SimulatedOperator } from '../sandbox/simulated-operator.ts';
 import { type ConsoleLanguage, type ConsoleMessages, LANGUAGES } from './messages.ts';
 import type { RequestLog } from './request-log.ts';
 
+/** How long a proof of identity holds: dangerous actions do not ask again within it. */
+export const CONFIRMED_MS = 10 * 60_000;
 const MAX_COOKIE_CHARACTERS = 200;
 const LANGUAGE_COOKIE_SECONDS = 365 * 24 * 3_600;
 
@@ -181,6 +183,12 @@ export function requireOwnForm(request: ConsoleRequest): void {
     throw new Problem('forbidden', { message: request.t.foreignForm });
 }
 
+/** Whether this session may do dangerous things now: in live mode only with a second factor. */
+export function isConfirmed(request: MemberRequest): boolean {
+  if (request.ctx.config.mode === 'live' && !request.session.hasFactor) return false;
+  return (request.session.confirmedUntil?.getTime() ?? 0) > request.ctx.clock.millis();
+}
+
 /** A path of the console, or its beginning: nothing that a visitor brings along leads anywhere else. */
 export function safePath(value: unknown): string {
   if (typeof value !== 'string' || value.length > 500) return '/console';
@@ -203,6 +211,13 @@ export function idOf(text: string): bigint {
 
 export function fieldOf(request: ConsoleRequest, name: string, maxLength?: number): string {
   return field(request.form, name, maxLength);
+}
+
+/** A day as a date field sends it, at its beginning in UTC. */
+export function readDay(text: string): Date | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const day = new Date(`${text}T00:00:00Z`);
+  return Number.isNaN(day.getTime()) ? null : day;
 }
 
 export function money(request: ConsoleRequest, amount: bigint, currency: string): string {

@@ -20,7 +20,7 @@ import { type DailyStats, readDailyStats } from './daily-stats.ts';
 import { errorBox, formField, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
-import { transactionTable } from './transactions.ts';
+import { transactionTable } from './transaction-table.ts';
 
 const DAYS = 14;
 const RECENT = 8;

@@ -22,13 +22,12 @@ import { listTransactions } from '../payments/listing.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { copyLine, dataTable, emptyState, facts, pager, type Tone, tag, timeTag } from './components.ts';
+import { copyLine, dataTable, emptyState, facts, pager, qrPicture, type Tone, tag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, errorBox, formField, type InputField, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { qrPicture } from './profile.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
-import { transactionTable } from './transactions.ts';
+import { transactionTable } from './transaction-table.ts';
 
 const PAGE_ROWS = 50;
 const PAYMENT_ROWS = 50;

@@ -24,7 +24,7 @@ import { errorBox, formField, postButton, postForm } from './form-components.ts'
 import { isFirst, onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER, TREASURERS } from './route.ts';
-import { methodName } from './transactions.ts';
+import { methodName } from './transaction-table.ts';
 
 const SHOWN = 100;
 const MAX_RECORDS = 2_000;

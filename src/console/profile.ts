@@ -1,4 +1,4 @@
-// A person's own page: password, second factor, sessions; and the page that asks for a proof again before secrets and
+// The member's own page: password, second factor, sessions. And the page that asks for a proof again before secrets and
 // payouts.
 
 import type { FastifyReply } from 'fastify';
@@ -12,16 +12,15 @@ import {
   removeFactor,
   startFactor,
 } from '../holders/second-factor.ts';
-import { linkQrSvg } from '../links/qr.ts';
 import type { FieldErrors } from '../platform/errors.ts';
-import { type Html, html, trusted } from '../platform/html.ts';
+import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
-import { copyLine, dataTable, tag, timeTag } from './components.ts';
-import { fieldOf, idOf, type MemberRequest, paramOf, queryOf, safePath } from './console-request.ts';
-import { dangerForm, errorBox, formField, postButton, postForm } from './form-components.ts';
+import { copyLine, dataTable, qrPicture, tag, timeTag } from './components.ts';
+import { CONFIRMED_MS, fieldOf, idOf, type MemberRequest, paramOf, queryOf, safePath } from './console-request.ts';
+import { codeField, newPasswordField, passwordField } from './credential-fields.ts';
+import { dangerForm, errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forMember } from './route.ts';
-import { CONFIRMED_MS, codeField, newPasswordField } from './sign-in.ts';
 
 export const profileRoutes: ConsoleRoute[] = [
   forMember('GET', '/account', (request) => accountPage(request)),
@@ -35,34 +34,67 @@ export const profileRoutes: ConsoleRoute[] = [
   forMember('POST', '/confirm', confirm),
 ];
 
-/** Whether this session may do dangerous things now. */
-export function isConfirmed(request: MemberRequest): boolean {
-  if (request.ctx.config.mode === 'live' && !request.session.hasFactor) return false;
-  return (request.session.confirmedUntil?.getTime() ?? 0) > request.ctx.clock.millis();
-}
-
 async function accountPage(request: MemberRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { t, session } = request;
-  const sessions = await listSessions(request.ctx.db, session.member.id, request.ctx.clock.now());
-  const rows = sessions.map((each) => [
-    html`${each.user_agent.slice(0, 80) || '–'}${each.id === session.id && html` ${tag('success', t.profile.thisOne)}`}`,
-    each.address,
-    timeTag(each.last_seen_at),
-    each.id === session.id
-      ? ''
-      : postButton(request, `/account/sessions/${each.id}/end`, t.profile.endSession, { variant: 'link' }),
-  ]);
   return renderPage(request, {
     title: t.profile.title,
     lead: `${session.member.name} · ${session.member.email}`,
     ...(errors ? { status: 400 } : {}),
-    body: html`<div class="columns"><section class="card"><h2>${t.profile.password}</h2>${errorBox(request, errors)}<p class="muted">${session.hasPassword ? t.profile.passwordChange : t.profile.passwordNone}</p>${postForm(request, '/account/password', html`${newPasswordField(request, errors)}<button>${t.save}</button>`)}</section>
-<section class="card"><h2>${t.profile.factor}</h2>${
-      session.hasFactor
-        ? html`<p>${tag('success', t.profile.factorOn)}</p><p class="muted">${t.profile.factorWhy}</p>${dangerForm(request, '/account/factor/off', t.profile.factorRemove, t.profile.factorRemoveMeaning)}`
-        : html`<p>${t.profile.factorWhy}</p>${postButton(request, '/account/factor', t.profile.factorStart)}`
-    }</section></div><h2>${t.profile.sessions}</h2>${dataTable(t.profile.sessions, [{ label: t.profile.device }, { label: t.address }, { label: t.profile.lastSeen }, { label: t.action }], rows)}`,
+    body: html`
+      <div class="columns">
+        <section class="card">
+          <h2>${t.profile.password}</h2>
+          ${errorBox(request, errors)}
+          <p class="muted">${session.hasPassword ? t.profile.passwordChange : t.profile.passwordNone}</p>
+          ${form(request, {
+            action: '/account/password',
+            errors,
+            fields: [newPasswordField(request)],
+            submit: t.save,
+          })}
+        </section>
+        <section class="card">
+          <h2>${t.profile.factor}</h2>
+          ${factorState(request)}
+        </section>
+      </div>
+      <h2>${t.profile.sessions}</h2>
+      ${await sessionTable(request)}
+    `,
   });
+}
+
+function factorState(request: MemberRequest): Html {
+  const { t, session } = request;
+  if (!session.hasFactor)
+    return html`<p>${t.profile.factorWhy}</p>${postButton(request, '/account/factor', t.profile.factorStart)}`;
+  return html`
+    <p>${tag('success', t.profile.factorOn)}</p>
+    <p class="muted">${t.profile.factorWhy}</p>
+    ${dangerForm(request, '/account/factor/off', t.profile.factorRemove, t.profile.factorRemoveMeaning)}
+  `;
+}
+
+async function sessionTable(request: MemberRequest): Promise<Html> {
+  const { ctx, t, session } = request;
+  const sessions = await listSessions(ctx.db, session.member.id, ctx.clock.now());
+  return dataTable(
+    t.profile.sessions,
+    [{ label: t.profile.device }, { label: t.address }, { label: t.profile.lastSeen }, { label: t.action }],
+    sessions.map((each) => {
+      const isThisOne = each.id === session.id;
+      return [
+        html`
+          ${each.user_agent.slice(0, 80) || '–'}
+          ${isThisOne && html` ${tag('success', t.profile.thisOne)}`}
+        `,
+        each.address,
+        timeTag(each.last_seen_at),
+        !isThisOne &&
+          postButton(request, `/account/sessions/${each.id}/end`, t.profile.endSession, { variant: 'link' }),
+      ];
+    }),
+  );
 }
 
 async function changePassword(request: MemberRequest): Promise<FastifyReply> {
@@ -90,12 +122,20 @@ async function factorPage(request: MemberRequest, wrong = false): Promise<Fastif
   return renderPage(request, {
     title: t.profile.factorStart,
     ...(wrong ? { status: 400 } : {}),
-    body: html`<div class="card">${wrong && errorBox(request, undefined, t.code.wrong)}<ol><li>${t.profile.factorScan}</li><li>${t.profile.factorType}</li></ol>${qrPicture(uri, t.profile.factor)}<br>${copyLine(request, 'factor-key', key.replace(/(.{4})/g, '$1 ').trim(), t.profile.factor)}${postForm(request, '/account/factor/proof', html`${codeField(request)}<button>${t.continue}</button>`)}</div>`,
+    body: html`
+      <div class="card">
+        ${wrong && errorBox(request, undefined, t.code.wrong)}
+        <ol>
+          <li>${t.profile.factorScan}</li>
+          <li>${t.profile.factorType}</li>
+        </ol>
+        ${qrPicture(uri, t.profile.factor)}
+        <br>
+        ${copyLine(request, 'factor-key', key.replace(/(.{4})/g, '$1 ').trim(), t.profile.factor)}
+        ${form(request, { action: '/account/factor/proof', fields: [codeField(request)], submit: t.continue })}
+      </div>
+    `,
   });
-}
-
-export function qrPicture(text: string, label: string): Html {
-  return html`<div class="qr" role="img" aria-label="${label}">${trusted(linkQrSvg(text))}</div>`;
 }
 
 async function endFactor(request: MemberRequest): Promise<FastifyReply> {
@@ -119,25 +159,33 @@ async function endSession(request: MemberRequest): Promise<FastifyReply> {
 
 async function confirmPage(request: MemberRequest, wrong = false): Promise<FastifyReply> {
   const { t, session } = request;
-  const next = safePath(request.form.get('next') ?? queryOf(request, 'next', 500));
-  const hidden = html`<input type="hidden" name="next" value="${next}">`;
-  const form = session.hasFactor
-    ? postForm(request, '/confirm', html`${hidden}${codeField(request)}<button>${t.continue}</button>`)
-    : request.ctx.config.mode === 'live'
-      ? html`<p>${t.confirm.factorFirst}</p>${postButton(request, '/account/factor', t.profile.factorStart)}`
-      : session.hasPassword
-        ? postForm(
-            request,
-            '/confirm',
-            html`${hidden}${formField({ name: 'password', label: t.password, type: 'password', required: true, attributes: html`autocomplete="current-password"` })}<button>${t.continue}</button>`,
-          )
-        : html`<p>${t.confirm.freshLink}</p><p><code>npx simbi login-link ${session.member.email}</code></p>`;
+  const message = session.hasFactor ? t.code.wrong : t.confirm.wrong;
   return renderPage(request, {
     title: t.confirm.title,
     lead: t.confirm.lead,
     ...(wrong ? { status: 401 } : {}),
-    body: html`<div class="card">${wrong && errorBox(request, undefined, session.hasFactor ? t.code.wrong : t.confirm.wrong)}${form}</div>`,
+    body: html`
+      <div class="card">
+        ${wrong && errorBox(request, undefined, message)}
+        ${proofForm(request)}
+      </div>
+    `,
   });
+}
+
+/** The strongest proof that the member has. In live mode only a second factor counts. */
+function proofForm(request: MemberRequest): Html {
+  const { ctx, t, session } = request;
+  const next = safePath(request.form.get('next') ?? queryOf(request, 'next', 500));
+  const proof = { action: '/confirm', hidden: { next }, submit: t.continue };
+  if (session.hasFactor) return form(request, { ...proof, fields: [codeField(request)] });
+  if (ctx.config.mode === 'live')
+    return html`<p>${t.confirm.factorFirst}</p>${postButton(request, '/account/factor', t.profile.factorStart)}`;
+  if (session.hasPassword) return form(request, { ...proof, fields: [passwordField(request)] });
+  return html`
+    <p>${t.confirm.freshLink}</p>
+    <p><code>npx simbi login-link ${session.member.email}</code></p>
+  `;
 }
 
 async function confirm(request: MemberRequest): Promise<FastifyReply> {

@@ -7,10 +7,14 @@ import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
+import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
+import { callbackPageRoutes } from './callbacks-page.ts';
+import { caseRoutes } from './cases-page.ts';
 import {
   type ConsoleRequest,
   type ConsoleServices,
+  isConfirmed,
   type MemberRequest,
   openRequest,
   requireOwnForm,
@@ -21,21 +25,23 @@ import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { payoutRoutes } from './payouts.ts';
-import { isConfirmed, profileRoutes } from './profile.ts';
+import { profileRoutes } from './profile.ts';
 import { keepRequestLog, type RequestLog } from './request-log.ts';
+import { requestLogRoutes } from './requests-page.ts';
 import type { ConsoleRoute } from './route.ts';
 import { signInRoutes } from './sign-in.ts';
+import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
 import { teamRoutes } from './team.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
-import { watchingRoutes } from './watching.ts';
 
 /** A pasted file of payouts or a small picture, written as a form. */
 const FORM_LIMIT_BYTES = 2 * 1024 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
+  ...signUpRoutes,
   ...profileRoutes,
   ...homeRoutes,
   ...integrationRoutes,
@@ -45,7 +51,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
-  ...watchingRoutes,
+  ...callbackPageRoutes,
+  ...requestLogRoutes,
+  ...caseRoutes,
+  ...auditRoutes,
   ...teamRoutes,
   ...adminRoutes,
 ];

@@ -19,19 +19,20 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { maskNumber } from '../platform/log.ts';
-import { codeBlock, dataTable, facts, statusTag, type Tone, tag, timeTag } from './components.ts';
+import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
+import { codeBlock, dataTable, facts, statusTag, type Tone, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
-import { dangerForm, formField, postButton, postForm } from './form-components.ts';
+import { deliveryDetails } from './delivery-details.ts';
+import { dangerForm, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type LoggedRequest, listRequests } from './request-log.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { STATUS_PATH, writeSamples } from './samples.ts';
-import { methodName } from './transactions.ts';
+import { methodName } from './transaction-table.ts';
 
 const LIVE_SECONDS = 3;
 /** The request that made a transaction was answered within this time of its creation. */
 const REQUEST_WINDOW_MS = 60_000;
-const MAX_RESOLUTION = 500;
 
 export const transactionPageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/transactions/:ref', caseFile),
@@ -187,16 +188,7 @@ function actions(request: HolderRequest, { transaction, order, cases }: File): H
 function openCases(request: HolderRequest, { cases }: File): Html[] {
   return cases
     .filter((each) => each.status === 'open')
-    .map((each) => html`<div class="box warning">${caseBody(request, each)}</div>`);
-}
-
-/** What a case means and, for whoever may, the form that ends it. */
-export function caseBody(request: HolderRequest, each: Case): Html {
-  const { t, role } = request;
-  return html`<p><b>${t.cases.kinds[each.kind]}</b> ${t.cases.advice[each.kind]}</p>${
-    TREASURERS.includes(role) &&
-    html`<details><summary>${t.cases.resolve}…</summary>${postForm(request, `/cases/${publicId('case', each.id)}/resolve`, html`${formField({ name: 'resolution', label: t.cases.resolution, required: true, attributes: html`maxlength="500"` })}<button>${t.cases.resolve}</button>`)}</details>`
-  }`;
+    .map((each) => html`<div class="box warning">${caseDetails(request, each)}</div>`);
 }
 
 type Moment = { at: Date; tone: Tone | ''; title: string; body?: HtmlValue };
@@ -330,25 +322,7 @@ function accountName({ t }: HolderRequest, key: string): Html {
 function callbacks(request: HolderRequest, ref: string, deliveries: readonly Delivery[]): Html | Html[] {
   const { t } = request;
   if (deliveries.length === 0) return html`<p class="muted">${t.callbacks.noneYet}</p>`;
-  return deliveries.map((each) => html`<div>${deliveryBody(request, each, `/transactions/${ref}/resend`)}</div>`);
-}
-
-export const DELIVERY_TONES: Record<Delivery['status'], Tone> = {
-  waiting: 'neutral',
-  retrying: 'warning',
-  paused: 'error',
-  delivered: 'success',
-  given_up: 'error',
-  feed_only: 'neutral',
-};
-
-/** One delivery with its attempts, and the button that sends it again. */
-export function deliveryBody(request: HolderRequest, each: Delivery, resendPath: string): Html {
-  const { t, role } = request;
-  return html`<p><b>${each.type}</b> ${tag(DELIVERY_TONES[each.status], t.callbacks.states[each.status])} <span class="muted">${each.url ?? t.callbacks.feedOnly}</span></p>${each.nextAttemptAt && each.status === 'retrying' && html`<p class="muted">${t.callbacks.next} ${timeTag(each.nextAttemptAt)}</p>`}<details><summary>${t.callbacks.attempts(each.attempts.length)}</summary>${each.attempts.map(
-    (attempt) =>
-      html`<p>${timeTag(attempt.at)} · ${attempt.delivered ? tag('success', String(attempt.status ?? '')) : tag('error', String(attempt.status ?? attempt.error ?? '–'))} · ${attempt.latencyMs} ms</p>${attempt.answerStart && html`<pre tabindex="0" aria-label="${t.callbacks.answer}">${attempt.answerStart.slice(0, 2_000)}</pre>`}`,
-  )}<p class="muted">${t.callbacks.body}</p><pre tabindex="0" aria-label="${t.callbacks.body}">${each.body}</pre></details>${each.url && BUILDERS.includes(role) && postButton(request, resendPath, t.callbacks.resend, { variant: 'secondary', hidden: { event: each.eventId } })}`;
+  return deliveries.map((each) => html`<div>${deliveryDetails(request, each, `/transactions/${ref}/resend`)}</div>`);
 }
 
 /** The same question asked by a program. The secret stays out: whoever has it fills it in. */

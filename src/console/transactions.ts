@@ -11,12 +11,13 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
-import { dataTable, emptyState, pager, statusTag, timeTag } from './components.ts';
-import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
+import { emptyState, pager, timeTag } from './components.ts';
+import { type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
 import { type CsvRow, newExportId, readProgress, sendCsv } from './csv.ts';
 import { formField } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+import { transactionTable } from './transaction-table.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
@@ -43,43 +44,6 @@ export const transactionRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/exports/:id', showProgress),
   forRoles(EVERYONE, 'GET', '/search', search),
 ];
-
-export function transactionTable(request: HolderRequest, rows: readonly Transaction[]): Html {
-  const { t } = request;
-  return dataTable(
-    t.menu.transactions,
-    [
-      { label: t.reference },
-      { label: t.state },
-      { label: t.amount, right: true },
-      { label: t.fee, right: true },
-      { label: t.method },
-      { label: t.person },
-      { label: t.yourReference },
-      { label: t.created },
-    ],
-    rows.map((row) => [
-      html`<a href="/console/transactions/${refOf(row)}"><code>${shortRef(row)}</code></a><span class="muted">${t.directions[row.direction]}</span>`,
-      statusTag(request, row.status, row.direction),
-      money(request, row.amount, row.currency),
-      money(request, row.fee, row.currency),
-      methodName(request, row.method),
-      html`<bdi>${row.msisdn ? `+${row.msisdn}` : (row.account_number ?? '–')}</bdi>${row.payee && html`<span class="muted"><bdi>${row.payee}</bdi></span>`}`,
-      (row.reference_1 ?? row.invoice_no) && html`<bdi>${row.reference_1 ?? row.invoice_no}</bdi>`,
-      timeTag(row.created_at),
-    ]),
-  );
-}
-
-/** Enough of a reference to tell it from its neighbours; the link behind it has all of it. */
-function shortRef(row: { id: string }): string {
-  const ref = refOf(row);
-  return `${ref.slice(0, 3)}…${ref.slice(-8)}`;
-}
-
-export function methodName(request: HolderRequest, code: string): string {
-  return request.ctx.catalog.methods.get(code)?.name ?? code;
-}
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
@@ -153,13 +117,6 @@ export function readFilter(request: HolderRequest): TransactionFilter {
     text: value('text') || (number.length > 0 && number.length < 9 ? number : undefined),
   };
   return Object.fromEntries(Object.entries(entries).filter(([, each]) => each !== undefined));
-}
-
-/** A day as a date field sends it, at its beginning in UTC. */
-export function readDay(text: string): Date | null {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
-  const day = new Date(`${text}T00:00:00Z`);
-  return Number.isNaN(day.getTime()) ? null : day;
 }
 
 function nextDay(day: Date | null): Date | undefined {
