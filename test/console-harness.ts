@@ -31,10 +31,10 @@ export async function addPerson(
   holderId: bigint,
   role: MemberRole,
   email = `${role}@example.org`,
-  options: { confirmed?: boolean; operator?: boolean } = {},
+  options: { confirmed?: boolean; admin?: boolean } = {},
 ): Promise<Person> {
   const member = await addMember(gateway.ctx, COMMAND_LINE, { email, name: email, holderId, role });
-  if (options.operator) await gateway.ctx.db.query('update members set is_admin = true where id = $1', [member.id]);
+  if (options.admin) await gateway.ctx.db.query('update members set is_admin = true where id = $1', [member.id]);
   return signIn(gateway, member, { holderId, confirmed: options.confirmed ?? true });
 }
 

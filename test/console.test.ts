@@ -102,23 +102,23 @@ describe('who reaches what', () => {
     assert.equal((await person.get('/console')).status, 303);
   });
 
-  test('an operator reaches the gateway’s pages, a member of a holder does not', async () => {
-    const operator = await addPerson(gateway, shop.holderId, 'viewer', 'ops@example.org', { operator: true });
+  test('an admin reaches the pages of the gateway, a member of a holder does not', async () => {
+    const admin = await addPerson(gateway, shop.holderId, 'viewer', 'ops@example.org', { admin: true });
     const owner = await addPerson(gateway, shop.holderId, 'owner', 'notops@example.org');
     for (const route of CONSOLE_ROUTES.filter((each) => each.access === 'admin' && each.method === 'GET')) {
       const path = `/console${route.path.replace(':id', String(shop.holderId))}`;
-      assert.equal((await operator.get(path)).status, 200, path);
+      assert.equal((await admin.get(path)).status, 200, path);
       assert.equal((await owner.get(path)).status, 403, path);
     }
-    const verified = await operator.post('/console/admin/ledger/verify');
+    const verified = await admin.post('/console/admin/ledger/verify');
     assert.match(verified.text, /Everything adds up/);
-    const opened = await operator.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
+    const opened = await admin.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
     assert.match(opened.text, /\/console\/login\/otl_/);
     const fee = { method, direction: 'collection', percent: '2.5', fixed: '0' };
-    const saved = await operator.post(`/console/admin/holders/${shop.holderId}/fees`, fee);
+    const saved = await admin.post(`/console/admin/holders/${shop.holderId}/fees`, fee);
     assert.equal(saved.status, 303);
-    assert.match((await operator.get(`/console/admin/holders/${shop.holderId}`)).text, /2\.5 %/);
-    await operator.post(`/console/admin/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
+    assert.match((await admin.get(`/console/admin/holders/${shop.holderId}`)).text, /2\.5 %/);
+    await admin.post(`/console/admin/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
   });
 
   test('another holder’s things do not exist', async () => {
@@ -568,7 +568,13 @@ describe('money', () => {
     const list = await createShop(ctx, 'Lists');
     const person = await addPerson(gateway, list.holderId, 'finance', 'lists@example.org');
     await topUpSandbox(ctx, COMMAND_LINE, list.holderId, 'KES', 1_000_000n);
-    const csv = `amount,currency,mobile,method,payee\n100,KES,0712345000,${method},"Otieno, J."\n-5,KES,0712345000,${method},Wrong\n200,KES,0712346000,${method},Achieng\n`;
+    const csv = [
+      'amount,currency,mobile,method,payee',
+      `100,KES,0712345000,${method},"Otieno, J."`,
+      `-5,KES,0712345000,${method},Wrong`,
+      `200,KES,0712346000,${method},Achieng`,
+      '',
+    ].join('\n');
     const dry = await person.post('/console/payouts/check', { name: 'March', csv });
     assert.match(dry.text, /Nothing has been sent/);
     assert.match(dry.text, /1 line to mend/);
@@ -635,12 +641,23 @@ describe('behind https', () => {
     const secure = await createTestGateway({ PUBLIC_URL: 'https://pay.example.org' });
     try {
       const cookies = (await visitor(secure, '').get('/console/sign-in')).headers.get('set-cookie') ?? '';
-      assert.match(cookies, /^__Host-simbi_visitor=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+      assert.match(cookies, /^__Host-simbi_visitor=[\w-]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     } finally {
       await secure.close();
     }
   });
 });
+
+/** Forms and links of a page that lead to no route of the console. */
+function deadEnds(page: string): string[] {
+  const isRoute = (method: string, path: string) =>
+    CONSOLE_ROUTES.some(
+      (route) => route.method === method && new RegExp(`^/console${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
+    );
+  const posts = [...page.matchAll(/<form method="post" action="([^"?]+)/g)].map(([, path = '']) => path);
+  const gets = [...page.matchAll(/(?:<form action|href)="(\/console[^"?]*)/g)].map(([, path = '']) => path);
+  return [...posts.filter((path) => !isRoute('POST', path)), ...gets.filter((path) => !isRoute('GET', path))];
+}
 
 describe('what people write', () => {
   test('markup in every field is shown as text on every page', async () => {
@@ -673,7 +690,7 @@ describe('what people write', () => {
       (route) =>
         addressOf(route.path, ref).replace(
           '999999',
-          route.path.startsWith('/operator') ? String(hostile.holderId) : String(hostile.id),
+          route.path.startsWith('/admin') ? String(hostile.holderId) : String(hostile.id),
         ),
     );
     for (const path of [
@@ -685,6 +702,7 @@ describe('what people write', () => {
       const answer = await owner.get(path);
       assert.ok(answer.status < 500, `${path} answered ${answer.status}`);
       assert.ok(!answer.text.includes('<script>alert') && !answer.text.includes('<img src=x'), path);
+      assert.deepEqual(deadEnds(answer.text), [], path);
     }
     const debug = await owner.post('/console/debugger', { body: MARKUP, own_string: MARKUP });
     assert.ok(!debug.text.includes('<script>alert'));
@@ -704,9 +722,17 @@ describe('a million rows', () => {
     const { ctx } = gateway;
     const big = await createShop(ctx, 'Big');
     await ctx.db.query(
-      `insert into transactions (id, holder_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, reference_1, reference_2, link_id, verification, created_at, updated_at)
-       select (lpad(to_hex((extract(epoch from $2::timestamptz) * 1000)::bigint - n), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
-              $1, 'payin', 'failed', 100 + n, 1, 'KES', 1, 'M', 'sandbox', '2547' || lpad(n::text, 8, '0'), 'r' || n, 's' || n, case when n % 10 = 0 then md5((n / 500)::text)::uuid end, 'prompt', $2, $2
+      `insert into transactions (
+         id, holder_id, direction, status, amount, fee, currency, country_id, method, rail,
+         msisdn, reference_1, reference_2, link_id, verification, created_at, updated_at
+       )
+       select (
+           lpad(to_hex((extract(epoch from $2::timestamptz) * 1000)::bigint - n), 12, '0')
+           || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15)
+         )::uuid,
+         $1, 'payin', 'failed', 100 + n, 1, 'KES', 1, 'M', 'sandbox',
+         '2547' || lpad(n::text, 8, '0'), 'r' || n, 's' || n,
+         case when n % 10 = 0 then md5((n / 500)::text)::uuid end, 'prompt', $2, $2
        from generate_series(1, 30000) n`,
       [big.holderId, ctx.clock.now()],
     );

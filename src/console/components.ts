@@ -57,6 +57,16 @@ export function dataTable(caption: string, columns: readonly Column[], rows: rea
   `;
 }
 
+/** One number or amount with notes under it. */
+export function figureCard(figure: HtmlValue, ...notes: HtmlValue[]): Html {
+  return html`
+    <div class="card">
+      <p class="figure">${figure}</p>
+      ${notes.map((note) => note && html`<p class="muted">${note}</p>`)}
+    </div>
+  `;
+}
+
 /** An empty list says what would be here and how to get it. */
 export function emptyState(title: string, text: string, action: Html | false = false): Html {
   return html`

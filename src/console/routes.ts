@@ -7,6 +7,7 @@ import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
+import { adminHolderRoutes } from './admin-holders.ts';
 import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
@@ -56,6 +57,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...caseRoutes,
   ...auditRoutes,
   ...teamRoutes,
+  ...adminHolderRoutes,
   ...adminRoutes,
 ];
 
