@@ -1,8 +1,7 @@
-// One request to the console: who asks, for which holder, in which language, and the token that their forms carry.
+// One request to the console: the member, the holder, the language, and the token of the forms.
 
 import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deliverer } from '../callbacks/deliver.ts';
 import { formatMoney } from '../checkout/language.ts';
 import type { Actor } from '../holders/audit.ts';
 import { findHolder, type Holder } from '../holders/holders.ts';
@@ -15,30 +14,19 @@ import {
   type Session,
 } from '../holders/members.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { PaymentServices } from '../payments/routes.ts';
+import { preferredLanguage } from '../platform/accept-language.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
-import type { SimulatedOperator } from '../sandbox/simulated-operator.ts';
-import { type ConsoleLanguage, type ConsoleMessages, LANGUAGES } from './messages.ts';
-import type { RequestLog } from './request-log.ts';
+import type { ConsoleServices } from './console-services.ts';
+import { type ConsoleLanguage, type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 
 /** How long a proof of identity holds: dangerous actions do not ask again within it. */
 export const CONFIRMED_MS = 10 * 60_000;
 const MAX_COOKIE_CHARACTERS = 200;
 const LANGUAGE_COOKIE_SECONDS = 365 * 24 * 3_600;
-
-/** What the console is made of. */
-export type ConsoleServices = {
-  readonly ctx: PaymentsContext;
-  readonly payments: PaymentServices;
-  readonly deliverer: Deliverer;
-  /** Null in live mode. */
-  readonly operator: SimulatedOperator | null;
-  readonly requestLog: RequestLog;
-};
 
 export type ConsoleRequest = {
   services: ConsoleServices;
@@ -51,7 +39,7 @@ export type ConsoleRequest = {
   /** Goes into every form of this visitor. */
   csrf: string;
   session: Session | null;
-  /** The holder that a signed-in person looks at, and their role there. */
+  /** The holder whose pages a member sees, and the member's role there. */
   holder: Holder | null;
   role: MemberRole | null;
   memberships: MembershipRow[];
@@ -62,7 +50,7 @@ export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole }
 
 type CookieKind = 'session' | 'visitor';
 
-/** On https the browser itself guards the cookie: no other host, no path, no plain connection can set it. */
+/** On https the name begins with __Host-: browsers then refuse to set it from another host, a path or plain http. */
 function cookieName(ctx: PaymentsContext, kind: CookieKind): string {
   const name = kind === 'session' ? 'simbi_session' : 'simbi_visitor';
   return isSecure(ctx) ? `__Host-${name}` : name;
@@ -73,39 +61,29 @@ function isSecure(ctx: PaymentsContext): boolean {
 }
 
 function readCookie(raw: FastifyRequest, name: string): string | null {
-  for (const part of (raw.headers.cookie ?? '').split(';')) {
-    const at = part.indexOf('=');
-    if (at > 0 && part.slice(0, at).trim() === name)
-      return part
-        .slice(at + 1)
-        .trim()
-        .slice(0, MAX_COOKIE_CHARACTERS);
-  }
-  return null;
+  const value = raw.cookies[name];
+  return value && value.length <= MAX_COOKIE_CHARACTERS ? value : null;
 }
 
-function addCookie(
-  request: Pick<ConsoleRequest, 'ctx' | 'reply'>,
+/** Without an age the cookie ends with the browser session. */
+function setCookie(
+  { ctx, reply }: Pick<ConsoleRequest, 'ctx' | 'reply'>,
   name: string,
   value: string,
-  maxAge: number | null,
-): void {
-  const age = maxAge === null ? '' : `; Max-Age=${maxAge}`;
-  const secure = isSecure(request.ctx) ? '; Secure' : '';
-  const cookie = `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${age}${secure}`;
-  const before = request.reply.getHeader('set-cookie');
-  const list = before === undefined ? [] : Array.isArray(before) ? before : [String(before)];
-  void request.reply.removeHeader('set-cookie').header('set-cookie', [...list, cookie]);
+  maxAge?: number,
+) {
+  const age = maxAge === undefined ? {} : { maxAge };
+  void reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(ctx), ...age });
 }
 
-/** Hands out a session that was just made. What the visitor came with is forgotten: it never becomes a session. */
+/** Sets the cookie of a session that was just made, and drops the visitor's. */
 export function setSessionCookie(request: ConsoleRequest, token: string): void {
-  addCookie(request, cookieName(request.ctx, 'session'), token, null);
-  addCookie(request, cookieName(request.ctx, 'visitor'), '', 0);
+  setCookie(request, cookieName(request.ctx, 'session'), token);
+  setCookie(request, cookieName(request.ctx, 'visitor'), '', 0);
 }
 
 export function clearSessionCookie(request: ConsoleRequest): void {
-  addCookie(request, cookieName(request.ctx, 'session'), '', 0);
+  setCookie(request, cookieName(request.ctx, 'session'), '', 0);
 }
 
 export async function openRequest(
@@ -132,47 +110,51 @@ export async function openRequest(
     memberships: [],
   };
   request.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
-  if (session) await findPlace(request, session);
+  if (session) await findMembership(request, session);
   return request;
 }
 
-/** A visitor without a session still gets a name, so that their forms are theirs. */
+/** A visitor without a session gets an id, to which the token of their forms belongs. */
 function visitorOf(request: ConsoleRequest): string {
   const name = cookieName(request.ctx, 'visitor');
   const known = readCookie(request.raw, name);
   if (known && /^[\w-]{20,}$/.test(known)) return known;
   const fresh = randomSecret(18);
-  addCookie(request, name, fresh, null);
+  setCookie(request, name, fresh);
   return fresh;
 }
 
-/** The holder that the person chose, while they still belong to it; else the first of theirs. */
-async function findPlace(request: ConsoleRequest, session: Session): Promise<void> {
+/** The holder that the member chose, while they still belong to it; else the first of theirs. */
+async function findMembership(request: ConsoleRequest, session: Session): Promise<void> {
   request.memberships = await listMemberships(request.ctx.db, session.member.id);
-  const place =
-    request.memberships.find((membership) => membership.holder_id === session.holderId) ?? request.memberships[0];
-  if (!place) return;
-  request.holder = await findHolder(request.ctx.db, place.holder_id);
-  request.role = place.role;
-  if (session.holderId !== place.holder_id) await chooseHolder(request.ctx, session.id, place.holder_id);
+  const chosen = request.memberships.find((membership) => membership.holder_id === session.holderId);
+  const membership = chosen ?? request.memberships[0];
+  if (!membership) return;
+  request.holder = await findHolder(request.ctx.db, membership.holder_id);
+  request.role = membership.role;
+  if (session.holderId !== membership.holder_id) await chooseHolder(request.ctx, session.id, membership.holder_id);
 }
 
 function chooseLanguage(ctx: PaymentsContext, raw: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
-  const asked = (raw.query as Record<string, unknown>).lang;
-  if (asked === 'en' || asked === 'fr') {
-    addCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
+  const asked = asLanguage((raw.query as Record<string, unknown>).lang);
+  if (asked) {
+    setCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
     return asked;
   }
-  const remembered = readCookie(raw, 'lang');
-  if (remembered === 'en' || remembered === 'fr') return remembered;
-  return /^\s*fr\b/i.test(raw.headers['accept-language'] ?? '') ? 'fr' : 'en';
+  const remembered = asLanguage(readCookie(raw, 'lang'));
+  if (remembered) return remembered;
+  return asLanguage(preferredLanguage(raw.headers['accept-language'], LANGUAGE_CODES)) ?? 'en';
+}
+
+function asLanguage(value: unknown): ConsoleLanguage | null {
+  return LANGUAGE_CODES.find((code) => code === value) ?? null;
 }
 
 function csrfToken(ctx: PaymentsContext, owner: string): string {
   return createHmac('sha256', ctx.vault.deriveKey('console forms')).update(owner).digest('base64url');
 }
 
-/** Every form is the visitor's own: it carries their token and comes from our own pages. */
+/** Refuses a form that does not carry the visitor's token or was sent from another site. */
 export function requireOwnForm(request: ConsoleRequest): void {
   refuseForeignForm(request.raw);
   const { origin } = request.raw.headers;
@@ -184,12 +166,12 @@ export function requireOwnForm(request: ConsoleRequest): void {
 }
 
 /** Whether this session may do dangerous things now: in live mode only with a second factor. */
-export function isConfirmed(request: MemberRequest): boolean {
-  if (request.ctx.config.mode === 'live' && !request.session.hasFactor) return false;
-  return (request.session.confirmedUntil?.getTime() ?? 0) > request.ctx.clock.millis();
+export function isConfirmed({ ctx, session }: ConsoleRequest): boolean {
+  if (!session || (ctx.config.mode === 'live' && !session.hasFactor)) return false;
+  return (session.confirmedUntil?.getTime() ?? 0) > ctx.clock.millis();
 }
 
-/** A path of the console, or its beginning: nothing that a visitor brings along leads anywhere else. */
+/** A path of the console; for anything else the home page, so that no link can redirect to another site. */
 export function safePath(value: unknown): string {
   if (typeof value !== 'string' || value.length > 500) return '/console';
   return /^\/console(?:[/?][\w\-./?=&%+~:,@]*)?$/.test(value) && !value.includes('//') ? value : '/console';

@@ -1,5 +1,5 @@
-// Forms that move money carry an id of their own: however often one is sent (a hasty finger, Reload, a lost answer), it
-// counts once, over all processes.
+// Forms that move money carry an id: however often one is sent (a double click, Reload, a lost answer), it counts once,
+// over all processes.
 
 import type { Context } from '../platform/context.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -13,7 +13,7 @@ export function onceField(ctx: Context): Html {
   return html`<input type="hidden" name="once" value="${createUuid(ctx.clock.millis())}">`;
 }
 
-/** Whether this form is sent for the first time. A form without an id was not made by us and is taken as it is. */
+/** Whether this form is sent for the first time. A form without an id was not made by our pages and is not checked. */
 export async function isFirst(ctx: Context, id: string): Promise<boolean> {
   if (!UUID.test(id)) return true;
   const now = ctx.clock.millis();

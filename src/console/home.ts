@@ -16,7 +16,7 @@ import { type Html, html } from '../platform/html.ts';
 import { countDays, rateChart, successRate, volumeChart } from './charts.ts';
 import { dataTable, emptyState } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
-import { type DailyStats, readDailyStats } from './daily-stats.ts';
+import type { DailyStats } from './daily-stats.ts';
 import { errorBox, formField, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
@@ -36,7 +36,7 @@ export const homeRoutes: ConsoleRoute[] = [
 async function homePage(request: HolderRequest, problem?: Problem): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
   const [days, recent, attention] = await Promise.all([
-    readDailyStats(ctx, holder.id, DAYS),
+    request.services.dailyStats.read(holder.id, DAYS),
     listTransactions(ctx.db, holder.id, {}, { limit: RECENT }),
     needsAttention(request),
   ]);

@@ -5,7 +5,7 @@ import type { MemberRole } from '../holders/members.ts';
 import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile } from '../platform/html.ts';
 import { type ConsoleRequest, queryOf } from './console-request.ts';
 import { postButton, postForm } from './form-components.ts';
-import { type ConsoleMessages, LANGUAGES } from './messages.ts';
+import { type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 import { BUILDERS, EVERYONE } from './route.ts';
 
 const STYLE = styleFile(new URL('./console.css', import.meta.url));
@@ -181,7 +181,7 @@ function languageLinks(request: ConsoleRequest): Html[] {
   query.delete('done');
   // The answer to a form has no address of its own to return to.
   const back = request.raw.method === 'GET' ? path : '/console';
-  return (['en', 'fr'] as const).map((code) => {
+  return LANGUAGE_CODES.map((code) => {
     query.set('lang', code);
     const current = code === request.language && html` aria-current="true"`;
     const { name } = LANGUAGES[code];

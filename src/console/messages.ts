@@ -4,7 +4,8 @@ import { english } from './messages-en.ts';
 import { french } from './messages-fr.ts';
 
 export type { ConsoleMessages } from './messages-en.ts';
-export type ConsoleLanguage = 'en' | 'fr';
+export const LANGUAGE_CODES = ['en', 'fr'] as const;
+export type ConsoleLanguage = (typeof LANGUAGE_CODES)[number];
 
 export const LANGUAGES = {
   en: { name: 'English', messages: english },

@@ -15,11 +15,11 @@ import {
 } from '../payments/payouts.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
+import { parseCsv, writeCsv } from '../platform/csv.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { codeBlock, dataTable, emptyState, statusTag, tag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
-import { csvLine, parseCsv } from './csv.ts';
 import { errorBox, formField, postButton, postForm } from './form-components.ts';
 import { isFirst, onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -244,7 +244,7 @@ function fixFile({ head, lines }: FileReading): string {
     ...head.map((_, index) => record[index] ?? ''),
     reading.ok ? '' : Object.values(reading.errors).flat().join(' '),
   ]);
-  return [[...head, 'problem'], ...rows].map(csvLine).join('');
+  return writeCsv([[...head, 'problem'], ...rows]);
 }
 
 function sums(request: HolderRequest, orders: readonly PayoutOrder[]): Html {

@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
+import { KEPT_DAYS, type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { refOf } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
@@ -9,7 +10,6 @@ import { dataTable, emptyState, pager, tag, timeTag, transactionLink } from './c
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
-import { KEPT_DAYS, type LoggedRequest, listRequests } from './request-log.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
 const PAGE_ROWS = 50;

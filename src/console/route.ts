@@ -1,11 +1,11 @@
-// A route of the console: its address, who may use it, and what it does. The table of all of them is routes.ts; the
-// dispatcher checks what the table says before a handler runs, so no page decides for itself who sees it.
+// A route of the console: its path, who may use it, and its handler. routes.ts has the table of all of them; the
+// dispatcher checks it before a handler runs, so no page decides by itself who sees it.
 
 import type { FastifyReply } from 'fastify';
 import { type MemberRole, ROLES } from '../holders/members.ts';
 import type { ConsoleRequest, HolderRequest, MemberRequest } from './console-request.ts';
 
-/** `anyone` is not signed in; `member` is any signed-in person; `operator` runs the gateway; roles are those at the holder. */
+/** `anyone` needs no session, `member` any, `admin` that of an admin of the gateway; a list names roles at the holder. */
 export type Access = 'anyone' | 'member' | 'admin' | readonly MemberRole[];
 
 export type ConsoleRoute = {
@@ -34,7 +34,7 @@ export function forAnyone(
   return { method, path, access: 'anyone', confirm: false, handle };
 }
 
-/** For a signed-in person, whatever their role. */
+/** For every member with a session, whatever their role. */
 export function forMember(
   method: ConsoleRoute['method'],
   path: string,
@@ -65,7 +65,7 @@ export function forAdmin(
   };
 }
 
-/** For people with one of these roles at the holder they look at. */
+/** For members with one of these roles at the holder whose pages they see. */
 export function forRoles(
   access: readonly MemberRole[],
   method: ConsoleRoute['method'],

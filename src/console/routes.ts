@@ -1,7 +1,9 @@
-// The console: every route with who may use it, and the one dispatcher that asks in the same order each time: who is
-// there, may they, is the form theirs, did they prove it lately; then the page.
+// The console: every route with who may use it, and the dispatcher that checks in the same order each time: is there a
+// session, may this member use the route, is the form their own, was their identity confirmed lately.
 
+import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Session } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
@@ -12,24 +14,16 @@ import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
 import { caseRoutes } from './cases-page.ts';
-import {
-  type ConsoleRequest,
-  type ConsoleServices,
-  isConfirmed,
-  type MemberRequest,
-  openRequest,
-  requireOwnForm,
-  safePath,
-} from './console-request.ts';
+import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
+import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { homeRoutes } from './home.ts';
 import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
-import { keepRequestLog, type RequestLog } from './request-log.ts';
 import { requestLogRoutes } from './requests-page.ts';
-import type { ConsoleRoute } from './route.ts';
+import type { Access, ConsoleRoute } from './route.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
@@ -61,60 +55,59 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...adminRoutes,
 ];
 
-const visits = new WeakMap<FastifyRequest, ConsoleRequest>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the console knows who asks: error pages are shown in the visitor's language and layout. */
+    consoleRequest: ConsoleRequest | null;
+  }
+}
 
-export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleServices, 'requestLog'>): RequestLog {
-  const requestLog = keepRequestLog(app, gateway.ctx);
-  const services: ConsoleServices = {
-    ctx: gateway.ctx,
-    payments: gateway.payments,
-    deliverer: gateway.deliverer,
-    operator: gateway.operator,
-    requestLog,
-  };
-  app.register((scope, _options, done) => {
+export function consoleRoutes(app: HttpServer, gateway: GatewayServices): void {
+  const services = createConsoleServices(gateway);
+  app.register(async (scope) => {
+    await scope.register(cookie);
+    scope.decorateRequest('consoleRequest', null);
     parseForms(scope, FORM_LIMIT_BYTES);
     for (const route of CONSOLE_ROUTES)
       scope.route({
         method: route.method,
         url: `/console${route.path}`,
         bodyLimit: FORM_LIMIT_BYTES,
-        config: { problemPage: (problem, raw, reply) => problemPage(problem, raw, reply) },
+        config: { problemPage },
         handler: (raw, reply) => serve(services, route, raw, reply),
       });
-    done();
   });
-  return requestLog;
 }
 
 async function serve(services: ConsoleServices, route: ConsoleRoute, raw: FastifyRequest, reply: FastifyReply) {
   const request = await openRequest(services, raw, reply);
-  visits.set(raw, request);
+  raw.consoleRequest = request;
   if (route.access !== 'anyone') {
     const { session } = request;
     if (!session) return redirect(request, `/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`);
-    if (route.access === 'admin') {
-      if (!session.member.is_admin) throw new Problem('forbidden', { message: request.t.operatorOnly });
-    } else if (route.access !== 'member') {
-      if (!request.holder || !request.role) {
-        if (session.member.is_admin) return redirect(request, '/console/admin');
-        throw new Problem('forbidden', { message: request.t.noHolder });
-      }
-      if (!route.access.includes(request.role)) throw new Problem('forbidden', { message: request.t.roleTooSmall });
-    }
-    if (route.method === 'POST') requireOwnForm(request);
-    const member: MemberRequest = {
-      ...request,
-      session,
-      actor: { memberId: session.member.id, name: session.member.email },
-    };
-    if (route.confirm && !isConfirmed(member))
-      return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
-  } else if (route.method === 'POST') requireOwnForm(request);
+    const hasHolder = request.holder !== null && request.role !== null;
+    if (Array.isArray(route.access) && !hasHolder && session.member.is_admin)
+      return redirect(request, '/console/admin');
+    requireAccess(request, session, route.access);
+  }
+  if (route.method === 'POST') requireOwnForm(request);
+  if (route.confirm && !isConfirmed(request))
+    return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
   return route.handle(request);
 }
 
-/** Where a person comes back to after proving who they are: this page, or the one whose form they had sent. */
+/** Refuses members whom the table of routes does not allow. */
+function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session, access: Access): void {
+  if (access === 'anyone' || access === 'member') return;
+  if (access === 'admin') {
+    if (!member.is_admin) throw new Problem('forbidden', { message: t.operatorOnly });
+    return;
+  }
+  if (!holder || !role) throw new Problem('forbidden', { message: t.noHolder });
+  if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleTooSmall });
+}
+
+/** Where a member returns to after a proof: this page, or the one whose form was sent. */
 function returnPath(raw: FastifyRequest): string {
   if (raw.method === 'GET') return safePath(raw.url);
   const from = URL.parse(raw.headers.referer ?? '');
@@ -122,7 +115,7 @@ function returnPath(raw: FastifyRequest): string {
 }
 
 function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply): string {
-  const request = visits.get(raw);
+  const request = raw.consoleRequest;
   if (!request)
     return problemText(reply, {
       language: 'en',
@@ -131,22 +124,23 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
       body: html`<main><h1>${problem.message}</h1><p><a href="/console">Console</a></p></main>`,
     });
   const { t } = request;
-  const title =
-    problem.status >= 500
-      ? t.broken
-      : problem.status === 404
-        ? t.notFound
-        : problem.status === 403
-          ? t.notAllowed
-          : t.refused;
+  const sentences = Object.values(problem.details.errors ?? {}).flat();
   const page = layoutPage(request, {
-    title,
-    body: html`<div class="card"><p>${problem.message}</p>${
-      problem.details.errors &&
-      html`<ul>${Object.values(problem.details.errors)
-        .flat()
-        .map((sentence) => html`<li>${sentence}</li>`)}</ul>`
-    }${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}<p><a href="/console">${t.toHome}</a></p></div>`,
+    title: problemTitle(request, problem.status),
+    body: html`
+      <div class="card">
+        <p>${problem.message}</p>
+        ${problem.details.errors && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
+        ${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}
+        <p><a href="/console">${t.toHome}</a></p>
+      </div>
+    `,
   });
   return problemText(reply, page);
+}
+
+function problemTitle({ t }: ConsoleRequest, status: number): string {
+  if (status >= 500) return t.broken;
+  if (status === 404) return t.notFound;
+  return status === 403 ? t.notAllowed : t.refused;
 }

@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Delivery, listDeliveries, resendEvent } from '../callbacks/resend.ts';
 import { recordAudit } from '../holders/audit.ts';
+import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { type JournalLine, transfersOf } from '../ledger/reports.ts';
 import { linkId } from '../links/links.ts';
 import { type Case, listCasesOf, resolveCase } from '../payments/cases.ts';
@@ -25,7 +26,6 @@ import { fieldOf, type HolderRequest, money, paramOf } from './console-request.t
 import { deliveryDetails } from './delivery-details.ts';
 import { dangerForm, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { type LoggedRequest, listRequests } from './request-log.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { STATUS_PATH, writeSamples } from './samples.ts';
 import { methodName } from './transaction-table.ts';

@@ -7,13 +7,15 @@ import { eachTransaction, listTransactions, type TransactionFilter } from '../pa
 import { STATUS_CODES, type Status } from '../payments/states.ts';
 import { findTransaction, idFromRef, refOf, type Transaction } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
+import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
 import { emptyState, pager, timeTag } from './components.ts';
 import { type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
-import { type CsvRow, newExportId, readProgress, sendCsv } from './csv.ts';
+import { sendCsv } from './csv-export.ts';
+import { newExportId } from './export-progress.ts';
 import { formField } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
@@ -195,7 +197,7 @@ async function* asRows(pages: AsyncIterable<Transaction[]>): AsyncGenerator<CsvR
 }
 
 async function showProgress(request: HolderRequest): Promise<FastifyReply> {
-  const progress = readProgress(request, paramOf(request, 'id'));
+  const progress = request.services.exports.find(request.holder.id, paramOf(request, 'id'));
   const { t } = request;
   const rows = (progress?.rows ?? 0).toLocaleString(request.language);
   return request.reply
