@@ -1,5 +1,5 @@
-// People in the console of a test gateway: each signed in with a session of their own, reading pages and sending forms as
-// a browser without scripts would.
+// Members in the console of a test gateway: each with a session, reading pages and sending forms like a browser without
+// scripts.
 
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import {
@@ -25,7 +25,7 @@ export type Person = {
 
 const CONFIRMED_MS = 10 * 60_000;
 
-/** Someone with a role at the holder, signed in. `confirmed` has just proved who they are. */
+/** A member with a role at the holder, signed in. `confirmed`: their identity was proved just now. */
 export async function addPerson(
   gateway: TestGateway,
   holderId: bigint,

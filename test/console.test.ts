@@ -1,4 +1,4 @@
-// The console by HTTP: who reaches what, whose forms are believed, and what never appears on a page.
+// The console over HTTP: which role may use which route, which forms are accepted, and what never appears on a page.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -64,7 +64,7 @@ function addressOf(path: string, ref: string): string {
   return `/console${path.replace(':ref', ref).replace(':currency', 'KES').replace(':token', 'none').replace(/:id/g, '999999')}`;
 }
 
-describe('who reaches what', () => {
+describe('access', () => {
   test('each role reaches exactly the routes that the table says', async () => {
     const people = new Map<string, Person['member']>();
     for (const role of ROLES) people.set(role, (await addPerson(gateway, shop.holderId, role)).member);
@@ -88,7 +88,7 @@ describe('who reaches what', () => {
     }
   });
 
-  test('nobody reaches anything without a session, nor with one that ended', async () => {
+  test('no route works without a session or after it ended', async () => {
     const nobody = visitor(gateway, '');
     for (const route of CONSOLE_ROUTES) {
       if (route.access === 'anyone') continue;
@@ -121,7 +121,7 @@ describe('who reaches what', () => {
     await admin.post(`/console/admin/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
   });
 
-  test('another holder’s things do not exist', async () => {
+  test('the data of another holder is not found', async () => {
     const ref = await collect();
     const other = await createShop(gateway.ctx, 'Another shop');
     const stranger = await addPerson(gateway, other.holderId, 'owner', 'stranger@example.org');
@@ -163,7 +163,7 @@ describe('forms', () => {
     assert.equal((await person.get('/console')).status, 200, 'the session is still there');
   });
 
-  test('pages cannot be framed, cached or made to run anything of others', async () => {
+  test('pages cannot be framed or cached, and run no foreign script', async () => {
     const person = await addPerson(gateway, shop.holderId, 'viewer', 'frames@example.org');
     const { headers } = await person.get('/console');
     const policy = headers.get('content-security-policy') ?? '';
@@ -174,7 +174,7 @@ describe('forms', () => {
     assert.equal(headers.get('cache-control'), 'no-store');
   });
 
-  test('leads nowhere but to the console', async () => {
+  test('redirects stay inside the console', async () => {
     for (const path of [
       '//evil.example',
       'https://evil.example',
@@ -189,7 +189,7 @@ describe('forms', () => {
   });
 });
 
-describe('getting in', () => {
+describe('signing in', () => {
   async function anonymous(cookie = '') {
     const page = await visitor(gateway, cookie).get('/console/sign-in');
     const visitorCookie = /simbi_visitor=[^;]+/.exec(page.headers.get('set-cookie') ?? '')?.[0] ?? '';
@@ -213,7 +213,7 @@ describe('getting in', () => {
     assert.equal((await person.post(`/console/login/${token}`)).status, 401);
   });
 
-  test('a session that somebody planted is never taken over', async () => {
+  test('a session token planted by an attacker is never adopted', async () => {
     const member = await addMember(gateway.ctx, COMMAND_LINE, {
       email: 'fix@example.org',
       name: 'Fix',
@@ -281,7 +281,7 @@ describe('getting in', () => {
     assert.equal((await inside.get('/console/integrations/new')).status, 200);
   });
 
-  test('RFC 6238’s own values', () => {
+  test('codes match the test values of RFC 6238', () => {
     const secret = Buffer.from('12345678901234567890');
     const codes = [59, 1_111_111_109, 1_234_567_890, 20_000_000_000].map((seconds) =>
       totpCode(secret, stepAt(seconds * 1000)),
@@ -637,7 +637,7 @@ describe('the samples', () => {
 });
 
 describe('behind https', () => {
-  test('the cookies are guarded by the browser itself', async () => {
+  test('cookies are secure and have the __Host- prefix', async () => {
     const secure = await createTestGateway({ PUBLIC_URL: 'https://pay.example.org' });
     try {
       const cookies = (await visitor(secure, '').get('/console/sign-in')).headers.get('set-cookie') ?? '';
@@ -659,7 +659,7 @@ function deadEnds(page: string): string[] {
   return [...posts.filter((path) => !isRoute('POST', path)), ...gets.filter((path) => !isRoute('GET', path))];
 }
 
-describe('what people write', () => {
+describe('user input', () => {
   test('markup in every field is shown as text on every page', async () => {
     const { ctx } = gateway;
     const hostile = await createShop(ctx, `Shop ${MARKUP}`.slice(0, 120));

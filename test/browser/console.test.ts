@@ -152,7 +152,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await close();
   });
 
-  test('an open payment turns into a success under the viewer’s eyes, in the viewer’s zone', async () => {
+  test('an open payment becomes a success without a reload, with times in the viewer’s time zone', async () => {
     const { page, complaints, close } = await visitAsOwner({ width: 1280 });
     await page.goto(`${gateway.url}/console`);
     await page.fill('#f-mobile', '0712345999');
@@ -170,7 +170,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await close();
   });
 
-  test('the doors are accessible too: sign-in, sign-up, invitation, and the list of payouts that was checked', async () => {
+  test('sign-in, sign-up, invitation and a checked list of payouts are accessible', async () => {
     const { token } = await inviteMember(gateway.ctx, COMMAND_LINE, full.shop.holderId, 'asked@example.org', 'viewer');
     const outside = await visit(browser, { width: 360 });
     for (const path of ['/sign-in', '/sign-up', `/invitations/${token}`, '/login/gone']) {
