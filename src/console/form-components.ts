@@ -19,16 +19,16 @@ export type InputField = FieldBase & {
   type?: 'text' | 'email' | 'password' | 'url' | 'date' | 'color' | undefined;
   value?: string | undefined;
 };
-export type TextAreaField = FieldBase & { type: 'textarea'; value?: string | undefined; rows?: number };
-export type SelectField = FieldBase & {
+type TextAreaField = FieldBase & { type: 'textarea'; value?: string | undefined; rows?: number };
+type SelectField = FieldBase & {
   type: 'select';
   value?: string | undefined;
   choices: readonly (readonly [value: string, label: string])[];
 };
-export type CheckboxField = FieldBase & { type: 'checkbox'; checked: boolean };
+type CheckboxField = FieldBase & { type: 'checkbox'; checked: boolean };
 export type FormField = InputField | TextAreaField | SelectField | CheckboxField;
 
-export type FormOptions = {
+type FormOptions = {
   /** Below /console. */
   action: string;
   /** `get` is for searches and filters: they change nothing and carry no token. */
@@ -109,7 +109,7 @@ export function dangerForm(
 }
 
 /** Every form that changes something carries the token of its session. */
-export function csrfField(request: ConsoleRequest): Html {
+function csrfField(request: ConsoleRequest): Html {
   return html`<input type="hidden" name="csrf" value="${request.csrf}">`;
 }
 
