@@ -111,7 +111,7 @@ describe('access', () => {
       assert.equal((await owner.get(path)).status, 403, path);
     }
     const verified = await admin.post('/console/admin/ledger/verify');
-    assert.match(verified.text, /Everything adds up/);
+    assert.match(verified.text, /Ledger verified/);
     const opened = await admin.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
     assert.match(opened.text, /\/console\/login\/otl_/);
     const fee = { method, direction: 'collection', percent: '2.5', fixed: '0' };
@@ -243,7 +243,7 @@ describe('signing in', () => {
     assert.equal(wrong.status, 401);
     assert.equal(
       (await person.post('/console/sign-in', { email: 'nobody@example.org', password: 'x' })).text.includes(
-        'do not belong together',
+        'Incorrect e-mail or password',
       ),
       true,
     );
@@ -326,7 +326,7 @@ describe('signing in', () => {
       password: 'a long enough secret',
     });
     assert.equal(taken.status, 200);
-    assert.match(taken.text, /has an account already/);
+    assert.match(taken.text, /already has an account/);
     assert.ok(!(taken.headers.get('set-cookie') ?? '').includes('simbi_session'));
   });
 
@@ -411,18 +411,18 @@ describe('integrations and secrets', () => {
     const signature = createHmac('sha256', shop.secretKey).update(changed).digest('hex');
     const byte = Buffer.from(canonical).indexOf('2500') + 3;
     const wrongByte = await check({ ...right, signature }, changed);
-    assert.match(wrongByte, new RegExp(`part at byte ${byte}:`));
-    assert.match(wrongByte, /your text is not the canonical one/);
+    assert.match(wrongByte, new RegExp(`difference at byte ${byte},`));
+    assert.match(wrongByte, /your text is not the canonical JSON/);
     assert.match(await check(signBody(shop, now - 3_600_000, kenya)), /Off by -3600 s/);
-    assert.match(await check(signBody(shop, now, kenya, { sender: 'duka la amani' })), /sender must be the title/);
-    assert.match(await check({ ...right, signature: right.signature.toUpperCase() }), /in capital letters/);
+    assert.match(await check(signBody(shop, now, kenya, { sender: 'duka la amani' })), /sender must be exactly/);
+    assert.match(await check({ ...right, signature: right.signature.toUpperCase() }), /in upper case/);
     const asSent = { b: 1, ...right } as JsonObject;
     const { signature: _, ...unsigned } = asSent;
     asSent.signature = createHmac('sha256', shop.secretKey).update(JSON.stringify(unsigned)).digest('hex');
     assert.match(await check(asSent), /You signed the body as you wrote it/);
     const other = await createShop(gateway.ctx, 'Not mine');
-    assert.match(await check(signBody(other, now, kenya)), /No active integration of yours/);
-    assert.match((await developer.post('/console/debugger', { body: '{"a":1,}' })).text, /not JSON that we accept/);
+    assert.match(await check(signBody(other, now, kenya)), /None of your active integrations/);
+    assert.match((await developer.post('/console/debugger', { body: '{"a":1,}' })).text, /not valid JSON/);
   });
 });
 
@@ -450,10 +450,10 @@ describe('money', () => {
     await flushRequests();
     const { text } = await owner.get(`/console/transactions/${ref}`);
     for (const expected of [
-      'Success',
+      'Succeeded',
       'order-77',
-      'API request answered',
-      'Booked in the ledger',
+      'API request accepted',
+      'Posted to the ledger',
       'your wallet',
       'collection.success',
       'delivered',
@@ -466,7 +466,7 @@ describe('money', () => {
     assert.equal(received.length, 2);
     const refunded = await owner.post(`/console/transactions/${ref}/refund`);
     assert.match(refunded.location ?? '', /done=refunded/);
-    assert.match((await owner.get(`/console/transactions/${ref}`)).text, /Given back/);
+    assert.match((await owner.get(`/console/transactions/${ref}`)).text, /Reversed/);
     await gateway.settle();
     assert.match((await owner.get('/console/requests')).text, new RegExp(ref.slice(-8)));
     assert.match((await owner.get(`/console/integrations/${shop.id}`)).text, /Last used/);
@@ -497,7 +497,7 @@ describe('money', () => {
     assert.equal((await person.get(`/console/search?q=${ref.toLowerCase()}`)).location, `/console/transactions/${ref}`);
     for (const q of ['+254 722 111 000', 'inv/2026-9', '2111000'])
       assert.ok((await person.get(`/console/search?q=${encodeURIComponent(q)}`)).text.includes(ref), q);
-    assert.match((await person.get('/console/search?q=nothing-like-this')).text, /Nothing found/);
+    assert.match((await person.get('/console/search?q=nothing-like-this')).text, /No results/);
   });
 
   test('the export has every row, streams, and says how far it has come', async () => {
@@ -541,10 +541,10 @@ describe('money', () => {
     const path = (made.location ?? '').split('?')[0] ?? '';
     assert.match(path, /^\/console\/transactions\/TX_/);
     assert.equal((await maker.post(`${path}/approve`)).status, 403);
-    assert.match((await maker.get(path)).text, /somebody else must approve/);
+    assert.match((await maker.get(path)).text, /Someone else must approve/);
     assert.equal((await checker.post(`${path}/approve`)).status, 303);
     await gateway.settle();
-    assert.match((await maker.get(path)).text, /Success/);
+    assert.match((await maker.get(path)).text, /Succeeded/);
     const audit = (await checker.get('/console/audit')).text;
     assert.match(audit, /maker@example\.org[\s\S]*payout\.created|payout\.created[\s\S]*maker@example\.org/);
     assert.match(audit, /checker@example\.org[\s\S]{0,200}payout\.approved/);
@@ -577,8 +577,8 @@ describe('money', () => {
     ].join('\n');
     const dry = await person.post('/console/payouts/check', { name: 'March', csv });
     assert.match(dry.text, /Nothing has been sent/);
-    assert.match(dry.text, /1 line to mend/);
-    assert.match(dry.text, /Order 2 payouts/);
+    assert.match(dry.text, /1 row to fix/);
+    assert.match(dry.text, /Create 2 payouts/);
     assert.match(dry.text, /-5,KES,0712345000[^<]*Wrong,/);
     assert.equal((await ctx.db.query('select 1 from payout_orders where holder_id = $1', [list.holderId])).length, 0);
     const ordered = await person.post('/console/payouts/import', { name: 'March', csv });

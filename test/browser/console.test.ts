@@ -96,9 +96,9 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await send(page, 'tbody a');
     const file = await page.innerText('main');
     for (const expected of [
-      'Success',
+      'Succeeded',
       'order-1',
-      'Booked in the ledger',
+      'Posted to the ledger',
       'your wallet',
       'collection.success',
       'delivered',
@@ -147,7 +147,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await page.waitForURL(/\/console\/transactions\/TX_/);
     await gateway.settle();
     await page.reload();
-    assert.match(await page.innerText('main'), /Success/);
+    assert.match(await page.innerText('main'), /Succeeded/);
     assert.match(await page.innerText('time >> nth=0'), /UTC/);
     await close();
   });
@@ -159,7 +159,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await send(page, 'form[action="/console/test-payment"] button');
     await gateway.settle();
     await page.reload();
-    assert.match(await page.innerText('main'), /With the operator/);
+    assert.match(await page.innerText('main'), /Processing/);
     assert.match(String(await page.getAttribute('time', 'title')), /UTC$/);
     assert.ok(!/UTC/.test(await page.innerText('time >> nth=0')));
     const ref = /TX_\w+/.exec(page.url())?.[0] ?? '';
@@ -186,7 +186,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
       'amount,currency,mobile,method\n100,KES,0712345000,MPESA_KEN\nmuch,KES,0712345000,MPESA_KEN',
     );
     await send(page, 'main form button');
-    assert.match(await page.innerText('main'), /1 line to mend/);
+    assert.match(await page.innerText('main'), /1 row to fix/);
     assert.deepEqual(await findings(page), []);
     assert.ok((await sideways(page)) <= 0);
     await close();
