@@ -1,18 +1,24 @@
 // The holder's open cases: what the gateway could not decide by itself.
 
 import type { FastifyReply } from 'fastify';
-import { type Case, listOpenCases } from '../payments/cases.ts';
+import { recordAudit } from '../holders/audit.ts';
+import { type Case, listOpenCases, resolveCase } from '../payments/cases.ts';
 import { refOf } from '../payments/transactions.ts';
+import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { caseDetails } from './case-details.ts';
+import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
 import { emptyState, timeTag } from './components.ts';
-import type { HolderRequest } from './console-request.ts';
-import { renderPage } from './layout.ts';
-import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+import { fieldOf, type HolderRequest, paramOf } from './console-request.ts';
+import { redirect, renderPage } from './layout.ts';
+import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 
 const MAX_CASES = 200;
 
-export const caseRoutes: ConsoleRoute[] = [forRoles(EVERYONE, 'GET', '/cases', listPage)];
+export const caseRoutes: ConsoleRoute[] = [
+  forRoles(EVERYONE, 'GET', '/cases', listPage),
+  forRoles(TREASURERS, 'POST', '/cases/:id/resolve', resolve),
+];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
@@ -40,4 +46,23 @@ function caseCard(request: HolderRequest, each: Case): Html {
       </p>
     </div>
   `;
+}
+
+async function resolve(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, actor, t } = request;
+  const id = uuidFromPublicId('case', paramOf(request, 'id'));
+  const resolution = fieldOf(request, 'resolution', MAX_RESOLUTION);
+  if (id === null) throw new Problem('not_found');
+  if (resolution === '') throw new Problem('invalid_params', { message: t.cases.resolutionMissing });
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    if (!(await resolveCase(tx, holder.id, id, actor.name, resolution, at)))
+      throw new Problem('not_found', { message: t.cases.gone });
+    await recordAudit(
+      tx,
+      { holderId: holder.id, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
+      at,
+    );
+  });
+  return redirect(request, '/console/cases', 'resolved');
 }

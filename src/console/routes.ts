@@ -24,10 +24,12 @@ import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
+import { searchRoutes } from './search.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
 import { teamRoutes } from './team.ts';
+import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
 
@@ -42,7 +44,9 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...integrationRoutes,
   ...debuggerRoutes,
   ...transactionRoutes,
+  ...searchRoutes,
   ...transactionPageRoutes,
+  ...transactionActionRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
