@@ -20,6 +20,7 @@ import { homeRoutes } from './home.ts';
 import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
+import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
 import { requestLogRoutes } from './requests-page.ts';
@@ -50,6 +51,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
+  ...payoutImportRoutes,
   ...callbackPageRoutes,
   ...requestLogRoutes,
   ...caseRoutes,
