@@ -17,6 +17,7 @@ import { caseRoutes } from './cases-page.ts';
 import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { homeRoutes } from './home.ts';
+import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
@@ -43,6 +44,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...profileRoutes,
   ...homeRoutes,
   ...integrationRoutes,
+  ...integrationPageRoutes,
   ...debuggerRoutes,
   ...transactionRoutes,
   ...searchRoutes,
