@@ -1,4 +1,4 @@
-// Balances: wallets, the statement of one with its running balance, what it held on a day, and both as files.
+// Balances: the wallets, and the statement of one with its running balance, its balance on a day and its CSV export.
 
 import type { FastifyReply } from 'fastify';
 import { walletAvailable } from '../ledger/chart.ts';
@@ -9,19 +9,20 @@ import { refOf } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
-import { html } from '../platform/html.ts';
+import { type Html, html } from '../platform/html.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
-import { dataTable, emptyState, pager, timeTag } from './components.ts';
+import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { newExportId } from './export-progress.ts';
-import { formField, postForm } from './form-components.ts';
+import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
 const DAY_MS = 86_400_000;
+const DEFAULT_TOP_UP = '100000';
 
 export const balanceRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/balances', listPage),
@@ -36,21 +37,75 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     balancesOf(ctx.db, request.holder.id),
     pendingOf(ctx.db, request.holder.id),
   ]);
-  const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
   return renderPage(request, {
     title: t.menu.balances,
     lead: t.balances.lead,
     active: 'balances',
-    body: html`${
-      wallets.length === 0
-        ? emptyState(t.balances.none, t.balances.noneText)
-        : html`<div class="cards">${wallets.map((wallet) => html`<div class="card"><p class="muted">${wallet.currency} · ${t.balances.wallet} ${wallet.walletAccount}</p><p class="figure">${money(request, wallet.available, wallet.currency)}</p><p class="muted">${t.balances.available}</p><p class="muted">${t.balances.reserved}: ${money(request, wallet.reserved, wallet.currency)}</p><p class="muted">${t.balances.pending}: ${money(request, pending.get(wallet.currency) ?? 0n, wallet.currency)}</p><p><a href="/console/balances/${wallet.currency}">${t.balances.statement}</a></p></div>`)}</div>`
-    }${
-      ctx.config.mode === 'sandbox' &&
-      TREASURERS.includes(role) &&
-      html`<details class="card"><summary>${t.balances.topUp}</summary>${postForm(request, '/balances/top-up', html`<div class="field-row">${formField({ type: 'select', name: 'currency', label: t.currency, choices: currencies.map((each) => [each, each] as const) })}${formField({ name: 'amount', label: t.amount, value: '100000', required: true, attributes: html`inputmode="decimal"` })}</div><button>${t.balances.topUp}</button>`)}</details>`
-    }`,
+    body: html`
+      ${
+        wallets.length === 0
+          ? emptyState(t.balances.none, t.balances.noneText)
+          : html`
+              <div class="cards">
+                ${wallets.map((wallet) => walletCard(request, wallet, pending.get(wallet.currency) ?? 0n))}
+              </div>
+            `
+      }
+      ${ctx.config.mode === 'sandbox' && TREASURERS.includes(role) && topUpSection(request)}
+    `,
   });
+}
+
+function walletCard(request: HolderRequest, wallet: WalletBalance, pending: bigint): Html {
+  const { t } = request;
+  const { currency } = wallet;
+  return html`
+    <div class="card">
+      <p class="muted">${currency} · ${t.balances.wallet} ${wallet.walletAccount}</p>
+      ${walletFigures(request, wallet)}
+      <p class="muted">${t.balances.pending}: ${money(request, pending, currency)}</p>
+      <p><a href="/console/balances/${currency}">${t.balances.statement}</a></p>
+    </div>
+  `;
+}
+
+function walletFigures(request: HolderRequest, { available, reserved, currency }: WalletBalance): Html {
+  const { t } = request;
+  return html`
+    <p class="figure">${money(request, available, currency)}</p>
+    <p class="muted">${t.balances.available}</p>
+    <p class="muted">${t.balances.reserved}: ${money(request, reserved, currency)}</p>
+  `;
+}
+
+function topUpSection(request: HolderRequest): Html {
+  const { t, ctx } = request;
+  const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
+  return html`
+    <details class="card">
+      <summary>${t.balances.topUp}</summary>
+      ${form(request, {
+        action: '/balances/top-up',
+        row: true,
+        fields: [
+          {
+            type: 'select',
+            name: 'currency',
+            label: t.currency,
+            choices: currencies.map((currency) => [currency, currency] as const),
+          },
+          {
+            name: 'amount',
+            label: t.amount,
+            value: DEFAULT_TOP_UP,
+            required: true,
+            attributes: html`inputmode="decimal"`,
+          },
+        ],
+        submit: t.balances.topUp,
+      })}
+    </details>
+  `;
 }
 
 async function openWallet(request: HolderRequest): Promise<WalletBalance> {
@@ -72,17 +127,52 @@ async function statementPage(request: HolderRequest): Promise<FastifyReply> {
   const last = shown.at(-1);
   const next =
     lines.length > PAGE_ROWS && last ? `/console/balances/${wallet.currency}?after=${last.transferId}` : null;
-  const day = readDay(queryOf(request, 'day', 10));
-  const atDay = day ? await balanceAt(ctx.db, account, new Date(day.getTime() + DAY_MS - 1)) : null;
   return renderPage(request, {
     title: t.balances.title(wallet.currency),
     active: 'balances',
-    actions: html`<a class="button button-secondary" href="/console/balances/${wallet.currency}/statement.csv" download>${t.transactions.export}</a>`,
-    body: html`<div class="cards"><div class="card"><p class="figure">${money(request, wallet.available, wallet.currency)}</p><p class="muted">${t.balances.available}</p><p class="muted">${t.balances.reserved}: ${money(request, wallet.reserved, wallet.currency)}</p></div><div class="card"><form action="/console/balances/${wallet.currency}">${formField({ name: 'day', label: t.balances.onDay, type: 'date', value: queryOf(request, 'day', 10), required: true })}<button class="button-secondary">${t.show}</button></form>${atDay !== null && html`<p id="at-day"><b>${money(request, atDay, wallet.currency)}</b></p>`}</div></div>${shown.length === 0 ? emptyState(t.balances.noLines, t.balances.noneText) : statementTable(request, wallet.currency, shown)}${pager(request, next)}`,
+    actions: html`
+      <a class="button button-secondary" href="/console/balances/${wallet.currency}/statement.csv" download>
+        ${t.transactions.export}
+      </a>
+    `,
+    body: html`
+      <div class="cards">
+        <div class="card">${walletFigures(request, wallet)}</div>
+        ${await dayCard(request, wallet.currency)}
+      </div>
+      ${
+        shown.length === 0
+          ? emptyState(t.balances.noLines, t.balances.noneText)
+          : statementTable(request, wallet.currency, shown)
+      }
+      ${pager(request, next)}
+    `,
   });
 }
 
-function statementTable(request: HolderRequest, currency: string, lines: readonly StatementLine[]) {
+/** A form for a day, and the balance at its end. */
+async function dayCard(request: HolderRequest, currency: string): Promise<Html> {
+  const { ctx, t, holder } = request;
+  const text = queryOf(request, 'day', 10);
+  const day = readDay(text);
+  const balance = day
+    ? await balanceAt(ctx.db, walletAvailable(holder.id, currency), new Date(day.getTime() + DAY_MS - 1))
+    : null;
+  return html`
+    <div class="card">
+      ${form(request, {
+        action: `/balances/${currency}`,
+        method: 'get',
+        fields: [{ type: 'date', name: 'day', label: t.balances.onDay, value: text, required: true }],
+        submit: t.show,
+        variant: 'secondary',
+      })}
+      ${balance !== null && html`<p id="at-day"><b>${money(request, balance, currency)}</b></p>`}
+    </div>
+  `;
+}
+
+function statementTable(request: HolderRequest, currency: string, lines: readonly StatementLine[]): Html {
   const { t } = request;
   return dataTable(
     t.balances.statement,
@@ -96,9 +186,7 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
     lines.map((line) => [
       timeTag(line.postedAt),
       t.transfers[line.kind],
-      line.kind === 'sandbox_top_up'
-        ? ''
-        : html`<a href="/console/transactions/${refOf({ id: line.transactionId })}"><code>…${refOf({ id: line.transactionId }).slice(-8)}</code></a>`,
+      line.kind === 'sandbox_top_up' ? '' : transactionLink(refOf({ id: line.transactionId })),
       `${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}`,
       money(request, line.balance, currency),
     ]),
