@@ -53,7 +53,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
         ]),
       )}
       <section class="card">
-        <h2>${t.admin.open}</h2>
+        <h2>${t.admin.create}</h2>
         ${openForm(request)}
       </section>
     `,
@@ -79,25 +79,25 @@ function openForm(request: MemberRequest): Html {
       },
       { name: 'email', label: t.admin.ownerEmail, type: 'email', value: fieldOf(request, 'email'), required: true },
     ],
-    submit: t.admin.open,
+    submit: t.admin.create,
   });
 }
 
 async function openHolder(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t, actor } = request;
   const [business, email] = [fieldOf(request, 'business', 120), fieldOf(request, 'email', 254)];
-  if (business === '' || !isEmail(email)) return listPage(request, t.emailWrong);
+  if (business === '' || !isEmail(email)) return listPage(request, t.emailInvalid);
   const holder = await createHolder(ctx, actor, business);
   const name = email.split('@')[0] ?? email;
   const member = await addMember(ctx, actor, { email, name, holderId: holder.id, role: 'owner' });
   const { token, expiresAt } = await createLoginLink(ctx, member.id);
   return renderPage(request, {
-    title: t.admin.opened(business),
-    lead: t.admin.openedText(email),
+    title: t.admin.created(business),
+    lead: t.admin.createdText(email),
     active: 'admin',
     body: html`
       <div class="card">
-        ${copyLine(request, 'login-link', `${publicUrl(ctx.config)}/console/login/${token}`, t.link.title)}
+        ${copyLine(request, 'login-link', `${publicUrl(ctx.config)}/console/login/${token}`, t.loginLink.title)}
         <p class="muted">${t.team.until} ${timeTag(expiresAt)}</p>
         <p><a class="button" href="/console/admin/holders/${holder.id}">${t.back}</a></p>
       </div>
@@ -160,8 +160,8 @@ function feeTable(request: MemberRequest, fees: readonly FeeOverride[], path: st
       { label: t.transactions.type },
       { label: t.admin.percent, right: true },
       { label: t.admin.fixed, right: true },
-      { label: t.admin.least, right: true },
-      { label: t.admin.most, right: true },
+      { label: t.admin.min, right: true },
+      { label: t.admin.max, right: true },
       { label: t.action },
     ],
     fees.map((fee) => [
@@ -209,8 +209,8 @@ function feeForm(request: MemberRequest, path: string): Html {
       },
       { ...decimal('percent', t.admin.percent, '1'), required: true },
       decimal('fixed', t.admin.fixed, '0'),
-      decimal('least', t.admin.least, '0'),
-      decimal('most', t.admin.most, ''),
+      decimal('least', t.admin.min, '0'),
+      decimal('most', t.admin.max, ''),
     ],
     submit: t.save,
   });
@@ -229,7 +229,7 @@ async function changeFee(request: MemberRequest): Promise<FastifyReply> {
   const holder = await readHolder(request);
   const method = fieldOf(request, 'method', 60);
   const direction: Direction = fieldOf(request, 'direction') === 'payout' ? 'payout' : 'collection';
-  if (!ctx.catalog.methods.has(method)) throw new Problem('invalid_params', { message: t.admin.feeWrong });
+  if (!ctx.catalog.methods.has(method)) throw new Problem('invalid_params', { message: t.admin.feeInvalid });
   const fee = fieldOf(request, 'remove') === 'yes' ? null : readFee(request);
   await setFee(ctx, request.actor, holder.id, method, direction, fee);
   return redirect(request, `/console/admin/holders/${holder.id}`, 'saved');
@@ -241,11 +241,11 @@ function readFee(request: MemberRequest): Fee {
     const text = fieldOf(request, name, 20) || '0';
     if (/^0+(\.0+)?$/.test(text)) return 0n;
     const result = parseAmount(text, 2);
-    if (!result.ok) throw new Problem('invalid_params', { message: request.t.admin.feeWrong });
+    if (!result.ok) throw new Problem('invalid_params', { message: request.t.admin.feeInvalid });
     return result.amount;
   };
   const basisPoints = sum('percent');
-  if (basisPoints > 10_000n) throw new Problem('invalid_params', { message: request.t.admin.feeWrong });
+  if (basisPoints > 10_000n) throw new Problem('invalid_params', { message: request.t.admin.feeInvalid });
   return {
     basisPoints,
     fixed: sum('fixed'),

@@ -62,7 +62,7 @@ function healthTable({ ctx, t }: MemberRequest): Html {
       { label: t.admin.breaker },
       { label: t.admin.calls, right: true },
       { label: t.home.rate, right: true },
-      { label: t.admin.silent, right: true },
+      { label: t.admin.noAnswer, right: true },
       { label: t.admin.median, right: true },
       { label: t.since },
     ],
@@ -123,14 +123,14 @@ async function resolve(request: MemberRequest): Promise<FastifyReply> {
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     if (!(await resolveGatewayCase(tx, id, actor.name, resolution, at)))
-      throw new Problem('not_found', { message: t.cases.gone });
+      throw new Problem('not_found', { message: t.cases.notFound });
     await recordAudit(
       tx,
       { holderId: null, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
       at,
     );
   });
-  return redirect(request, '/console/admin/cases', 'resolved');
+  return redirect(request, '/console/admin/cases', 'caseClosed');
 }
 
 async function ledgerPage(request: MemberRequest, verdict?: Html): Promise<FastifyReply> {
@@ -154,7 +154,7 @@ async function accountTable(request: MemberRequest): Promise<Html> {
   const kinds: Record<string, string> = t.admin.kinds;
   return dataTable(
     t.menu.ledger,
-    [{ label: t.admin.account }, { label: t.balances.balance, right: true }, { label: t.when }],
+    [{ label: t.admin.account }, { label: t.balances.balance, right: true }, { label: t.time }],
     accounts.map((each) => [
       html`${kinds[each.kind] ?? each.kind}<span class="muted"><code>${each.key}</code></span>`,
       money(request, each.balance, each.currency),

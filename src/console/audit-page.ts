@@ -17,7 +17,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const after = queryOf(request, 'after', 20);
   const rows = await listAudit(request.ctx.db, request.holder.id, PAGE_ROWS, after === '' ? undefined : idOf(after));
   const last = rows.at(-1);
-  const columns = [t.when, t.who, t.file.what, t.subject, t.details].map((label) => ({ label }));
+  const columns = [t.time, t.user, t.action, t.subject, t.details].map((label) => ({ label }));
   const table = dataTable(
     t.menu.audit,
     columns,

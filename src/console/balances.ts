@@ -110,7 +110,7 @@ function topUpSection(request: HolderRequest): Html {
 
 async function openWallet(request: HolderRequest): Promise<WalletBalance> {
   const [wallet] = await balancesOf(request.ctx.db, request.holder.id, { currency: paramOf(request, 'currency') });
-  if (!wallet) throw new Problem('not_found', { message: request.t.balances.unknown });
+  if (!wallet) throw new Problem('not_found', { message: request.t.balances.notFound });
   return wallet;
 }
 
@@ -142,7 +142,7 @@ async function statementPage(request: HolderRequest): Promise<FastifyReply> {
       </div>
       ${
         shown.length === 0
-          ? emptyState(t.balances.noLines, t.balances.noneText)
+          ? emptyState(t.balances.noEntries, t.balances.noneText)
           : statementTable(request, wallet.currency, shown)
       }
       ${pager(request, next)}
@@ -177,8 +177,8 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
   return dataTable(
     t.balances.statement,
     [
-      { label: t.when },
-      { label: t.file.what },
+      { label: t.time },
+      { label: t.transactions.type },
       { label: t.reference },
       { label: t.balances.change, right: true },
       { label: t.balances.balance, right: true },
@@ -230,7 +230,7 @@ async function topUp(request: HolderRequest): Promise<FastifyReply> {
   const currency = fieldOf(request, 'currency', 3);
   const known = [...request.ctx.catalog.methods.values()].some((method) => method.currency === currency);
   const amount = parseAmount(fieldOf(request, 'amount', 20), 2);
-  if (!known || !amount.ok) throw new Problem('invalid_params', { message: request.t.balances.topUpWrong });
+  if (!known || !amount.ok) throw new Problem('invalid_params', { message: request.t.balances.topUpInvalid });
   await topUpSandbox(request.ctx, request.actor, request.holder.id, currency, amount.amount);
   return redirect(request, '/console/balances', 'saved');
 }

@@ -59,7 +59,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
 function failingBox({ t }: HolderRequest, receiver: FailingReceiver): Html {
   return html`
     <p class="box error">
-      ${t.home.receiverFails(receiver.origin, receiver.waiting)} ${t.since} ${timeTag(receiver.failingSince)}.
+      ${t.home.callbacksFailing(receiver.origin, receiver.waiting)} ${t.since} ${timeTag(receiver.failingSince)}.
       ${' '}
       <code>${receiver.lastError}</code>
     </p>
@@ -102,8 +102,8 @@ function table(request: HolderRequest, deliveries: readonly Delivery[]): Html {
     [
       { label: t.callbacks.event },
       { label: t.state },
-      { label: t.callbacks.to },
-      { label: t.callbacks.tries, right: true },
+      { label: t.callbacks.url },
+      { label: t.callbacks.attemptCount, right: true },
       { label: t.reference },
       { label: t.created },
     ],
@@ -150,7 +150,7 @@ async function deliveryPage(request: HolderRequest): Promise<FastifyReply> {
     body: html`
       <div class="card">
         ${deliveryDetails(request, delivery, `/callbacks/${delivery.eventId}/resend`)}
-        <p><a href="/console/transactions/${delivery.transactionRef}">${t.callbacks.toFile}</a></p>
+        <p><a href="/console/transactions/${delivery.transactionRef}">${t.callbacks.viewTransaction}</a></p>
       </div>
     `,
   });
@@ -161,7 +161,7 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
   await resendEvent(request.ctx, request.holder.id, event);
   await audit(request, 'callback.resent', event);
   await request.services.deliverer.pass();
-  return redirect(request, `/console/callbacks/${event}`, 'resent');
+  return redirect(request, `/console/callbacks/${event}`, 'callbackResent');
 }
 
 async function replay(request: HolderRequest): Promise<FastifyReply> {
@@ -169,7 +169,7 @@ async function replay(request: HolderRequest): Promise<FastifyReply> {
   if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replaySince });
   const count = await replayFailed(request.ctx, request.holder.id, since);
   await audit(request, 'callback.replayed', since.toISOString(), { count });
-  return redirect(request, '/console/callbacks', 'replayed');
+  return redirect(request, '/console/callbacks', 'callbacksResent');
 }
 
 async function resume(request: HolderRequest): Promise<FastifyReply> {

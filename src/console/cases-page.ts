@@ -42,7 +42,7 @@ function caseCard(request: HolderRequest, each: Case): Html {
       ${caseDetails(request, each)}
       <p class="muted">
         ${timeTag(each.opened_at)}
-        ${ref && html` · <a href="/console/transactions/${ref}">${t.callbacks.toFile}</a>`}
+        ${ref && html` · <a href="/console/transactions/${ref}">${t.callbacks.viewTransaction}</a>`}
       </p>
     </div>
   `;
@@ -57,12 +57,12 @@ async function resolve(request: HolderRequest): Promise<FastifyReply> {
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     if (!(await resolveCase(tx, holder.id, id, actor.name, resolution, at)))
-      throw new Problem('not_found', { message: t.cases.gone });
+      throw new Problem('not_found', { message: t.cases.notFound });
     await recordAudit(
       tx,
       { holderId: holder.id, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
       at,
     );
   });
-  return redirect(request, '/console/cases', 'resolved');
+  return redirect(request, '/console/cases', 'caseClosed');
 }

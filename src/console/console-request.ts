@@ -159,10 +159,10 @@ export function requireOwnForm(request: ConsoleRequest): void {
   refuseForeignForm(request.raw);
   const { origin } = request.raw.headers;
   if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== request.raw.headers.host)
-    throw new Problem('forbidden', { message: request.t.foreignForm });
+    throw new Problem('forbidden', { message: request.t.formExpired });
   const given = Buffer.from(request.form.get('csrf') ?? '');
   if (!constantTimeEqual(given, Buffer.from(request.csrf)))
-    throw new Problem('forbidden', { message: request.t.foreignForm });
+    throw new Problem('forbidden', { message: request.t.formExpired });
 }
 
 /** Whether this session may do dangerous things now: in live mode only with a second factor. */

@@ -64,7 +64,7 @@ function attemptDetails({ t }: HolderRequest, attempt: Delivery['attempts'][numb
     <p>${timeTag(at)} · ${result} · ${latencyMs} ms</p>
     ${
       answerStart &&
-      html`<pre tabindex="0" aria-label="${t.callbacks.answer}">${answerStart.slice(0, ANSWER_CHARACTERS)}</pre>`
+      html`<pre tabindex="0" aria-label="${t.callbacks.response}">${answerStart.slice(0, ANSWER_CHARACTERS)}</pre>`
     }
   `;
 }

@@ -97,7 +97,7 @@ function attentionSection({ t }: HolderRequest, notes: readonly Html[]): Html {
       ${
         notes.length > 0
           ? html`<ul class="plain">${notes.map((note) => html`<li>${note}</li>`)}</ul>`
-          : html`<p>${t.home.nothing}</p>`
+          : html`<p>${t.home.noAttention}</p>`
       }
     </section>
   `;
@@ -186,8 +186,8 @@ async function needsAttention(request: HolderRequest): Promise<Html[]> {
   const notes: Html[] = [];
   if (cases.length > 0) notes.push(html`<a href="/console/cases">${t.home.casesOpen(cases.length)}</a>`);
   for (const each of failing)
-    notes.push(html`<a href="/console/callbacks">${t.home.receiverFails(each.origin, each.waiting)}</a>`);
-  if (paused.length > 0) notes.push(html`<a href="/console/callbacks">${t.home.receiverPaused(paused.length)}</a>`);
+    notes.push(html`<a href="/console/callbacks">${t.home.callbacksFailing(each.origin, each.waiting)}</a>`);
+  if (paused.length > 0) notes.push(html`<a href="/console/callbacks">${t.home.callbacksPaused(paused.length)}</a>`);
   if (approvals > 0) notes.push(html`<a href="/console/payouts">${t.home.approvals(approvals)}</a>`);
   if (integrations.length === 0) notes.push(html`<a href="/console/integrations">${t.home.firstIntegration}</a>`);
   return notes;
@@ -219,8 +219,8 @@ function testPaymentSection(request: HolderRequest, problem: Problem | undefined
   const rows = testCountries(request);
   return html`
     <section class="card">
-      <h2>${t.home.try}</h2>
-      <p class="muted">${t.home.tryText}</p>
+      <h2>${t.home.testPayment}</h2>
+      <p class="muted">${t.home.testPaymentText}</p>
       ${problem && errorBox(request, problem.details.errors, problem.message)}
       ${form(request, {
         action: '/test-payment',
@@ -238,7 +238,7 @@ function testPaymentSection(request: HolderRequest, problem: Problem | undefined
             name: 'mobile',
             label: t.number,
             value: fieldOf(request, 'mobile'),
-            hint: t.home.tryNumber,
+            hint: t.home.testPaymentNumber,
             attributes: html`inputmode="tel"`,
           },
           {
@@ -248,7 +248,7 @@ function testPaymentSection(request: HolderRequest, problem: Problem | undefined
             attributes: html`inputmode="decimal"`,
           },
         ],
-        submit: t.home.tryButton,
+        submit: t.home.testPaymentButton,
       })}
     </section>
   `;
@@ -292,5 +292,5 @@ async function testPayment(request: HolderRequest): Promise<FastifyReply> {
     linkId: null,
   });
   const transaction = await acceptWithin(ctx, services.payments.engine, order, async () => undefined);
-  return redirect(request, `/console/transactions/${refOf(transaction)}`, 'tested');
+  return redirect(request, `/console/transactions/${refOf(transaction)}`, 'testPaymentCreated');
 }

@@ -26,7 +26,7 @@ export function callbackField({ t }: HolderRequest, value: string): InputField {
 /** Why a callback URL cannot be used; null when it can, or when there is none. */
 export function checkUrl({ ctx, t }: HolderRequest, url: string): string | null {
   if (url === '') return null;
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return t.urlWrong;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return t.urlInvalid;
   return ctx.checkCallbackUrl(url);
 }
 
@@ -35,5 +35,5 @@ export function labelledLine(request: HolderRequest, id: string, text: string, l
 }
 
 export function storedButton({ t }: HolderRequest, id: bigint): Html {
-  return html`<p><a class="button" href="/console/integrations/${id}">${t.integrations.stored}</a></p>`;
+  return html`<p><a class="button" href="/console/integrations/${id}">${t.integrations.secretsSaved}</a></p>`;
 }

@@ -53,7 +53,7 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
           [t.integrations.lastUsed, integration.lastUsedAt ? timeTag(integration.lastUsedAt) : t.never],
           [t.created, timeTag(integration.createdAt)],
           [t.integrations.callbackUrl, integration.defaultCallbackUrl ?? '–'],
-          [t.integrations.allowed, integration.allowedAddresses.join(', ') || t.integrations.anyAddress],
+          [t.integrations.allowedAddresses, integration.allowedAddresses.join(', ') || t.integrations.anyAddress],
         ])}
         <p><a href="/console/requests?integration=${integration.id}">${t.menu.requests}</a></p>
       </div>
@@ -88,8 +88,8 @@ function settingsSection(request: HolderRequest, integration: Integration, error
           {
             type: 'textarea',
             name: 'allowed_addresses',
-            label: t.integrations.allowed,
-            hint: t.integrations.allowedHint,
+            label: t.integrations.allowedAddresses,
+            hint: t.integrations.allowedAddressesHint,
             value: allowedAddresses,
             rows: 3,
           },
@@ -173,10 +173,10 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
   const name = kind === 'api' ? 'secret_key' : t.integrations.callbackSecret;
   return renderPage(request, {
     title: t.integrations.rotated,
-    lead: t.integrations.once,
+    lead: t.integrations.secretsOnce,
     active: 'integrations',
     body: html`
-      <p class="box warning">${t.integrations.onceWarning}</p>
+      <p class="box warning">${t.integrations.secretsWarning}</p>
       <div class="card">
         ${labelledLine(request, 'new-secret', secret, name)}
         <p>${t.integrations.previousUntil} ${timeTag(previousExpiresAt)}</p>
@@ -189,5 +189,5 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
 async function revoke(request: HolderRequest): Promise<FastifyReply> {
   const id = idOf(paramOf(request, 'id'));
   await updateIntegration(request.ctx, request.actor, request.holder.id, id, { status: 'revoked' });
-  return redirect(request, `/console/integrations/${id}`, 'revoked');
+  return redirect(request, `/console/integrations/${id}`, 'integrationRevoked');
 }

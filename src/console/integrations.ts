@@ -107,7 +107,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
   const title = fieldOf(request, 'title', 500);
   const callbackUrl = fieldOf(request, 'callback_url', MAX_URL);
   const errors: FieldErrors = {};
-  if (title === '' || Array.from(title).length > MAX_TITLE) errors.title = [t.integrations.titleWrong];
+  if (title === '' || Array.from(title).length > MAX_TITLE) errors.title = [t.integrations.titleInvalid];
   const urlError = checkUrl(request, callbackUrl);
   if (urlError !== null) errors.callback_url = [urlError];
   if (Object.keys(errors).length > 0) return newPage(request, errors);
@@ -130,11 +130,11 @@ function createdPage(request: HolderRequest, created: CreatedIntegration): Promi
     sampleParams(ctx.catalog),
   );
   return renderPage(request, {
-    title: t.integrations.made(title),
-    lead: t.integrations.once,
+    title: t.integrations.created(title),
+    lead: t.integrations.secretsOnce,
     active: 'integrations',
     body: html`
-      <p class="box warning">${t.integrations.onceWarning}</p>
+      <p class="box warning">${t.integrations.secretsWarning}</p>
       <div class="card">
         <h2>${t.integrations.keys}</h2>
         ${labelledLine(request, 'client-id', clientId, 'client_id')}

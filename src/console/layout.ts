@@ -12,7 +12,7 @@ const STYLE = styleFile(new URL('./console.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./console.js', import.meta.url));
 
 export type MenuKey = keyof ConsoleMessages['menu'];
-type DoneKey = keyof ConsoleMessages['done'];
+type NoticeKey = keyof ConsoleMessages['notices'];
 
 const MENU: readonly { key: MenuKey; path: string; roles: readonly MemberRole[] }[] = [
   { key: 'home', path: '', roles: EVERYONE },
@@ -81,7 +81,7 @@ export function renderPage(request: ConsoleRequest, content: ConsoleContent): Pr
 }
 
 /** Goes to a page of the console, which then says what was done. */
-export function redirect(request: ConsoleRequest, path: string, done?: DoneKey): FastifyReply {
+export function redirect(request: ConsoleRequest, path: string, done?: NoticeKey): FastifyReply {
   const joint = path.includes('?') ? '&' : '?';
   return request.reply.header('Cache-Control', 'no-store').redirect(done ? `${path}${joint}done=${done}` : path, 303);
 }
@@ -89,7 +89,7 @@ export function redirect(request: ConsoleRequest, path: string, done?: DoneKey):
 function main(request: ConsoleRequest, content: ConsoleContent): Html {
   const { t } = request;
   const done = queryOf(request, 'done', 40);
-  const notice = Object.hasOwn(t.done, done) ? t.done[done as DoneKey] : null;
+  const notice = Object.hasOwn(t.notices, done) ? t.notices[done as NoticeKey] : null;
   return html`
     <main id="main">
       ${notice && html`<p class="box success" role="status">${notice}</p>`}
@@ -167,8 +167,7 @@ function menu(request: ConsoleRequest, active: MenuKey | undefined): Html {
       <ul>
         ${role && MENU.filter((each) => each.roles.includes(role)).map(item)}
         ${
-          session?.member.is_admin === true &&
-          html`<li class="menu-heading">${t.operatorMenu}</li>${ADMIN_MENU.map(item)}`
+          session?.member.is_admin === true && html`<li class="menu-heading">${t.adminMenu}</li>${ADMIN_MENU.map(item)}`
         }
       </ul>
     </nav>

@@ -24,7 +24,7 @@ export function linkForm(request: HolderRequest, errors: FieldErrors | undefined
     attributes: html`data-preview="1"`,
     errors,
     fields: [
-      { name: 'item_name', label: t.links.what, hint: t.links.whatHint, value: value('item_name') },
+      { name: 'item_name', label: t.links.item, hint: t.links.itemHint, value: value('item_name') },
       {
         name: 'amount',
         label: t.amount,
@@ -90,7 +90,7 @@ export function linkPreview({ t, holder }: HolderRequest): Html {
       <div class="preview-card">
         <img id="preview-logo" alt="" hidden>
         <p><b data-shows="business_name" data-empty="${holder.name}">${holder.name}</b></p>
-        <p class="figure" data-shows="amount" data-empty="${t.links.open}"></p>
+        <p class="figure" data-shows="amount" data-empty="${t.links.openAmount}"></p>
         <p class="muted" data-shows="item_name" data-empty="–"></p>
       </div>
     </div>

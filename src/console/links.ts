@@ -88,7 +88,7 @@ function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html 
   return dataTable(
     t.menu.links,
     [
-      { label: t.links.what },
+      { label: t.links.item },
       { label: t.amount, right: true },
       { label: t.state },
       { label: t.links.payments, right: true },
@@ -110,7 +110,7 @@ function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html 
 }
 
 function amountOf(request: HolderRequest, { amount, currency }: PaymentLink): string {
-  return amount === null ? request.t.links.open : money(request, amount, currency);
+  return amount === null ? request.t.links.openAmount : money(request, amount, currency);
 }
 
 function stateTag(request: HolderRequest, link: PaymentLink): Html {
@@ -153,7 +153,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
           ctx.clock.now(),
         ),
     );
-    return redirect(request, `/console/links/${linkId(link)}`, 'linkMade');
+    return redirect(request, `/console/links/${linkId(link)}`, 'linkCreated');
   } catch (error) {
     if (error instanceof Problem && error.details.errors) return newPage(request, error.details.errors);
     throw error;
@@ -163,7 +163,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
 async function linkPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const link = await findHolderLink(ctx.db, request.holder.id, paramOf(request, 'id'));
-  if (!link) throw new Problem('not_found', { message: t.links.unknown });
+  if (!link) throw new Problem('not_found', { message: t.links.notFound });
   const payments = await listTransactions(ctx.db, request.holder.id, { linkId: link.id }, { limit: PAYMENT_ROWS });
   const page = `/pay/${linkId(link)}`;
   return renderPage(request, {

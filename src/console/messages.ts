@@ -1,4 +1,4 @@
-// The languages of the console. A catalogue is complete or it does not compile: English is the pattern of the others.
+// The languages of the console. English defines the type: a translation that lacks a message does not compile.
 
 import { english } from './messages-en.ts';
 import { french } from './messages-fr.ts';

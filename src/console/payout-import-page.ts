@@ -41,7 +41,7 @@ function importPage(request: HolderRequest, problem?: string): Promise<FastifyRe
           fields: [
             {
               name: 'name',
-              label: t.payouts.fileName,
+              label: t.payouts.listName,
               value: fieldOf(request, 'name', MAX_NAME),
               attributes: html`maxlength="${MAX_NAME}"`,
             },
@@ -82,12 +82,12 @@ type PayoutList = { columns: string[]; rows: ListRow[] };
 async function readList(request: HolderRequest, text: string): Promise<PayoutList | string> {
   const { t } = request;
   const records = parseCsv(text, MAX_ROWS + 1);
-  if (!records) return t.payouts.fileWrong(MAX_ROWS);
+  if (!records) return t.payouts.listUnreadable(MAX_ROWS);
   const [columns = [], ...rest] = records;
   const names = columns.map((column) => column.toLowerCase().replace(/[\s-]+/g, '_'));
   const missing = REQUIRED_COLUMNS.filter((name) => !names.includes(name));
   if (missing.length > 0) return t.payouts.columnsMissing(missing.join(', '));
-  if (rest.length === 0) return t.payouts.fileEmpty;
+  if (rest.length === 0) return t.payouts.listEmpty;
   const rows: ListRow[] = [];
   for (const [index, cells] of rest.entries()) {
     const payout = payoutRequest((name) => cells[names.indexOf(name)] ?? '');
@@ -121,7 +121,7 @@ async function checkList(request: HolderRequest): Promise<FastifyReply> {
           action: '/payouts/import',
           hidden: { name: fieldOf(request, 'name', MAX_NAME), csv },
           fields: [onceField(request.ctx)],
-          submit: t.payouts.orderAll(orders.length),
+          submit: t.payouts.createAll(orders.length),
           beside: html`<a href="/console/payouts/import">${t.back}</a>`,
         })
       }
@@ -132,17 +132,17 @@ async function checkList(request: HolderRequest): Promise<FastifyReply> {
 function errorCard(request: HolderRequest, list: PayoutList): Html {
   const { t } = request;
   const rows = list.rows.filter(({ reading }) => !reading.ok);
-  const title = t.payouts.toMend(rows.length);
+  const title = t.payouts.rowsToFix(rows.length);
   return html`
     <div class="card">
       <h2>${title}</h2>
       ${dataTable(
         title,
-        [{ label: t.payouts.line, right: true }, { label: t.payouts.content }, { label: t.payouts.fault }],
+        [{ label: t.payouts.row, right: true }, { label: t.payouts.content }, { label: t.payouts.error }],
         rows.map((row) => [row.number, html`<code>${row.cells.join(', ')}</code>`, errorOf(row)]),
       )}
-      <p class="muted">${t.payouts.fixFile}</p>
-      ${codeBlock(request, 'fix-file', listOfErrors(list.columns, rows), t.payouts.fixFile)}
+      <p class="muted">${t.payouts.fixList}</p>
+      ${codeBlock(request, 'fix-file', listOfErrors(list.columns, rows), t.payouts.fixList)}
     </div>
   `;
 }
@@ -179,9 +179,10 @@ async function importList(request: HolderRequest): Promise<FastifyReply> {
   const list = await readList(request, fieldOf(request, 'csv', MAX_CSV_CHARACTERS));
   if (typeof list === 'string') return importPage(request, list);
   const orders = ordersOf(list);
-  if (orders.length === 0) throw new Problem('invalid_params', { message: t.payouts.fileEmpty });
+  if (orders.length === 0) throw new Problem('invalid_params', { message: t.payouts.listEmpty });
   const name = fieldOf(request, 'name', MAX_NAME) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
-  if (!(await isFirst(ctx, fieldOf(request, 'once', 40)))) return redirect(request, '/console/payouts', 'sentBefore');
+  if (!(await isFirst(ctx, fieldOf(request, 'once', 40))))
+    return redirect(request, '/console/payouts', 'formAlreadySent');
   const results = await orderPayouts(ctx, request.services.payments.engine, request.actor, holder.id, orders, name);
-  return redirect(request, '/console/payouts', results.every((result) => result.ok) ? 'imported' : 'importShort');
+  return redirect(request, '/console/payouts', results.every((result) => result.ok) ? 'imported' : 'importIncomplete');
 }

@@ -52,7 +52,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
           ? emptyState(t.payouts.none, t.payouts.noneText, canCreate && createLink)
           : payoutTable(request, payouts)
       }
-      ${batches.length > 0 && html`<h2>${t.payouts.files}</h2>${batchTable(request, batches)}`}
+      ${batches.length > 0 && html`<h2>${t.payouts.lists}</h2>${batchTable(request, batches)}`}
       ${role === 'owner' && approvalSection(request)}
     `,
   });
@@ -76,7 +76,7 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Htm
         <a href="/console/transactions/${refOf(payout)}"><bdi>${payout.payee ?? `+${payout.msisdn}`}</bdi></a>
         ${payout.payee && html`<span class="muted"><bdi>+${payout.msisdn}</bdi></span>`}
       `,
-      payout.waits_for_approval ? tag('warning', t.payouts.waits) : statusTag(request, payout.status, 'payout'),
+      payout.waits_for_approval ? tag('warning', t.payouts.needsApproval) : statusTag(request, payout.status, 'payout'),
       money(request, payout.amount, payout.currency),
       methodName(request, payout.method),
       html`<bdi>${payout.created_by}</bdi>`,
@@ -96,7 +96,7 @@ function approvalCell(request: HolderRequest, payout: PayoutRow): Html | '' | nu
 
 function batchTable({ t }: HolderRequest, batches: readonly PayoutBatchRow[]): Html {
   return dataTable(
-    t.payouts.files,
+    t.payouts.lists,
     [{ label: t.payouts.file }, { label: t.payouts.progress }, { label: t.payouts.createdBy }, { label: t.created }],
     batches.map((batch) => {
       const { success = 0, failed = 0, reversed = 0 } = batch.states;
@@ -136,7 +136,7 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
   const { t } = request;
   return renderPage(request, {
     title: t.payouts.create,
-    lead: request.holder.payouts_need_approval ? t.payouts.willWait : t.payouts.willGo,
+    lead: request.holder.payouts_need_approval ? t.payouts.sentAfterApproval : t.payouts.sentImmediately,
     active: 'payouts',
     ...(errors ? { status: 400 } : {}),
     body: html`<div class="card">${errorBox(request, errors)}${newForm(request, errors)}</div>`,
@@ -174,7 +174,7 @@ function newForm(request: HolderRequest, errors: FieldErrors | undefined): Html 
         label: t.method,
         value: value('method'),
         choices: [
-          ['', t.payouts.byNumber],
+          ['', t.payouts.detectMethod],
           ...methods.map((method) => [method.code, `${method.name} (${method.country.name})`] as const),
         ],
       },
@@ -195,13 +195,14 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
     payoutRequest((name) => fieldOf(request, name)),
   );
   if (!reading.ok) return newPage(request, reading.errors);
-  if (!(await isFirst(ctx, fieldOf(request, 'once', 40)))) return redirect(request, '/console/payouts', 'sentBefore');
+  if (!(await isFirst(ctx, fieldOf(request, 'once', 40))))
+    return redirect(request, '/console/payouts', 'formAlreadySent');
   const [result] = await orderPayouts(ctx, request.services.payments.engine, request.actor, holder.id, [reading.order]);
-  if (!result?.ok) return newPage(request, { amount: [t.payouts.overdraft] });
+  if (!result?.ok) return newPage(request, { amount: [t.payouts.insufficientBalance] });
   return redirect(
     request,
     `/console/transactions/${refOf(result.transaction)}`,
-    holder.payouts_need_approval ? 'payoutWaits' : 'payoutMade',
+    holder.payouts_need_approval ? 'payoutNeedsApproval' : 'payoutCreated',
   );
 }
 

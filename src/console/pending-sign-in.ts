@@ -38,7 +38,7 @@ function codePage(request: ConsoleRequest, pending: string, wrong = false): Prom
     ...(wrong ? { status: 401 } : {}),
     body: html`
       <div class="card">
-        ${wrong && errorBox(request, undefined, t.code.wrong)}
+        ${wrong && errorBox(request, undefined, t.code.incorrect)}
         ${form(request, {
           action: '/sign-in/code',
           hidden: { pending },
@@ -76,5 +76,5 @@ function openPending({ ctx, t }: ConsoleRequest, text: string): { memberId: bigi
   } catch {
     // A note that cannot be read is answered like one that is too old.
   }
-  throw new Problem('unauthenticated', { message: t.signIn.tooLong });
+  throw new Problem('unauthenticated', { message: t.signIn.expired });
 }

@@ -124,7 +124,7 @@ async function factorPage(request: MemberRequest, wrong = false): Promise<Fastif
     ...(wrong ? { status: 400 } : {}),
     body: html`
       <div class="card">
-        ${wrong && errorBox(request, undefined, t.code.wrong)}
+        ${wrong && errorBox(request, undefined, t.code.incorrect)}
         <ol>
           <li>${t.profile.factorScan}</li>
           <li>${t.profile.factorType}</li>
@@ -159,7 +159,7 @@ async function endSession(request: MemberRequest): Promise<FastifyReply> {
 
 async function confirmPage(request: MemberRequest, wrong = false): Promise<FastifyReply> {
   const { t, session } = request;
-  const message = session.hasFactor ? t.code.wrong : t.confirm.wrong;
+  const message = session.hasFactor ? t.code.incorrect : t.confirm.incorrect;
   return renderPage(request, {
     title: t.confirm.title,
     lead: t.confirm.lead,

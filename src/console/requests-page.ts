@@ -89,13 +89,13 @@ function filterForm(request: HolderRequest, filter: Filter, integrations: readon
       {
         type: 'select',
         name: 'status',
-        label: t.requests.verdict,
+        label: t.requests.result,
         value: filter.family ?? '',
         choices: [
           ['', t.any],
-          ['2', t.requests.ok],
-          ['4', t.requests.refused],
-          ['5', t.requests.ours],
+          ['2', t.requests.accepted],
+          ['4', t.requests.rejected],
+          ['5', t.requests.serverError],
         ],
       },
       { name: 'code', label: t.requests.code, value: filter.code },
@@ -112,10 +112,10 @@ function table(request: HolderRequest, rows: readonly LoggedRequest[], integrati
   return dataTable(
     t.menu.requests,
     [
-      { label: t.when },
+      { label: t.time },
       { label: t.requests.request },
-      { label: t.requests.verdict },
-      { label: t.requests.took, right: true },
+      { label: t.requests.result },
+      { label: t.requests.duration, right: true },
       { label: t.reference },
       { label: t.address },
       { label: 'request_id' },

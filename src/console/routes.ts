@@ -108,11 +108,11 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
 function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session, access: Access): void {
   if (access === 'anyone' || access === 'member') return;
   if (access === 'admin') {
-    if (!member.is_admin) throw new Problem('forbidden', { message: t.operatorOnly });
+    if (!member.is_admin) throw new Problem('forbidden', { message: t.adminOnly });
     return;
   }
   if (!holder || !role) throw new Problem('forbidden', { message: t.noHolder });
-  if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleTooSmall });
+  if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleNotAllowed });
 }
 
 /** Where a member returns to after a proof: this page, or the one whose form was sent. */
@@ -148,7 +148,7 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
 }
 
 function problemTitle({ t }: ConsoleRequest, status: number): string {
-  if (status >= 500) return t.broken;
+  if (status >= 500) return t.serverError;
   if (status === 404) return t.notFound;
-  return status === 403 ? t.notAllowed : t.refused;
+  return status === 403 ? t.notAllowed : t.requestRejected;
 }

@@ -60,8 +60,8 @@ function searchFurther({ t }: HolderRequest, q: string, searchedBackTo: Date): H
   const query = new URLSearchParams({ text: q }).toString();
   return html`
     <p class="muted">
-      ${t.transactions.lookedBackTo} ${timeTag(searchedBackTo)} ·${' '}
-      <a href="/console/transactions?${query}">${t.transactions.lookFurther}</a>
+      ${t.transactions.searchedBackTo} ${timeTag(searchedBackTo)} ·${' '}
+      <a href="/console/transactions?${query}">${t.transactions.searchFurther}</a>
     </p>
   `;
 }

@@ -73,7 +73,7 @@ async function signInPage(
 async function signIn(request: ConsoleRequest): Promise<FastifyReply> {
   const email = fieldOf(request, 'email', 254);
   const memberId = await findByPassword(request.ctx, email, request.form.get('password') ?? '', addressOf(request.raw));
-  if (memberId === null) return signInPage(request, { status: 401, message: request.t.signIn.wrong });
+  if (memberId === null) return signInPage(request, { status: 401, message: request.t.signIn.incorrect });
   return continueSignIn(request, memberId, safePath(request.form.get('next')));
 }
 
@@ -84,23 +84,23 @@ async function loginLinkPage(request: ConsoleRequest): Promise<FastifyReply> {
   const member = await peekLoginLink(request.ctx, token);
   if (!member)
     return renderPage(request, {
-      title: t.link.goneTitle,
+      title: t.loginLink.expiredTitle,
       alone: true,
       status: 401,
       body: html`
         <div class="card">
-          <p>${t.link.gone}</p>
+          <p>${t.loginLink.expired}</p>
           <p><code>npx simbi login-link</code></p>
           <p><a href="/console/sign-in">${t.signIn.title}</a></p>
         </div>
       `,
     });
   return renderPage(request, {
-    title: t.link.title,
+    title: t.loginLink.title,
     alone: true,
     body: html`
       <div class="card">
-        <p>${t.link.text}</p>
+        <p>${t.loginLink.text}</p>
         <p><b>${member.email}</b></p>
         ${postButton(request, `/login/${token}`, t.signIn.button)}
       </div>

@@ -86,9 +86,9 @@ async function signUp(request: ConsoleRequest): Promise<FastifyReply> {
   ];
   const password = request.form.get('password') ?? '';
   const errors: FieldErrors = {};
-  if (business === '') errors.business = [t.missing];
-  if (name === '') errors.name = [t.missing];
-  if (!isEmail(email)) errors.email = [t.emailWrong];
+  if (business === '') errors.business = [t.fieldRequired];
+  if (name === '') errors.name = [t.fieldRequired];
+  if (!isEmail(email)) errors.email = [t.emailInvalid];
   else if (await findMemberByEmail(ctx.db, email)) errors.email = [t.signUp.taken];
   if (passwordError(password) !== null) errors.password = [t.passwordHint];
   if (Object.keys(errors).length > 0) return signUpPage(request, errors);
@@ -104,7 +104,7 @@ async function signUp(request: ConsoleRequest): Promise<FastifyReply> {
 
 async function openInvitation(request: ConsoleRequest): Promise<Invitation> {
   const invitation = await findInvitation(request.ctx.db, paramOf(request, 'token'), request.ctx.clock.now());
-  if (!invitation) throw new Problem('not_found', { message: request.t.invitation.gone });
+  if (!invitation) throw new Problem('not_found', { message: request.t.invitation.expired });
   return invitation;
 }
 
@@ -163,7 +163,7 @@ async function accept(request: ConsoleRequest): Promise<FastifyReply> {
   const name = fieldOf(request, 'name', 120);
   const password = request.form.get('password') ?? '';
   const errors: FieldErrors = {};
-  if (name === '') errors.name = [t.missing];
+  if (name === '') errors.name = [t.fieldRequired];
   if (passwordError(password) !== null) errors.password = [t.passwordHint];
   if (Object.keys(errors).length > 0) return invitationPage(request, errors);
   const member = await acceptInvitation(ctx, token, name);

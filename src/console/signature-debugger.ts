@@ -52,8 +52,8 @@ function debuggerPage(request: HolderRequest, inspection: Inspection | null): Pr
             {
               type: 'textarea',
               name: 'own_string',
-              label: t.debugger.own,
-              hint: t.debugger.ownHint,
+              label: t.debugger.signedText,
+              hint: t.debugger.signedTextHint,
               value: request.form.get('own_string') ?? '',
               rows: 4,
             },
@@ -76,11 +76,11 @@ function results(request: HolderRequest, inspection: Inspection): Html {
   const failed = inspection.checks.find((check) => check.result === 'failed');
   return html`
     <div class="box ${failed ? 'error' : 'success'}" role="status">
-      <p>${failed ? explain(request, failed) : t.debugger.allRight}</p>
+      <p>${failed ? explain(request, failed) : t.debugger.allPassed}</p>
     </div>
     ${dataTable(
       t.debugger.checks,
-      [{ label: t.debugger.check }, { label: t.debugger.verdict }, { label: t.debugger.detail }],
+      [{ label: t.debugger.check }, { label: t.debugger.result }, { label: t.debugger.detail }],
       inspection.checks.map((check) => [
         t.debugger.names[check.name],
         resultTag(request, check),
@@ -92,13 +92,13 @@ function results(request: HolderRequest, inspection: Inspection): Html {
 }
 
 function resultTag({ t }: HolderRequest, { result }: SignatureStep): Html {
-  if (result === 'passed') return tag('success', t.debugger.right);
-  if (result === 'failed') return tag('error', t.debugger.wrong);
+  if (result === 'passed') return tag('success', t.debugger.passed);
+  if (result === 'failed') return tag('error', t.debugger.failed);
   return tag('neutral', t.debugger.skipped);
 }
 
 function explain({ t }: HolderRequest, check: SignatureStep): string {
-  const reason = check.mistake ? t.debugger.mistakes[check.mistake] : t.debugger.faults[check.name];
+  const reason = check.mistake ? t.debugger.mistakes[check.mistake] : t.debugger.failures[check.name];
   return check.detail ? `${reason} ${check.detail}` : reason;
 }
 
@@ -108,12 +108,12 @@ function comparison(request: HolderRequest, { ours, theirs, difference }: Inspec
   const byte = difference?.byte ?? null;
   return html`
     <div class="card">
-      <h2>${t.debugger.strings}</h2>
+      <h2>${t.debugger.comparison}</h2>
       ${
         difference
           ? html`
               <p class="box warning" id="difference">
-                ${t.debugger.differ(difference.byte)}
+                ${t.debugger.firstDifference(difference.byte)}
                 ${' '}
                 <code>${difference.ours || t.debugger.end}</code> / <code>${difference.theirs || t.debugger.end}</code>
               </p>

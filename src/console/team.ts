@@ -49,7 +49,7 @@ function teamTable(request: HolderRequest, team: readonly TeamRow[]): Html {
   const { t } = request;
   return dataTable(
     t.menu.team,
-    [{ label: t.who }, { label: t.team.role }, { label: t.profile.factor }, { label: t.profile.lastSeen }],
+    [{ label: t.user }, { label: t.team.role }, { label: t.profile.factor }, { label: t.profile.lastSeen }],
     team.map((each) => [
       html`<bdi>${each.name}</bdi><span class="muted"><bdi>${each.email}</bdi></span>`,
       request.role === 'owner' ? roleForm(request, each) : t.roles[each.role],
@@ -107,7 +107,7 @@ function inviteCard(request: HolderRequest): Html {
         ],
         submit: t.team.invite,
       })}
-      <ul>${ROLES.map((each) => html`<li><b>${t.roles[each]}</b>: ${t.team.may[each]}</li>`)}</ul>
+      <ul>${ROLES.map((each) => html`<li><b>${t.roles[each]}</b>: ${t.team.permissions[each]}</li>`)}</ul>
     </section>
   `;
 }
@@ -120,7 +120,7 @@ async function invite(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
   const email = fieldOf(request, 'email', 254);
   const role = readRole(fieldOf(request, 'role'));
-  if (!isEmail(email) || !role) return teamPage(request, t.emailWrong);
+  if (!isEmail(email) || !role) return teamPage(request, t.emailInvalid);
   const { token, expiresAt } = await inviteMember(request.ctx, request.actor, request.holder.id, email, role);
   return renderPage(request, {
     title: t.team.invited,

@@ -15,7 +15,7 @@ import { redirect } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
 
-const REFUND_NOTICES = { reversed: 'refunded', refused: 'refundRefused', under_way: 'refundAsked' } as const;
+const REFUND_NOTICES = { reversed: 'refunded', refused: 'refundRejected', under_way: 'refundRequested' } as const;
 
 export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
@@ -38,7 +38,7 @@ export function actionButtons(request: HolderRequest, details: TransactionDetail
 function refreshButton(request: HolderRequest, { transaction }: TransactionDetails): Html[] {
   if (transaction.status !== 'processing') return [];
   const path = `/transactions/${refOf(transaction)}/refresh`;
-  return [postButton(request, path, request.t.file.refresh, { variant: 'secondary' })];
+  return [postButton(request, path, request.t.transaction.refresh, { variant: 'secondary' })];
 }
 
 function moneyButtons(request: HolderRequest, details: TransactionDetails): Html[] {
@@ -49,7 +49,7 @@ function moneyButtons(request: HolderRequest, details: TransactionDetails): Html
   if (order?.waits_for_approval)
     buttons.push(
       order.created_by_member === request.session.member.id
-        ? html`<p class="box neutral">${t.payouts.needsAnother}</p>`
+        ? html`<p class="box neutral">${t.payouts.needsSecondApprover}</p>`
         : postButton(request, `${path}/approve`, t.payouts.approve),
     );
   if (order && transaction.status === 'pending')
@@ -64,7 +64,7 @@ function moneyButtons(request: HolderRequest, details: TransactionDetails): Html
     );
   if (canRefund(request.ctx, transaction)) {
     const amount = money(request, transaction.amount, transaction.currency);
-    buttons.push(dangerForm(request, `${path}/refund`, t.file.refund, t.file.refundMeaning(amount)));
+    buttons.push(dangerForm(request, `${path}/refund`, t.transaction.refund, t.transaction.refundMeaning(amount)));
   }
   return buttons;
 }
@@ -76,7 +76,7 @@ function pageOf(request: HolderRequest): string {
 async function refresh(request: HolderRequest): Promise<FastifyReply> {
   await requireTransaction(request);
   await findFresh(request.ctx, request.services.payments.engine, request.holder.id, paramOf(request, 'ref'));
-  return redirect(request, pageOf(request), 'asked');
+  return redirect(request, pageOf(request), 'operatorAsked');
 }
 
 async function resend(request: HolderRequest): Promise<FastifyReply> {
@@ -88,7 +88,7 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
     recordAudit(tx, { holderId: holder.id, actor, action: 'callback.resent', subject: event }, ctx.clock.now()),
   );
   await services.deliverer.pass();
-  return redirect(request, pageOf(request), 'resent');
+  return redirect(request, pageOf(request), 'callbackResent');
 }
 
 async function refund(request: HolderRequest): Promise<FastifyReply> {
@@ -100,17 +100,17 @@ async function refund(request: HolderRequest): Promise<FastifyReply> {
 async function approve(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder } = request;
   await approvePayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'));
-  return redirect(request, pageOf(request), 'approved');
+  return redirect(request, pageOf(request), 'payoutApproved');
 }
 
 async function cancel(request: HolderRequest): Promise<FastifyReply> {
   await cancelPayout(request.ctx, request.actor, request.holder.id, paramOf(request, 'ref'));
-  return redirect(request, pageOf(request), 'cancelled');
+  return redirect(request, pageOf(request), 'payoutCancelled');
 }
 
 async function decideLost(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder } = request;
   const decision = fieldOf(request, 'decision') === 'release' ? 'release' : 'send_again';
   await decideLostPayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'), decision);
-  return redirect(request, pageOf(request), 'decided');
+  return redirect(request, pageOf(request), 'decisionSaved');
 }

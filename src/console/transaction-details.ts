@@ -31,7 +31,7 @@ export type TransactionDetails = {
 export async function requireTransaction(request: HolderRequest): Promise<Transaction> {
   const id = idFromRef(paramOf(request, 'ref'));
   const transaction = id === null ? null : await findTransaction(request.ctx.db, request.holder.id, id);
-  if (!transaction) throw new Problem('not_found', { message: request.t.file.unknown });
+  if (!transaction) throw new Problem('not_found', { message: request.t.transaction.notFound });
   return transaction;
 }
 

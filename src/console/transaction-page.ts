@@ -44,12 +44,12 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
       </div>
       <div class="columns">
         <section class="card">
-          <h2>${t.file.timeline}</h2>
+          <h2>${t.transaction.timeline}</h2>
           ${timeline(request, details)}
         </section>
         <div>
           <section class="card">
-            <h2>${t.file.ledger}</h2>
+            <h2>${t.transaction.ledger}</h2>
             ${ledgerTable(request, transfers)}
           </section>
           <section class="card">
@@ -81,7 +81,7 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
   if (ctx.config.mode !== 'sandbox' || isFinal(status) || direction !== 'payin') return false;
   return html`
     <p class="box neutral">
-      ${t.file.phone}
+      ${t.transaction.waitingForPayer}
       ${' '}
       <a href="/sandbox/phone?n=${msisdn ?? ''}" target="_blank" rel="noopener">${t.openPhone}</a>
     </p>
@@ -102,16 +102,16 @@ function transactionFacts(request: HolderRequest, details: TransactionDetails): 
     [t.payee, transaction.payee && html`<bdi>${transaction.payee}</bdi>`],
     [t.invoice, transaction.invoice_no && html`<bdi>${transaction.invoice_no}</bdi>`],
     [t.yourReference, references && html`<bdi>${references}</bdi>`],
-    [t.file.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
-    [t.file.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
-    [t.file.failure, failureOf(transaction)],
-    [t.file.balanceAfter, balance === null ? null : money(request, balance, currency)],
+    [t.transaction.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
+    [t.transaction.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
+    [t.transaction.failureReason, failureOf(transaction)],
+    [t.transaction.balanceAfter, balance === null ? null : money(request, balance, currency)],
     [t.menu.links, transaction.link_id && linkOf(transaction.link_id)],
     [t.integrations.callbackUrl, transaction.callback_url],
     [t.payouts.createdBy, order?.created_by],
     [t.payouts.approvedBy, order?.approved_by],
     [t.created, timeTag(transaction.created_at)],
-    [t.file.settled, timeTag(transaction.settled_at)],
+    [t.transaction.settled, timeTag(transaction.settled_at)],
   ];
 }
 
@@ -125,10 +125,10 @@ function linkOf(id: string): Html {
 
 function ledgerTable(request: HolderRequest, transfers: readonly JournalLine[]): Html {
   const { t } = request;
-  if (transfers.length === 0) return html`<p class="muted">${t.file.ledgerNone}</p>`;
+  if (transfers.length === 0) return html`<p class="muted">${t.transaction.noLedger}</p>`;
   return dataTable(
-    t.file.ledger,
-    [{ label: t.file.what }, { label: t.from }, { label: t.to }, { label: t.amount, right: true }],
+    t.transaction.ledger,
+    [{ label: t.transactions.type }, { label: t.from }, { label: t.to }, { label: t.amount, right: true }],
     transfers.map((transfer) => [
       t.transfers[transfer.kind],
       accountName(request, transfer.debit),
@@ -166,7 +166,7 @@ function codeSamples(request: HolderRequest, ref: string): Html {
   );
   return html`
     <details class="card">
-      <summary>${t.file.copyAs}</summary>
+      <summary>${t.transaction.copyAs}</summary>
       <h3>CLI</h3>
       ${codeBlock(request, 'as-cli', `npx simbi transaction ${ref} --json`, 'CLI')}
       <h3>curl</h3>

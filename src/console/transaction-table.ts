@@ -15,7 +15,7 @@ export function transactionTable(request: HolderRequest, rows: readonly Transact
       { label: t.amount, right: true },
       { label: t.fee, right: true },
       { label: t.method },
-      { label: t.person },
+      { label: t.payerOrPayee },
       { label: t.yourReference },
       { label: t.created },
     ],

@@ -51,18 +51,18 @@ function creationEntries(request: HolderRequest, details: TransactionDetails): T
     at: transaction.created_at,
     tone: '',
     title: creationTitle(request, details),
-    body: t.file.verification[transaction.verification],
+    body: t.transaction.verification[transaction.verification],
   };
   const entries = [created, ...requests.map((logged) => requestEntry(request, logged))];
   if (order?.approved_at && order.approved_by)
-    entries.push({ at: order.approved_at, tone: 'success', title: t.file.approved(order.approved_by) });
+    entries.push({ at: order.approved_at, tone: 'success', title: t.transaction.approvedBy(order.approved_by) });
   return entries;
 }
 
 function creationTitle({ t }: HolderRequest, { transaction, order }: TransactionDetails): string {
-  if (order) return t.file.ordered(order.created_by);
-  if (transaction.link_id) return t.file.fromLink;
-  return transaction.integration_id ? t.file.accepted : t.file.byPerson;
+  if (order) return t.transaction.createdBy(order.created_by);
+  if (transaction.link_id) return t.transaction.createdFromLink;
+  return transaction.integration_id ? t.transaction.createdByApi : t.transaction.createdInConsole;
 }
 
 function requestEntry({ t }: HolderRequest, logged: LoggedRequest): TimelineEntry {
@@ -73,28 +73,28 @@ function requestEntry({ t }: HolderRequest, logged: LoggedRequest): TimelineEntr
   return {
     at: logged.at,
     tone: accepted ? 'success' : 'error',
-    title: accepted ? t.file.requestOk : t.file.requestRefused,
+    title: accepted ? t.transaction.requestAccepted : t.transaction.requestRejected,
     body: html`<code>${logged.route}</code> → ${facts} · <a href="/console/requests?id=${id}">${id}</a>`,
   };
 }
 
 function evidenceEntry({ t }: HolderRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
-  const state = t.file.states[evidence.state as keyof typeof t.file.states] ?? evidence.state;
-  const effect = t.file.effects[evidence.effect as keyof typeof t.file.effects] ?? evidence.effect;
+  const state = t.transaction.states[evidence.state as keyof typeof t.transaction.states] ?? evidence.state;
+  const effect = t.transaction.effects[evidence.effect as keyof typeof t.transaction.effects] ?? evidence.effect;
   return {
     at: evidence.at,
     tone: EVIDENCE_TONES[evidence.state] ?? '',
-    title: t.file.sources[evidence.source](state),
+    title: t.transaction.sources[evidence.source](state),
     body: html`
       ${effect}
       ${evidence.failure_code && html` <code>${evidence.failure_code}</code>`}
-      ${evidence.receipt && html` · ${t.file.receipt} <code>${evidence.receipt}</code>`}
+      ${evidence.receipt && html` · ${t.transaction.receipt} <code>${evidence.receipt}</code>`}
       ${
         evidence.raw !== '' &&
         html`
           <details>
-            <summary>${t.file.raw}</summary>
-            <pre tabindex="0" aria-label="${t.file.raw}">${maskNumbers(transaction, evidence.raw)}</pre>
+            <summary>${t.transaction.rawResponse}</summary>
+            <pre tabindex="0" aria-label="${t.transaction.rawResponse}">${maskNumbers(transaction, evidence.raw)}</pre>
           </details>
         `
       }
@@ -111,7 +111,7 @@ function maskNumbers({ msisdn }: Transaction, raw: string): string {
 function ledgerEntries({ t }: HolderRequest, { transfers }: TransactionDetails): TimelineEntry[] {
   const [first] = transfers;
   if (!first) return [];
-  return [{ at: first.posted_at, tone: 'success', title: t.file.booked, body: t.file.bookedText }];
+  return [{ at: first.posted_at, tone: 'success', title: t.transaction.posted, body: t.transaction.postedText }];
 }
 
 function deliveryEntries({ t }: HolderRequest, { deliveries }: TransactionDetails): TimelineEntry[] {
@@ -119,7 +119,7 @@ function deliveryEntries({ t }: HolderRequest, { deliveries }: TransactionDetail
     delivery.attempts.map((attempt) => ({
       at: attempt.at,
       tone: attempt.delivered ? 'success' : 'warning',
-      title: attempt.delivered ? t.file.told(delivery.type) : t.file.notTold(delivery.type),
+      title: attempt.delivered ? t.transaction.delivered(delivery.type) : t.transaction.notDelivered(delivery.type),
       body: html`${delivery.url} → ${attempt.status ?? attempt.error ?? '–'} · ${attempt.latencyMs} ms`,
     })),
   );

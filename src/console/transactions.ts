@@ -37,7 +37,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   });
   const next = page.next === null ? null : `/console/transactions?${filterQuery(request, { after: page.next })}`;
   const note =
-    page.lookedBackTo && isFiltered ? html`${t.transactions.lookedBackTo} ${timeTag(page.lookedBackTo)}` : null;
+    page.lookedBackTo && isFiltered ? html`${t.transactions.searchedBackTo} ${timeTag(page.lookedBackTo)}` : null;
   return renderPage(request, {
     title: t.menu.transactions,
     active: 'transactions',
@@ -72,7 +72,7 @@ function emptyList({ t }: HolderRequest, isFiltered: boolean): Html {
     : emptyState(
         t.transactions.none,
         t.transactions.noneText,
-        html`<a class="button" href="/console">${t.home.try}</a>`,
+        html`<a class="button" href="/console">${t.home.testPayment}</a>`,
       );
 }
 
