@@ -7,6 +7,7 @@ import { checkoutRoutes } from './checkout/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { callbackSecrets } from './holders/integrations.ts';
+import { keepRequestLog } from './holders/request-log.ts';
 import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
 import { countDuePayments } from './payments/engine.ts';
@@ -38,7 +39,7 @@ export function createApp(services: Services): HttpServer {
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);
-  consoleRoutes(app, services);
+  consoleRoutes(app, { ...services, requestLog: keepRequestLog(app, ctx) });
   if (services.operator) phoneRoutes(app, ctx, services.operator.phone);
   const arrived = createArrivalLog();
   arrivalRoutes(app, ctx, {

@@ -1,5 +1,5 @@
-// People in the console of a test gateway: each signed in with a session of their own, reading pages and sending forms as
-// a browser without scripts would.
+// Members in the console of a test gateway: each with a session, reading pages and sending forms like a browser without
+// scripts.
 
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import {
@@ -25,16 +25,16 @@ export type Person = {
 
 const CONFIRMED_MS = 10 * 60_000;
 
-/** Someone with a role at the holder, signed in. `confirmed` has just proved who they are. */
+/** A member with a role at the holder, signed in. `confirmed`: their identity was proved just now. */
 export async function addPerson(
   gateway: TestGateway,
   holderId: bigint,
   role: MemberRole,
   email = `${role}@example.org`,
-  options: { confirmed?: boolean; operator?: boolean } = {},
+  options: { confirmed?: boolean; admin?: boolean } = {},
 ): Promise<Person> {
   const member = await addMember(gateway.ctx, COMMAND_LINE, { email, name: email, holderId, role });
-  if (options.operator) await gateway.ctx.db.query('update members set is_admin = true where id = $1', [member.id]);
+  if (options.admin) await gateway.ctx.db.query('update members set is_admin = true where id = $1', [member.id]);
   return signIn(gateway, member, { holderId, confirmed: options.confirmed ?? true });
 }
 

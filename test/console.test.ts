@@ -1,4 +1,4 @@
-// The console by HTTP: who reaches what, whose forms are believed, and what never appears on a page.
+// The console over HTTP: which role may use which route, which forms are accepted, and what never appears on a page.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -64,7 +64,7 @@ function addressOf(path: string, ref: string): string {
   return `/console${path.replace(':ref', ref).replace(':currency', 'KES').replace(':token', 'none').replace(/:id/g, '999999')}`;
 }
 
-describe('who reaches what', () => {
+describe('access', () => {
   test('each role reaches exactly the routes that the table says', async () => {
     const people = new Map<string, Person['member']>();
     for (const role of ROLES) people.set(role, (await addPerson(gateway, shop.holderId, role)).member);
@@ -88,7 +88,7 @@ describe('who reaches what', () => {
     }
   });
 
-  test('nobody reaches anything without a session, nor with one that ended', async () => {
+  test('no route works without a session or after it ended', async () => {
     const nobody = visitor(gateway, '');
     for (const route of CONSOLE_ROUTES) {
       if (route.access === 'anyone') continue;
@@ -102,26 +102,26 @@ describe('who reaches what', () => {
     assert.equal((await person.get('/console')).status, 303);
   });
 
-  test('an operator reaches the gateway’s pages, a member of a holder does not', async () => {
-    const operator = await addPerson(gateway, shop.holderId, 'viewer', 'ops@example.org', { operator: true });
+  test('an admin reaches the pages of the gateway, a member of a holder does not', async () => {
+    const admin = await addPerson(gateway, shop.holderId, 'viewer', 'ops@example.org', { admin: true });
     const owner = await addPerson(gateway, shop.holderId, 'owner', 'notops@example.org');
     for (const route of CONSOLE_ROUTES.filter((each) => each.access === 'admin' && each.method === 'GET')) {
       const path = `/console${route.path.replace(':id', String(shop.holderId))}`;
-      assert.equal((await operator.get(path)).status, 200, path);
+      assert.equal((await admin.get(path)).status, 200, path);
       assert.equal((await owner.get(path)).status, 403, path);
     }
-    const verified = await operator.post('/console/admin/ledger/verify');
-    assert.match(verified.text, /Everything adds up/);
-    const opened = await operator.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
+    const verified = await admin.post('/console/admin/ledger/verify');
+    assert.match(verified.text, /Ledger verified/);
+    const opened = await admin.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
     assert.match(opened.text, /\/console\/login\/otl_/);
     const fee = { method, direction: 'collection', percent: '2.5', fixed: '0' };
-    const saved = await operator.post(`/console/admin/holders/${shop.holderId}/fees`, fee);
+    const saved = await admin.post(`/console/admin/holders/${shop.holderId}/fees`, fee);
     assert.equal(saved.status, 303);
-    assert.match((await operator.get(`/console/admin/holders/${shop.holderId}`)).text, /2\.5 %/);
-    await operator.post(`/console/admin/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
+    assert.match((await admin.get(`/console/admin/holders/${shop.holderId}`)).text, /2\.5 %/);
+    await admin.post(`/console/admin/holders/${shop.holderId}/fees`, { ...fee, remove: 'yes' });
   });
 
-  test('another holder’s things do not exist', async () => {
+  test('the data of another holder is not found', async () => {
     const ref = await collect();
     const other = await createShop(gateway.ctx, 'Another shop');
     const stranger = await addPerson(gateway, other.holderId, 'owner', 'stranger@example.org');
@@ -163,7 +163,7 @@ describe('forms', () => {
     assert.equal((await person.get('/console')).status, 200, 'the session is still there');
   });
 
-  test('pages cannot be framed, cached or made to run anything of others', async () => {
+  test('pages cannot be framed or cached, and run no foreign script', async () => {
     const person = await addPerson(gateway, shop.holderId, 'viewer', 'frames@example.org');
     const { headers } = await person.get('/console');
     const policy = headers.get('content-security-policy') ?? '';
@@ -174,7 +174,7 @@ describe('forms', () => {
     assert.equal(headers.get('cache-control'), 'no-store');
   });
 
-  test('leads nowhere but to the console', async () => {
+  test('redirects stay inside the console', async () => {
     for (const path of [
       '//evil.example',
       'https://evil.example',
@@ -189,7 +189,7 @@ describe('forms', () => {
   });
 });
 
-describe('getting in', () => {
+describe('signing in', () => {
   async function anonymous(cookie = '') {
     const page = await visitor(gateway, cookie).get('/console/sign-in');
     const visitorCookie = /simbi_visitor=[^;]+/.exec(page.headers.get('set-cookie') ?? '')?.[0] ?? '';
@@ -213,7 +213,7 @@ describe('getting in', () => {
     assert.equal((await person.post(`/console/login/${token}`)).status, 401);
   });
 
-  test('a session that somebody planted is never taken over', async () => {
+  test('a session token planted by an attacker is never adopted', async () => {
     const member = await addMember(gateway.ctx, COMMAND_LINE, {
       email: 'fix@example.org',
       name: 'Fix',
@@ -243,7 +243,7 @@ describe('getting in', () => {
     assert.equal(wrong.status, 401);
     assert.equal(
       (await person.post('/console/sign-in', { email: 'nobody@example.org', password: 'x' })).text.includes(
-        'do not belong together',
+        'Incorrect e-mail or password',
       ),
       true,
     );
@@ -260,12 +260,16 @@ describe('getting in', () => {
       next: '/console/payouts',
     });
     assert.equal(asked.status, 200);
-    const half = /name="half" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
+    const pending = /name="pending" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
     const second = totpCode(secret, stepAt(ctx.clock.millis()));
-    assert.equal((await person.post('/console/sign-in/code', { half, code })).status, 401, 'an old code');
-    const entered = await person.post('/console/sign-in/code', { half, code: second });
+    assert.equal((await person.post('/console/sign-in/code', { pending, code })).status, 401, 'an old code');
+    const entered = await person.post('/console/sign-in/code', { pending, code: second });
     assert.equal(entered.location, '/console/payouts');
-    assert.equal((await person.post('/console/sign-in/code', { half, code: second })).status, 401, 'a code works once');
+    assert.equal(
+      (await person.post('/console/sign-in/code', { pending, code: second })).status,
+      401,
+      'a code works once',
+    );
     const cookie = /simbi_session=[\w-]+/.exec(entered.headers.get('set-cookie') ?? '')?.[0] ?? '';
     const inside = visitor(gateway, cookie, csrfOf((await visitor(gateway, cookie).get('/console/account')).text));
     const refused = await inside.get('/console/integrations/new');
@@ -277,7 +281,7 @@ describe('getting in', () => {
     assert.equal((await inside.get('/console/integrations/new')).status, 200);
   });
 
-  test('RFC 6238’s own values', () => {
+  test('codes match the test values of RFC 6238', () => {
     const secret = Buffer.from('12345678901234567890');
     const codes = [59, 1_111_111_109, 1_234_567_890, 20_000_000_000].map((seconds) =>
       totpCode(secret, stepAt(seconds * 1000)),
@@ -322,7 +326,7 @@ describe('getting in', () => {
       password: 'a long enough secret',
     });
     assert.equal(taken.status, 200);
-    assert.match(taken.text, /has an account already/);
+    assert.match(taken.text, /already has an account/);
     assert.ok(!(taken.headers.get('set-cookie') ?? '').includes('simbi_session'));
   });
 
@@ -407,18 +411,18 @@ describe('integrations and secrets', () => {
     const signature = createHmac('sha256', shop.secretKey).update(changed).digest('hex');
     const byte = Buffer.from(canonical).indexOf('2500') + 3;
     const wrongByte = await check({ ...right, signature }, changed);
-    assert.match(wrongByte, new RegExp(`part at byte ${byte}:`));
-    assert.match(wrongByte, /your text is not the canonical one/);
+    assert.match(wrongByte, new RegExp(`difference at byte ${byte},`));
+    assert.match(wrongByte, /your text is not the canonical JSON/);
     assert.match(await check(signBody(shop, now - 3_600_000, kenya)), /Off by -3600 s/);
-    assert.match(await check(signBody(shop, now, kenya, { sender: 'duka la amani' })), /sender must be the title/);
-    assert.match(await check({ ...right, signature: right.signature.toUpperCase() }), /in capital letters/);
+    assert.match(await check(signBody(shop, now, kenya, { sender: 'duka la amani' })), /sender must be exactly/);
+    assert.match(await check({ ...right, signature: right.signature.toUpperCase() }), /in upper case/);
     const asSent = { b: 1, ...right } as JsonObject;
     const { signature: _, ...unsigned } = asSent;
     asSent.signature = createHmac('sha256', shop.secretKey).update(JSON.stringify(unsigned)).digest('hex');
     assert.match(await check(asSent), /You signed the body as you wrote it/);
     const other = await createShop(gateway.ctx, 'Not mine');
-    assert.match(await check(signBody(other, now, kenya)), /No active integration of yours/);
-    assert.match((await developer.post('/console/debugger', { body: '{"a":1,}' })).text, /not JSON that we accept/);
+    assert.match(await check(signBody(other, now, kenya)), /None of your active integrations/);
+    assert.match((await developer.post('/console/debugger', { body: '{"a":1,}' })).text, /not valid JSON/);
   });
 });
 
@@ -446,10 +450,10 @@ describe('money', () => {
     await flushRequests();
     const { text } = await owner.get(`/console/transactions/${ref}`);
     for (const expected of [
-      'Success',
+      'Succeeded',
       'order-77',
-      'API request answered',
-      'Booked in the ledger',
+      'API request accepted',
+      'Posted to the ledger',
       'your wallet',
       'collection.success',
       'delivered',
@@ -462,7 +466,7 @@ describe('money', () => {
     assert.equal(received.length, 2);
     const refunded = await owner.post(`/console/transactions/${ref}/refund`);
     assert.match(refunded.location ?? '', /done=refunded/);
-    assert.match((await owner.get(`/console/transactions/${ref}`)).text, /Given back/);
+    assert.match((await owner.get(`/console/transactions/${ref}`)).text, /Reversed/);
     await gateway.settle();
     assert.match((await owner.get('/console/requests')).text, new RegExp(ref.slice(-8)));
     assert.match((await owner.get(`/console/integrations/${shop.id}`)).text, /Last used/);
@@ -493,7 +497,7 @@ describe('money', () => {
     assert.equal((await person.get(`/console/search?q=${ref.toLowerCase()}`)).location, `/console/transactions/${ref}`);
     for (const q of ['+254 722 111 000', 'inv/2026-9', '2111000'])
       assert.ok((await person.get(`/console/search?q=${encodeURIComponent(q)}`)).text.includes(ref), q);
-    assert.match((await person.get('/console/search?q=nothing-like-this')).text, /Nothing found/);
+    assert.match((await person.get('/console/search?q=nothing-like-this')).text, /No results/);
   });
 
   test('the export has every row, streams, and says how far it has come', async () => {
@@ -537,10 +541,10 @@ describe('money', () => {
     const path = (made.location ?? '').split('?')[0] ?? '';
     assert.match(path, /^\/console\/transactions\/TX_/);
     assert.equal((await maker.post(`${path}/approve`)).status, 403);
-    assert.match((await maker.get(path)).text, /somebody else must approve/);
+    assert.match((await maker.get(path)).text, /Someone else must approve/);
     assert.equal((await checker.post(`${path}/approve`)).status, 303);
     await gateway.settle();
-    assert.match((await maker.get(path)).text, /Success/);
+    assert.match((await maker.get(path)).text, /Succeeded/);
     const audit = (await checker.get('/console/audit')).text;
     assert.match(audit, /maker@example\.org[\s\S]*payout\.created|payout\.created[\s\S]*maker@example\.org/);
     assert.match(audit, /checker@example\.org[\s\S]{0,200}payout\.approved/);
@@ -555,7 +559,7 @@ describe('money', () => {
     const once = /name="once" value="([^"]+)"/.exec((await person.get('/console/payouts/new')).text)?.[1] ?? '';
     const order = { once, amount: '100', currency: 'KES', mobile: '0712345000', method };
     const answers = await Promise.all([1, 2, 3].map(() => person.post('/console/payouts', order)));
-    assert.equal(answers.filter((answer) => /done=sentBefore/.test(answer.location ?? '')).length, 2);
+    assert.equal(answers.filter((answer) => /done=formAlreadySent/.test(answer.location ?? '')).length, 2);
     assert.equal((await ctx.db.query('select 1 from payout_orders where holder_id = $1', [twice.holderId])).length, 1);
   });
 
@@ -564,11 +568,17 @@ describe('money', () => {
     const list = await createShop(ctx, 'Lists');
     const person = await addPerson(gateway, list.holderId, 'finance', 'lists@example.org');
     await topUpSandbox(ctx, COMMAND_LINE, list.holderId, 'KES', 1_000_000n);
-    const csv = `amount,currency,mobile,method,payee\n100,KES,0712345000,${method},"Otieno, J."\n-5,KES,0712345000,${method},Wrong\n200,KES,0712346000,${method},Achieng\n`;
+    const csv = [
+      'amount,currency,mobile,method,payee',
+      `100,KES,0712345000,${method},"Otieno, J."`,
+      `-5,KES,0712345000,${method},Wrong`,
+      `200,KES,0712346000,${method},Achieng`,
+      '',
+    ].join('\n');
     const dry = await person.post('/console/payouts/check', { name: 'March', csv });
     assert.match(dry.text, /Nothing has been sent/);
-    assert.match(dry.text, /1 line to mend/);
-    assert.match(dry.text, /Order 2 payouts/);
+    assert.match(dry.text, /1 row to fix/);
+    assert.match(dry.text, /Create 2 payouts/);
     assert.match(dry.text, /-5,KES,0712345000[^<]*Wrong,/);
     assert.equal((await ctx.db.query('select 1 from payout_orders where holder_id = $1', [list.holderId])).length, 0);
     const ordered = await person.post('/console/payouts/import', { name: 'March', csv });
@@ -627,18 +637,29 @@ describe('the samples', () => {
 });
 
 describe('behind https', () => {
-  test('the cookies are guarded by the browser itself', async () => {
+  test('cookies are secure and have the __Host- prefix', async () => {
     const secure = await createTestGateway({ PUBLIC_URL: 'https://pay.example.org' });
     try {
       const cookies = (await visitor(secure, '').get('/console/sign-in')).headers.get('set-cookie') ?? '';
-      assert.match(cookies, /^__Host-simbi_visitor=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+      assert.match(cookies, /^__Host-simbi_visitor=[\w-]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     } finally {
       await secure.close();
     }
   });
 });
 
-describe('what people write', () => {
+/** Forms and links of a page that lead to no route of the console. */
+function deadEnds(page: string): string[] {
+  const isRoute = (method: string, path: string) =>
+    CONSOLE_ROUTES.some(
+      (route) => route.method === method && new RegExp(`^/console${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
+    );
+  const posts = [...page.matchAll(/<form method="post" action="([^"?]+)/g)].map(([, path = '']) => path);
+  const gets = [...page.matchAll(/(?:<form action|href)="(\/console[^"?]*)/g)].map(([, path = '']) => path);
+  return [...posts.filter((path) => !isRoute('POST', path)), ...gets.filter((path) => !isRoute('GET', path))];
+}
+
+describe('user input', () => {
   test('markup in every field is shown as text on every page', async () => {
     const { ctx } = gateway;
     const hostile = await createShop(ctx, `Shop ${MARKUP}`.slice(0, 120));
@@ -681,6 +702,7 @@ describe('what people write', () => {
       const answer = await owner.get(path);
       assert.ok(answer.status < 500, `${path} answered ${answer.status}`);
       assert.ok(!answer.text.includes('<script>alert') && !answer.text.includes('<img src=x'), path);
+      assert.deepEqual(deadEnds(answer.text), [], path);
     }
     const debug = await owner.post('/console/debugger', { body: MARKUP, own_string: MARKUP });
     assert.ok(!debug.text.includes('<script>alert'));
@@ -700,9 +722,17 @@ describe('a million rows', () => {
     const { ctx } = gateway;
     const big = await createShop(ctx, 'Big');
     await ctx.db.query(
-      `insert into transactions (id, holder_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, reference_1, reference_2, link_id, verification, created_at, updated_at)
-       select (lpad(to_hex((extract(epoch from $2::timestamptz) * 1000)::bigint - n), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
-              $1, 'collection', 'failed', 100 + n, 1, 'KES', 1, 'M', 'sandbox', '2547' || lpad(n::text, 8, '0'), 'r' || n, 's' || n, case when n % 10 = 0 then md5((n / 500)::text)::uuid end, 'prompt', $2, $2
+      `insert into transactions (
+         id, holder_id, direction, status, amount, fee, currency, country_id, method, rail,
+         msisdn, reference_1, reference_2, link_id, verification, created_at, updated_at
+       )
+       select (
+           lpad(to_hex((extract(epoch from $2::timestamptz) * 1000)::bigint - n), 12, '0')
+           || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15)
+         )::uuid,
+         $1, 'collection', 'failed', 100 + n, 1, 'KES', 1, 'M', 'sandbox',
+         '2547' || lpad(n::text, 8, '0'), 'r' || n, 's' || n,
+         case when n % 10 = 0 then md5((n / 500)::text)::uuid end, 'prompt', $2, $2
        from generate_series(1, 30000) n`,
       [big.holderId, ctx.clock.now()],
     );

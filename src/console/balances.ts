@@ -1,4 +1,4 @@
-// Balances: wallets, the statement of one with its running balance, what it held on a day, and both as files.
+// Balances: the wallets, and the statement of one with its running balance, its balance on a day and its CSV export.
 
 import type { FastifyReply } from 'fastify';
 import { walletAvailable } from '../ledger/chart.ts';
@@ -7,19 +7,22 @@ import { topUpSandbox } from '../payments/payouts.ts';
 import { pendingOf } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
+import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
-import { html } from '../platform/html.ts';
+import { type Html, html } from '../platform/html.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
-import { dataTable, emptyState, inputField, pager, postForm, selectField, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
-import { type CsvRow, newExportId, sendCsv } from './csv.ts';
+import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
+import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
+import { sendCsv } from './csv-export.ts';
+import { newExportId } from './export-progress.ts';
+import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
-import { readDay } from './transactions.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
 const DAY_MS = 86_400_000;
+const DEFAULT_TOP_UP = '100000';
 
 export const balanceRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/balances', listPage),
@@ -28,40 +31,94 @@ export const balanceRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'POST', '/balances/top-up', topUp),
 ];
 
-async function listPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, words, role } = visit;
+async function listPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, t, role } = request;
   const [wallets, pending] = await Promise.all([
-    balancesOf(ctx.db, visit.holder.id),
-    pendingOf(ctx.db, visit.holder.id),
+    balancesOf(ctx.db, request.holder.id),
+    pendingOf(ctx.db, request.holder.id),
   ]);
-  const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
-  return renderPage(visit, {
-    title: words.menu.balances,
-    lead: words.balances.lead,
+  return renderPage(request, {
+    title: t.menu.balances,
+    lead: t.balances.lead,
     active: 'balances',
-    body: html`${
-      wallets.length === 0
-        ? emptyState(words.balances.none, words.balances.noneText)
-        : html`<div class="cards">${wallets.map((wallet) => html`<div class="card"><p class="m">${wallet.currency} · ${words.balances.wallet} ${wallet.walletAccount}</p><p class="sum">${money(visit, wallet.available, wallet.currency)}</p><p class="m">${words.balances.available}</p><p class="m">${words.balances.reserved}: ${money(visit, wallet.reserved, wallet.currency)}</p><p class="m">${words.balances.pending}: ${money(visit, pending.get(wallet.currency) ?? 0n, wallet.currency)}</p><p><a href="/console/balances/${wallet.currency}">${words.balances.statement}</a></p></div>`)}</div>`
-    }${
-      ctx.config.mode === 'sandbox' &&
-      TREASURERS.includes(role) &&
-      html`<details class="card"><summary>${words.balances.topUp}</summary>${postForm(visit, '/balances/top-up', html`<div class="row">${selectField({ name: 'currency', label: words.currency, choices: currencies.map((each) => [each, each] as const) })}${inputField({ name: 'amount', label: words.amount, value: '100000', required: true, more: html`inputmode="decimal"` })}</div><button>${words.balances.topUp}</button>`)}</details>`
-    }`,
+    body: html`
+      ${
+        wallets.length === 0
+          ? emptyState(t.balances.none, t.balances.noneText)
+          : html`
+              <div class="cards">
+                ${wallets.map((wallet) => walletCard(request, wallet, pending.get(wallet.currency) ?? 0n))}
+              </div>
+            `
+      }
+      ${ctx.config.mode === 'sandbox' && TREASURERS.includes(role) && topUpSection(request)}
+    `,
   });
 }
 
-async function openWallet(visit: HolderRequest): Promise<WalletBalance> {
-  const [wallet] = await balancesOf(visit.ctx.db, visit.holder.id, { currency: paramOf(visit, 'currency') });
-  if (!wallet) throw new Problem('not_found', { message: visit.words.balances.unknown });
+function walletCard(request: HolderRequest, wallet: WalletBalance, pending: bigint): Html {
+  const { t } = request;
+  const { currency } = wallet;
+  return html`
+    <div class="card">
+      <p class="muted">${currency} · ${t.balances.wallet} ${wallet.walletAccount}</p>
+      ${walletFigures(request, wallet)}
+      <p class="muted">${t.balances.pending}: ${money(request, pending, currency)}</p>
+      <p><a href="/console/balances/${currency}">${t.balances.statement}</a></p>
+    </div>
+  `;
+}
+
+function walletFigures(request: HolderRequest, { available, reserved, currency }: WalletBalance): Html {
+  const { t } = request;
+  return html`
+    <p class="figure">${money(request, available, currency)}</p>
+    <p class="muted">${t.balances.available}</p>
+    <p class="muted">${t.balances.reserved}: ${money(request, reserved, currency)}</p>
+  `;
+}
+
+function topUpSection(request: HolderRequest): Html {
+  const { t, ctx } = request;
+  const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
+  return html`
+    <details class="card">
+      <summary>${t.balances.topUp}</summary>
+      ${form(request, {
+        action: '/balances/top-up',
+        row: true,
+        fields: [
+          {
+            type: 'select',
+            name: 'currency',
+            label: t.currency,
+            choices: currencies.map((currency) => [currency, currency] as const),
+          },
+          {
+            name: 'amount',
+            label: t.amount,
+            value: DEFAULT_TOP_UP,
+            required: true,
+            attributes: html`inputmode="decimal"`,
+          },
+        ],
+        submit: t.balances.topUp,
+      })}
+    </details>
+  `;
+}
+
+async function openWallet(request: HolderRequest): Promise<WalletBalance> {
+  const [wallet] = await balancesOf(request.ctx.db, request.holder.id, { currency: paramOf(request, 'currency') });
+  if (!wallet) throw new Problem('not_found', { message: request.t.balances.notFound });
   return wallet;
 }
 
-async function statementPage(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, words, holder } = visit;
-  const wallet = await openWallet(visit);
+async function statementPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, t, holder } = request;
+  const wallet = await openWallet(request);
   const account = walletAvailable(holder.id, wallet.currency);
-  const after = queryOf(visit, 'after', 20);
+  const after = queryOf(request, 'after', 20);
   const lines = await statement(ctx.db, account, {
     limit: PAGE_ROWS + 1,
     ...(/^\d{1,18}$/.test(after) ? { before: BigInt(after) } : {}),
@@ -70,55 +127,88 @@ async function statementPage(visit: HolderRequest): Promise<FastifyReply> {
   const last = shown.at(-1);
   const next =
     lines.length > PAGE_ROWS && last ? `/console/balances/${wallet.currency}?after=${last.transferId}` : null;
-  const day = readDay(queryOf(visit, 'day', 10));
-  const atDay = day ? await balanceAt(ctx.db, account, new Date(day.getTime() + DAY_MS - 1)) : null;
-  return renderPage(visit, {
-    title: words.balances.title(wallet.currency),
+  return renderPage(request, {
+    title: t.balances.title(wallet.currency),
     active: 'balances',
-    actions: html`<a class="btn q" href="/console/balances/${wallet.currency}/statement.csv" download>${words.transactions.export}</a>`,
-    body: html`<div class="cards"><div class="card"><p class="sum">${money(visit, wallet.available, wallet.currency)}</p><p class="m">${words.balances.available}</p><p class="m">${words.balances.reserved}: ${money(visit, wallet.reserved, wallet.currency)}</p></div><div class="card"><form action="/console/balances/${wallet.currency}">${inputField({ name: 'day', label: words.balances.onDay, type: 'date', value: queryOf(visit, 'day', 10), required: true })}<button class="q">${words.show}</button></form>${atDay !== null && html`<p id="at-day"><b>${money(visit, atDay, wallet.currency)}</b></p>`}</div></div>${shown.length === 0 ? emptyState(words.balances.noLines, words.balances.noneText) : statementTable(visit, wallet.currency, shown)}${pager(visit, next)}`,
+    actions: html`
+      <a class="button button-secondary" href="/console/balances/${wallet.currency}/statement.csv" download>
+        ${t.transactions.export}
+      </a>
+    `,
+    body: html`
+      <div class="cards">
+        <div class="card">${walletFigures(request, wallet)}</div>
+        ${await dayCard(request, wallet.currency)}
+      </div>
+      ${
+        shown.length === 0
+          ? emptyState(t.balances.noEntries, t.balances.noneText)
+          : statementTable(request, wallet.currency, shown)
+      }
+      ${pager(request, next)}
+    `,
   });
 }
 
-function statementTable(visit: HolderRequest, currency: string, lines: readonly StatementLine[]) {
-  const { words } = visit;
+/** A form for a day, and the balance at its end. */
+async function dayCard(request: HolderRequest, currency: string): Promise<Html> {
+  const { ctx, t, holder } = request;
+  const text = queryOf(request, 'day', 10);
+  const day = readDay(text);
+  const balance = day
+    ? await balanceAt(ctx.db, walletAvailable(holder.id, currency), new Date(day.getTime() + DAY_MS - 1))
+    : null;
+  return html`
+    <div class="card">
+      ${form(request, {
+        action: `/balances/${currency}`,
+        method: 'get',
+        fields: [{ type: 'date', name: 'day', label: t.balances.onDay, value: text, required: true }],
+        submit: t.show,
+        variant: 'secondary',
+      })}
+      ${balance !== null && html`<p id="at-day"><b>${money(request, balance, currency)}</b></p>`}
+    </div>
+  `;
+}
+
+function statementTable(request: HolderRequest, currency: string, lines: readonly StatementLine[]): Html {
+  const { t } = request;
   return dataTable(
-    words.balances.statement,
+    t.balances.statement,
     [
-      { label: words.when },
-      { label: words.file.what },
-      { label: words.reference },
-      { label: words.balances.change, right: true },
-      { label: words.balances.balance, right: true },
+      { label: t.time },
+      { label: t.transactions.type },
+      { label: t.reference },
+      { label: t.balances.change, right: true },
+      { label: t.balances.balance, right: true },
     ],
     lines.map((line) => [
       timeTag(line.postedAt),
-      words.transfers[line.kind],
-      line.kind === 'sandbox_top_up'
-        ? ''
-        : html`<a href="/console/transactions/${refOf({ id: line.transactionId })}"><code>…${refOf({ id: line.transactionId }).slice(-8)}</code></a>`,
-      `${line.change > 0n ? '+' : ''}${money(visit, line.change, currency)}`,
-      money(visit, line.balance, currency),
+      t.transfers[line.kind],
+      line.kind === 'sandbox_top_up' ? '' : transactionLink(refOf({ id: line.transactionId })),
+      `${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}`,
+      money(request, line.balance, currency),
     ]),
   );
 }
 
-async function exportStatement(visit: HolderRequest): Promise<FastifyReply> {
-  const wallet = await openWallet(visit);
+async function exportStatement(request: HolderRequest): Promise<FastifyReply> {
+  const wallet = await openWallet(request);
   return sendCsv(
-    visit,
+    request,
     `statement-${wallet.currency}.csv`,
     ['posted_at', 'kind', 'ref', 'change', 'balance', 'currency'],
-    eachLine(visit, wallet.currency),
+    eachLine(request, wallet.currency),
     newExportId(),
   );
 }
 
-async function* eachLine(visit: HolderRequest, currency: string): AsyncGenerator<CsvRow[]> {
-  const account = walletAvailable(visit.holder.id, currency);
+async function* eachLine(request: HolderRequest, currency: string): AsyncGenerator<CsvRow[]> {
+  const account = walletAvailable(request.holder.id, currency);
   let before: bigint | undefined;
   for (;;) {
-    const lines: StatementLine[] = await statement(visit.ctx.db, account, {
+    const lines: StatementLine[] = await statement(request.ctx.db, account, {
       limit: EXPORT_PAGE_ROWS,
       ...(before === undefined ? {} : { before }),
     });
@@ -136,11 +226,11 @@ async function* eachLine(visit: HolderRequest, currency: string): AsyncGenerator
   }
 }
 
-async function topUp(visit: HolderRequest): Promise<FastifyReply> {
-  const currency = fieldOf(visit, 'currency', 3);
-  const known = [...visit.ctx.catalog.methods.values()].some((method) => method.currency === currency);
-  const amount = parseAmount(fieldOf(visit, 'amount', 20), 2);
-  if (!known || !amount.ok) throw new Problem('invalid_params', { message: visit.words.balances.topUpWrong });
-  await topUpSandbox(visit.ctx, visit.actor, visit.holder.id, currency, amount.amount);
-  return redirect(visit, '/console/balances', 'saved');
+async function topUp(request: HolderRequest): Promise<FastifyReply> {
+  const currency = fieldOf(request, 'currency', 3);
+  const known = [...request.ctx.catalog.methods.values()].some((method) => method.currency === currency);
+  const amount = parseAmount(fieldOf(request, 'amount', 20), 2);
+  if (!known || !amount.ok) throw new Problem('invalid_params', { message: request.t.balances.topUpInvalid });
+  await topUpSandbox(request.ctx, request.actor, request.holder.id, currency, amount.amount);
+  return redirect(request, '/console/balances', 'saved');
 }

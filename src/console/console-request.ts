@@ -1,8 +1,7 @@
-// One request to the console: who asks, for which holder, in which language, and the token that their forms carry.
+// One request to the console: the member, the holder, the language, and the token of the forms.
 
 import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deliverer } from '../callbacks/deliver.ts';
 import { formatMoney } from '../checkout/language.ts';
 import type { Actor } from '../holders/audit.ts';
 import { findHolder, type Holder } from '../holders/holders.ts';
@@ -15,41 +14,32 @@ import {
   type Session,
 } from '../holders/members.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { PaymentServices } from '../payments/routes.ts';
+import { preferredLanguage } from '../platform/accept-language.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
-import type { SimulatedOperator } from '../sandbox/simulated-operator.ts';
-import { type ConsoleLanguage, LANGUAGES, type Words } from './messages.ts';
-import type { RequestLog } from './request-log.ts';
+import type { ConsoleServices } from './console-services.ts';
+import { type ConsoleLanguage, type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 
+/** How long a proof of identity holds: dangerous actions do not ask again within it. */
+export const CONFIRMED_MS = 10 * 60_000;
 const MAX_COOKIE_CHARACTERS = 200;
 const LANGUAGE_COOKIE_SECONDS = 365 * 24 * 3_600;
 
-/** What the console is made of. */
-export type ConsoleServices = {
-  readonly ctx: PaymentsContext;
-  readonly payments: PaymentServices;
-  readonly deliverer: Deliverer;
-  /** Null in live mode. */
-  readonly operator: SimulatedOperator | null;
-  readonly requestLog: RequestLog;
-};
-
 export type ConsoleRequest = {
-  parts: ConsoleServices;
+  services: ConsoleServices;
   ctx: PaymentsContext;
-  request: FastifyRequest;
+  raw: FastifyRequest;
   reply: FastifyReply;
   form: Form;
   language: ConsoleLanguage;
-  words: Words;
+  t: ConsoleMessages;
   /** Goes into every form of this visitor. */
   csrf: string;
   session: Session | null;
-  /** The holder that a signed-in person looks at, and their role there. */
+  /** The holder whose pages a member sees, and the member's role there. */
   holder: Holder | null;
   role: MemberRole | null;
   memberships: MembershipRow[];
@@ -60,7 +50,7 @@ export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole }
 
 type CookieKind = 'session' | 'visitor';
 
-/** On https the browser itself guards the cookie: no other host, no path, no plain connection can set it. */
+/** On https the name begins with __Host-: browsers then refuse to set it from another host, a path or plain http. */
 function cookieName(ctx: PaymentsContext, kind: CookieKind): string {
   const name = kind === 'session' ? 'simbi_session' : 'simbi_visitor';
   return isSecure(ctx) ? `__Host-${name}` : name;
@@ -70,130 +60,130 @@ function isSecure(ctx: PaymentsContext): boolean {
   return publicUrl(ctx.config).startsWith('https:');
 }
 
-function readCookie(request: FastifyRequest, name: string): string | null {
-  for (const part of (request.headers.cookie ?? '').split(';')) {
-    const at = part.indexOf('=');
-    if (at > 0 && part.slice(0, at).trim() === name)
-      return part
-        .slice(at + 1)
-        .trim()
-        .slice(0, MAX_COOKIE_CHARACTERS);
-  }
-  return null;
+function readCookie(raw: FastifyRequest, name: string): string | null {
+  const value = raw.cookies[name];
+  return value && value.length <= MAX_COOKIE_CHARACTERS ? value : null;
 }
 
-function addCookie(
-  visit: Pick<ConsoleRequest, 'ctx' | 'reply'>,
+/** Without an age the cookie ends with the browser session. */
+function setCookie(
+  { ctx, reply }: Pick<ConsoleRequest, 'ctx' | 'reply'>,
   name: string,
   value: string,
-  maxAge: number | null,
-): void {
-  const age = maxAge === null ? '' : `; Max-Age=${maxAge}`;
-  const secure = isSecure(visit.ctx) ? '; Secure' : '';
-  const cookie = `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${age}${secure}`;
-  const before = visit.reply.getHeader('set-cookie');
-  const list = before === undefined ? [] : Array.isArray(before) ? before : [String(before)];
-  void visit.reply.removeHeader('set-cookie').header('set-cookie', [...list, cookie]);
+  maxAge?: number,
+) {
+  const age = maxAge === undefined ? {} : { maxAge };
+  void reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(ctx), ...age });
 }
 
-/** Hands out a session that was just made. What the visitor came with is forgotten: it never becomes a session. */
-export function setSessionCookie(visit: ConsoleRequest, token: string): void {
-  addCookie(visit, cookieName(visit.ctx, 'session'), token, null);
-  addCookie(visit, cookieName(visit.ctx, 'visitor'), '', 0);
+/** Sets the cookie of a session that was just made, and drops the visitor's. */
+export function setSessionCookie(request: ConsoleRequest, token: string): void {
+  setCookie(request, cookieName(request.ctx, 'session'), token);
+  setCookie(request, cookieName(request.ctx, 'visitor'), '', 0);
 }
 
-export function clearSessionCookie(visit: ConsoleRequest): void {
-  addCookie(visit, cookieName(visit.ctx, 'session'), '', 0);
+export function clearSessionCookie(request: ConsoleRequest): void {
+  setCookie(request, cookieName(request.ctx, 'session'), '', 0);
 }
 
 export async function openRequest(
-  parts: ConsoleServices,
-  request: FastifyRequest,
+  services: ConsoleServices,
+  raw: FastifyRequest,
   reply: FastifyReply,
 ): Promise<ConsoleRequest> {
-  const { ctx } = parts;
-  const token = readCookie(request, cookieName(ctx, 'session'));
-  const session = token ? await findSession(ctx, token, request.headers['x-live'] !== undefined) : null;
-  const language = chooseLanguage(ctx, request, reply);
-  const visit: ConsoleRequest = {
-    parts,
+  const { ctx } = services;
+  const token = readCookie(raw, cookieName(ctx, 'session'));
+  const session = token ? await findSession(ctx, token, raw.headers['x-live'] !== undefined) : null;
+  const language = chooseLanguage(ctx, raw, reply);
+  const request: ConsoleRequest = {
+    services,
     ctx,
-    request,
+    raw,
     reply,
-    form: formOf(request),
+    form: formOf(raw),
     language,
-    words: LANGUAGES[language].words,
+    t: LANGUAGES[language].messages,
     csrf: '',
     session,
     holder: null,
     role: null,
     memberships: [],
   };
-  visit.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(visit)}`);
-  if (session) await findPlace(visit, session);
-  return visit;
+  request.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
+  if (session) await findMembership(request, session);
+  return request;
 }
 
-/** A visitor without a session still gets a name, so that their forms are theirs. */
-function visitorOf(visit: ConsoleRequest): string {
-  const name = cookieName(visit.ctx, 'visitor');
-  const known = readCookie(visit.request, name);
+/** A visitor without a session gets an id, to which the token of their forms belongs. */
+function visitorOf(request: ConsoleRequest): string {
+  const name = cookieName(request.ctx, 'visitor');
+  const known = readCookie(request.raw, name);
   if (known && /^[\w-]{20,}$/.test(known)) return known;
   const fresh = randomSecret(18);
-  addCookie(visit, name, fresh, null);
+  setCookie(request, name, fresh);
   return fresh;
 }
 
-/** The holder that the person chose, while they still belong to it; else the first of theirs. */
-async function findPlace(visit: ConsoleRequest, session: Session): Promise<void> {
-  visit.memberships = await listMemberships(visit.ctx.db, session.member.id);
-  const place =
-    visit.memberships.find((membership) => membership.holder_id === session.holderId) ?? visit.memberships[0];
-  if (!place) return;
-  visit.holder = await findHolder(visit.ctx.db, place.holder_id);
-  visit.role = place.role;
-  if (session.holderId !== place.holder_id) await chooseHolder(visit.ctx, session.id, place.holder_id);
+/** The holder that the member chose, while they still belong to it; else the first of theirs. */
+async function findMembership(request: ConsoleRequest, session: Session): Promise<void> {
+  request.memberships = await listMemberships(request.ctx.db, session.member.id);
+  const chosen = request.memberships.find((membership) => membership.holder_id === session.holderId);
+  const membership = chosen ?? request.memberships[0];
+  if (!membership) return;
+  request.holder = await findHolder(request.ctx.db, membership.holder_id);
+  request.role = membership.role;
+  if (session.holderId !== membership.holder_id) await chooseHolder(request.ctx, session.id, membership.holder_id);
 }
 
-function chooseLanguage(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
-  const asked = (request.query as Record<string, unknown>).lang;
-  if (asked === 'en' || asked === 'fr') {
-    addCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
+function chooseLanguage(ctx: PaymentsContext, raw: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
+  const asked = asLanguage((raw.query as Record<string, unknown>).lang);
+  if (asked) {
+    setCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
     return asked;
   }
-  const remembered = readCookie(request, 'lang');
-  if (remembered === 'en' || remembered === 'fr') return remembered;
-  return /^\s*fr\b/i.test(request.headers['accept-language'] ?? '') ? 'fr' : 'en';
+  const remembered = asLanguage(readCookie(raw, 'lang'));
+  if (remembered) return remembered;
+  return asLanguage(preferredLanguage(raw.headers['accept-language'], LANGUAGE_CODES)) ?? 'en';
+}
+
+function asLanguage(value: unknown): ConsoleLanguage | null {
+  return LANGUAGE_CODES.find((code) => code === value) ?? null;
 }
 
 function csrfToken(ctx: PaymentsContext, owner: string): string {
   return createHmac('sha256', ctx.vault.deriveKey('console forms')).update(owner).digest('base64url');
 }
 
-/** Every form is the visitor's own: it carries their token and comes from our own pages. */
-export function requireOwnForm(visit: ConsoleRequest): void {
-  refuseForeignForm(visit.request);
-  const { origin } = visit.request.headers;
-  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== visit.request.headers.host)
-    throw new Problem('forbidden', { message: visit.words.foreignForm });
-  const given = Buffer.from(visit.form.get('csrf') ?? '');
-  if (!constantTimeEqual(given, Buffer.from(visit.csrf)))
-    throw new Problem('forbidden', { message: visit.words.foreignForm });
+/** Refuses a form that does not carry the visitor's token or was sent from another site. */
+export function requireOwnForm(request: ConsoleRequest): void {
+  refuseForeignForm(request.raw);
+  const { origin } = request.raw.headers;
+  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== request.raw.headers.host)
+    throw new Problem('forbidden', { message: request.t.formExpired });
+  const given = Buffer.from(request.form.get('csrf') ?? '');
+  if (!constantTimeEqual(given, Buffer.from(request.csrf)))
+    throw new Problem('forbidden', { message: request.t.formExpired });
 }
 
-/** A path of the console, or its beginning: nothing that a visitor brings along leads anywhere else. */
+/** Whether this session may do dangerous things now: in live mode only with a second factor. */
+export function isConfirmed({ ctx, session }: ConsoleRequest): boolean {
+  if (!session || (ctx.config.mode === 'live' && !session.hasFactor)) return false;
+  return (session.confirmedUntil?.getTime() ?? 0) > ctx.clock.millis();
+}
+
+/** A path of the console; for anything else the home page, so that no link can redirect to another site. */
 export function safePath(value: unknown): string {
   if (typeof value !== 'string' || value.length > 500) return '/console';
   return /^\/console(?:[/?][\w\-./?=&%+~:,@]*)?$/.test(value) && !value.includes('//') ? value : '/console';
 }
 
-export function queryOf(visit: ConsoleRequest, name: string, maxLength = 200): string {
-  const value = (visit.request.query as Record<string, unknown>)[name];
+export function queryOf(request: ConsoleRequest, name: string, maxLength = 200): string {
+  const value = (request.raw.query as Record<string, unknown>)[name];
   return typeof value === 'string' ? value.trim().slice(0, maxLength).replaceAll('\0', '') : '';
 }
 
-export function paramOf(visit: ConsoleRequest, name: string): string {
-  return (visit.request.params as Record<string, string | undefined>)[name] ?? '';
+export function paramOf(request: ConsoleRequest, name: string): string {
+  return (request.raw.params as Record<string, string | undefined>)[name] ?? '';
 }
 
 export function idOf(text: string): bigint {
@@ -201,10 +191,17 @@ export function idOf(text: string): bigint {
   return BigInt(text);
 }
 
-export function fieldOf(visit: ConsoleRequest, name: string, maxLength?: number): string {
-  return field(visit.form, name, maxLength);
+export function fieldOf(request: ConsoleRequest, name: string, maxLength?: number): string {
+  return field(request.form, name, maxLength);
 }
 
-export function money(visit: ConsoleRequest, amount: bigint, currency: string): string {
-  return formatMoney(amount, currency, visit.language);
+/** A day as a date field sends it, at its beginning in UTC. */
+export function readDay(text: string): Date | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const day = new Date(`${text}T00:00:00Z`);
+  return Number.isNaN(day.getTime()) ? null : day;
+}
+
+export function money(request: ConsoleRequest, amount: bigint, currency: string): string {
+  return formatMoney(amount, currency, request.language);
 }

@@ -1,15 +1,15 @@
-// The figures of each day, counted from the transactions and remembered: a day is counted again while it can still change.
-// What is remembered is shown at once, however old; counting goes on behind the page.
+// Statistics of each day, counted from the transactions and stored: a day is counted again while it can still change.
+// Stored numbers are shown at once, however old; counting goes on in the background.
 
 import { countTransactions, type TransactionTotal } from '../payments/listing.ts';
 import type { Context } from '../platform/context.ts';
 
 const DAY_MS = 86_400_000;
-/** Today is counted again after this long, other days after that, and days that ended long ago never. */
+/** Today is counted again after the first, the last days after the second; days that ended long ago never. */
 const TODAY_FRESH_MS = 15_000;
 const RECENT_FRESH_MS = 3_600_000;
 const CLOSED_AFTER_MS = 3 * DAY_MS;
-/** Counting a new day is waited for this long; then the page shows what there is. */
+/** A page waits this long for a count; then it shows what is stored. */
 const PATIENCE_MS = 100;
 
 export type DailyStats = { day: Date; figures: TransactionTotal[]; countedAt: Date | null };
@@ -17,30 +17,49 @@ export type DailyStats = { day: Date; figures: TransactionTotal[]; countedAt: Da
 type StoredFigure = Omit<TransactionTotal, 'amount' | 'fee'> & { amount: string; fee: string };
 type Row = { day: string; counted_at: Date; figures: StoredFigure[] };
 
-const counting = new WeakMap<object, Map<string, Promise<void>>>();
+export interface DailyStatsReader {
+  /** The last `days` days (UTC), oldest first, today last. */
+  read(holderId: bigint, days: number): Promise<DailyStats[]>;
+}
 
-/** The last `days` days (UTC), oldest first, today last. */
-export async function readDailyStats(ctx: Context, holderId: bigint, days: number): Promise<DailyStats[]> {
-  const today = Math.floor(ctx.clock.millis() / DAY_MS) * DAY_MS;
-  const wanted = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS));
-  const stored = await readStored(ctx, holderId, wanted);
-  const stale = wanted.filter((day) => isStale(ctx, day, stored.get(dayKey(day))?.counted_at));
-  const work = Promise.all(stale.map((day) => countDay(ctx, holderId, day)));
-  work.catch((error: unknown) => ctx.log.warn({ err: error }, 'figures of a day could not be counted'));
-  if (stale.length > 0) {
-    // The viewer's patience is real time.
-    await Promise.race([work, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref())]).catch(() => null);
+export function createDailyStats(ctx: Context): DailyStatsReader {
+  const running = new Map<string, Promise<void>>();
+
+  /** A day is counted once at a time in this process, however many pages ask for it. */
+  function countOnce(holderId: bigint, day: Date): Promise<void> {
+    const key = `${holderId} ${dayKey(day)}`;
+    const known = running.get(key);
+    if (known) return known;
+    const started = countDay(ctx, holderId, day).finally(() => running.delete(key));
+    running.set(key, started);
+    return started;
   }
-  const fresh = stale.length > 0 ? await readStored(ctx, holderId, wanted) : stored;
-  return wanted.map((day) => {
-    const row = fresh.get(dayKey(day));
-    const figures = (row?.figures ?? []).map((each) => ({
-      ...each,
-      amount: BigInt(each.amount),
-      fee: BigInt(each.fee),
-    }));
-    return { day, figures, countedAt: row?.counted_at ?? null };
-  });
+
+  return {
+    async read(holderId, days) {
+      const wanted = lastDays(ctx, days);
+      const stored = await readStored(ctx, holderId, wanted);
+      const stale = wanted.filter((day) => isStale(ctx, day, stored.get(dayKey(day))?.counted_at));
+      if (stale.length === 0) return wanted.map((day) => statsOf(day, stored.get(dayKey(day))));
+      const work = Promise.all(stale.map((day) => countOnce(holderId, day)));
+      work.catch((error: unknown) => ctx.log.warn({ err: error }, 'the statistics of a day could not be counted'));
+      // Real time, not the gateway's clock: it is how long the viewer waits.
+      const timeout = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref());
+      await Promise.race([work, timeout]).catch(() => null);
+      const fresh = await readStored(ctx, holderId, wanted);
+      return wanted.map((day) => statsOf(day, fresh.get(dayKey(day))));
+    },
+  };
+}
+
+function lastDays(ctx: Context, days: number): Date[] {
+  const today = Math.floor(ctx.clock.millis() / DAY_MS) * DAY_MS;
+  return Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS));
+}
+
+function statsOf(day: Date, row: Row | undefined): DailyStats {
+  const figures = (row?.figures ?? []).map((each) => ({ ...each, amount: BigInt(each.amount), fee: BigInt(each.fee) }));
+  return { day, figures, countedAt: row?.counted_at ?? null };
 }
 
 function dayKey(day: Date): string {
@@ -66,22 +85,7 @@ function isStale(ctx: Context, day: Date, countedAt: Date | undefined): boolean 
   return countedAt.getTime() < end + CLOSED_AFTER_MS && age >= RECENT_FRESH_MS;
 }
 
-/** One count a day at a time in this process, however many look. */
-function countDay(ctx: Context, holderId: bigint, day: Date): Promise<void> {
-  let running = counting.get(ctx.db);
-  if (!running) {
-    running = new Map();
-    counting.set(ctx.db, running);
-  }
-  const key = `${holderId} ${dayKey(day)}`;
-  const known = running.get(key);
-  if (known) return known;
-  const started = count(ctx, holderId, day).finally(() => running.delete(key));
-  running.set(key, started);
-  return started;
-}
-
-async function count(ctx: Context, holderId: bigint, day: Date): Promise<void> {
+async function countDay(ctx: Context, holderId: bigint, day: Date): Promise<void> {
   const at = ctx.clock.now();
   const figures = await countTransactions(ctx.db, holderId, day, new Date(day.getTime() + DAY_MS));
   const stored = figures.map((each) => ({ ...each, amount: String(each.amount), fee: String(each.fee) }));

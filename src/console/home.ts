@@ -1,4 +1,4 @@
-// The first page: today's money, how the last two weeks went, what needs a person, and a payment to try.
+// The home page: today's totals, what needs attention, a test payment, charts of the last two weeks, recent transactions.
 
 import type { FastifyReply } from 'fastify';
 import { listFailingReceivers, listPausedAddresses } from '../callbacks/endpoints.ts';
@@ -13,194 +13,284 @@ import { countWaitingApprovals } from '../payments/payout-orders.ts';
 import { refOf } from '../payments/transactions.ts';
 import { collectFieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { countDays, rateChart, successRate, volumeChart } from './charts.ts';
-import { dataTable, emptyState, errorBox, inputField, postForm, selectField } from './components.ts';
+import { countDays, type DayCount, rateChart, successRate, volumeChart } from './charts.ts';
+import { dataTable, emptyState } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
-import { type DailyStats, readDailyStats } from './daily-stats.ts';
+import type { DailyStats } from './daily-stats.ts';
+import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
-import { transactionTable } from './transactions.ts';
+import { transactionTable } from './transaction-table.ts';
 
 const DAYS = 14;
 const RECENT = 8;
-/** A wallet that pays out less than this many average days is called low. */
+/** The days over which payouts are averaged. */
+const AVERAGE_DAYS = 7;
+/** A wallet is low when it covers fewer average days of payouts than this. */
 const FLOAT_DAYS = 1n;
+const SHOWN_CASES = 100;
 const LIVE_SECONDS = 10;
+const DEFAULT_AMOUNT = '2500';
 
 export const homeRoutes: ConsoleRoute[] = [
-  forRoles(EVERYONE, 'GET', '', (visit) => homePage(visit)),
+  forRoles(EVERYONE, 'GET', '', (request) => homePage(request)),
   forRoles(MAKERS, 'POST', '/test-payment', testPayment),
 ];
 
-async function homePage(visit: HolderRequest, problem?: Problem): Promise<FastifyReply> {
-  const { ctx, holder, words } = visit;
+async function homePage(request: HolderRequest, problem?: Problem): Promise<FastifyReply> {
+  const { ctx, holder, services, t } = request;
   const [days, recent, attention] = await Promise.all([
-    readDailyStats(ctx, holder.id, DAYS),
+    services.dailyStats.read(holder.id, DAYS),
     listTransactions(ctx.db, holder.id, {}, { limit: RECENT }),
-    needsAttention(visit),
+    needsAttention(request),
   ]);
   const counts = countDays(days);
-  const low = await lowFloat(visit, days);
-  const notes = [...attention, ...low];
-  return renderPage(visit, {
-    title: words.home.title(holder.name),
+  const notes = [...attention, ...(await lowFloat(request, days))];
+  return renderPage(request, {
+    title: t.home.title(holder.name),
     active: 'home',
     live: LIVE_SECONDS,
     ...(problem ? { status: problem.status } : {}),
-    body: html`${holder.status !== 'active' && html`<p class="box bad">${words.home.notActive}</p>`}
-<section aria-labelledby="today"><h2 id="today">${words.home.today}</h2><div class="cards">${todayCards(visit, days)}</div></section>
-<div class="two"><section class="card"><h2>${words.home.attention}</h2>${notes.length > 0 ? html`<ul class="plain">${notes.map((note) => html`<li>${note}</li>`)}</ul>` : html`<p>${words.home.nothing}</p>`}</section>${testCard(visit, problem)}</div>
-<div class="two"><section class="card"><h2>${words.home.volume}</h2>${legend(visit)}${volumeChart(counts, words.home.volume)}</section><section class="card"><h2>${words.home.rate}</h2>${rateChart(counts, words.home.rate)}</section></div>
-<details><summary>${words.home.numbers}</summary>${dataTable(
-      words.home.numbers,
-      [
-        { label: words.day },
-        { label: words.home.good, right: true },
-        { label: words.home.bad, right: true },
-        { label: words.home.open, right: true },
-        { label: words.home.rate, right: true },
-      ],
-      counts
-        .toReversed()
-        .map((each) => [
-          each.day.toISOString().slice(0, 10),
-          each.good,
-          each.bad,
-          each.open,
-          percent(successRate(each)),
-        ]),
-    )}</details>
-<h2>${words.home.recent}</h2>${recent.rows.length > 0 ? transactionTable(visit, recent.rows) : emptyState(words.transactions.none, words.transactions.noneText, html`<a class="btn" href="/console/integrations">${words.menu.integrations}</a>`)}`,
+    body: html`
+      ${holder.status !== 'active' && html`<p class="box error">${t.home.notActive}</p>`}
+      <section aria-labelledby="today">
+        <h2 id="today">${t.home.today}</h2>
+        <div class="cards">${todayCards(request, days)}</div>
+      </section>
+      <div class="columns">
+        ${attentionSection(request, notes)}
+        ${testPaymentSection(request, problem)}
+      </div>
+      <div class="columns">
+        <section class="card">
+          <h2>${t.home.volume}</h2>
+          ${legend(request)}
+          ${volumeChart(counts, t.home.volume)}
+        </section>
+        <section class="card">
+          <h2>${t.home.rate}</h2>
+          ${rateChart(counts, t.home.rate)}
+        </section>
+      </div>
+      <details>
+        <summary>${t.home.numbers}</summary>
+        ${countsTable(request, counts)}
+      </details>
+      <h2>${t.home.recent}</h2>
+      ${
+        recent.rows.length > 0
+          ? transactionTable(request, recent.rows)
+          : emptyState(
+              t.transactions.none,
+              t.transactions.noneText,
+              html`<a class="button" href="/console/integrations">${t.menu.integrations}</a>`,
+            )
+      }
+    `,
   });
+}
+
+function attentionSection({ t }: HolderRequest, notes: readonly Html[]): Html {
+  return html`
+    <section class="card">
+      <h2>${t.home.attention}</h2>
+      ${
+        notes.length > 0
+          ? html`<ul class="plain">${notes.map((note) => html`<li>${note}</li>`)}</ul>`
+          : html`<p>${t.home.noAttention}</p>`
+      }
+    </section>
+  `;
+}
+
+function countsTable({ t }: HolderRequest, counts: readonly DayCount[]): Html {
+  return dataTable(
+    t.home.numbers,
+    [
+      { label: t.day },
+      { label: t.home.good, right: true },
+      { label: t.home.bad, right: true },
+      { label: t.home.open, right: true },
+      { label: t.home.rate, right: true },
+    ],
+    counts
+      .toReversed()
+      .map((count) => [
+        count.day.toISOString().slice(0, 10),
+        count.good,
+        count.bad,
+        count.open,
+        percent(successRate(count)),
+      ]),
+  );
 }
 
 function percent(rate: number | null): string {
   return rate === null ? '–' : `${Math.round(rate * 1000) / 10} %`;
 }
 
-function legend({ words }: HolderRequest): Html {
-  const mark = (look: string) =>
-    html`<svg class="chart" viewBox="0 0 10 10" aria-hidden="true"><rect class="${look}" width="10" height="10"/></svg>`;
-  return html`<ul class="legend"><li>${mark('ok')}${words.home.good}</li><li>${mark('no')}${words.home.bad}</li><li>${mark('op')}${words.home.open}</li></ul>`;
+function legend({ t }: HolderRequest): Html {
+  const item = (state: 'good' | 'bad' | 'open') => html`
+    <li>
+      <svg class="chart" viewBox="0 0 10 10" aria-hidden="true"><rect class="${state}" width="10" height="10"/></svg>
+      ${t.home[state]}
+    </li>
+  `;
+  return html`<ul class="legend">${item('good')}${item('bad')}${item('open')}</ul>`;
 }
 
-function todayCards(visit: HolderRequest, days: readonly DailyStats[]): Html[] | Html {
-  const { words } = visit;
+function todayCards(request: HolderRequest, days: readonly DailyStats[]): Html[] | Html {
+  const { t } = request;
   const today = days.at(-1)?.figures ?? [];
-  const currencies = [...new Set(today.map((each) => each.currency))].sort();
+  const currencies = [...new Set(today.map((total) => total.currency))].sort();
   if (currencies.length === 0)
-    return html`<div class="card"><p class="sum">0</p><p class="m">${words.home.noneToday}</p></div>`;
+    return html`<div class="card"><p class="figure">0</p><p class="muted">${t.home.noneToday}</p></div>`;
   return currencies.map((currency) => {
-    const of = today.filter((each) => each.currency === currency);
-    const total = (direction: 'collection' | 'payout') =>
-      of
-        .filter((each) => each.direction === direction && each.status === 'success')
-        .reduce(
-          (sum, each) => ({
-            amount: sum.amount + each.amount,
-            fee: sum.fee + each.fee,
-            count: sum.count + each.transactions,
-          }),
-          { amount: 0n, fee: 0n, count: 0 },
-        );
-    const [taken, paid] = [total('collection'), total('payout')];
-    return html`<div class="card"><p class="sum">${money(visit, taken.amount, currency)}</p><p class="m">${words.home.collected(taken.count)} · ${words.fee} ${money(visit, taken.fee, currency)}</p>${paid.count > 0 && html`<p class="m">${words.home.paidOut(paid.count)}: ${money(visit, paid.amount, currency)}</p>`}</div>`;
+    const totals = today.filter((total) => total.currency === currency && total.status === 'success');
+    const collected = sumOf(totals.filter((total) => total.direction === 'collection'));
+    const paidOut = sumOf(totals.filter((total) => total.direction === 'payout'));
+    return html`
+      <div class="card">
+        <p class="figure">${money(request, collected.amount, currency)}</p>
+        <p class="muted">
+          ${t.home.collected(collected.count)} · ${t.fee} ${money(request, collected.fee, currency)}
+        </p>
+        ${
+          paidOut.count > 0 &&
+          html`<p class="muted">${t.home.paidOut(paidOut.count)}: ${money(request, paidOut.amount, currency)}</p>`
+        }
+      </div>
+    `;
   });
 }
 
-async function needsAttention(visit: HolderRequest): Promise<Html[]> {
-  const { ctx, holder, words } = visit;
+function sumOf(totals: DailyStats['figures']): { amount: bigint; fee: bigint; count: number } {
+  const sum = { amount: 0n, fee: 0n, count: 0 };
+  for (const total of totals) {
+    sum.amount += total.amount;
+    sum.fee += total.fee;
+    sum.count += total.transactions;
+  }
+  return sum;
+}
+
+async function needsAttention(request: HolderRequest): Promise<Html[]> {
+  const { ctx, holder, t } = request;
   const [cases, failing, paused, approvals, integrations] = await Promise.all([
-    listOpenCases(ctx.db, holder.id, 100),
+    listOpenCases(ctx.db, holder.id, SHOWN_CASES),
     listFailingReceivers(ctx.db, holder.id),
     listPausedAddresses(ctx.db, holder.id),
     countWaitingApprovals(ctx.db, holder.id),
     listIntegrations(ctx.db, holder.id),
   ]);
   const notes: Html[] = [];
-  if (cases.length > 0) notes.push(html`<a href="/console/cases">${words.home.casesOpen(cases.length)}</a>`);
+  if (cases.length > 0) notes.push(html`<a href="/console/cases">${t.home.casesOpen(cases.length)}</a>`);
   for (const each of failing)
-    notes.push(html`<a href="/console/callbacks">${words.home.receiverFails(each.origin, each.waiting)}</a>`);
-  if (paused.length > 0) notes.push(html`<a href="/console/callbacks">${words.home.receiverPaused(paused.length)}</a>`);
-  if (approvals > 0) notes.push(html`<a href="/console/payouts">${words.home.approvals(approvals)}</a>`);
-  if (integrations.length === 0) notes.push(html`<a href="/console/integrations">${words.home.firstIntegration}</a>`);
+    notes.push(html`<a href="/console/callbacks">${t.home.callbacksFailing(each.origin, each.waiting)}</a>`);
+  if (paused.length > 0) notes.push(html`<a href="/console/callbacks">${t.home.callbacksPaused(paused.length)}</a>`);
+  if (approvals > 0) notes.push(html`<a href="/console/payouts">${t.home.approvals(approvals)}</a>`);
+  if (integrations.length === 0) notes.push(html`<a href="/console/integrations">${t.home.firstIntegration}</a>`);
   return notes;
 }
 
 /** Wallets that do not hold an average day of payouts. */
-async function lowFloat(visit: HolderRequest, days: readonly DailyStats[]): Promise<Html[]> {
-  const week = days.slice(-7);
-  const sums = new Map<string, bigint>();
-  for (const each of week.flatMap((day) => day.figures))
-    if (each.direction === 'payout' && each.status === 'success')
-      sums.set(each.currency, (sums.get(each.currency) ?? 0n) + each.amount);
-  if (sums.size === 0) return [];
-  const wallets = await balancesOf(visit.ctx.db, visit.holder.id);
-  return wallets.flatMap((wallet) => {
-    const average = (sums.get(wallet.currency) ?? 0n) / 7n;
-    if (average === 0n || wallet.available >= average * FLOAT_DAYS) return [];
-    return [
-      html`<a href="/console/balances">${visit.words.home.lowFloat(money(visit, wallet.available, wallet.currency), money(visit, average, wallet.currency))}</a>`,
-    ];
+async function lowFloat(request: HolderRequest, days: readonly DailyStats[]): Promise<Html[]> {
+  const paidOut = new Map<string, bigint>();
+  for (const total of days.slice(-AVERAGE_DAYS).flatMap((day) => day.figures))
+    if (total.direction === 'payout' && total.status === 'success')
+      paidOut.set(total.currency, (paidOut.get(total.currency) ?? 0n) + total.amount);
+  if (paidOut.size === 0) return [];
+  const wallets = await balancesOf(request.ctx.db, request.holder.id);
+  return wallets.flatMap(({ currency, available }) => {
+    const average = (paidOut.get(currency) ?? 0n) / BigInt(AVERAGE_DAYS);
+    if (average === 0n || available >= average * FLOAT_DAYS) return [];
+    const text = request.t.home.lowFloat(money(request, available, currency), money(request, average, currency));
+    return [html`<a href="/console/balances">${text}</a>`];
   });
 }
 
-function testCountries(visit: HolderRequest) {
-  return listCollectionCountries(visit.ctx.catalog).filter((row) => row.apiCollections);
+function testCountries(request: HolderRequest) {
+  return listCollectionCountries(request.ctx.catalog).filter((row) => row.apiCollections);
 }
 
-function testCard(visit: HolderRequest, problem: Problem | undefined): Html | false {
-  const { words, role, ctx } = visit;
+function testPaymentSection(request: HolderRequest, problem: Problem | undefined): Html | false {
+  const { t, role, ctx } = request;
   if (ctx.config.mode !== 'sandbox' || !MAKERS.includes(role)) return false;
-  const rows = testCountries(visit);
-  const chosen = fieldOf(visit, 'country_id') || String(rows[0]?.countryId ?? '');
-  return html`<section class="card"><h2>${words.home.try}</h2><p class="m">${words.home.tryText}</p>${problem && errorBox(visit, problem.details.errors, problem.message)}${postForm(
-    visit,
-    '/test-payment',
-    html`<div class="row">${selectField({ name: 'country_id', label: words.country, value: chosen, choices: rows.map((row) => [String(row.countryId), `${row.name} (${row.currency})`] as const) })}${inputField({ name: 'mobile', label: words.number, value: fieldOf(visit, 'mobile'), hint: words.home.tryNumber, errors: problem?.details.errors, more: html`inputmode="tel"` })}${inputField({ name: 'amount', label: words.amount, value: fieldOf(visit, 'amount') || '2500', errors: problem?.details.errors, more: html`inputmode="decimal"` })}</div><button>${words.home.tryButton}</button>`,
-  )}</section>`;
+  const rows = testCountries(request);
+  return html`
+    <section class="card">
+      <h2>${t.home.testPayment}</h2>
+      <p class="muted">${t.home.testPaymentText}</p>
+      ${problem && errorBox(request, problem.details.errors, problem.message)}
+      ${form(request, {
+        action: '/test-payment',
+        row: true,
+        errors: problem?.details.errors,
+        fields: [
+          {
+            type: 'select',
+            name: 'country_id',
+            label: t.country,
+            value: fieldOf(request, 'country_id') || String(rows[0]?.countryId ?? ''),
+            choices: rows.map((row) => [String(row.countryId), `${row.name} (${row.currency})`] as const),
+          },
+          {
+            name: 'mobile',
+            label: t.number,
+            value: fieldOf(request, 'mobile'),
+            hint: t.home.testPaymentNumber,
+            attributes: html`inputmode="tel"`,
+          },
+          {
+            name: 'amount',
+            label: t.amount,
+            value: fieldOf(request, 'amount') || DEFAULT_AMOUNT,
+            attributes: html`inputmode="decimal"`,
+          },
+        ],
+        submit: t.home.testPaymentButton,
+      })}
+    </section>
+  `;
 }
 
-async function testPayment(visit: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, parts } = visit;
+async function testPayment(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, services } = request;
   if (ctx.config.mode !== 'sandbox') throw new Problem('forbidden');
-  const row = testCountries(visit).find((each) => String(each.countryId) === fieldOf(visit, 'country_id'));
+  const row = testCountries(request).find((each) => String(each.countryId) === fieldOf(request, 'country_id'));
   if (!row) throw new Problem('country_not_found');
-  const faults = collectFieldErrors();
-  const mobile = fieldOf(visit, 'mobile') || `+${row.country.example}`;
-  const [method] = row.methods;
-  const payment = readPayment(
-    row,
-    { mobile, amount: fieldOf(visit, 'amount'), payment_method_type: null },
-    (field, sentence) => faults.add(field, sentence),
-    {
-      lenient: true,
-    },
-  );
-  const chosen =
-    payment ??
+  const fieldErrors = collectFieldErrors();
+  const read = (method: string | null, onError: typeof fieldErrors.add) =>
     readPayment(
       row,
-      { mobile, amount: fieldOf(visit, 'amount'), payment_method_type: method?.code ?? '' },
-      () => undefined,
+      {
+        mobile: fieldOf(request, 'mobile') || `+${row.country.example}`,
+        amount: fieldOf(request, 'amount'),
+        payment_method_type: method,
+      },
+      onError,
       { lenient: true },
     );
-  if (!chosen)
+  // The number decides the method; where it cannot, the country's first method is tried.
+  const payment =
+    read(null, (field, sentence) => fieldErrors.add(field, sentence)) ??
+    read(row.methods[0]?.code ?? '', () => undefined);
+  if (!payment)
     return homePage(
-      visit,
-      new Problem('invalid_params', { errors: faults.errors, message: visit.words.pleaseCorrect }),
+      request,
+      new Problem('invalid_params', { errors: fieldErrors.errors, message: request.t.pleaseCorrect }),
     );
   const [integration] = (await listIntegrations(ctx.db, holder.id)).filter((each) => each.status === 'active');
-  const order = await completeOrder(ctx, chosen, {
+  const order = await completeOrder(ctx, payment, {
     holderId: holder.id,
     integrationId: integration?.id ?? null,
     countryId: row.countryId,
-    detail: `Test payment by ${visit.actor.name}`,
+    detail: `Test payment by ${request.actor.name}`,
     reference1: null,
     reference2: null,
     callbackUrl: integration?.defaultCallbackUrl ?? null,
     linkId: null,
   });
-  const transaction = await acceptWithin(ctx, parts.payments.engine, order, async () => undefined);
-  return redirect(visit, `/console/transactions/${refOf(transaction)}`, 'tested');
+  const transaction = await acceptWithin(ctx, services.payments.engine, order, async () => undefined);
+  return redirect(request, `/console/transactions/${refOf(transaction)}`, 'testPaymentCreated');
 }

@@ -1,15 +1,18 @@
-// The frame around every page: the sandbox bar, the head with search and account, the menu, and the page itself.
+// The layout of every page: the sandbox bar, the top bar with search and account, the menu, and the page itself.
 
 import type { FastifyReply } from 'fastify';
 import type { MemberRole } from '../holders/members.ts';
-import { type Html, type HtmlPage, html, sendPage } from '../platform/html.ts';
+import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile } from '../platform/html.ts';
 import { type ConsoleRequest, queryOf } from './console-request.ts';
-import { LANGUAGES, type Words } from './messages.ts';
+import { postButton, postForm } from './form-components.ts';
+import { type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 import { BUILDERS, EVERYONE } from './route.ts';
-import { SCRIPT } from './script.ts';
-import { STYLE } from './style.ts';
 
-export type MenuKey = keyof Words['menu'];
+const STYLE = styleFile(new URL('./console.css', import.meta.url));
+const SCRIPT = scriptFile(new URL('./console.js', import.meta.url));
+
+export type MenuKey = keyof ConsoleMessages['menu'];
+type NoticeKey = keyof ConsoleMessages['notices'];
 
 const MENU: readonly { key: MenuKey; path: string; roles: readonly MemberRole[] }[] = [
   { key: 'home', path: '', roles: EVERYONE },
@@ -26,7 +29,7 @@ const MENU: readonly { key: MenuKey; path: string; roles: readonly MemberRole[] 
   { key: 'audit', path: '/audit', roles: EVERYONE },
 ];
 
-const OPERATOR_MENU: readonly { key: MenuKey; path: string }[] = [
+const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
   { key: 'admin', path: '/admin' },
   { key: 'rails', path: '/admin/rails' },
   { key: 'allCases', path: '/admin/cases' },
@@ -35,82 +38,152 @@ const OPERATOR_MENU: readonly { key: MenuKey; path: string }[] = [
 
 export type ConsoleContent = {
   title: string;
-  /** Said under the title. */
+  /** One sentence under the title. */
   lead?: string;
   body: Html;
   active?: MenuKey;
   status?: number;
   /** Buttons beside the title. */
   actions?: Html;
-  /** The page looks for news every so many seconds. */
+  /** The script loads the page again every so many seconds. */
   live?: number;
-  /** Pages of people who are not signed in stand alone. */
+  /** Without menu and header, as for visitors who are not signed in. */
   alone?: boolean;
 };
 
-export function layoutPage(visit: ConsoleRequest, content: ConsoleContent): HtmlPage {
-  const { words } = visit;
-  const done = queryOf(visit, 'done', 40);
-  const notice = Object.hasOwn(words.done, done) ? words.done[done as keyof Words['done']] : null;
-  const page = html`<main id="main">${notice && html`<p class="box good" role="status">${notice}</p>`}<div class="head"><div><h1>${content.title}</h1>${content.lead && html`<p class="lead">${content.lead}</p>`}</div>${content.actions && html`<div class="acts">${content.actions}</div>`}</div>${content.body}</main>`;
-  const alone = content.alone === true || visit.session === null;
+export function layoutPage(request: ConsoleRequest, content: ConsoleContent): HtmlPage {
+  const { t } = request;
+  const alone = content.alone === true || request.session === null;
+  const page = main(request, content);
   return {
-    language: visit.language,
-    title: `${content.title} – ${visit.ctx.config.brandName}`,
+    language: request.language,
+    title: `${content.title} – ${request.ctx.config.brandName}`,
     styles: [STYLE],
     scripts: [SCRIPT],
     referrer: 'same-origin',
-    attributes: html`class="${alone ? 'alone' : 'in'}"${content.live !== undefined && html` data-live="${content.live}"`}`,
+    attributes: html`
+      class="${alone ? 'alone' : 'in'}"
+      ${content.live !== undefined && html` data-live="${content.live}"`}
+    `,
     ...(content.status === undefined ? {} : { status: content.status }),
-    body: html`<a class="skip" href="#main">${words.skip}</a>${sandboxBar(visit)}${alone ? html`${page}` : html`${head(visit)}<div class="shell">${menu(visit, content.active)}${page}</div>`}<footer>${languageLinks(visit)}</footer><p id="say" role="status" class="skip"></p>`,
+    body: html`
+      <a class="skip" href="#main">${t.skip}</a>
+      ${sandboxBar(request)}
+      ${alone ? page : html`${topbar(request)}<div class="shell">${menu(request, content.active)}${page}</div>`}
+      <footer>${languageLinks(request)}</footer>
+      <p id="say" role="status" class="skip"></p>
+    `,
   };
 }
 
-export function renderPage(visit: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
-  return sendPage(visit.request, visit.reply, layoutPage(visit, content));
+export function renderPage(request: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
+  return sendPage(request.raw, request.reply, layoutPage(request, content));
 }
 
-/** Goes to a page of ours, with a word about what was done. */
-export function redirect(visit: ConsoleRequest, path: string, done?: keyof Words['done']): FastifyReply {
+/** Goes to a page of the console, which then says what was done. */
+export function redirect(request: ConsoleRequest, path: string, done?: NoticeKey): FastifyReply {
   const joint = path.includes('?') ? '&' : '?';
-  return visit.reply.header('Cache-Control', 'no-store').redirect(done ? `${path}${joint}done=${done}` : path, 303);
+  return request.reply.header('Cache-Control', 'no-store').redirect(done ? `${path}${joint}done=${done}` : path, 303);
 }
 
-function sandboxBar(visit: ConsoleRequest): Html | false {
-  if (visit.ctx.config.mode !== 'sandbox') return false;
-  return html`<aside class="sb" aria-label="${visit.words.sandbox}"><span>${visit.words.sandbox}</span> <span><a href="/sandbox/phone" target="_blank" rel="noopener">${visit.words.openPhone}</a></span></aside>`;
+function main(request: ConsoleRequest, content: ConsoleContent): Html {
+  const { t } = request;
+  const done = queryOf(request, 'done', 40);
+  const notice = Object.hasOwn(t.notices, done) ? t.notices[done as NoticeKey] : null;
+  return html`
+    <main id="main">
+      ${notice && html`<p class="box success" role="status">${notice}</p>`}
+      <div class="page-head">
+        <div>
+          <h1>${content.title}</h1>
+          ${content.lead && html`<p class="lead">${content.lead}</p>`}
+        </div>
+        ${content.actions && html`<div class="actions">${content.actions}</div>`}
+      </div>
+      ${content.body}
+    </main>
+  `;
 }
 
-function head(visit: ConsoleRequest): Html {
-  const { words, holder, session } = visit;
-  const others = visit.memberships.length > 1;
-  return html`<header class="top"><a class="brand" href="/console"><i aria-hidden="true">${visit.ctx.config.brandName.slice(0, 1)}</i>${visit.ctx.config.brandName}</a>
-${holder && html`<form class="find" action="/console/search" role="search"><input id="q" name="q" type="search" aria-label="${words.search}" placeholder="${words.searchHint}" value="${queryOf(visit, 'q')}" maxlength="128"><kbd aria-hidden="true">Ctrl K</kbd></form>`}
-<div class="who">${
-    others
-      ? html`<form method="post" action="/console/switch"><input type="hidden" name="csrf" value="${visit.csrf}"><select name="holder" aria-label="${words.account}" data-submit="1">${visit.memberships.map((each) => html`<option value="${each.holder_id}"${each.holder_id === holder?.id && html` selected`}>${each.name}</option>`)}</select><button class="q">${words.switch}</button></form>`
-      : holder && html`<b><bdi>${holder.name}</bdi></b>`
-  }<a href="/console/account">${session?.member.email}</a><form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="${visit.csrf}"><button class="lk">${words.signOut}</button></form></div></header>`;
+function sandboxBar({ ctx, t }: ConsoleRequest): Html | false {
+  if (ctx.config.mode !== 'sandbox') return false;
+  return html`
+    <aside class="sandbox-bar" aria-label="${t.sandbox}">
+      <span>${t.sandbox}</span>
+      ${' '}
+      <span><a href="/sandbox/phone" target="_blank" rel="noopener">${t.openPhone}</a></span>
+    </aside>
+  `;
 }
 
-function menu(visit: ConsoleRequest, active: MenuKey | undefined): Html {
-  const { words, role, session } = visit;
-  const item = (key: MenuKey, path: string) =>
-    html`<li><a href="/console${path}"${key === active && html` aria-current="page"`}>${words.menu[key]}</a></li>`;
-  return html`<nav class="menu" aria-label="${words.menuLabel}"><ul>${role && MENU.filter((each) => each.roles.includes(role)).map((each) => item(each.key, each.path))}${
-    session?.member.is_admin === true &&
-    html`<li class="sep">${words.operatorMenu}</li>${OPERATOR_MENU.map((each) => item(each.key, each.path))}`
-  }</ul></nav>`;
+function topbar(request: ConsoleRequest): Html {
+  const { t, holder, session, ctx } = request;
+  const { brandName } = ctx.config;
+  return html`
+    <header class="topbar">
+      <a class="brand" href="/console"><i aria-hidden="true">${brandName.slice(0, 1)}</i>${brandName}</a>
+      ${holder && searchForm(request)}
+      <div class="user-menu">
+        ${request.memberships.length > 1 ? holderSwitch(request) : holder && html`<b><bdi>${holder.name}</bdi></b>`}
+        <a href="/console/account">${session?.member.email}</a>
+        ${postButton(request, '/sign-out', t.signOut, { variant: 'link' })}
+      </div>
+    </header>
+  `;
 }
 
-function languageLinks(visit: ConsoleRequest): Html[] {
-  const [path = '', search = ''] = visit.request.url.split('?');
+function searchForm(request: ConsoleRequest): Html {
+  const { t } = request;
+  return html`
+    <form class="search" action="/console/search" role="search">
+      <input id="q" name="q" type="search" aria-label="${t.search}" placeholder="${t.searchHint}"
+        value="${queryOf(request, 'q')}" maxlength="128">
+      <kbd aria-hidden="true">Ctrl K</kbd>
+    </form>
+  `;
+}
+
+/** For members of several holders. The script sends it as soon as another one is chosen. */
+function holderSwitch(request: ConsoleRequest): Html {
+  const { t, holder, memberships } = request;
+  const option = ({ holder_id, name }: (typeof memberships)[number]) =>
+    html`<option value="${holder_id}"${holder_id === holder?.id && html` selected`}>${name}</option>`;
+  return postForm(
+    request,
+    '/switch',
+    html`
+      <select name="holder" aria-label="${t.account}" data-submit="1">${memberships.map(option)}</select>
+      <button class="button-secondary">${t.switch}</button>
+    `,
+  );
+}
+
+function menu(request: ConsoleRequest, active: MenuKey | undefined): Html {
+  const { t, role, session } = request;
+  const item = ({ key, path }: { key: MenuKey; path: string }) =>
+    html`<li><a href="/console${path}"${key === active && html` aria-current="page"`}>${t.menu[key]}</a></li>`;
+  return html`
+    <nav class="menu" aria-label="${t.menuLabel}">
+      <ul>
+        ${role && MENU.filter((each) => each.roles.includes(role)).map(item)}
+        ${
+          session?.member.is_admin === true && html`<li class="menu-heading">${t.adminMenu}</li>${ADMIN_MENU.map(item)}`
+        }
+      </ul>
+    </nav>
+  `;
+}
+
+function languageLinks(request: ConsoleRequest): Html[] {
+  const [path = '', search = ''] = request.raw.url.split('?');
   const query = new URLSearchParams(search);
   query.delete('done');
-  // A page that answered a form has no address of its own to come back to.
-  const back = visit.request.method === 'GET' ? path : '/console';
-  return (['en', 'fr'] as const).map((code) => {
+  // The answer to a form has no address of its own to return to.
+  const back = request.raw.method === 'GET' ? path : '/console';
+  return LANGUAGE_CODES.map((code) => {
     query.set('lang', code);
-    return html`<a href="${back}?${query.toString()}" lang="${code}" hreflang="${code}"${code === visit.language && html` aria-current="true"`}>${LANGUAGES[code].name}</a> `;
+    const current = code === request.language && html` aria-current="true"`;
+    const { name } = LANGUAGES[code];
+    return html`<a href="${back}?${query.toString()}" lang="${code}" hreflang="${code}"${current}>${name}</a> `;
   });
 }

@@ -1,12 +1,13 @@
-// The languages of the console. A catalogue is complete or it does not compile: English is the pattern of the others.
+// The languages of the console. English defines the type: a translation that lacks a message does not compile.
 
 import { english } from './messages-en.ts';
 import { french } from './messages-fr.ts';
 
-export type { ConsoleMessages as Words } from './messages-en.ts';
-export type ConsoleLanguage = 'en' | 'fr';
+export type { ConsoleMessages } from './messages-en.ts';
+export const LANGUAGE_CODES = ['en', 'fr'] as const;
+export type ConsoleLanguage = (typeof LANGUAGE_CODES)[number];
 
 export const LANGUAGES = {
-  en: { name: 'English', words: english },
-  fr: { name: 'Français', words: french },
+  en: { name: 'English', messages: english },
+  fr: { name: 'Français', messages: french },
 } as const;

@@ -1,11 +1,11 @@
-// A route of the console: its address, who may use it, and what it does. The table of all of them is routes.ts; the
-// dispatcher checks what the table says before a handler runs, so no page decides for itself who sees it.
+// A route of the console: its path, who may use it, and its handler. routes.ts has the table of all of them; the
+// dispatcher checks it before a handler runs, so no page decides by itself who sees it.
 
 import type { FastifyReply } from 'fastify';
 import { type MemberRole, ROLES } from '../holders/members.ts';
 import type { ConsoleRequest, HolderRequest, MemberRequest } from './console-request.ts';
 
-/** `anyone` is not signed in; `member` is any signed-in person; `operator` runs the gateway; roles are those at the holder. */
+/** `anyone` needs no session, `member` any, `admin` that of an admin of the gateway; a list names roles at the holder. */
 export type Access = 'anyone' | 'member' | 'admin' | readonly MemberRole[];
 
 export type ConsoleRoute = {
@@ -15,7 +15,7 @@ export type ConsoleRoute = {
   access: Access;
   /** Asks for the second factor (or the password) again when that was not done in the last minutes. */
   confirm: boolean;
-  handle(visit: ConsoleRequest): Promise<FastifyReply>;
+  handle(request: ConsoleRequest): Promise<FastifyReply>;
 };
 
 export const EVERYONE: readonly MemberRole[] = ROLES;
@@ -29,25 +29,31 @@ type Options = { confirm?: true };
 export function forAnyone(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: ConsoleRequest) => Promise<FastifyReply>,
+  handle: (request: ConsoleRequest) => Promise<FastifyReply>,
 ): ConsoleRoute {
   return { method, path, access: 'anyone', confirm: false, handle };
 }
 
-/** For a signed-in person, whatever their role. */
+/** For every member with a session, whatever their role. */
 export function forMember(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: MemberRequest) => Promise<FastifyReply>,
+  handle: (request: MemberRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
-  return { method, path, access: 'member', confirm: options.confirm ?? false, handle: (visit) => handle(known(visit)) };
+  return {
+    method,
+    path,
+    access: 'member',
+    confirm: options.confirm ?? false,
+    handle: (request) => handle(known(request)),
+  };
 }
 
 export function forAdmin(
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: MemberRequest) => Promise<FastifyReply>,
+  handle: (request: MemberRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return {
@@ -55,16 +61,16 @@ export function forAdmin(
     path,
     access: 'admin',
     confirm: options.confirm ?? false,
-    handle: (visit) => handle(known(visit)),
+    handle: (request) => handle(known(request)),
   };
 }
 
-/** For people with one of these roles at the holder they look at. */
+/** For members with one of these roles at the holder whose pages they see. */
 export function forRoles(
   access: readonly MemberRole[],
   method: ConsoleRoute['method'],
   path: string,
-  handle: (visit: HolderRequest) => Promise<FastifyReply>,
+  handle: (request: HolderRequest) => Promise<FastifyReply>,
   options: Options = {},
 ): ConsoleRoute {
   return {
@@ -72,16 +78,16 @@ export function forRoles(
     path,
     access,
     confirm: options.confirm ?? false,
-    handle(visit) {
-      const { holder, role } = visit;
+    handle(request) {
+      const { holder, role } = request;
       if (!holder || !role) throw new Error('a route of holders was served without a holder');
-      return handle({ ...known(visit), holder, role });
+      return handle({ ...known(request), holder, role });
     },
   };
 }
 
-function known(visit: ConsoleRequest): MemberRequest {
-  const { session } = visit;
+function known(request: ConsoleRequest): MemberRequest {
+  const { session } = request;
   if (!session) throw new Error('a route of members was served without a session');
-  return { ...visit, session, actor: { memberId: session.member.id, name: session.member.email } };
+  return { ...request, session, actor: { memberId: session.member.id, name: session.member.email } };
 }

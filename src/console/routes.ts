@@ -1,141 +1,154 @@
-// The console: every route with who may use it, and the one dispatcher that asks in the same order each time: who is
-// there, may they, is the form theirs, did they prove it lately; then the page.
+// The console: every route with who may use it, and the dispatcher that checks in the same order each time: is there a
+// session, may this member use the route, is the form their own, was their identity confirmed lately.
 
+import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Session } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
+import { adminHolderRoutes } from './admin-holders.ts';
+import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
-import {
-  type ConsoleRequest,
-  type ConsoleServices,
-  type MemberRequest,
-  openRequest,
-  requireOwnForm,
-  safePath,
-} from './console-request.ts';
+import { callbackPageRoutes } from './callbacks-page.ts';
+import { caseRoutes } from './cases-page.ts';
+import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
+import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { homeRoutes } from './home.ts';
+import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
+import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
-import { isConfirmed, profileRoutes } from './profile.ts';
-import { keepRequestLog, type RequestLog } from './request-log.ts';
-import type { ConsoleRoute } from './route.ts';
+import { profileRoutes } from './profile.ts';
+import { requestLogRoutes } from './requests-page.ts';
+import type { Access, ConsoleRoute } from './route.ts';
+import { searchRoutes } from './search.ts';
 import { signInRoutes } from './sign-in.ts';
+import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
 import { teamRoutes } from './team.ts';
+import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
-import { watchingRoutes } from './watching.ts';
 
 /** A pasted file of payouts or a small picture, written as a form. */
 const FORM_LIMIT_BYTES = 2 * 1024 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
+  ...signUpRoutes,
   ...profileRoutes,
   ...homeRoutes,
   ...integrationRoutes,
+  ...integrationPageRoutes,
   ...debuggerRoutes,
   ...transactionRoutes,
+  ...searchRoutes,
   ...transactionPageRoutes,
+  ...transactionActionRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
-  ...watchingRoutes,
+  ...payoutImportRoutes,
+  ...callbackPageRoutes,
+  ...requestLogRoutes,
+  ...caseRoutes,
+  ...auditRoutes,
   ...teamRoutes,
+  ...adminHolderRoutes,
   ...adminRoutes,
 ];
 
-const visits = new WeakMap<FastifyRequest, ConsoleRequest>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the console knows who asks: error pages are shown in the visitor's language and layout. */
+    consoleRequest: ConsoleRequest | null;
+  }
+}
 
-export function consoleRoutes(app: HttpServer, gateway: Omit<ConsoleServices, 'requestLog'>): RequestLog {
-  const requestLog = keepRequestLog(app, gateway.ctx);
-  const parts: ConsoleServices = {
-    ctx: gateway.ctx,
-    payments: gateway.payments,
-    deliverer: gateway.deliverer,
-    operator: gateway.operator,
-    requestLog,
-  };
-  app.register((scope, _options, done) => {
+export function consoleRoutes(app: HttpServer, gateway: GatewayServices): void {
+  const services = createConsoleServices(gateway);
+  app.register(async (scope) => {
+    await scope.register(cookie);
+    scope.decorateRequest('consoleRequest', null);
     parseForms(scope, FORM_LIMIT_BYTES);
     for (const route of CONSOLE_ROUTES)
       scope.route({
         method: route.method,
         url: `/console${route.path}`,
         bodyLimit: FORM_LIMIT_BYTES,
-        config: { problemPage: (problem, request, reply) => problemPage(problem, request, reply) },
-        handler: (request, reply) => serve(parts, route, request, reply),
+        config: { problemPage },
+        handler: (raw, reply) => serve(services, route, raw, reply),
       });
-    done();
   });
-  return requestLog;
 }
 
-async function serve(parts: ConsoleServices, route: ConsoleRoute, request: FastifyRequest, reply: FastifyReply) {
-  const visit = await openRequest(parts, request, reply);
-  visits.set(request, visit);
+async function serve(services: ConsoleServices, route: ConsoleRoute, raw: FastifyRequest, reply: FastifyReply) {
+  const request = await openRequest(services, raw, reply);
+  raw.consoleRequest = request;
   if (route.access !== 'anyone') {
-    const { session } = visit;
-    if (!session) return redirect(visit, `/console/sign-in?next=${encodeURIComponent(returnPath(request))}`);
-    if (route.access === 'admin') {
-      if (!session.member.is_admin) throw new Problem('forbidden', { message: visit.words.operatorOnly });
-    } else if (route.access !== 'member') {
-      if (!visit.holder || !visit.role) {
-        if (session.member.is_admin) return redirect(visit, '/console/admin');
-        throw new Problem('forbidden', { message: visit.words.noHolder });
-      }
-      if (!route.access.includes(visit.role)) throw new Problem('forbidden', { message: visit.words.roleTooSmall });
-    }
-    if (route.method === 'POST') requireOwnForm(visit);
-    const member: MemberRequest = {
-      ...visit,
-      session,
-      actor: { memberId: session.member.id, name: session.member.email },
-    };
-    if (route.confirm && !isConfirmed(member))
-      return redirect(visit, `/console/confirm?next=${encodeURIComponent(returnPath(request))}`);
-  } else if (route.method === 'POST') requireOwnForm(visit);
-  return route.handle(visit);
+    const { session } = request;
+    if (!session) return redirect(request, `/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`);
+    const hasHolder = request.holder !== null && request.role !== null;
+    if (Array.isArray(route.access) && !hasHolder && session.member.is_admin)
+      return redirect(request, '/console/admin');
+    requireAccess(request, session, route.access);
+  }
+  if (route.method === 'POST') requireOwnForm(request);
+  if (route.confirm && !isConfirmed(request))
+    return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
+  return route.handle(request);
 }
 
-/** Where a person comes back to after proving who they are: this page, or the one whose form they had sent. */
-function returnPath(request: FastifyRequest): string {
-  if (request.method === 'GET') return safePath(request.url);
-  const from = URL.parse(request.headers.referer ?? '');
-  return from && from.host === request.headers.host ? safePath(from.pathname + from.search) : '/console';
+/** Refuses members whom the table of routes does not allow. */
+function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session, access: Access): void {
+  if (access === 'anyone' || access === 'member') return;
+  if (access === 'admin') {
+    if (!member.is_admin) throw new Problem('forbidden', { message: t.adminOnly });
+    return;
+  }
+  if (!holder || !role) throw new Problem('forbidden', { message: t.noHolder });
+  if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleNotAllowed });
 }
 
-function problemPage(problem: Problem, request: FastifyRequest, reply: FastifyReply): string {
-  const visit = visits.get(request);
-  if (!visit)
+/** Where a member returns to after a proof: this page, or the one whose form was sent. */
+function returnPath(raw: FastifyRequest): string {
+  if (raw.method === 'GET') return safePath(raw.url);
+  const from = URL.parse(raw.headers.referer ?? '');
+  return from && from.host === raw.headers.host ? safePath(from.pathname + from.search) : '/console';
+}
+
+function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply): string {
+  const request = raw.consoleRequest;
+  if (!request)
     return problemText(reply, {
       language: 'en',
       title: problem.message,
       styles: [],
       body: html`<main><h1>${problem.message}</h1><p><a href="/console">Console</a></p></main>`,
     });
-  const { words } = visit;
-  const title =
-    problem.status >= 500
-      ? words.broken
-      : problem.status === 404
-        ? words.notFound
-        : problem.status === 403
-          ? words.notAllowed
-          : words.refused;
-  const page = layoutPage(visit, {
-    title,
-    body: html`<div class="card"><p>${problem.message}</p>${
-      problem.details.errors &&
-      html`<ul>${Object.values(problem.details.errors)
-        .flat()
-        .map((sentence) => html`<li>${sentence}</li>`)}</ul>`
-    }${problem.status >= 500 && html`<p class="m">${request.id}</p>`}<p><a href="/console">${words.toHome}</a></p></div>`,
+  const { t } = request;
+  const sentences = Object.values(problem.details.errors ?? {}).flat();
+  const page = layoutPage(request, {
+    title: problemTitle(request, problem.status),
+    body: html`
+      <div class="card">
+        <p>${problem.message}</p>
+        ${problem.details.errors && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
+        ${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}
+        <p><a href="/console">${t.toHome}</a></p>
+      </div>
+    `,
   });
   return problemText(reply, page);
+}
+
+function problemTitle({ t }: ConsoleRequest, status: number): string {
+  if (status >= 500) return t.serverError;
+  if (status === 404) return t.notFound;
+  return status === 403 ? t.notAllowed : t.requestRejected;
 }

@@ -1,5 +1,5 @@
-// Requests that a developer can run as they are: the same collection as a shell command, in TypeScript and in Python, with
-// the integration's own names filled in.
+// Sample requests that run as they are: the same call as a shell command, in TypeScript and in Python, with the
+// integration's values filled in.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { listCollectionCountries } from '../catalog/countries.ts';
@@ -9,12 +9,12 @@ import type { JsonObject } from '../platform/strict-json.ts';
 export type SampleFacts = { baseUrl: string; clientId: string; sender: string; secretKey: string };
 export type Samples = { curl: string; typescript: string; python: string };
 
-/** How the sample asks the developer's own clock; this process asks only the one it is given. */
+/** Written in two parts: a test forbids the system clock in our own source. */
 const CALLERS_CLOCK = ['Date', 'now()'].join('.');
 const CREATE_PATH = '/api/v3/service-unified-collections';
 export const STATUS_PATH = '/api/v3/get-unified-transaction-status';
 
-/** A first collection that succeeds by itself in sandbox mode: the number ends in 000. */
+/** A collection that succeeds in sandbox mode without the test phone: the number ends in 000. */
 export function sampleParams(catalog: Catalog): JsonObject {
   const row = listCollectionCountries(catalog).find((each) => each.apiCollections);
   const example = row?.country.example ?? '254712345678';
@@ -36,12 +36,12 @@ export function writeSamples(facts: SampleFacts, params: JsonObject, path = CREA
   };
 }
 
-/** For a shell: everything between single quotes stands for itself. */
+/** A shell interprets nothing between single quotes. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Canonical JSON is sorted keys without spaces, so a shell can write it in order. */
+/** Writes the fields in sorted order without spaces, which is the canonical JSON that is signed. */
 function shellSample(facts: SampleFacts, params: JsonObject, path: string): string {
   const start = `{"client_id":${JSON.stringify(facts.clientId)},"params":${canonicalJson(params)},"salt":"`;
   const middle = `","sender":${JSON.stringify(facts.sender)},"timestamp":`;
@@ -70,12 +70,12 @@ const body = {
   params: ${JSON.stringify(params)},
 };
 const signature = createHmac('sha256', ${JSON.stringify(facts.secretKey)}).update(canonical(body)).digest('hex');
-const answer = await fetch('${facts.baseUrl}${path}', {
+const response = await fetch('${facts.baseUrl}${path}', {
   method: 'POST',
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify({ ...body, signature }),
 });
-console.log(await answer.json());`;
+console.log(await response.json());`;
 }
 
 function pythonSample(facts: SampleFacts, params: JsonObject, path: string): string {

@@ -1,5 +1,5 @@
-// The signature debugger's mind: every check of a signed request in the order of the contract, each with a verdict, and
-// where two texts begin to differ. It tells what was signed instead, never what the right signature would be.
+// Signature checks: every check of a signed request in the order of the contract, each with its result, and the first
+// difference between two texts. They say what was signed instead, and never reveal the correct signature.
 
 import { createHmac, type KeyObject } from 'node:crypto';
 import { canonicalEnvelope } from '../holders/envelope.ts';
@@ -10,6 +10,8 @@ import type { Context } from '../platform/context.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import { JsonError, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
 
+const EXCERPT_BYTES = 24;
+/** The fields of a signed request and their types. */
 const MEMBERS = {
   client_id: 'string',
   sender: 'string',
@@ -42,8 +44,8 @@ export type Mistake =
   | 'unknown';
 export type SignatureStep = {
   name: SignatureStepName;
-  verdict: 'right' | 'wrong' | 'skipped';
-  fact?: string;
+  result: 'passed' | 'failed' | 'skipped';
+  detail?: string;
   mistake?: Mistake;
 };
 export type TextDifference = { byte: number; ours: string; theirs: string };
@@ -51,7 +53,7 @@ export type Inspection = {
   checks: SignatureStep[];
   /** The text that the gateway signs; null when the body could not be read. */
   ours: string | null;
-  /** The text that the caller says to have signed, or else the body as it was sent, without its signature. */
+  /** The text that the caller signed, if it was pasted; else the body as it was sent, without its signature. */
   theirs: string | null;
   difference: TextDifference | null;
 };
@@ -65,40 +67,44 @@ export async function inspectRequest(ctx: Context, holderId: bigint, input: Insp
   const ours = canonicalEnvelope(body);
   const theirs = input.ownString || withoutSignature(input.body);
   const difference = firstDifference(ours, theirs);
-  const integration =
+  const found =
     typeof body.client_id === 'string' ? await findLiveIntegration(ctx, { clientId: body.client_id }) : null;
-  // Another holder's integration is none of this person's business: it does not exist.
-  const own = integration?.holderId === holderId && integration.status === 'active' ? integration : null;
-  checks.push({ name: 'integration', verdict: own ? 'right' : 'wrong' });
-  if (own) await checkWith(ctx, own, body, input, ours, checks);
+  // An integration of another holder is reported like one that does not exist.
+  const integration = found?.holderId === holderId && found.status === 'active' ? found : null;
+  checks.push({ name: 'integration', result: resultOf(integration !== null) });
+  if (integration) await checkWithIntegration(ctx, integration, body, input, ours, checks);
   return { checks, ours, theirs, difference };
 }
 
+function resultOf(passed: boolean): 'passed' | 'failed' {
+  return passed ? 'passed' : 'failed';
+}
+
 function readBody(text: string, checks: SignatureStep[]): JsonObject | null {
-  let value: JsonValue;
+  let body: JsonValue;
   try {
-    value = parseStrictJson(Buffer.from(text.trim()));
-  } catch (fault) {
-    if (!(fault instanceof JsonError)) throw fault;
-    checks.push({ name: 'json', verdict: 'wrong', fact: `${fault.message} (${fault.position})` });
+    body = parseStrictJson(Buffer.from(text.trim()));
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    checks.push({ name: 'json', result: 'failed', detail: `${error.message} (${error.position})` });
     return null;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    checks.push({ name: 'json', verdict: 'wrong' });
+  if (!isObject(body)) {
+    checks.push({ name: 'json', result: 'failed' });
     return null;
   }
-  checks.push({ name: 'json', verdict: 'right' });
-  const body = value;
-  const wrong = Object.entries(MEMBERS).filter(([name, type]) => typeof body[name] !== type || body[name] === null);
-  checks.push(
-    wrong.length === 0
-      ? { name: 'members', verdict: 'right' }
-      : { name: 'members', verdict: 'wrong', fact: wrong.map(([name, type]) => `${name} (${type})`).join(', ') },
-  );
+  checks.push({ name: 'json', result: 'passed' });
+  checks.push(checkMembers(body));
   return body;
 }
 
-async function checkWith(
+function checkMembers(body: JsonObject): SignatureStep {
+  const wrong = Object.entries(MEMBERS).filter(([name, type]) => typeof body[name] !== type || body[name] === null);
+  if (wrong.length === 0) return { name: 'members', result: 'passed' };
+  return { name: 'members', result: 'failed', detail: wrong.map(([name, type]) => `${name} (${type})`).join(', ') };
+}
+
+async function checkWithIntegration(
   ctx: Context,
   integration: LiveIntegration,
   body: JsonObject,
@@ -106,42 +112,49 @@ async function checkWith(
   ours: string,
   checks: SignatureStep[],
 ): Promise<void> {
-  const sender = textOf(body.sender);
-  checks.push(
-    sender === integration.title
-      ? { name: 'sender', verdict: 'right' }
-      : { name: 'sender', verdict: 'wrong', fact: `"${sender}" ≠ "${integration.title}"` },
-  );
-  if (input.address === '' && integration.allowedAddresses.length > 0)
-    checks.push({ name: 'address', verdict: 'skipped' });
-  else
-    checks.push({
-      name: 'address',
-      verdict:
-        integration.allowedAddresses.length === 0 || isAddressAllowed(integration, input.address) ? 'right' : 'wrong',
-    });
   const timestamp = typeof body.timestamp === 'number' ? body.timestamp : 0;
-  const skew = timestamp - Math.floor(ctx.clock.millis() / 1000);
-  checks.push({
-    name: 'timestamp',
-    verdict: Math.abs(skew) <= ctx.config.signatureToleranceSeconds ? 'right' : 'wrong',
-    fact: `${skew > 0 ? '+' : ''}${skew} s`,
-  });
   const signature = textOf(body.signature);
-  const right = integration.apiKeys.some((key) => matches(key, ours, signature));
+  const matching = integration.apiKeys.some((key) => matches(key, ours, signature));
+  checks.push(checkSender(integration, textOf(body.sender)));
+  checks.push(checkAddress(integration, input.address));
+  checks.push(checkTimestamp(ctx, timestamp));
   checks.push(
-    right
-      ? { name: 'signature', verdict: 'right' }
-      : { name: 'signature', verdict: 'wrong', mistake: findMistake(integration, body, input, ours, signature) },
+    matching
+      ? { name: 'signature', result: 'passed' }
+      : { name: 'signature', result: 'failed', mistake: findMistake(integration, body, input, ours, signature) },
   );
-  if (right) {
+  if (matching) {
     const spent = await isSignatureSpent(ctx.db, {
       signature: Buffer.from(signature, 'hex'),
       signedAt: new Date(timestamp * 1000),
     });
-    checks.push({ name: 'fresh', verdict: spent ? 'wrong' : 'right' });
+    checks.push({ name: 'fresh', result: resultOf(!spent) });
   }
-  checks.push({ name: 'account', verdict: integration.holderStatus === 'active' ? 'right' : 'wrong' });
+  checks.push({ name: 'account', result: resultOf(integration.holderStatus === 'active') });
+}
+
+function checkSender({ title }: LiveIntegration, sender: string): SignatureStep {
+  if (sender === title) return { name: 'sender', result: 'passed' };
+  return { name: 'sender', result: 'failed', detail: `"${sender}" ≠ "${title}"` };
+}
+
+function checkAddress(integration: LiveIntegration, address: string): SignatureStep {
+  if (integration.allowedAddresses.length === 0) return { name: 'address', result: 'passed' };
+  if (address === '') return { name: 'address', result: 'skipped' };
+  return { name: 'address', result: resultOf(isAddressAllowed(integration, address)) };
+}
+
+function checkTimestamp(ctx: Context, timestamp: number): SignatureStep {
+  const skew = timestamp - Math.floor(ctx.clock.millis() / 1000);
+  return {
+    name: 'timestamp',
+    result: resultOf(Math.abs(skew) <= ctx.config.signatureToleranceSeconds),
+    detail: `${skew > 0 ? '+' : ''}${skew} s`,
+  };
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: JsonValue | undefined): string {
@@ -156,7 +169,7 @@ function matches(key: KeyObject | string, text: string, signature: string): bool
   return /^[0-9a-f]{64}$/.test(signature) && constantTimeEqual(digest(key, text), Buffer.from(signature, 'hex'));
 }
 
-/** What the signature is a signature of, among the mistakes that people make. */
+/** Which of the usual mistakes explains the signature. */
 function findMistake(
   integration: LiveIntegration,
   body: JsonObject,
@@ -174,14 +187,12 @@ function findMistake(
   if (signs(withoutSignature(input.body)) || signs(input.body.trim())) return 'as_sent';
   if (signs(canonicalJson(body)) || signs(canonicalJson({ ...body, signature: '' }))) return 'with_signature';
   const { params } = body;
-  if (typeof params === 'object' && params !== null && !Array.isArray(params)) {
-    if (signs(canonicalJson(params)) || signs(JSON.stringify(params))) return 'params_only';
-  }
+  if (isObject(params) && (signs(canonicalJson(params)) || signs(JSON.stringify(params)))) return 'params_only';
   if (integration.callbackSecrets.some((secret) => matches(secret, ours, hex))) return 'callback_secret';
   return 'unknown';
 }
 
-/** The body as its sender wrote it, without the signature member: order and spaces are kept. */
+/** The body as it was sent, without its signature field. Order and spaces are kept. */
 function withoutSignature(text: string): string {
   return text
     .trim()
@@ -189,15 +200,15 @@ function withoutSignature(text: string): string {
     .replace(/,\s*}$/, '}');
 }
 
-/** Where two texts part, counted in bytes, with a little of both from there on. */
+/** The first byte in which two texts differ, with an excerpt of both from there on. */
 export function firstDifference(ours: string, theirs: string): TextDifference | null {
   const [left, right] = [Buffer.from(ours), Buffer.from(theirs)];
   if (left.equals(right)) return null;
   let byte = 0;
   while (byte < left.length && left[byte] === right[byte]) byte++;
-  return { byte, ours: piece(left, byte), theirs: piece(right, byte) };
+  return { byte, ours: excerpt(left, byte), theirs: excerpt(right, byte) };
 }
 
-function piece(bytes: Buffer, from: number): string {
-  return bytes.subarray(from, from + 24).toString('utf8');
+function excerpt(bytes: Buffer, from: number): string {
+  return bytes.subarray(from, from + EXCERPT_BYTES).toString('utf8');
 }

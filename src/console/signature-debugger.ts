@@ -1,83 +1,144 @@
-// The signature debugger: a pasted request, the verdict of every check, both texts side by side and the first byte in
-// which they differ.
+// The signature debugger: a pasted request, the result of every check, and the first byte in which the signed text and
+// ours differ.
 
 import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, inputField, postForm, tag, textField } from './components.ts';
+import { dataTable, tag } from './components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
+import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, forRoles } from './route.ts';
 import { type Inspection, inspectRequest, type SignatureStep } from './signature-checks.ts';
 
 const MAX_BODY = 64 * 1024;
+const MAX_ADDRESS = 60;
 
 export const debuggerRoutes: ConsoleRoute[] = [
-  forRoles(BUILDERS, 'GET', '/debugger', (visit) => debuggerPage(visit, null)),
-  forRoles(BUILDERS, 'POST', '/debugger', async (visit) => {
-    const input = {
-      body: (visit.form.get('body') ?? '').slice(0, MAX_BODY),
-      // A text area sends line ends as CR LF; nobody signs those.
-      ownString: (visit.form.get('own_string') ?? '').slice(0, MAX_BODY).replaceAll('\r\n', '\n').trim(),
-      address: fieldOf(visit, 'address', 60),
-    };
-    return debuggerPage(visit, await inspectRequest(visit.ctx, visit.holder.id, input));
-  }),
+  forRoles(BUILDERS, 'GET', '/debugger', (request) => debuggerPage(request, null)),
+  forRoles(BUILDERS, 'POST', '/debugger', checkRequest),
 ];
 
-function debuggerPage(visit: HolderRequest, inspection: Inspection | null): Promise<FastifyReply> {
-  const { words } = visit;
-  return renderPage(visit, {
-    title: words.menu.debugger,
-    lead: words.debugger.lead,
+async function checkRequest(request: HolderRequest): Promise<FastifyReply> {
+  const inspection = await inspectRequest(request.ctx, request.holder.id, {
+    body: (request.form.get('body') ?? '').slice(0, MAX_BODY),
+    // A text area sends line ends as CR LF; a program signs LF.
+    ownString: (request.form.get('own_string') ?? '').slice(0, MAX_BODY).replaceAll('\r\n', '\n').trim(),
+    address: fieldOf(request, 'address', MAX_ADDRESS),
+  });
+  return debuggerPage(request, inspection);
+}
+
+function debuggerPage(request: HolderRequest, inspection: Inspection | null): Promise<FastifyReply> {
+  const { t } = request;
+  return renderPage(request, {
+    title: t.menu.debugger,
+    lead: t.debugger.lead,
     active: 'debugger',
-    body: html`${inspection && verdicts(visit, inspection)}<div class="card">${postForm(
-      visit,
-      '/debugger',
-      html`${textField({ name: 'body', label: words.debugger.body, hint: words.debugger.bodyHint, value: visit.form.get('body') ?? '', required: true, rows: 8 })}${textField({ name: 'own_string', label: words.debugger.own, hint: words.debugger.ownHint, value: visit.form.get('own_string') ?? '', rows: 4 })}${inputField({ name: 'address', label: words.debugger.address, hint: words.debugger.addressHint, value: fieldOf(visit, 'address', 60) })}<button>${words.debugger.button}</button>`,
-    )}</div>`,
+    body: html`
+      ${inspection && results(request, inspection)}
+      <div class="card">
+        ${form(request, {
+          action: '/debugger',
+          fields: [
+            {
+              type: 'textarea',
+              name: 'body',
+              label: t.debugger.body,
+              hint: t.debugger.bodyHint,
+              value: request.form.get('body') ?? '',
+              required: true,
+              rows: 8,
+            },
+            {
+              type: 'textarea',
+              name: 'own_string',
+              label: t.debugger.signedText,
+              hint: t.debugger.signedTextHint,
+              value: request.form.get('own_string') ?? '',
+              rows: 4,
+            },
+            {
+              name: 'address',
+              label: t.debugger.address,
+              hint: t.debugger.addressHint,
+              value: fieldOf(request, 'address', MAX_ADDRESS),
+            },
+          ],
+          submit: t.debugger.button,
+        })}
+      </div>
+    `,
   });
 }
 
-function verdicts(visit: HolderRequest, inspection: Inspection): Html {
-  const { words } = visit;
-  const wrong = inspection.checks.find((check) => check.verdict === 'wrong');
-  return html`<div class="box ${wrong ? 'bad' : 'good'}" role="status"><p>${wrong ? explain(visit, wrong) : words.debugger.allRight}</p></div>${dataTable(
-    words.debugger.checks,
-    [{ label: words.debugger.check }, { label: words.debugger.verdict }, { label: words.debugger.detail }],
-    inspection.checks.map((check) => [
-      words.debugger.names[check.name],
-      check.verdict === 'right'
-        ? tag('s', words.debugger.right)
-        : check.verdict === 'wrong'
-          ? tag('e', words.debugger.wrong)
-          : tag('n', words.debugger.skipped),
-      check.verdict === 'wrong' ? explain(visit, check) : (check.fact ?? ''),
-    ]),
-  )}${comparison(visit, inspection)}`;
+function results(request: HolderRequest, inspection: Inspection): Html {
+  const { t } = request;
+  const failed = inspection.checks.find((check) => check.result === 'failed');
+  return html`
+    <div class="box ${failed ? 'error' : 'success'}" role="status">
+      <p>${failed ? explain(request, failed) : t.debugger.allPassed}</p>
+    </div>
+    ${dataTable(
+      t.debugger.checks,
+      [{ label: t.debugger.check }, { label: t.debugger.result }, { label: t.debugger.detail }],
+      inspection.checks.map((check) => [
+        t.debugger.names[check.name],
+        resultTag(request, check),
+        check.result === 'failed' ? explain(request, check) : (check.detail ?? ''),
+      ]),
+    )}
+    ${comparison(request, inspection)}
+  `;
 }
 
-function explain({ words }: HolderRequest, check: SignatureStep): string {
-  const said = check.mistake ? words.debugger.mistakes[check.mistake] : words.debugger.faults[check.name];
-  return check.fact ? `${said} ${check.fact}` : said;
+function resultTag({ t }: HolderRequest, { result }: SignatureStep): Html {
+  if (result === 'passed') return tag('success', t.debugger.passed);
+  if (result === 'failed') return tag('error', t.debugger.failed);
+  return tag('neutral', t.debugger.skipped);
 }
 
-function comparison(visit: HolderRequest, { ours, theirs, difference }: Inspection): Html | false {
+function explain({ t }: HolderRequest, check: SignatureStep): string {
+  const reason = check.mistake ? t.debugger.mistakes[check.mistake] : t.debugger.failures[check.name];
+  return check.detail ? `${reason} ${check.detail}` : reason;
+}
+
+function comparison(request: HolderRequest, { ours, theirs, difference }: Inspection): Html | false {
   if (ours === null || theirs === null) return false;
-  const { words } = visit;
-  return html`<div class="card"><h2>${words.debugger.strings}</h2>${
-    difference
-      ? html`<p class="box warn" id="difference">${words.debugger.differ(difference.byte)} <code>${difference.ours || words.debugger.end}</code> / <code>${difference.theirs || words.debugger.end}</code></p>`
-      : html`<p class="box good" id="difference">${words.debugger.same}</p>`
-  }<h3>${words.debugger.ours}</h3>${marked(ours, difference?.byte ?? null, words.debugger.ours)}<h3>${words.debugger.theirs}</h3>${marked(theirs, difference?.byte ?? null, words.debugger.theirs)}</div>`;
+  const { t } = request;
+  const byte = difference?.byte ?? null;
+  return html`
+    <div class="card">
+      <h2>${t.debugger.comparison}</h2>
+      ${
+        difference
+          ? html`
+              <p class="box warning" id="difference">
+                ${t.debugger.firstDifference(difference.byte)}
+                ${' '}
+                <code>${difference.ours || t.debugger.end}</code> / <code>${difference.theirs || t.debugger.end}</code>
+              </p>
+            `
+          : html`<p class="box success" id="difference">${t.debugger.same}</p>`
+      }
+      <h3>${t.debugger.ours}</h3>
+      ${markedText(ours, byte, t.debugger.ours)}
+      <h3>${t.debugger.theirs}</h3>
+      ${markedText(theirs, byte, t.debugger.theirs)}
+    </div>
+  `;
 }
 
-function marked(text: string, byte: number | null, label: string): Html {
+/** A text with the character marked that holds the byte. */
+function markedText(text: string, byte: number | null, label: string): Html {
   if (byte === null) return html`<pre tabindex="0" aria-label="${label}">${text}</pre>`;
   const bytes = Buffer.from(text);
-  // A difference inside a letter of several bytes is shown at the letter.
+  // Go back to the first byte of a character that UTF-8 writes in several.
   let start = byte;
   while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
+  const before = bytes.subarray(0, start).toString('utf8');
   const rest = bytes.subarray(start).toString('utf8');
   const [first = ''] = rest;
-  return html`<pre tabindex="0" aria-label="${label}">${bytes.subarray(0, start).toString('utf8')}<mark>${first || '∎'}</mark>${rest.slice(first.length)}</pre>`;
+  return html`
+    <pre tabindex="0" aria-label="${label}">${before}<mark>${first || '∎'}</mark>${rest.slice(first.length)}</pre>
+  `;
 }

@@ -90,7 +90,9 @@ export function inlineStyle(css: string): Inline {
   const text = css
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/\s+/g, ' ')
-    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/ ?([{};,>]) ?/g, '$1')
+    .replace(/: /g, ':')
+    .replace(/\b0\.(?=\d)/g, '.')
     .replace(/;\}/g, '}')
     .trim();
   return { markup: trusted(`<style>${text}</style>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };

@@ -56,7 +56,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     third_party_reference_1: 'order-2001',
   });
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'KES', 5_000_000n);
-  const person = await addPerson(gateway, shop.holderId, 'owner', 'amina@example.org', { operator: true });
+  const person = await addPerson(gateway, shop.holderId, 'owner', 'amina@example.org', { admin: true });
   await addPerson(gateway, shop.holderId, 'finance', 'otieno@example.org');
   await person.post('/console/payouts', {
     amount: '1500',
@@ -132,10 +132,10 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('confirm', '/confirm'),
       at('not found', '/transactions/TX_00000000000000000000000000'),
       at('admin', '/admin'),
-      at('operator holder', `/admin/holders/${shop.holderId}`),
-      at('operator rails', '/admin/rails'),
-      at('operator cases', '/admin/cases'),
-      at('operator ledger', '/admin/ledger'),
+      at('admin holder', `/admin/holders/${shop.holderId}`),
+      at('admin rails', '/admin/rails'),
+      at('admin cases', '/admin/cases'),
+      at('admin ledger', '/admin/ledger'),
     ],
   };
 }

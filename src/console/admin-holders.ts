@@ -1,0 +1,255 @@
+// Holders, for the admins of the gateway: opening, suspending and closing them, and their own fees.
+
+import type { FastifyReply } from 'fastify';
+import type { Direction, Fee } from '../catalog/catalog.ts';
+import {
+  createHolder,
+  findHolder,
+  type Holder,
+  type HolderStatus,
+  listHolders,
+  setHolderStatus,
+} from '../holders/holders.ts';
+import { addMember, createLoginLink, listTeam } from '../holders/members.ts';
+import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
+import { publicUrl } from '../platform/config.ts';
+import { isEmail } from '../platform/email.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html.ts';
+import { formatAmount, parseAmount } from '../platform/money.ts';
+import { copyLine, dataTable, facts, type Tone, tag, timeTag } from './components.ts';
+import { fieldOf, idOf, type MemberRequest, paramOf } from './console-request.ts';
+import { dangerForm, form, type InputField, postButton } from './form-components.ts';
+import { redirect, renderPage } from './layout.ts';
+import { type ConsoleRoute, forAdmin } from './route.ts';
+
+const HOLDER_TONES: Record<HolderStatus, Tone> = { active: 'success', suspended: 'warning', closed: 'error' };
+const STATUS_CHANGES: Record<string, HolderStatus> = { suspend: 'suspended', reopen: 'active', close: 'closed' };
+
+export const adminHolderRoutes: ConsoleRoute[] = [
+  forAdmin('GET', '/admin', (request) => listPage(request)),
+  forAdmin('POST', '/admin/holders', openHolder, { confirm: true }),
+  forAdmin('GET', '/admin/holders/:id', holderPage),
+  forAdmin('POST', '/admin/holders/:id/status', changeStatus, { confirm: true }),
+  forAdmin('POST', '/admin/holders/:id/fees', changeFee, { confirm: true }),
+];
+
+async function listPage(request: MemberRequest, problem?: string): Promise<FastifyReply> {
+  const { t } = request;
+  const holders = await listHolders(request.ctx.db);
+  return renderPage(request, {
+    title: t.menu.admin,
+    active: 'admin',
+    ...(problem ? { status: 400 } : {}),
+    body: html`
+      ${problem && html`<p class="box error" role="alert">${problem}</p>`}
+      ${dataTable(
+        t.menu.admin,
+        [{ label: t.admin.holder }, { label: t.state }, { label: t.created }],
+        holders.map((each) => [
+          html`<a href="/console/admin/holders/${each.id}"><bdi>${each.name}</bdi></a>`,
+          statusOf(request, each),
+          timeTag(each.created_at),
+        ]),
+      )}
+      <section class="card">
+        <h2>${t.admin.create}</h2>
+        ${openForm(request)}
+      </section>
+    `,
+  });
+}
+
+function statusOf({ t }: MemberRequest, { status }: Holder): Html {
+  return tag(HOLDER_TONES[status], t.admin.states[status]);
+}
+
+function openForm(request: MemberRequest): Html {
+  const { t } = request;
+  return form(request, {
+    action: '/admin/holders',
+    row: true,
+    fields: [
+      {
+        name: 'business',
+        label: t.signUp.business,
+        value: fieldOf(request, 'business'),
+        required: true,
+        attributes: html`maxlength="120"`,
+      },
+      { name: 'email', label: t.admin.ownerEmail, type: 'email', value: fieldOf(request, 'email'), required: true },
+    ],
+    submit: t.admin.create,
+  });
+}
+
+async function openHolder(request: MemberRequest): Promise<FastifyReply> {
+  const { ctx, t, actor } = request;
+  const [business, email] = [fieldOf(request, 'business', 120), fieldOf(request, 'email', 254)];
+  if (business === '' || !isEmail(email)) return listPage(request, t.emailInvalid);
+  const holder = await createHolder(ctx, actor, business);
+  const name = email.split('@')[0] ?? email;
+  const member = await addMember(ctx, actor, { email, name, holderId: holder.id, role: 'owner' });
+  const { token, expiresAt } = await createLoginLink(ctx, member.id);
+  return renderPage(request, {
+    title: t.admin.created(business),
+    lead: t.admin.createdText(email),
+    active: 'admin',
+    body: html`
+      <div class="card">
+        ${copyLine(request, 'login-link', `${publicUrl(ctx.config)}/console/login/${token}`, t.loginLink.title)}
+        <p class="muted">${t.team.until} ${timeTag(expiresAt)}</p>
+        <p><a class="button" href="/console/admin/holders/${holder.id}">${t.back}</a></p>
+      </div>
+    `,
+  });
+}
+
+async function readHolder(request: MemberRequest): Promise<Holder> {
+  const holder = await findHolder(request.ctx.db, idOf(paramOf(request, 'id')));
+  if (!holder) throw new Problem('not_found');
+  return holder;
+}
+
+async function holderPage(request: MemberRequest): Promise<FastifyReply> {
+  const { ctx, t } = request;
+  const holder = await readHolder(request);
+  const [team, fees] = await Promise.all([listTeam(ctx.db, holder.id), listFeeOverrides(ctx.db, holder.id)]);
+  const path = `/admin/holders/${holder.id}`;
+  return renderPage(request, {
+    title: holder.name,
+    active: 'admin',
+    body: html`
+      <div class="card">
+        ${facts([
+          [t.state, statusOf(request, holder)],
+          [t.menu.team, team.map((each) => `${each.email} (${t.roles[each.role]})`).join(', ')],
+          [t.payouts.approvalTitle, holder.payouts_need_approval ? t.yes : t.no],
+          [t.created, timeTag(holder.created_at)],
+        ])}
+        ${statusForms(request, holder, path)}
+      </div>
+      <section class="card">
+        <h2>${t.admin.fees}</h2>
+        <p class="muted">${t.admin.feesText}</p>
+        ${fees.length > 0 && feeTable(request, fees, path)}
+        ${feeForm(request, path)}
+      </section>
+    `,
+  });
+}
+
+function statusForms(request: MemberRequest, { status }: Holder, path: string): Html | false {
+  const { t } = request;
+  if (status === 'closed') return false;
+  const action = `${path}/status`;
+  const isActive = status === 'active';
+  return html`
+    ${isActive && dangerForm(request, action, t.admin.suspend, t.admin.suspendMeaning, { action: 'suspend' })}
+    ${!isActive && postButton(request, action, t.admin.reopen, { variant: 'secondary', hidden: { action: 'reopen' } })}
+    ${dangerForm(request, action, t.admin.close, t.admin.closeMeaning, { action: 'close' })}
+  `;
+}
+
+function feeTable(request: MemberRequest, fees: readonly FeeOverride[], path: string): Html {
+  const { ctx, t } = request;
+  return dataTable(
+    t.admin.fees,
+    [
+      { label: t.method },
+      { label: t.transactions.type },
+      { label: t.admin.percent, right: true },
+      { label: t.admin.fixed, right: true },
+      { label: t.admin.min, right: true },
+      { label: t.admin.max, right: true },
+      { label: t.action },
+    ],
+    fees.map((fee) => [
+      ctx.catalog.methods.get(fee.method)?.name ?? fee.method,
+      t.admin.directions[fee.direction],
+      `${Number(fee.basis_points) / 100} %`,
+      formatAmount(fee.fixed),
+      formatAmount(fee.min),
+      fee.max === null ? '–' : formatAmount(fee.max),
+      postButton(request, `${path}/fees`, t.admin.removeFee, {
+        variant: 'link',
+        hidden: { method: fee.method, direction: fee.direction, remove: 'yes' },
+      }),
+    ]),
+  );
+}
+
+function feeForm(request: MemberRequest, path: string): Html {
+  const { ctx, t } = request;
+  const methods = [...ctx.catalog.methods.values()];
+  const decimal = (name: string, label: string, value: string): InputField => ({
+    name,
+    label,
+    value,
+    attributes: html`inputmode="decimal"`,
+  });
+  return form(request, {
+    action: `${path}/fees`,
+    row: true,
+    fields: [
+      {
+        type: 'select',
+        name: 'method',
+        label: t.method,
+        choices: methods.map((each) => [each.code, `${each.name} (${each.country.name})`] as const),
+      },
+      {
+        type: 'select',
+        name: 'direction',
+        label: t.transactions.type,
+        choices: [
+          ['collection', t.admin.directions.collection],
+          ['payout', t.admin.directions.payout],
+        ],
+      },
+      { ...decimal('percent', t.admin.percent, '1'), required: true },
+      decimal('fixed', t.admin.fixed, '0'),
+      decimal('least', t.admin.min, '0'),
+      decimal('most', t.admin.max, ''),
+    ],
+    submit: t.save,
+  });
+}
+
+async function changeStatus(request: MemberRequest): Promise<FastifyReply> {
+  const holder = await readHolder(request);
+  const status = STATUS_CHANGES[fieldOf(request, 'action')];
+  if (!status) throw new Problem('invalid_params');
+  await setHolderStatus(request.ctx, request.actor, holder.id, status);
+  return redirect(request, `/console/admin/holders/${holder.id}`, 'saved');
+}
+
+async function changeFee(request: MemberRequest): Promise<FastifyReply> {
+  const { ctx, t } = request;
+  const holder = await readHolder(request);
+  const method = fieldOf(request, 'method', 60);
+  const direction: Direction = fieldOf(request, 'direction') === 'payout' ? 'payout' : 'collection';
+  if (!ctx.catalog.methods.has(method)) throw new Problem('invalid_params', { message: t.admin.feeInvalid });
+  const fee = fieldOf(request, 'remove') === 'yes' ? null : readFee(request);
+  await setFee(ctx, request.actor, holder.id, method, direction, fee);
+  return redirect(request, `/console/admin/holders/${holder.id}`, 'saved');
+}
+
+/** A percentage such as 1.25 is 125 basis points; the other fields are amounts. */
+function readFee(request: MemberRequest): Fee {
+  const sum = (name: string) => {
+    const text = fieldOf(request, name, 20) || '0';
+    if (/^0+(\.0+)?$/.test(text)) return 0n;
+    const result = parseAmount(text, 2);
+    if (!result.ok) throw new Problem('invalid_params', { message: request.t.admin.feeInvalid });
+    return result.amount;
+  };
+  const basisPoints = sum('percent');
+  if (basisPoints > 10_000n) throw new Problem('invalid_params', { message: request.t.admin.feeInvalid });
+  return {
+    basisPoints,
+    fixed: sum('fixed'),
+    min: sum('least'),
+    max: fieldOf(request, 'most', 20) === '' ? null : sum('most'),
+  };
+}

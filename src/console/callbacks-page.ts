@@ -1,0 +1,187 @@
+// Callbacks: what was sent to the holder's servers, which of them fail, and sending again.
+
+import type { FastifyReply } from 'fastify';
+import {
+  type FailingReceiver,
+  listFailingReceivers,
+  listPausedAddresses,
+  type PausedAddress,
+  resumeAddress,
+} from '../callbacks/endpoints.ts';
+import { type Delivery, type DeliveryStatus, listDeliveries, replayFailed, resendEvent } from '../callbacks/resend.ts';
+import { recordAudit } from '../holders/audit.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html.ts';
+import { uuidFromPublicId } from '../platform/ids.ts';
+import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
+import { fieldOf, type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
+import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-details.ts';
+import { form, postButton } from './form-components.ts';
+import { redirect, renderPage } from './layout.ts';
+import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+
+const PAGE_ROWS = 50;
+
+export const callbackPageRoutes: ConsoleRoute[] = [
+  forRoles(EVERYONE, 'GET', '/callbacks', listPage),
+  forRoles(EVERYONE, 'GET', '/callbacks/:id', deliveryPage),
+  forRoles(BUILDERS, 'POST', '/callbacks/:id/resend', resend),
+  forRoles(BUILDERS, 'POST', '/callbacks/replay', replay),
+  forRoles(BUILDERS, 'POST', '/callbacks/resume', resume),
+];
+
+async function listPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t, role } = request;
+  const status = DELIVERY_STATES.find((each) => each === queryOf(request, 'status'));
+  const after = queryOf(request, 'after', 40);
+  const before = uuidFromPublicId('evt', after) ? after : undefined;
+  const [deliveries, failing, paused] = await Promise.all([
+    listDeliveries(ctx.db, holder.id, { status, before, limit: PAGE_ROWS }),
+    listFailingReceivers(ctx.db, holder.id),
+    listPausedAddresses(ctx.db, holder.id),
+  ]);
+  return renderPage(request, {
+    title: t.menu.callbacks,
+    lead: t.callbacks.lead,
+    active: 'callbacks',
+    body: html`
+      ${failing.map((each) => failingBox(request, each))}
+      ${paused.map((each) => pausedBox(request, each))}
+      ${failing.length + paused.length === 0 && html`<p class="box success">${t.callbacks.healthy}</p>`}
+      ${filterForm(request, status)}
+      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText) : table(request, deliveries)}
+      ${pager(request, nextPage(deliveries, status))}
+      ${BUILDERS.includes(role) && replayCard(request)}
+    `,
+  });
+}
+
+function failingBox({ t }: HolderRequest, receiver: FailingReceiver): Html {
+  return html`
+    <p class="box error">
+      ${t.home.callbacksFailing(receiver.origin, receiver.waiting)} ${t.since} ${timeTag(receiver.failingSince)}.
+      ${' '}
+      <code>${receiver.lastError}</code>
+    </p>
+  `;
+}
+
+function pausedBox(request: HolderRequest, { url, pausedAt }: PausedAddress): Html {
+  const { t, role } = request;
+  return html`
+    <div class="box warning">
+      <p>${t.callbacks.paused(url)} ${timeTag(pausedAt)}</p>
+      ${
+        BUILDERS.includes(role) &&
+        postButton(request, '/callbacks/resume', t.callbacks.resume, { variant: 'secondary', hidden: { url } })
+      }
+    </div>
+  `;
+}
+
+function filterForm(request: HolderRequest, status: DeliveryStatus | undefined): Html {
+  const { t } = request;
+  const states = DELIVERY_STATES.map((each) => [each, t.callbacks.states[each]] as const);
+  return form(request, {
+    method: 'get',
+    action: '/callbacks',
+    className: 'card',
+    row: true,
+    fields: [
+      { type: 'select', name: 'status', label: t.state, value: status ?? '', choices: [['', t.any], ...states] },
+    ],
+    submit: t.show,
+    variant: 'secondary',
+  });
+}
+
+function table(request: HolderRequest, deliveries: readonly Delivery[]): Html {
+  const { t } = request;
+  return dataTable(
+    t.menu.callbacks,
+    [
+      { label: t.callbacks.event },
+      { label: t.state },
+      { label: t.callbacks.url },
+      { label: t.callbacks.attemptCount, right: true },
+      { label: t.reference },
+      { label: t.created },
+    ],
+    deliveries.map((each) => [
+      html`<a href="/console/callbacks/${each.eventId}">${each.type}</a>`,
+      deliveryTag(request, each.status),
+      each.url ?? t.callbacks.feedOnly,
+      each.attempts.length,
+      transactionLink(each.transactionRef),
+      timeTag(each.createdAt),
+    ]),
+  );
+}
+
+function nextPage(deliveries: readonly Delivery[], status: DeliveryStatus | undefined): string | null {
+  const last = deliveries.at(-1);
+  if (deliveries.length < PAGE_ROWS || !last) return null;
+  return `/console/callbacks?${new URLSearchParams({ ...(status ? { status } : {}), after: last.eventId }).toString()}`;
+}
+
+function replayCard(request: HolderRequest): Html {
+  const { t } = request;
+  return html`
+    <section class="card">
+      <h2>${t.callbacks.replay}</h2>
+      <p class="muted">${t.callbacks.replayText}</p>
+      ${form(request, {
+        action: '/callbacks/replay',
+        fields: [{ type: 'date', name: 'since', label: t.callbacks.replaySince, required: true }],
+        submit: t.callbacks.replay,
+        variant: 'secondary',
+      })}
+    </section>
+  `;
+}
+
+async function deliveryPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
+  const [delivery] = await listDeliveries(ctx.db, holder.id, { eventId: paramOf(request, 'id'), limit: 1 });
+  if (!delivery) throw new Problem('not_found');
+  return renderPage(request, {
+    title: delivery.type,
+    active: 'callbacks',
+    body: html`
+      <div class="card">
+        ${deliveryDetails(request, delivery, `/callbacks/${delivery.eventId}/resend`)}
+        <p><a href="/console/transactions/${delivery.transactionRef}">${t.callbacks.viewTransaction}</a></p>
+      </div>
+    `,
+  });
+}
+
+async function resend(request: HolderRequest): Promise<FastifyReply> {
+  const event = paramOf(request, 'id');
+  await resendEvent(request.ctx, request.holder.id, event);
+  await audit(request, 'callback.resent', event);
+  await request.services.deliverer.pass();
+  return redirect(request, `/console/callbacks/${event}`, 'callbackResent');
+}
+
+async function replay(request: HolderRequest): Promise<FastifyReply> {
+  const since = readDay(fieldOf(request, 'since', 10));
+  if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replaySince });
+  const count = await replayFailed(request.ctx, request.holder.id, since);
+  await audit(request, 'callback.replayed', since.toISOString(), { count });
+  return redirect(request, '/console/callbacks', 'callbacksResent');
+}
+
+async function resume(request: HolderRequest): Promise<FastifyReply> {
+  const url = fieldOf(request, 'url', 2_048);
+  await resumeAddress(request.ctx, request.holder.id, url);
+  await audit(request, 'callback.resumed', url);
+  return redirect(request, '/console/callbacks', 'saved');
+}
+
+async function audit(request: HolderRequest, action: string, subject: string, details: Record<string, unknown> = {}) {
+  const { ctx, holder, actor } = request;
+  await ctx.db.transaction((tx) =>
+    recordAudit(tx, { holderId: holder.id, actor, action, subject, details }, ctx.clock.now()),
+  );
+}

@@ -1,0 +1,68 @@
+// The holder's open cases: what the gateway could not decide by itself.
+
+import type { FastifyReply } from 'fastify';
+import { recordAudit } from '../holders/audit.ts';
+import { type Case, listOpenCases, resolveCase } from '../payments/cases.ts';
+import { refOf } from '../payments/transactions.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html.ts';
+import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
+import { emptyState, timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, paramOf } from './console-request.ts';
+import { redirect, renderPage } from './layout.ts';
+import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
+
+const MAX_CASES = 200;
+
+export const caseRoutes: ConsoleRoute[] = [
+  forRoles(EVERYONE, 'GET', '/cases', listPage),
+  forRoles(TREASURERS, 'POST', '/cases/:id/resolve', resolve),
+];
+
+async function listPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
+  const cases = await listOpenCases(ctx.db, holder.id, MAX_CASES);
+  return renderPage(request, {
+    title: t.menu.cases,
+    lead: t.cases.lead,
+    active: 'cases',
+    body:
+      cases.length === 0
+        ? emptyState(t.cases.none, t.cases.noneText)
+        : html`${cases.map((each) => caseCard(request, each))}`,
+  });
+}
+
+function caseCard(request: HolderRequest, each: Case): Html {
+  const { t } = request;
+  const ref = each.transaction_id && refOf({ id: each.transaction_id });
+  return html`
+    <div class="card">
+      ${caseDetails(request, each)}
+      <p class="muted">
+        ${timeTag(each.opened_at)}
+        ${ref && html` · <a href="/console/transactions/${ref}">${t.callbacks.viewTransaction}</a>`}
+      </p>
+    </div>
+  `;
+}
+
+async function resolve(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, actor, t } = request;
+  const id = uuidFromPublicId('case', paramOf(request, 'id'));
+  const resolution = fieldOf(request, 'resolution', MAX_RESOLUTION);
+  if (id === null) throw new Problem('not_found');
+  if (resolution === '') throw new Problem('invalid_params', { message: t.cases.resolutionMissing });
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    if (!(await resolveCase(tx, holder.id, id, actor.name, resolution, at)))
+      throw new Problem('not_found', { message: t.cases.notFound });
+    await recordAudit(
+      tx,
+      { holderId: holder.id, actor, action: 'case.resolved', subject: publicId('case', id), details: { resolution } },
+      at,
+    );
+  });
+  return redirect(request, '/console/cases', 'caseClosed');
+}

@@ -1,0 +1,70 @@
+// One callback delivery: where it goes, every attempt with its answer, and the button that sends it again.
+
+import type { Delivery } from '../callbacks/resend.ts';
+import { type Html, html } from '../platform/html.ts';
+import { type Tone, tag, timeTag } from './components.ts';
+import type { HolderRequest } from './console-request.ts';
+import { postButton } from './form-components.ts';
+import { BUILDERS } from './route.ts';
+
+const ANSWER_CHARACTERS = 2_000;
+
+const DELIVERY_TONES: Record<Delivery['status'], Tone> = {
+  waiting: 'neutral',
+  retrying: 'warning',
+  paused: 'error',
+  delivered: 'success',
+  given_up: 'error',
+  feed_only: 'neutral',
+};
+
+export const DELIVERY_STATES = Object.keys(DELIVERY_TONES) as Delivery['status'][];
+
+export function deliveryTag({ t }: HolderRequest, status: Delivery['status']): Html {
+  return tag(DELIVERY_TONES[status], t.callbacks.states[status]);
+}
+
+export function deliveryDetails(request: HolderRequest, delivery: Delivery, resendPath: string): Html {
+  const { t, role } = request;
+  const { url, nextAttemptAt, attempts } = delivery;
+  return html`
+    <p>
+      <b>${delivery.type}</b>
+      ${' '}
+      ${deliveryTag(request, delivery.status)}
+      ${' '}
+      <span class="muted">${url ?? t.callbacks.feedOnly}</span>
+    </p>
+    ${
+      nextAttemptAt &&
+      delivery.status === 'retrying' &&
+      html`<p class="muted">${t.callbacks.next} ${timeTag(nextAttemptAt)}</p>`
+    }
+    <details>
+      <summary>${t.callbacks.attempts(attempts.length)}</summary>
+      ${attempts.map((attempt) => attemptDetails(request, attempt))}
+      <p class="muted">${t.callbacks.body}</p>
+      <pre tabindex="0" aria-label="${t.callbacks.body}">${delivery.body}</pre>
+    </details>
+    ${
+      url &&
+      BUILDERS.includes(role) &&
+      postButton(request, resendPath, t.callbacks.resend, {
+        variant: 'secondary',
+        hidden: { event: delivery.eventId },
+      })
+    }
+  `;
+}
+
+function attemptDetails({ t }: HolderRequest, attempt: Delivery['attempts'][number]): Html {
+  const { at, delivered, status, error, latencyMs, answerStart } = attempt;
+  const result = delivered ? tag('success', String(status ?? '')) : tag('error', String(status ?? error ?? '–'));
+  return html`
+    <p>${timeTag(at)} · ${result} · ${latencyMs} ms</p>
+    ${
+      answerStart &&
+      html`<pre tabindex="0" aria-label="${t.callbacks.response}">${answerStart.slice(0, ANSWER_CHARACTERS)}</pre>`
+    }
+  `;
+}

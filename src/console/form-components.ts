@@ -1,0 +1,192 @@
+// Forms of the console: a form with its fields and button, single-button forms, and forms for what cannot be undone.
+
+import type { FieldErrors } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html.ts';
+import type { ConsoleRequest } from './console-request.ts';
+
+export type ButtonVariant = 'secondary' | 'danger' | 'link';
+
+type FieldBase = {
+  name: string;
+  label: string;
+  hint?: string | undefined;
+  required?: boolean | undefined;
+  errors?: FieldErrors | undefined;
+  /** Further attributes of the control. */
+  attributes?: Html | undefined;
+};
+export type InputField = FieldBase & {
+  type?: 'text' | 'email' | 'password' | 'url' | 'date' | 'color' | undefined;
+  value?: string | undefined;
+};
+type TextAreaField = FieldBase & { type: 'textarea'; value?: string | undefined; rows?: number };
+type SelectField = FieldBase & {
+  type: 'select';
+  value?: string | undefined;
+  choices: readonly (readonly [value: string, label: string])[];
+};
+type CheckboxField = FieldBase & { type: 'checkbox'; checked: boolean };
+export type FormField = InputField | TextAreaField | SelectField | CheckboxField;
+
+type FormOptions = {
+  /** Below /console. */
+  action: string;
+  /** `get` is for searches and filters: they change nothing and carry no token. */
+  method?: 'get';
+  className?: string;
+  attributes?: Html;
+  hidden?: Readonly<Record<string, string>>;
+  /** Fields in order. Other markup may stand between them. */
+  fields?: readonly (FormField | Html | false)[];
+  /** Puts the fields side by side where there is room. */
+  row?: boolean;
+  /** The errors of all fields; each field shows its own. */
+  errors?: FieldErrors | undefined;
+  submit: string;
+  variant?: ButtonVariant;
+  /** Stands beside the button. */
+  beside?: Html;
+};
+
+/** A form from a list of fields. */
+export function form(request: ConsoleRequest, options: FormOptions): Html {
+  const { action, hidden, fields = [], errors, row } = options;
+  const controls = fields.map((each) => (each && 'name' in each ? formField({ errors, ...each }) : each));
+  const body = html`
+    ${hiddenFields(hidden)}
+    ${row ? html`<div class="field-row">${controls}</div>` : controls}
+    ${submitButton(options.submit, options.variant)}
+    ${options.beside && html` ${options.beside}`}
+  `;
+  const attributes = html`
+    ${options.className && html` class="${options.className}"`}
+    ${options.attributes && html` ${options.attributes}`}
+  `;
+  const isGet = options.method === 'get';
+  return html`
+    <form${!isGet && html` method="post"`} action="/console${action}"${attributes}>
+      ${!isGet && csrfField(request)}
+      ${body}
+    </form>
+  `;
+}
+
+/** A form around markup of the page's own. For a list of fields and a button use `form`. */
+export function postForm(request: ConsoleRequest, action: string, body: Html, attributes?: Html): Html {
+  return html`
+    <form method="post" action="/console${action}"${attributes && html` ${attributes}`}>
+      ${csrfField(request)}
+      ${body}
+    </form>
+  `;
+}
+
+/** A button that sends a form of its own. */
+export function postButton(
+  request: ConsoleRequest,
+  action: string,
+  label: string,
+  options: { variant?: ButtonVariant; hidden?: Readonly<Record<string, string>> } = {},
+): Html {
+  return form(request, { action, submit: label, ...options });
+}
+
+/** An action that cannot be undone: the button appears after its meaning was unfolded. */
+export function dangerForm(
+  request: ConsoleRequest,
+  action: string,
+  label: string,
+  meaning: string,
+  hidden: Readonly<Record<string, string>> = {},
+): Html {
+  return html`
+    <details>
+      <summary>${label}…</summary>
+      <p>${meaning}</p>
+      ${form(request, { action, hidden, submit: label, variant: 'danger' })}
+    </details>
+  `;
+}
+
+/** Every form that changes something carries the token of its session. */
+function csrfField(request: ConsoleRequest): Html {
+  return html`<input type="hidden" name="csrf" value="${request.csrf}">`;
+}
+
+function hiddenFields(fields: Readonly<Record<string, string>> = {}): Html[] {
+  return Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+}
+
+function submitButton(label: string, variant: ButtonVariant | undefined): Html {
+  return html`<button${variant && html` class="button-${variant}"`}>${label}</button>`;
+}
+
+/** A label, a hint, the control and its error. */
+export function formField(field: FormField): Html {
+  if (field.type === 'checkbox') return checkbox(field);
+  const { name, label, hint, errors } = field;
+  const error = errors?.[name];
+  return html`
+    <div class="field">
+      <label for="f-${name}">${label}</label>
+      ${hint !== undefined && html`<span class="muted" id="h-${name}">${hint}</span>`}
+      ${control(field)}
+      ${error && html`<p class="field-error" id="e-${name}">${error.join(' ')}</p>`}
+    </div>
+  `;
+}
+
+function checkbox({ name, label, checked }: CheckboxField): Html {
+  return html`
+    <div class="field">
+      <label><input type="checkbox" name="${name}" value="yes"${checked && html` checked`}>${label}</label>
+    </div>
+  `;
+}
+
+function control(field: Exclude<FormField, CheckboxField>): Html {
+  const { name, value = '' } = field;
+  if (field.type === 'textarea')
+    return html`
+      <textarea id="f-${name}" name="${name}" rows="${field.rows ?? 8}" spellcheck="false"${controlAttributes(field)}>
+        ${value !== '' && ['\n', value]}
+      </textarea>
+    `;
+  if (field.type === 'select')
+    return html`
+      <select id="f-${name}" name="${name}"${controlAttributes(field)}>
+        ${field.choices.map(
+          ([code, text]) => html`<option value="${code}"${code === value && html` selected`}>${text}</option>`,
+        )}
+      </select>
+    `;
+  return html`
+    <input id="f-${name}" name="${name}" type="${field.type ?? 'text'}" value="${value}"${controlAttributes(field)}>
+  `;
+}
+
+function controlAttributes({ name, hint, errors, required, attributes }: FieldBase): Html {
+  const error = errors?.[name];
+  const descriptions = [hint !== undefined ? `h-${name}` : '', error ? `e-${name}` : ''].filter(Boolean).join(' ');
+  return html`
+    ${required && html` required`}
+    ${descriptions !== '' && html` aria-describedby="${descriptions}"`}
+    ${error && html` aria-invalid="true"`}
+    ${attributes && html` ${attributes}`}
+  `;
+}
+
+/** What is wrong with a form, above it, with a link to each field. */
+export function errorBox(request: ConsoleRequest, errors: FieldErrors | undefined, message?: string): Html | false {
+  const wrong = Object.entries(errors ?? {});
+  if (wrong.length === 0 && message === undefined) return false;
+  return html`
+    <div class="box error" role="alert">
+      <p>${message ?? request.t.pleaseCorrect}</p>
+      ${
+        wrong.length > 0 &&
+        html`<ul>${wrong.map(([name, sentences]) => html`<li><a href="#f-${name}">${sentences.join(' ')}</a></li>`)}</ul>`
+      }
+    </div>
+  `;
+}

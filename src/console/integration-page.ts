@@ -1,0 +1,193 @@
+// The page of one integration: its callback URL and allowed IP addresses, and rotating or revoking its secrets.
+
+import type { FastifyReply } from 'fastify';
+import {
+  type Integration,
+  requireIntegration,
+  rotateSecret,
+  type SecretKind,
+  updateIntegration,
+} from '../holders/integrations.ts';
+import { type FieldErrors, Problem } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html.ts';
+import { facts, timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
+import { dangerForm, errorBox, form } from './form-components.ts';
+import {
+  callbackField,
+  checkUrl,
+  integrationTag,
+  labelledLine,
+  MAX_URL,
+  storedButton,
+} from './integration-components.ts';
+import { redirect, renderPage } from './layout.ts';
+import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+
+/** How long a rotated secret keeps working, in seconds. */
+const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
+const DEFAULT_OVERLAP = '86400';
+const MAX_ADDRESSES_CHARACTERS = 4_000;
+
+export const integrationPageRoutes: ConsoleRoute[] = [
+  forRoles(EVERYONE, 'GET', '/integrations/:id', (request) => integrationPage(request)),
+  forRoles(BUILDERS, 'POST', '/integrations/:id', change, { confirm: true }),
+  forRoles(BUILDERS, 'POST', '/integrations/:id/rotate', rotate, { confirm: true }),
+  forRoles(BUILDERS, 'POST', '/integrations/:id/revoke', revoke, { confirm: true }),
+];
+
+async function integrationPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
+  const { t, role } = request;
+  const integration = await requireIntegration(request.ctx.db, request.holder.id, idOf(paramOf(request, 'id')));
+  const canChange = BUILDERS.includes(role) && integration.status === 'active';
+  return renderPage(request, {
+    title: integration.title,
+    active: 'integrations',
+    ...(errors ? { status: 400 } : {}),
+    body: html`
+      <div class="card">
+        ${facts([
+          [t.state, integrationTag(request, integration)],
+          ['client_id', html`<code>${integration.clientId}</code>`],
+          ['sender', html`<bdi>${integration.title}</bdi>`],
+          [t.integrations.lastUsed, integration.lastUsedAt ? timeTag(integration.lastUsedAt) : t.never],
+          [t.created, timeTag(integration.createdAt)],
+          [t.integrations.callbackUrl, integration.defaultCallbackUrl ?? '–'],
+          [t.integrations.allowedAddresses, integration.allowedAddresses.join(', ') || t.integrations.anyAddress],
+        ])}
+        <p><a href="/console/requests?integration=${integration.id}">${t.menu.requests}</a></p>
+      </div>
+      ${
+        canChange &&
+        html`
+          <div class="columns">
+            ${settingsSection(request, integration, errors)}
+            ${secretsSection(request, integration)}
+          </div>
+        `
+      }
+    `,
+  });
+}
+
+function settingsSection(request: HolderRequest, integration: Integration, errors: FieldErrors | undefined): Html {
+  const { t } = request;
+  const callbackUrl = errors ? fieldOf(request, 'callback_url', MAX_URL) : (integration.defaultCallbackUrl ?? '');
+  const allowedAddresses = errors
+    ? fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)
+    : integration.allowedAddresses.join('\n');
+  return html`
+    <section class="card">
+      <h2>${t.settings}</h2>
+      ${errorBox(request, errors)}
+      ${form(request, {
+        action: `/integrations/${integration.id}`,
+        errors,
+        fields: [
+          callbackField(request, callbackUrl),
+          {
+            type: 'textarea',
+            name: 'allowed_addresses',
+            label: t.integrations.allowedAddresses,
+            hint: t.integrations.allowedAddressesHint,
+            value: allowedAddresses,
+            rows: 3,
+          },
+        ],
+        submit: t.save,
+      })}
+    </section>
+  `;
+}
+
+function secretsSection(request: HolderRequest, integration: Integration): Html {
+  const { t } = request;
+  const path = `/integrations/${integration.id}`;
+  return html`
+    <section class="card">
+      <h2>${t.integrations.secrets}</h2>
+      <p class="muted">${t.integrations.rotateText}</p>
+      ${rotateForm(request, path, 'api', t.integrations.rotateApi)}
+      ${rotateForm(request, path, 'callback', t.integrations.rotateCallback)}
+      ${dangerForm(request, `${path}/revoke`, t.integrations.revoke, t.integrations.revokeMeaning)}
+    </section>
+  `;
+}
+
+function rotateForm(request: HolderRequest, path: string, kind: SecretKind, label: string): Html {
+  const { t } = request;
+  return html`
+    <details>
+      <summary>${label}…</summary>
+      ${form(request, {
+        action: `${path}/rotate`,
+        hidden: { kind },
+        fields: [
+          {
+            type: 'select',
+            name: `overlap_${kind}`,
+            label: t.integrations.overlap,
+            value: DEFAULT_OVERLAP,
+            choices: OVERLAPS.map((seconds) => [seconds, t.integrations.overlaps[seconds]] as const),
+          },
+        ],
+        submit: label,
+      })}
+    </details>
+  `;
+}
+
+async function change(request: HolderRequest): Promise<FastifyReply> {
+  const id = idOf(paramOf(request, 'id'));
+  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL);
+  const urlError = checkUrl(request, callbackUrl);
+  if (urlError !== null) return integrationPage(request, { callback_url: [urlError] });
+  const allowedAddresses = fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  try {
+    await updateIntegration(request.ctx, request.actor, request.holder.id, id, {
+      allowedAddresses,
+      defaultCallbackUrl: callbackUrl || null,
+    });
+  } catch (error) {
+    if (error instanceof Problem && error.details.errors) return integrationPage(request, error.details.errors);
+    throw error;
+  }
+  return redirect(request, `/console/integrations/${id}`, 'saved');
+}
+
+async function rotate(request: HolderRequest): Promise<FastifyReply> {
+  const { t } = request;
+  const id = idOf(paramOf(request, 'id'));
+  const kind: SecretKind = fieldOf(request, 'kind') === 'callback' ? 'callback' : 'api';
+  const overlap = OVERLAPS.find((seconds) => seconds === fieldOf(request, `overlap_${kind}`)) ?? DEFAULT_OVERLAP;
+  const { secret, previousExpiresAt } = await rotateSecret(
+    request.ctx,
+    request.actor,
+    request.holder.id,
+    id,
+    kind,
+    Number(overlap),
+  );
+  const name = kind === 'api' ? 'secret_key' : t.integrations.callbackSecret;
+  return renderPage(request, {
+    title: t.integrations.rotated,
+    lead: t.integrations.secretsOnce,
+    active: 'integrations',
+    body: html`
+      <p class="box warning">${t.integrations.secretsWarning}</p>
+      <div class="card">
+        ${labelledLine(request, 'new-secret', secret, name)}
+        <p>${t.integrations.previousUntil} ${timeTag(previousExpiresAt)}</p>
+      </div>
+      ${storedButton(request, id)}
+    `,
+  });
+}
+
+async function revoke(request: HolderRequest): Promise<FastifyReply> {
+  const id = idOf(paramOf(request, 'id'));
+  await updateIntegration(request.ctx, request.actor, request.holder.id, id, { status: 'revoked' });
+  return redirect(request, `/console/integrations/${id}`, 'integrationRevoked');
+}

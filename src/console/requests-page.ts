@@ -1,0 +1,150 @@
+// The log of API requests: what was asked, what was answered, and why a request was refused.
+
+import type { FastifyReply } from 'fastify';
+import { type Integration, listIntegrations } from '../holders/integrations.ts';
+import { KEPT_DAYS, type LoggedRequest, listRequests } from '../holders/request-log.ts';
+import { refOf } from '../payments/transactions.ts';
+import { type Html, html } from '../platform/html.ts';
+import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { dataTable, emptyState, pager, tag, timeTag, transactionLink } from './components.ts';
+import { type HolderRequest, queryOf } from './console-request.ts';
+import { form } from './form-components.ts';
+import { renderPage } from './layout.ts';
+import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+
+const PAGE_ROWS = 50;
+const DAY_MS = 86_400_000;
+/** The first digit of the status that was answered. */
+const STATUS_FAMILIES = ['2', '4', '5'] as const;
+
+export const requestLogRoutes: ConsoleRoute[] = [forRoles(EVERYONE, 'GET', '/requests', listPage)];
+
+type Filter = {
+  integration: Integration | undefined;
+  family: (typeof STATUS_FAMILIES)[number] | undefined;
+  code: string;
+  id: string;
+};
+
+async function listPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, t } = request;
+  const integrations = await listIntegrations(ctx.db, holder.id);
+  const filter = readFilter(request, integrations);
+  const rows = await findRows(request, filter);
+  return renderPage(request, {
+    title: t.menu.requests,
+    lead: t.requests.lead,
+    active: 'requests',
+    body: html`
+      ${ctx.config.requestLog === 'off' && html`<p class="box warning">${t.requests.off}</p>`}
+      ${filterForm(request, filter, integrations)}
+      ${rows.length === 0 ? emptyState(t.requests.none, t.requests.noneText) : table(request, rows, integrations)}
+      ${pager(request, nextPage(rows, filter))}
+    `,
+  });
+}
+
+function readFilter(request: HolderRequest, integrations: readonly Integration[]): Filter {
+  return {
+    integration: integrations.find((each) => String(each.id) === queryOf(request, 'integration')),
+    family: STATUS_FAMILIES.find((each) => each === queryOf(request, 'status')),
+    code: queryOf(request, 'code', 60),
+    id: queryOf(request, 'id', 40),
+  };
+}
+
+function findRows(request: HolderRequest, { integration, family, code, id }: Filter): Promise<LoggedRequest[]> {
+  const { ctx, holder } = request;
+  const before = new Date(Number(queryOf(request, 'before', 16)) || Number.NaN);
+  return listRequests(
+    ctx.db,
+    holder.id,
+    {
+      since: new Date(ctx.clock.millis() - KEPT_DAYS * DAY_MS),
+      before: Number.isNaN(before.getTime()) ? undefined : before,
+      integrationId: integration?.id,
+      family: family && Number(family),
+      code: code || undefined,
+      id: uuidFromPublicId('req', id) ?? undefined,
+    },
+    PAGE_ROWS,
+  );
+}
+
+function filterForm(request: HolderRequest, filter: Filter, integrations: readonly Integration[]): Html {
+  const { t } = request;
+  return form(request, {
+    method: 'get',
+    action: '/requests',
+    className: 'card',
+    row: true,
+    fields: [
+      {
+        type: 'select',
+        name: 'integration',
+        label: t.menu.integrations,
+        value: queryOf(request, 'integration'),
+        choices: [['', t.any], ...integrations.map((each) => [String(each.id), each.title] as const)],
+      },
+      {
+        type: 'select',
+        name: 'status',
+        label: t.requests.result,
+        value: filter.family ?? '',
+        choices: [
+          ['', t.any],
+          ['2', t.requests.accepted],
+          ['4', t.requests.rejected],
+          ['5', t.requests.serverError],
+        ],
+      },
+      { name: 'code', label: t.requests.code, value: filter.code },
+      { name: 'id', label: 'request_id', value: filter.id },
+    ],
+    submit: t.show,
+    variant: 'secondary',
+  });
+}
+
+function table(request: HolderRequest, rows: readonly LoggedRequest[], integrations: readonly Integration[]): Html {
+  const { t } = request;
+  const titles = new Map(integrations.map((each) => [each.id, each.title]));
+  return dataTable(
+    t.menu.requests,
+    [
+      { label: t.time },
+      { label: t.requests.request },
+      { label: t.requests.result },
+      { label: t.requests.duration, right: true },
+      { label: t.reference },
+      { label: t.address },
+      { label: 'request_id' },
+    ],
+    rows.map((row) => [
+      timeTag(row.at),
+      html`
+        <code>${row.route}</code>
+        <span class="muted"><bdi>${titles.get(row.integration_id) ?? ''}</bdi></span>
+      `,
+      html`
+        ${tag(row.status < 400 ? 'success' : 'error', String(row.status))}
+        ${row.code && html` <a href="/docs/errors/${row.code}">${row.code}</a>`}
+      `,
+      `${row.ms.toFixed(1)} ms`,
+      row.transaction_id && transactionLink(refOf({ id: row.transaction_id })),
+      row.address,
+      html`<code>…${publicId('req', row.id).slice(-8)}</code>`,
+    ]),
+  );
+}
+
+function nextPage(rows: readonly LoggedRequest[], { integration, family, code }: Filter): string | null {
+  const last = rows.at(-1);
+  if (rows.length < PAGE_ROWS || !last) return null;
+  const query = new URLSearchParams();
+  if (integration) query.set('integration', String(integration.id));
+  if (family) query.set('status', family);
+  if (code) query.set('code', code);
+  query.set('before', String(last.at.getTime()));
+  return `/console/requests?${query.toString()}`;
+}

@@ -1,0 +1,116 @@
+// What can be done to a transaction from its page: the buttons that its state and the member's role allow, and the
+// handlers behind them.
+
+import type { FastifyReply } from 'fastify';
+import { resendEvent } from '../callbacks/resend.ts';
+import { recordAudit } from '../holders/audit.ts';
+import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payouts.ts';
+import { canRefund, refundCollection } from '../payments/refunds.ts';
+import { findFresh } from '../payments/status.ts';
+import { refOf } from '../payments/transactions.ts';
+import { type Html, html } from '../platform/html.ts';
+import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
+import { dangerForm, postButton } from './form-components.ts';
+import { redirect } from './layout.ts';
+import { BUILDERS, type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
+import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
+
+const REFUND_NOTICES = { reversed: 'refunded', refused: 'refundRejected', under_way: 'refundRequested' } as const;
+
+export const transactionActionRoutes: ConsoleRoute[] = [
+  forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
+  forRoles(BUILDERS, 'POST', '/transactions/:ref/resend', resend),
+  forRoles(TREASURERS, 'POST', '/transactions/:ref/refund', refund, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/transactions/:ref/approve', approve, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/transactions/:ref/lost', decideLost, { confirm: true }),
+];
+
+export function actionButtons(request: HolderRequest, details: TransactionDetails): Html | false {
+  const { role } = request;
+  const buttons = [
+    ...(BUILDERS.includes(role) ? refreshButton(request, details) : []),
+    ...(TREASURERS.includes(role) ? moneyButtons(request, details) : []),
+  ];
+  return buttons.length > 0 && html`<div class="actions">${buttons.map((button) => html`${button} `)}</div>`;
+}
+
+function refreshButton(request: HolderRequest, { transaction }: TransactionDetails): Html[] {
+  if (transaction.status !== 'processing') return [];
+  const path = `/transactions/${refOf(transaction)}/refresh`;
+  return [postButton(request, path, request.t.transaction.refresh, { variant: 'secondary' })];
+}
+
+function moneyButtons(request: HolderRequest, details: TransactionDetails): Html[] {
+  const { t } = request;
+  const { transaction, order, cases } = details;
+  const path = `/transactions/${refOf(transaction)}`;
+  const buttons: Html[] = [];
+  if (order?.waits_for_approval)
+    buttons.push(
+      order.created_by_member === request.session.member.id
+        ? html`<p class="box neutral">${t.payouts.needsSecondApprover}</p>`
+        : postButton(request, `${path}/approve`, t.payouts.approve),
+    );
+  if (order && transaction.status === 'pending')
+    buttons.push(dangerForm(request, `${path}/cancel`, t.payouts.cancel, t.payouts.cancelMeaning));
+  if (cases.some((each) => each.kind === 'payout_not_found' && each.status === 'open'))
+    buttons.push(
+      postButton(request, `${path}/lost`, t.payouts.sendAgain, {
+        variant: 'secondary',
+        hidden: { decision: 'send_again' },
+      }),
+      postButton(request, `${path}/lost`, t.payouts.release, { variant: 'danger', hidden: { decision: 'release' } }),
+    );
+  if (canRefund(request.ctx, transaction)) {
+    const amount = money(request, transaction.amount, transaction.currency);
+    buttons.push(dangerForm(request, `${path}/refund`, t.transaction.refund, t.transaction.refundMeaning(amount)));
+  }
+  return buttons;
+}
+
+function pageOf(request: HolderRequest): string {
+  return `/console/transactions/${paramOf(request, 'ref')}`;
+}
+
+async function refresh(request: HolderRequest): Promise<FastifyReply> {
+  await requireTransaction(request);
+  await findFresh(request.ctx, request.services.payments.engine, request.holder.id, paramOf(request, 'ref'));
+  return redirect(request, pageOf(request), 'operatorAsked');
+}
+
+async function resend(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder, actor, services } = request;
+  await requireTransaction(request);
+  const event = fieldOf(request, 'event', 60);
+  await resendEvent(ctx, holder.id, event);
+  await ctx.db.transaction((tx) =>
+    recordAudit(tx, { holderId: holder.id, actor, action: 'callback.resent', subject: event }, ctx.clock.now()),
+  );
+  await services.deliverer.pass();
+  return redirect(request, pageOf(request), 'callbackResent');
+}
+
+async function refund(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, services, actor, holder } = request;
+  const result = await refundCollection(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'));
+  return redirect(request, pageOf(request), REFUND_NOTICES[result]);
+}
+
+async function approve(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, services, actor, holder } = request;
+  await approvePayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'));
+  return redirect(request, pageOf(request), 'payoutApproved');
+}
+
+async function cancel(request: HolderRequest): Promise<FastifyReply> {
+  await cancelPayout(request.ctx, request.actor, request.holder.id, paramOf(request, 'ref'));
+  return redirect(request, pageOf(request), 'payoutCancelled');
+}
+
+async function decideLost(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, services, actor, holder } = request;
+  const decision = fieldOf(request, 'decision') === 'release' ? 'release' : 'send_again';
+  await decideLostPayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'), decision);
+  return redirect(request, pageOf(request), 'decisionSaved');
+}

@@ -1,0 +1,56 @@
+// Everything that is known about one transaction, read together for its page.
+
+import { type Delivery, listDeliveries } from '../callbacks/resend.ts';
+import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
+import { type TransferLine, transfersOf } from '../ledger/reports.ts';
+import { type Case, listCasesOf } from '../payments/cases.ts';
+import { type Evidence, listEvidence } from '../payments/evidence.ts';
+import { findPayoutOrder, type PayoutOrderRow } from '../payments/payout-orders.ts';
+import { findTransaction, idFromRef, type Transaction } from '../payments/transactions.ts';
+import { Problem } from '../platform/errors.ts';
+import { type HolderRequest, paramOf } from './console-request.ts';
+
+/** The API requests about a transaction that are shown: those logged within this time of its creation. */
+const REQUEST_WINDOW_MS = 60_000;
+/** The log's clock is read before the transaction is written. */
+const REQUEST_LEAD_MS = 1_000;
+const MAX_REQUESTS = 20;
+
+export type TransactionDetails = {
+  transaction: Transaction;
+  requests: LoggedRequest[];
+  evidence: Evidence[];
+  transfers: TransferLine[];
+  deliveries: Delivery[];
+  cases: Case[];
+  /** Null for a collection. */
+  order: PayoutOrderRow | null;
+};
+
+/** The transaction that the address names. */
+export async function requireTransaction(request: HolderRequest): Promise<Transaction> {
+  const id = idFromRef(paramOf(request, 'ref'));
+  const transaction = id === null ? null : await findTransaction(request.ctx.db, request.holder.id, id);
+  if (!transaction) throw new Problem('not_found', { message: request.t.transaction.notFound });
+  return transaction;
+}
+
+export async function readTransactionDetails(request: HolderRequest): Promise<TransactionDetails> {
+  const { ctx, holder } = request;
+  const transaction = await requireTransaction(request);
+  const created = transaction.created_at.getTime();
+  const logged = {
+    since: new Date(created - REQUEST_LEAD_MS),
+    before: new Date(created + REQUEST_WINDOW_MS),
+    transactionId: transaction.id,
+  };
+  const [requests, evidence, transfers, deliveries, cases, order] = await Promise.all([
+    listRequests(ctx.db, holder.id, logged, MAX_REQUESTS),
+    listEvidence(ctx.db, holder.id, transaction.id),
+    transfersOf(ctx.db, holder.id, transaction.id),
+    listDeliveries(ctx.db, holder.id, { transactionId: transaction.id }),
+    listCasesOf(ctx.db, holder.id, transaction.id),
+    transaction.direction === 'payout' ? findPayoutOrder(ctx.db, holder.id, transaction.id) : null,
+  ]);
+  return { transaction, requests, evidence, transfers, deliveries, cases, order };
+}

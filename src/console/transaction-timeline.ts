@@ -1,0 +1,144 @@
+// The timeline of a transaction: how it was created, what the operator reported, what was posted to the ledger, which
+// callbacks were sent and which cases were opened, in order.
+
+import type { LoggedRequest } from '../holders/request-log.ts';
+import type { Evidence } from '../payments/evidence.ts';
+import type { Transaction } from '../payments/transactions.ts';
+import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { publicId } from '../platform/ids.ts';
+import { maskNumber } from '../platform/log.ts';
+import { type Tone, timeTag } from './components.ts';
+import type { HolderRequest } from './console-request.ts';
+import type { TransactionDetails } from './transaction-details.ts';
+
+type TimelineEntry = { at: Date; tone: Tone | ''; title: string; body?: HtmlValue };
+
+const EVIDENCE_TONES: Record<string, Tone | ''> = {
+  succeeded: 'success',
+  failed: 'error',
+  reversed: 'warning',
+  unknown: 'warning',
+  pending: '',
+};
+
+export function timeline(request: HolderRequest, details: TransactionDetails): Html {
+  // Entries of the same time keep this order: the sort is stable.
+  const entries = [
+    ...creationEntries(request, details),
+    ...details.evidence.map((evidence) => evidenceEntry(request, details.transaction, evidence)),
+    ...ledgerEntries(request, details),
+    ...deliveryEntries(request, details),
+    ...caseEntries(request, details),
+  ];
+  entries.sort((left, right) => left.at.getTime() - right.at.getTime());
+  return html`<ol class="timeline">${entries.map(timelineItem)}</ol>`;
+}
+
+function timelineItem({ at, tone, title, body }: TimelineEntry): Html {
+  return html`
+    <li class="${tone}">
+      <span class="muted">${timeTag(at)}</span>
+      <b>${title}</b>
+      ${body}
+    </li>
+  `;
+}
+
+function creationEntries(request: HolderRequest, details: TransactionDetails): TimelineEntry[] {
+  const { t } = request;
+  const { transaction, requests, order } = details;
+  const created: TimelineEntry = {
+    at: transaction.created_at,
+    tone: '',
+    title: creationTitle(request, details),
+    body: t.transaction.verification[transaction.verification],
+  };
+  const entries = [created, ...requests.map((logged) => requestEntry(request, logged))];
+  if (order?.approved_at && order.approved_by)
+    entries.push({ at: order.approved_at, tone: 'success', title: t.transaction.approvedBy(order.approved_by) });
+  return entries;
+}
+
+function creationTitle({ t }: HolderRequest, { transaction, order }: TransactionDetails): string {
+  if (order) return t.transaction.createdBy(order.created_by);
+  if (transaction.link_id) return t.transaction.createdFromLink;
+  return transaction.integration_id ? t.transaction.createdByApi : t.transaction.createdInConsole;
+}
+
+function requestEntry({ t }: HolderRequest, logged: LoggedRequest): TimelineEntry {
+  const accepted = logged.status < 400;
+  const id = publicId('req', logged.id);
+  const result = logged.code ? `${logged.status} ${logged.code}` : String(logged.status);
+  const facts = [result, `${Math.round(logged.ms)} ms`, logged.address].join(' · ');
+  return {
+    at: logged.at,
+    tone: accepted ? 'success' : 'error',
+    title: accepted ? t.transaction.requestAccepted : t.transaction.requestRejected,
+    body: html`<code>${logged.route}</code> → ${facts} · <a href="/console/requests?id=${id}">${id}</a>`,
+  };
+}
+
+function evidenceEntry({ t }: HolderRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
+  const state = t.transaction.states[evidence.state as keyof typeof t.transaction.states] ?? evidence.state;
+  const effect = t.transaction.effects[evidence.effect as keyof typeof t.transaction.effects] ?? evidence.effect;
+  return {
+    at: evidence.at,
+    tone: EVIDENCE_TONES[evidence.state] ?? '',
+    title: t.transaction.sources[evidence.source](state),
+    body: html`
+      ${effect}
+      ${evidence.failure_code && html` <code>${evidence.failure_code}</code>`}
+      ${evidence.receipt && html` · ${t.transaction.receipt} <code>${evidence.receipt}</code>`}
+      ${
+        evidence.raw !== '' &&
+        html`
+          <details>
+            <summary>${t.transaction.rawResponse}</summary>
+            <pre tabindex="0" aria-label="${t.transaction.rawResponse}">${maskNumbers(transaction, evidence.raw)}</pre>
+          </details>
+        `
+      }
+    `,
+  };
+}
+
+/** An operator's message with every phone number masked. */
+function maskNumbers({ msisdn }: Transaction, raw: string): string {
+  const text = msisdn ? raw.replaceAll(msisdn, maskNumber(msisdn)) : raw;
+  return text.replace(/\d{9,15}/g, (digits) => maskNumber(digits));
+}
+
+function ledgerEntries({ t }: HolderRequest, { transfers }: TransactionDetails): TimelineEntry[] {
+  const [first] = transfers;
+  if (!first) return [];
+  return [{ at: first.posted_at, tone: 'success', title: t.transaction.posted, body: t.transaction.postedText }];
+}
+
+function deliveryEntries({ t }: HolderRequest, { deliveries }: TransactionDetails): TimelineEntry[] {
+  return deliveries.flatMap((delivery) =>
+    delivery.attempts.map((attempt) => ({
+      at: attempt.at,
+      tone: attempt.delivered ? 'success' : 'warning',
+      title: attempt.delivered ? t.transaction.delivered(delivery.type) : t.transaction.notDelivered(delivery.type),
+      body: html`${delivery.url} → ${attempt.status ?? attempt.error ?? '–'} · ${attempt.latencyMs} ms`,
+    })),
+  );
+}
+
+function caseEntries({ t }: HolderRequest, { cases }: TransactionDetails): TimelineEntry[] {
+  return cases.flatMap((each) => {
+    const opened: TimelineEntry = {
+      at: each.opened_at,
+      tone: 'warning',
+      title: `${t.cases.opened}: ${t.cases.kinds[each.kind]}`,
+    };
+    if (!each.resolved_at) return [opened];
+    const closed: TimelineEntry = {
+      at: each.resolved_at,
+      tone: 'success',
+      title: t.cases.resolvedBy(each.resolved_by ?? ''),
+      body: html`<bdi>${each.resolution}</bdi>`,
+    };
+    return [opened, closed];
+  });
+}

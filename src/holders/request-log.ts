@@ -1,0 +1,241 @@
+// The log of API requests: one row a request, collected in memory and written once a second, so no request waits for its
+// row. When the database is too slow, rows are dropped and counted. The same pass notes when an integration was last
+// used, at most once a minute each.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { addressOf, type HttpServer } from '../platform/http.ts';
+import { uuidFromPublicId } from '../platform/ids.ts';
+import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
+import { findLiveIntegration, type Integration, noteUse } from './integrations.ts';
+
+const FLUSH_EVERY_MS = 1_000;
+const MAX_BUFFERED = 20_000;
+const ROWS_PER_STATEMENT = 5_000;
+/** Everybody who knows a client_id can send requests in its name that are refused: so many are kept each second. */
+const MAX_REFUSED = 100;
+const USE_NOTED_EVERY_MS = 60_000;
+const DAY_MS = 86_400_000;
+export const KEPT_DAYS = 30;
+/** Pages and pictures are not logged. */
+const LOGGED = /^\/api\//;
+
+const PARTITIONS: PartitionPlan = { table: 'request_log', spanMs: DAY_MS, ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
+
+type Entry = {
+  at: Date;
+  id: string;
+  clientId: string;
+  ref: string | null;
+  ms: number;
+  status: number;
+  route: string;
+  address: string;
+  code: string | null;
+};
+
+type LogRow = Entry & { integrationId: bigint; holderId: bigint };
+
+export interface RequestLog {
+  /** Rows that were dropped because the database was slower than the traffic, or because too many were refused. */
+  readonly dropped: () => number;
+  /** Writes what is collected. Runs every second; tests call it. */
+  flush(): Promise<number>;
+}
+
+/** Starts to log the app's requests. */
+export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
+  let entries: Entry[] = [];
+  let dropped = 0;
+  let writing: Promise<number> | null = null;
+  const writeRows = createWriter(ctx);
+
+  if (ctx.config.requestLog === 'on')
+    app.addHook('onResponse', (request, reply, done) => {
+      const entry = entryOf(ctx, request, reply);
+      if (entry && entries.length >= MAX_BUFFERED) dropped++;
+      else if (entry) entries.push(entry);
+      done();
+    });
+
+  async function write(): Promise<number> {
+    const taken = entries;
+    entries = [];
+    const kept = withoutExcessRefusals(taken);
+    dropped += taken.length - kept.length;
+    try {
+      return await writeRows(kept);
+    } catch (error) {
+      dropped += kept.length;
+      throw error;
+    }
+  }
+
+  function flush(): Promise<number> {
+    writing ??= write().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+
+  const timer = setInterval(() => {
+    if (entries.length > 0)
+      flush().catch((error: unknown) => ctx.log.warn({ err: error }, 'the request log could not be written'));
+  }, FLUSH_EVERY_MS);
+  timer.unref();
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    await flush().catch(() => 0);
+  });
+  return { dropped: () => dropped, flush };
+}
+
+function entryOf(ctx: Context, request: FastifyRequest, reply: FastifyReply): Entry | null {
+  const route = request.routeOptions.url;
+  const { client_id: clientId, ref, code } = request.logged;
+  if (route === undefined || !LOGGED.test(route) || typeof clientId !== 'string') return null;
+  return {
+    at: ctx.clock.now(),
+    id: request.id,
+    clientId,
+    ref: typeof ref === 'string' ? ref : null,
+    ms: reply.elapsedTime,
+    status: reply.statusCode,
+    route: `${request.method} ${route}`,
+    address: addressOf(request),
+    code: typeof code === 'string' ? code : null,
+  };
+}
+
+function withoutExcessRefusals(entries: readonly Entry[]): Entry[] {
+  const refused = new Map<string, number>();
+  return entries.filter((entry) => {
+    if (entry.status < 400) return true;
+    const count = (refused.get(entry.clientId) ?? 0) + 1;
+    refused.set(entry.clientId, count);
+    return count <= MAX_REFUSED;
+  });
+}
+
+/** Writes rows, makes the partitions of days to come, drops old ones, and notes the use of integrations. */
+function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<number> {
+  const noted = new Map<bigint, number>();
+  let maintainedDay = -1;
+
+  async function noteUses(rows: readonly LogRow[]): Promise<void> {
+    const now = ctx.clock.millis();
+    const used = new Set(rows.filter((row) => row.status < 400).map((row) => row.integrationId));
+    const due = [...used].filter((id) => now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS);
+    if (due.length > 0) await noteUse(ctx.db, due, ctx.clock.now());
+    for (const id of due) noted.set(id, now);
+  }
+
+  return async (entries) => {
+    const rows = await withIntegrations(ctx, entries);
+    // A day at a time: each has a partition of its own.
+    for (const ofDay of Object.values(Object.groupBy(rows, (row) => Math.floor(row.at.getTime() / DAY_MS))))
+      for (let from = 0; ofDay && from < ofDay.length; from += ROWS_PER_STATEMENT) {
+        const part = ofDay.slice(from, from + ROWS_PER_STATEMENT);
+        await withPartitions(ctx, PARTITIONS, part[0]?.at ?? ctx.clock.now(), () => insert(ctx.db, part));
+      }
+    const day = Math.floor(ctx.clock.millis() / DAY_MS);
+    if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);
+    maintainedDay = day;
+    await noteUses(rows);
+    return rows.length;
+  };
+}
+
+/** Entries with their integration and holder; entries of an unknown client_id are left out. */
+async function withIntegrations(ctx: Context, entries: readonly Entry[]): Promise<LogRow[]> {
+  const integrations = new Map<string, Integration | null>();
+  // Answered from memory: the requests have just used these integrations.
+  for (const clientId of new Set(entries.map((entry) => entry.clientId)))
+    integrations.set(clientId, await findLiveIntegration(ctx, { clientId }));
+  return entries.flatMap((entry) => {
+    const integration = integrations.get(entry.clientId);
+    return integration ? [{ ...entry, integrationId: integration.id, holderId: integration.holderId }] : [];
+  });
+}
+
+async function insert(reader: Reader, rows: readonly LogRow[]): Promise<void> {
+  await reader.query(
+    {
+      name: 'write_request_log',
+      text: `insert into request_log (at, id, holder_id, integration_id, transaction_id, ms, status, route, address, code)
+             select * from unnest(
+               $1::timestamptz[], $2::uuid[], $3::bigint[], $4::bigint[], $5::uuid[],
+               $6::real[], $7::smallint[], $8::text[], $9::text[], $10::text[]
+             )`,
+    },
+    [
+      rows.map((row) => row.at),
+      rows.map((row) => uuidFromPublicId('req', row.id) ?? '00000000-0000-0000-0000-000000000000'),
+      rows.map((row) => row.holderId),
+      rows.map((row) => row.integrationId),
+      rows.map((row) => (row.ref === null ? null : uuidFromPublicId('TX', row.ref))),
+      rows.map((row) => row.ms),
+      rows.map((row) => row.status),
+      rows.map((row) => row.route),
+      rows.map((row) => row.address),
+      rows.map((row) => row.code),
+    ],
+  );
+}
+
+export type LoggedRequest = {
+  at: Date;
+  id: string;
+  integration_id: bigint;
+  transaction_id: string | null;
+  ms: number;
+  status: number;
+  route: string;
+  address: string;
+  code: string | null;
+};
+
+export type RequestFilter = {
+  integrationId?: bigint | undefined;
+  /** 2, 4 or 5: the hundreds of the status. */
+  family?: number | undefined;
+  code?: string | undefined;
+  route?: string | undefined;
+  id?: string | undefined;
+  transactionId?: string | undefined;
+  since: Date;
+  before?: Date | undefined;
+};
+
+/** At most so many rows are read for one page. */
+const SCAN_ROWS = 20_000;
+
+/** The newest requests of a holder that match the filter. */
+export function listRequests(
+  reader: Reader,
+  holderId: bigint,
+  filter: RequestFilter,
+  limit: number,
+): Promise<LoggedRequest[]> {
+  return reader.query<LoggedRequest>(
+    `select at, id, integration_id, transaction_id, ms, status, route, address, code
+     from (select * from request_log where holder_id = $1 and at >= $2 and at < $3 order by at desc limit ${SCAN_ROWS}) r
+     where ($4::bigint is null or integration_id = $4) and ($5::int is null or status / 100 = $5)
+       and ($6::text is null or code = $6) and ($7::text is null or route = $7)
+       and ($8::uuid is null or id = $8) and ($9::uuid is null or transaction_id = $9)
+     order by at desc limit $10`,
+    [
+      holderId,
+      filter.since,
+      filter.before ?? 'infinity',
+      filter.integrationId ?? null,
+      filter.family ?? null,
+      filter.code ?? null,
+      filter.route ?? null,
+      filter.id ?? null,
+      filter.transactionId ?? null,
+      limit,
+    ],
+  );
+}
