@@ -1,5 +1,6 @@
-// The state of where callbacks go: receivers that are failing, and addresses that said 410 Gone and wait for a person.
+// Where callbacks go: receivers that fail, and addresses that answered 410 Gone and are paused until a person resumes them.
 
+import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 
@@ -46,9 +47,13 @@ export async function countDueDeliveries(reader: Reader, now: Date): Promise<num
   return Number(row?.due ?? 0n);
 }
 
-/** A person says that the address works again: what waited for it is due at once. Answers how many deliveries that are. */
-export function resumeAddress(ctx: Context, holderId: bigint, url: string): Promise<number> {
-  return ctx.db.transaction((tx) => resumeAddresses(tx, holderId, [url], ctx.clock.now()));
+/** Resumes a paused address on the word of a person: its deliveries are due at once. Answers how many. */
+export function resumeAddress(ctx: Context, actor: Actor, holderId: bigint, url: string): Promise<number> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    await recordAudit(tx, { holderId, actor, action: 'callback.resumed', subject: url }, at);
+    return resumeAddresses(tx, holderId, [url], at);
+  });
 }
 
 /** The same within the caller's transaction; without a list, all paused addresses of the holder. */

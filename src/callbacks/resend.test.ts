@@ -15,6 +15,7 @@ import {
 } from '../../test/callback-harness.ts';
 import { isRepeatedEvent } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { COMMAND_LINE, listAudit } from '../holders/audit.ts';
 import { Problem } from '../platform/errors.ts';
 import { createArrivalLog, listArrivals, recordArrival } from './arrivals.ts';
 import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';
@@ -30,6 +31,9 @@ let deliverer: TestDeliverer;
 
 before(async () => {
   ctx = await createTestContext();
+  await ctx.db.query(
+    `insert into holders (name, created_at, updated_at) values ('One', now(), now()), ('Two', now(), now())`,
+  );
   receiver = await startReceiver();
 });
 after(async () => {
@@ -159,11 +163,13 @@ describe('deliveries', () => {
       (await listPausedAddresses(ctx.db, HOLDER)).map((each) => each.url),
       [receiver.url],
     );
-    assert.equal(await resumeAddress(ctx, 2n, receiver.url), 0);
-    assert.equal(await resumeAddress(ctx, HOLDER, receiver.url), 2);
+    assert.equal(await resumeAddress(ctx, COMMAND_LINE, 2n, receiver.url), 0);
+    assert.equal(await resumeAddress(ctx, COMMAND_LINE, HOLDER, receiver.url), 2);
     await deliverer.drain();
     assert.equal(receiver.received.length, 3);
     assert.deepEqual(await listPausedAddresses(ctx.db, HOLDER), []);
+    const [entry] = await listAudit(ctx.db, HOLDER, 1);
+    assert.deepEqual([entry?.action, entry?.subject], ['callback.resumed', receiver.url]);
   });
 
   test('a failing receiver is shown to the holder whose deliveries wait for it', async () => {

@@ -1,5 +1,6 @@
 // Deliveries for people: what was sent, what came back, send one again, and replay everything that failed since a time.
 
+import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -173,8 +174,11 @@ async function listAttempts(
   return byEvent;
 }
 
-/** Sends one event again, delivered or not: the same id, the same bytes. A paused address is resumed by it. */
-export async function resendEvent(ctx: Context, holderId: bigint, eventId: string): Promise<void> {
+/**
+ * Sends one event again, delivered or not: the same id, the same bytes. A paused address is resumed by it. `actor` is the
+ * person who asked; what programs ask is in the request log.
+ */
+export async function resendEvent(ctx: Context, holderId: bigint, eventId: string, actor?: Actor): Promise<void> {
   const id = uuidOrNull(eventId);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
@@ -195,6 +199,7 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
        on conflict on constraint delivery_once do update set leased = false, due_at = $7, started_at = $7`,
       [id, event.transaction_id, holderId, event.integration_id, originOf(event.url), event.url, at],
     );
+    if (actor) await recordAudit(tx, { holderId, actor, action: 'callback.resent', subject: eventId }, at);
   });
 }
 
@@ -224,9 +229,13 @@ const REPLAY = `
   select (select count(*) from replayed) as replayed, count(*) as seen, min(position) as last from page`;
 
 /** Makes every event since a time that was not delivered due at once. Answers how many. */
-export async function replayFailed(ctx: Context, holderId: bigint, since: Date): Promise<number> {
+export async function replayFailed(ctx: Context, holderId: bigint, since: Date, actor?: Actor): Promise<number> {
   const at = ctx.clock.now();
-  await ctx.db.transaction((tx) => resumeAddresses(tx, holderId, null, at));
+  await ctx.db.transaction(async (tx) => {
+    await resumeAddresses(tx, holderId, null, at);
+    if (actor)
+      await recordAudit(tx, { holderId, actor, action: 'callback.replayed', subject: since.toISOString() }, at);
+  });
   let before = 2n ** 63n - 1n;
   let replayed = 0;
   for (let page = 0; page < MAX_REPLAY_PAGES; page++) {

@@ -9,7 +9,6 @@ import {
   resumeAddress,
 } from '../callbacks/endpoints.ts';
 import { type Delivery, type DeliveryStatus, listDeliveries, replayFailed, resendEvent } from '../callbacks/resend.ts';
-import { recordAudit } from '../holders/audit.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
@@ -158,8 +157,7 @@ async function deliveryPage(request: HolderRequest): Promise<FastifyReply> {
 
 async function resend(request: HolderRequest): Promise<FastifyReply> {
   const event = paramOf(request, 'id');
-  await resendEvent(request.ctx, request.holder.id, event);
-  await audit(request, 'callback.resent', event);
+  await resendEvent(request.ctx, request.holder.id, event, request.actor);
   await request.services.deliverer.pass();
   return redirect(request, `/console/callbacks/${event}`, 'callbackResent');
 }
@@ -167,21 +165,12 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
 async function replay(request: HolderRequest): Promise<FastifyReply> {
   const since = readDay(fieldOf(request, 'since', 10));
   if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replaySince });
-  const count = await replayFailed(request.ctx, request.holder.id, since);
-  await audit(request, 'callback.replayed', since.toISOString(), { count });
+  await replayFailed(request.ctx, request.holder.id, since, request.actor);
   return redirect(request, '/console/callbacks', 'callbacksResent');
 }
 
 async function resume(request: HolderRequest): Promise<FastifyReply> {
   const url = fieldOf(request, 'url', 2_048);
-  await resumeAddress(request.ctx, request.holder.id, url);
-  await audit(request, 'callback.resumed', url);
+  await resumeAddress(request.ctx, request.actor, request.holder.id, url);
   return redirect(request, '/console/callbacks', 'saved');
-}
-
-async function audit(request: HolderRequest, action: string, subject: string, details: Record<string, unknown> = {}) {
-  const { ctx, holder, actor } = request;
-  await ctx.db.transaction((tx) =>
-    recordAudit(tx, { holderId: holder.id, actor, action, subject, details }, ctx.clock.now()),
-  );
 }

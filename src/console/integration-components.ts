@@ -2,6 +2,7 @@
 
 import type { Integration } from '../holders/integrations.ts';
 import { type Html, html } from '../platform/html.ts';
+import { isHttpUrl } from '../platform/http-url.ts';
 import { copyLine, tag } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
 import type { InputField } from './form-components.ts';
@@ -26,8 +27,7 @@ export function callbackField({ t }: HolderRequest, value: string): InputField {
 /** Why a callback URL cannot be used; null when it can, or when there is none. */
 export function checkUrl({ ctx, t }: HolderRequest, url: string): string | null {
   if (url === '') return null;
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return t.urlInvalid;
-  return ctx.checkCallbackUrl(url);
+  return isHttpUrl(url) ? ctx.checkCallbackUrl(url) : t.urlInvalid;
 }
 
 export function labelledLine(request: HolderRequest, id: string, text: string, label: string): Html {

@@ -176,7 +176,7 @@ function totalCards(request: HolderRequest, orders: readonly PayoutOrder[]): Htm
 }
 
 async function importList(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, t } = request;
+  const { ctx, t } = request;
   const list = await readList(request, fieldOf(request, 'csv', MAX_CSV_CHARACTERS));
   if (typeof list === 'string') return importPage(request, list);
   const orders = ordersOf(list);

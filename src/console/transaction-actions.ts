@@ -3,7 +3,6 @@
 
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
-import { recordAudit } from '../holders/audit.ts';
 import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payouts.ts';
 import { canRefund, refundCollection } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
@@ -83,10 +82,7 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, actor, services } = request;
   await requireTransaction(request);
   const event = fieldOf(request, 'event', 60);
-  await resendEvent(ctx, holder.id, event);
-  await ctx.db.transaction((tx) =>
-    recordAudit(tx, { holderId: holder.id, actor, action: 'callback.resent', subject: event }, ctx.clock.now()),
-  );
+  await resendEvent(ctx, holder.id, event, actor);
   await services.deliverer.pass();
   return redirect(request, pageOf(request), 'callbackResent');
 }
