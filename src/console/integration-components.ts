@@ -2,12 +2,10 @@
 
 import type { Integration } from '../holders/integrations.ts';
 import { type Html, html } from '../platform/html.ts';
-import { isHttpUrl } from '../platform/http-url.ts';
+import { isHttpUrl, MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { copyLine, tag } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
 import type { InputField } from './form-components.ts';
-
-export const MAX_URL = 2_048;
 
 export function integrationTag({ t }: HolderRequest, integration: Integration): Html {
   return integration.status === 'active' ? tag('success', t.active) : tag('error', t.integrations.revoked);
@@ -20,7 +18,7 @@ export function callbackField({ t }: HolderRequest, value: string): InputField {
     hint: t.integrations.callbackHint,
     type: 'url',
     value,
-    attributes: html`maxlength="${MAX_URL}"`,
+    attributes: html`maxlength="${MAX_URL_CHARACTERS}"`,
   };
 }
 

@@ -10,17 +10,11 @@ import {
 } from '../holders/integrations.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { facts, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
 import { dangerForm, errorBox, form } from './form-components.ts';
-import {
-  callbackField,
-  checkUrl,
-  integrationTag,
-  labelledLine,
-  MAX_URL,
-  storedButton,
-} from './integration-components.ts';
+import { callbackField, checkUrl, integrationTag, labelledLine, storedButton } from './integration-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
@@ -72,7 +66,9 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
 
 function settingsSection(request: HolderRequest, integration: Integration, errors: FieldErrors | undefined): Html {
   const { t } = request;
-  const callbackUrl = errors ? fieldOf(request, 'callback_url', MAX_URL) : (integration.defaultCallbackUrl ?? '');
+  const callbackUrl = errors
+    ? fieldOf(request, 'callback_url', MAX_URL_CHARACTERS)
+    : (integration.defaultCallbackUrl ?? '');
   const allowedAddresses = errors
     ? fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)
     : integration.allowedAddresses.join('\n');
@@ -139,7 +135,7 @@ function rotateForm(request: HolderRequest, path: string, kind: SecretKind, labe
 
 async function change(request: HolderRequest): Promise<FastifyReply> {
   const id = idOf(paramOf(request, 'id'));
-  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL);
+  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS);
   const urlError = checkUrl(request, callbackUrl);
   if (urlError !== null) return integrationPage(request, { callback_url: [urlError] });
   const allowedAddresses = fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)

@@ -10,17 +10,11 @@ import {
 import { publicUrl } from '../platform/config.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { codeBlock, dataTable, emptyState, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
-import {
-  callbackField,
-  checkUrl,
-  integrationTag,
-  labelledLine,
-  MAX_URL,
-  storedButton,
-} from './integration-components.ts';
+import { callbackField, checkUrl, integrationTag, labelledLine, storedButton } from './integration-components.ts';
 import { renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { sampleParams, writeSamples } from './samples.ts';
@@ -93,7 +87,7 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
               required: true,
               attributes: html`maxlength="${MAX_TITLE}"`,
             },
-            callbackField(request, fieldOf(request, 'callback_url', MAX_URL)),
+            callbackField(request, fieldOf(request, 'callback_url', MAX_URL_CHARACTERS)),
           ],
           submit: t.integrations.create,
         })}
@@ -105,7 +99,7 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
 async function create(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const title = fieldOf(request, 'title', 500);
-  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL);
+  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS);
   const errors: FieldErrors = {};
   if (title === '' || Array.from(title).length > MAX_TITLE) errors.title = [t.integrations.titleInvalid];
   const urlError = checkUrl(request, callbackUrl);
