@@ -64,6 +64,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   const outcomes: Batch<Outcome, Applied> = createBatch({
     maxItems: 256,
     maxWaiting: 20_000,
+    concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
     async run(items) {
       const { applied, events } = await ctx.db.transaction((tx) => applyOutcomes(tx, ctx, items));

@@ -37,6 +37,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   const applying: Batch<InboxRow, void> = createBatch({
     maxItems: 256,
     maxWaiting: 20_000,
+    concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
     async run(rows) {
       const events = await ctx.db.transaction((tx) => applyRows(tx, ctx, rows));
