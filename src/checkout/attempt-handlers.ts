@@ -10,12 +10,11 @@ import { Problem } from '../platform/errors.ts';
 import { field, formOf } from '../platform/forms.ts';
 import { sendPage } from '../platform/html.ts';
 import { type AttemptNotice, attemptPage } from './attempt-page.ts';
+import { addressWith, type LinkView, openAttempt, type Query } from './link-view.ts';
 import type { LongPolls } from './long-poll.ts';
 import { showName } from './names.ts';
 import { receiptCode } from './receipt-codes.ts';
-import { openAttempt, type Query } from './requests.ts';
 import { stageOf } from './stages.ts';
-import { addressWith, type LinkView } from './view.ts';
 
 /** How long "Check now" waits for the operator's own answer before it waits for any news. */
 const REFRESH_PATIENCE_MS = 2_000;

@@ -8,9 +8,9 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { VERIFICATION_MS } from '../payments/verification.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import { businessHead, layoutPage, steps, sumOf } from './layout.ts';
+import { addressWith, type LinkView, viewAttempt } from './link-view.ts';
 import { maskNumber } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
-import { addressWith, type LinkView, viewAttempt } from './view.ts';
 
 /** Only who has just paid is sent back to the shop; who opens the receipt tomorrow wants to read it. */
 const RETURN_WITHIN_MS = 10 * 60_000;

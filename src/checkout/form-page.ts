@@ -6,10 +6,10 @@ import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
-import type { FormDraft, FormNotice } from './form-tokens.ts';
+import type { FormDraft, FormNotice } from './form-draft.ts';
 import { businessHead, layoutPage, sumOf } from './layout.ts';
+import { addressWith, type LinkView } from './link-view.ts';
 import { exampleOf, type FieldMessages, type FieldName, methodError, type Question } from './order.ts';
-import { addressWith, type LinkView } from './view.ts';
 
 /** Until the country is known nothing else can be asked: operators and numbers differ. */
 export function countryPage(view: LinkView): HtmlPage {
@@ -198,11 +198,11 @@ function errorSummary(view: LinkView, faults: FieldMessages, notice: string | nu
 function noticeText(ctx: PaymentsContext, view: LinkView, notice: FormNotice): string {
   const { words, clock } = view.reading;
   switch (notice.kind) {
-    case 'form_old':
+    case 'form_expired':
       return words.formOld;
-    case 'too_many':
+    case 'rate_limited':
       return words.tooMany;
-    case 'number_tired':
+    case 'number_limit':
       return words.numberTired(clock(new Date(notice.until)));
     case 'operator_down':
       return words.operatorDown(ctx.catalog.methods.get(notice.method)?.name ?? notice.method);

@@ -8,7 +8,7 @@ import type { PaymentLink } from '../links/links.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { parseAmount } from '../platform/money.ts';
-import type { FormDraft } from './form-tokens.ts';
+import type { FormDraft } from './form-draft.ts';
 import type { Reading } from './language.ts';
 
 const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/;

@@ -8,7 +8,7 @@ import type { Transaction } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, trusted } from '../platform/html.ts';
 import { businessHead, type CheckoutFrame, layoutPage, sumOf } from './layout.ts';
-import type { LinkView } from './view.ts';
+import type { LinkView } from './link-view.ts';
 
 export type ReceiptFacts = { transaction: Transaction; business: string; code: string };
 
