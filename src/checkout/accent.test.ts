@@ -10,7 +10,7 @@ test('any colour of a merchant becomes one that can be read, in light and dark',
     fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
       const { onLight, onDark } = readAccent(`#${value.toString(16).padStart(6, '0')}`);
       assert.ok(contrast(onLight, LIGHT_GROUND) >= 4.5);
-      assert.ok(contrast('#ffffff', onLight) >= 4.5, 'white words on the button');
+      assert.ok(contrast('#ffffff', onLight) >= 4.5, 'white text on the button');
       assert.ok(contrast(onDark, DARK_GROUND) >= 4.5);
     }),
   );

@@ -114,7 +114,7 @@ export async function sendCodeAgain(
   }
 }
 
-/** A notice that travelled through the address: one of three words and a small number. */
+/** A notice that travelled through the address: one of three kinds and a small number. */
 function readNotice(text: unknown): AttemptNotice | null {
   const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait)-(\d{1,2})$/.exec(text)) || [];
   if (kind === 'wrong') return { kind, left: Number(number) };

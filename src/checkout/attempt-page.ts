@@ -12,7 +12,7 @@ import { addressWith, type LinkView, viewAttempt } from './link-view.ts';
 import { maskNumber } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
 
-/** Only who has just paid is sent back to the shop; who opens the receipt tomorrow wants to read it. */
+/** Redirect automatically only right after paying, not when the receipt is opened again later. */
 const RETURN_WITHIN_MS = 10 * 60_000;
 const AUTO_CHECK_SECONDS = 10;
 
@@ -38,15 +38,15 @@ export type AttemptNotice =
 
 export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: AttemptPage): HtmlPage {
   const view = viewAttempt(linkView, attempt.transaction);
-  const { words } = view.reading;
+  const { t } = view.locale;
   const { stage, transaction, auto } = attempt;
   const waiting = isWaiting(stage);
   const { title, body } = bodyOf(ctx, view, attempt);
   const failed = stage === 'failed' || attempt.notice?.kind === 'wrong';
-  return layoutPage(view.frame, {
-    title: `${failed ? `${words.errorTitle}: ` : ''}${title} – ${view.business}`,
+  return layoutPage(view.layout, {
+    title: `${failed ? `${t.errorTitle}: ` : ''}${title} – ${view.business}`,
     ...(waiting
-      ? { attributes: html`data-stage="${stage}" data-url="${view.frame.address}" data-q="${view.query}"` }
+      ? { attributes: html`data-stage="${stage}" data-url="${view.layout.address}" data-q="${view.query}"` }
       : {}),
     // Asked for by the payer, with a way to stop it; scripts look by themselves and need no reload.
     ...(waiting && auto
@@ -83,149 +83,149 @@ function bodyOf(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Bod
 }
 
 function lookAtPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Body {
-  const { words, clock } = view.reading;
+  const { t, time } = view.locale;
   const { transaction } = attempt;
   const method = ctx.catalog.methods.get(transaction.method);
   const operator = method?.name ?? transaction.method;
   const amount = amountOf(view, transaction);
   const byCode = attempt.stage === 'shortcode' && method?.shortCode;
-  const title = byCode ? words.shortcodeTitle : words.look;
+  const title = byCode ? t.shortcodeTitle : t.checkPhone;
   const [code, ...choices] = method?.dial ?? [];
   const endsAt = new Date(
     transaction.created_at.getTime() + UNCLEAR_AFTER_MS[attempt.stage === 'shortcode' ? 'shortcode' : 'prompt'],
   );
   return {
     title,
-    body: html`<p class="ph" aria-hidden="true"></p><h1>${byCode ? title : words.lookAt(maskedNumber(transaction))}</h1>
-${sumOf(amount, view.link.item_name)}<br>${steps(byCode ? words.shortcodeSteps(operator, byCode, amount) : words.promptSteps(operator, attempt.label, amount))}
-${checkForm(view, attempt, words.check)}<details><summary>${words.noMessage}</summary>${!byCode && code !== undefined && html`<p>${words.noMessageDial(code, choices.join(', '))}</p>`}<p>${words.noMessageWait(clock(endsAt))}</p></details>`,
+    body: html`<p class="ph" aria-hidden="true"></p><h1>${byCode ? title : t.checkPhoneNumber(maskedNumber(transaction))}</h1>
+${sumOf(amount, view.link.item_name)}<br>${steps(byCode ? t.shortcodeSteps(operator, byCode, amount) : t.promptSteps(operator, attempt.label, amount))}
+${checkForm(view, attempt, t.checkNow)}<details><summary>${t.noMessage}</summary>${!byCode && code !== undefined && html`<p>${t.noMessageDial(code, choices.join(', '))}</p>`}<p>${t.noMessageWait(time(endsAt))}</p></details>`,
   };
 }
 
 function typeCode(view: LinkView, attempt: AttemptPage): Body {
-  const { words, clock } = view.reading;
+  const { t, time } = view.locale;
   const { transaction, notice } = attempt;
   const wrong = notice?.kind === 'wrong';
   return {
-    title: words.otpTitle,
-    body: html`<h1>${words.otpTitle}</h1>${notice && noticeBox(view, notice)}<p>${words.otpText(maskedNumber(transaction))}</p>${sumOf(amountOf(view, transaction), view.link.item_name)}<br>
-<form method="post" action="${addressWith(view, `${view.frame.address}/code`)}"><div class="f"><label for="code">${words.otpCode}</label><p class="h" id="code-h">${words.otpHint}</p><input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*" maxlength="12" required aria-describedby="code-h${wrong && ' code-e'}"${wrong && html` aria-invalid="true"`}>${wrong && html`<p class="er" id="code-e">${words.otpWrong(notice.left)}</p>`}</div><button>${words.continue}</button></form>
-<form method="post" action="${addressWith(view, `${view.frame.address}/resend`)}"><button class="q">${words.otpResend}</button></form>
-<p class="m">${words.validUntil(clock(new Date(transaction.created_at.getTime() + VERIFICATION_MS)))}</p>${liveRegion(view)}`,
+    title: t.otpTitle,
+    body: html`<h1>${t.otpTitle}</h1>${notice && noticeBox(view, notice)}<p>${t.otpText(maskedNumber(transaction))}</p>${sumOf(amountOf(view, transaction), view.link.item_name)}<br>
+<form method="post" action="${addressWith(view, `${view.layout.address}/code`)}"><div class="f"><label for="code">${t.otpCode}</label><p class="h" id="code-h">${t.otpHint}</p><input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*" maxlength="12" required aria-describedby="code-h${wrong && ' code-e'}"${wrong && html` aria-invalid="true"`}>${wrong && html`<p class="er" id="code-e">${t.otpWrong(notice.left)}</p>`}</div><button>${t.continue}</button></form>
+<form method="post" action="${addressWith(view, `${view.layout.address}/resend`)}"><button class="q">${t.otpResend}</button></form>
+<p class="m">${t.validUntil(time(new Date(transaction.created_at.getTime() + VERIFICATION_MS)))}</p>${liveRegion(view)}`,
   };
 }
 
 function sendMoney(view: LinkView, attempt: AttemptPage): Body {
-  const { words, clock } = view.reading;
+  const { t, time } = view.locale;
   const { instructions, transaction } = attempt;
-  if (!instructions) return { title: words.workingTitle, body: html`<h1>${words.workingTitle}</h1>` };
+  if (!instructions) return { title: t.workingTitle, body: html`<h1>${t.workingTitle}</h1>` };
   const { payTo, accountReference, expiresAt } = instructions;
   const [label, lines] =
     payTo.kind === 'till'
-      ? [words.till, words.tillSteps]
+      ? [t.till, t.tillSteps]
       : payTo.kind === 'paybill'
-        ? [words.paybill, words.paybillSteps]
-        : [words.bankAccount, words.bankSteps];
+        ? [t.paybill, t.paybillSteps]
+        : [t.bankAccount, t.bankSteps];
   const rows: [string, string | null][] = [
-    [words.amount, amountOf(view, transaction)],
-    [words.bank, payTo.bank],
+    [t.amount, amountOf(view, transaction)],
+    [t.bank, payTo.bank],
     [label, payTo.number],
-    [words.accountName, payTo.name],
-    [words.accountReference, accountReference],
+    [t.accountName, payTo.name],
+    [t.accountReference, accountReference],
   ];
   return {
-    title: words.payYourself,
-    body: html`<h1>${words.payYourself}</h1><dl class="big">${rows.map(([name, value]) => value !== null && html`<div><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
-<p class="box warn">${words.exactly}</p>${steps(lines)}<p>${words.payYourselfBy(clock(expiresAt))}</p>${checkForm(view, attempt, words.paidCheck)}`,
+    title: t.sendMoney,
+    body: html`<h1>${t.sendMoney}</h1><dl class="big">${rows.map(([name, value]) => value !== null && html`<div><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
+<p class="box warn">${t.exactly}</p>${steps(lines)}<p>${t.sendMoneyBy(time(expiresAt))}</p>${checkForm(view, attempt, t.paidCheckNow)}`,
   };
 }
 
 function working(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Body {
-  const { words } = view.reading;
+  const { t } = view.locale;
   const { transaction } = attempt;
   const operator = ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
   return {
-    title: words.workingTitle,
-    body: html`<p class="ph" aria-hidden="true"></p><h1>${words.workingTitle}</h1><p>${words.workingText(operator)}</p>${sumOf(amountOf(view, transaction), view.link.item_name)}<br>${checkForm(view, attempt, words.check)}`,
+    title: t.workingTitle,
+    body: html`<p class="ph" aria-hidden="true"></p><h1>${t.workingTitle}</h1><p>${t.workingText(operator)}</p>${sumOf(amountOf(view, transaction), view.link.item_name)}<br>${checkForm(view, attempt, t.checkNow)}`,
   };
 }
 
 function unclear(view: LinkView, attempt: AttemptPage): Body {
-  const { words } = view.reading;
+  const { t } = view.locale;
   return {
-    title: words.unsureTitle,
-    body: html`<p class="ic w" aria-hidden="true">?</p><h1>${words.unsureTitle}</h1><p class="box warn">${words.unsureText}</p>${sumOf(amountOf(view, attempt.transaction), view.link.item_name)}<br>${checkForm(view, attempt, words.check)}`,
+    title: t.unclearTitle,
+    body: html`<p class="ic w" aria-hidden="true">?</p><h1>${t.unclearTitle}</h1><p class="box warn">${t.unclearText}</p>${sumOf(amountOf(view, attempt.transaction), view.link.item_name)}<br>${checkForm(view, attempt, t.checkNow)}`,
   };
 }
 
 function paid(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Body {
-  const { words, date } = view.reading;
+  const { t, date } = view.locale;
   const { transaction, receipt } = attempt;
   const method = ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
   const settledAt = transaction.settled_at ?? transaction.updated_at;
   const back = returnUrl(view, transaction);
   const fresh = ctx.clock.millis() - settledAt.getTime() < RETURN_WITHIN_MS;
   return {
-    title: words.paidTitle,
-    body: html`<p class="ic s" aria-hidden="true">✓</p><h1>${words.paidTitle}</h1><p>${words.paidText(amountOf(view, transaction), view.business)}</p>
-<dl><div><dt>${words.paidOn}</dt><dd>${date(settledAt)}</dd></div><div><dt>${words.paidWith}</dt><dd>${method}</dd></div>${view.link.item_name !== null && html`<div><dt>${words.item}</dt><dd><bdi>${view.link.item_name}</bdi></dd></div>`}${receipt !== null && html`<div><dt>${words.receiptCode}</dt><dd>${receipt}</dd></div>`}</dl>
-${back !== null && html`<a class="btn" href="${back}" rel="noreferrer"${fresh && html` data-go`}>${words.returnTo(view.business)}</a>`}${receipt !== null && html`<a class="btn q" href="${addressWith(view, `/r/${receipt}`)}">${words.receipt}</a>`}${back !== null && fresh && html`<p role="status" id="live" class="m" data-t="${words.goingBack(view.business)}"></p><button type="button" class="q" id="stay" hidden>${words.stay}</button>`}`,
+    title: t.paidTitle,
+    body: html`<p class="ic s" aria-hidden="true">✓</p><h1>${t.paidTitle}</h1><p>${t.paidText(amountOf(view, transaction), view.business)}</p>
+<dl><div><dt>${t.paidOn}</dt><dd>${date(settledAt)}</dd></div><div><dt>${t.paidWith}</dt><dd>${method}</dd></div>${view.link.item_name !== null && html`<div><dt>${t.item}</dt><dd><bdi>${view.link.item_name}</bdi></dd></div>`}${receipt !== null && html`<div><dt>${t.receiptCode}</dt><dd>${receipt}</dd></div>`}</dl>
+${back !== null && html`<a class="btn" href="${back}" rel="noreferrer"${fresh && html` data-go`}>${t.returnTo(view.business)}</a>`}${receipt !== null && html`<a class="btn q" href="${addressWith(view, `/r/${receipt}`)}">${t.receipt}</a>`}${back !== null && fresh && html`<p role="status" id="live" class="m" data-t="${t.returning(view.business)}"></p><button type="button" class="q" id="stay" hidden>${t.stay}</button>`}`,
   };
 }
 
 function reversed(view: LinkView, attempt: AttemptPage): Body {
-  const { words } = view.reading;
+  const { t } = view.locale;
   const back = returnUrl(view, attempt.transaction);
   return {
-    title: words.reversedTitle,
-    body: html`<p class="ic w" aria-hidden="true">↩</p><h1>${words.reversedTitle}</h1><p>${words.reversedText(amountOf(view, attempt.transaction))}</p>${back !== null && html`<a class="btn" href="${back}" rel="noreferrer">${words.returnTo(view.business)}</a>`}`,
+    title: t.reversedTitle,
+    body: html`<p class="ic w" aria-hidden="true">↩</p><h1>${t.reversedTitle}</h1><p>${t.reversedText(amountOf(view, attempt.transaction))}</p>${back !== null && html`<a class="btn" href="${back}" rel="noreferrer">${t.returnTo(view.business)}</a>`}`,
   };
 }
 
 function ended(view: LinkView, attempt: AttemptPage): Body {
-  const { words } = view.reading;
+  const { t } = view.locale;
   const { transaction, stage } = attempt;
   const code = transaction.failure_code ?? '';
-  const cause = words.failures[isFailureCode(code) ? code : 'UNSPECIFIED'];
-  const title = stage === 'expired' ? words.expiredTitle : words.failedTitle;
+  const cause = t.failures[isFailureCode(code) ? code : 'UNSPECIFIED'];
+  const title = stage === 'expired' ? t.expiredTitle : t.failedTitle;
   const canRetry = view.status === 'active';
   const back = returnUrl(view, transaction);
   return {
     title,
-    // "Nothing was taken" is only said where the operator said so.
-    body: html`<p class="ic e" aria-hidden="true">!</p><h1>${title}</h1><p>${cause}</p>${stage === 'expired' && html`<p>${words.nothingTaken}</p>`}${sumOf(amountOf(view, transaction), view.link.item_name)}<br>
-${canRetry && html`<a class="btn" href="${addressWith(view, view.path, { again: refOf(transaction) })}">${words.tryAgain}</a>`}${back !== null && html`<a class="btn q" href="${back}" rel="noreferrer">${words.returnTo(view.business)}</a>`}`,
+    // "You were not charged" is shown only where the operator has confirmed it.
+    body: html`<p class="ic e" aria-hidden="true">!</p><h1>${title}</h1><p>${cause}</p>${stage === 'expired' && html`<p>${t.notCharged}</p>`}${sumOf(amountOf(view, transaction), view.link.item_name)}<br>
+${canRetry && html`<a class="btn" href="${addressWith(view, view.path, { again: refOf(transaction) })}">${t.tryAgain}</a>`}${back !== null && html`<a class="btn q" href="${back}" rel="noreferrer">${t.returnTo(view.business)}</a>`}`,
   };
 }
 
 /** The button that works everywhere: it asks, and is answered as soon as something changes. */
 function checkForm(view: LinkView, attempt: AttemptPage, label: string): Html {
-  const { words, language, asked } = view.reading;
+  const { t, language, asked } = view.locale;
   const { notice, auto } = attempt;
   const other = auto ? {} : { auto: '1' };
-  return html`${notice && noticeBox(view, notice)}<form method="get" action="${view.frame.address}">${asked && html`<input type="hidden" name="lang" value="${language}">`}<input type="hidden" name="check" value="${attempt.stage}"><button>${label}</button></form>${liveRegion(view)}<noscript><p><a class="lk" href="${addressWith(view, view.frame.address, other)}">${auto ? words.autoOff : words.autoOn}</a></p></noscript>`;
+  return html`${notice && noticeBox(view, notice)}<form method="get" action="${view.layout.address}">${asked && html`<input type="hidden" name="lang" value="${language}">`}<input type="hidden" name="check" value="${attempt.stage}"><button>${label}</button></form>${liveRegion(view)}<noscript><p><a class="lk" href="${addressWith(view, view.layout.address, other)}">${auto ? t.autoOff : t.autoOn}</a></p></noscript>`;
 }
 
 function liveRegion(view: LinkView): Html {
-  return html`<p class="m" role="status" id="live" data-t="${view.reading.words.checking}"></p>`;
+  return html`<p class="m" role="status" id="live" data-t="${view.locale.t.updatesItself}"></p>`;
 }
 
 function noticeBox(view: LinkView, notice: AttemptNotice): Html {
-  const { words } = view.reading;
+  const { t } = view.locale;
   switch (notice.kind) {
     case 'wrong':
-      return html`<p class="box bad" role="alert"><a href="#code">${words.otpWrong(notice.left)}</a></p>`;
+      return html`<p class="box bad" role="alert"><a href="#code">${t.otpWrong(notice.left)}</a></p>`;
     case 'sent':
-      return html`<p class="box good" role="status">${words.otpResent}</p>`;
+      return html`<p class="box good" role="status">${t.otpResent}</p>`;
     case 'wait':
-      return html`<p class="box warn" role="status">${words.otpWait(notice.seconds)}</p>`;
+      return html`<p class="box warn" role="status">${t.otpWait(notice.seconds)}</p>`;
     case 'not_yet':
-      return html`<p class="box warn" role="status">${words.notYet}</p>`;
+      return html`<p class="box warn" role="status">${t.notYet}</p>`;
   }
 }
 
 function amountOf(view: LinkView, transaction: Transaction): string {
-  return view.reading.money(transaction.amount, transaction.currency);
+  return view.locale.money(transaction.amount, transaction.currency);
 }
 
 function maskedNumber(transaction: Transaction): string {

@@ -1,5 +1,5 @@
-// Which language a payer reads, and how money and times look in it: what he asked for, then what he asked for before,
-// then what his browser prefers, then what his country speaks.
+// The payer's language, and how money and times are written in it. The language of the address comes first, then the
+// one chosen earlier (a cookie), the browser's, and the country's.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
@@ -10,11 +10,11 @@ import { french } from './messages-fr.ts';
 import { portuguese } from './messages-pt.ts';
 import { swahili } from './messages-sw.ts';
 
-export const LANGUAGES: Readonly<Record<Language, { name: string; words: CheckoutMessages }>> = {
-  en: { name: 'English', words: english },
-  fr: { name: 'Français', words: french },
-  sw: { name: 'Kiswahili', words: swahili },
-  pt: { name: 'Português', words: portuguese },
+export const LANGUAGES: Readonly<Record<Language, { name: string; messages: CheckoutMessages }>> = {
+  en: { name: 'English', messages: english },
+  fr: { name: 'Français', messages: french },
+  sw: { name: 'Kiswahili', messages: swahili },
+  pt: { name: 'Português', messages: portuguese },
 };
 
 export const LANGUAGE_CODES: readonly Language[] = ['en', 'fr', 'sw', 'pt'];
@@ -37,21 +37,25 @@ const TIME_ZONES: Readonly<Record<string, string>> = {
   NG: 'Africa/Lagos',
 };
 
-/** How this payer reads. */
-export type Reading = {
+/** The messages and formats for one payer. */
+export type PayerLocale = {
   language: Language;
-  words: CheckoutMessages;
+  t: CheckoutMessages;
   /** The language was asked for in the address: links to our own pages carry it on. */
   asked: boolean;
   money: (amount: bigint, currency: string) => string;
   /** A moment of today: the time of day. */
-  clock: (moment: Date) => string;
+  time: (moment: Date) => string;
   /** Any moment: date and time, with the zone. */
   date: (moment: Date) => string;
 };
 
-/** Chooses the language of a request; a language that was asked for is remembered. */
-export function readLanguage(request: FastifyRequest, reply: FastifyReply | null, country: Country | null): Reading {
+/** Chooses the language of a request. One that the address asks for is kept in a cookie. */
+export function chooseLocale(
+  request: FastifyRequest,
+  reply: FastifyReply | null,
+  country: Country | null,
+): PayerLocale {
   const query = request.query as Record<string, unknown>;
   const asked = asLanguage(query.lang);
   if (asked && reply)
@@ -65,21 +69,21 @@ export function readLanguage(request: FastifyRequest, reply: FastifyReply | null
     preferredLanguage(request.headers['accept-language']) ??
     country?.languages[0] ??
     'en';
-  return createReading(language, country, asked !== null);
+  return createLocale(language, country, asked !== null);
 }
 
-export function createReading(language: Language, country: Country | null, asked = false): Reading {
+export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
   // Portuguese is nobody's official language in the catalogue yet; Mozambique's way of writing stands for all.
-  const locale = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
+  const tag = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
   const timeZone = (country && TIME_ZONES[country.iso]) ?? 'UTC';
   return {
     language,
-    words: LANGUAGES[language].words,
+    t: LANGUAGES[language].messages,
     asked,
-    money: (amount, currency) => formatMoney(amount, currency, locale),
-    clock: (moment) => new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }).format(moment),
+    money: (amount, currency) => formatMoney(amount, currency, tag),
+    time: (moment) => new Intl.DateTimeFormat(tag, { timeStyle: 'short', timeZone }).format(moment),
     date: (moment) =>
-      new Intl.DateTimeFormat(locale, {
+      new Intl.DateTimeFormat(tag, {
         day: 'numeric',
         month: 'long',
         year: 'numeric',

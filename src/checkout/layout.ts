@@ -1,11 +1,11 @@
-// How the hosted pages look: one style, one small script, one frame around every page. System fonts, one column, no
+// How the hosted pages look: one style, one small script, one layout around every page. System fonts, one column, no
 // fixed heights; it holds from 320 px up, enlarged to 200 %, in light and dark.
 
 import type { Language } from '../catalog/catalog.ts';
 import type { PaymentLink } from '../links/links.ts';
 import { type Html, type HtmlPage, html, type Inline, inlineScript, inlineStyle } from '../platform/html.ts';
 import { readAccent } from './accent.ts';
-import { LANGUAGE_CODES, LANGUAGES, type Reading } from './language.ts';
+import { LANGUAGE_CODES, LANGUAGES, type PayerLocale } from './language.ts';
 import { initialOf } from './names.ts';
 
 const MAX_ACCENTS = 1_000;
@@ -125,8 +125,8 @@ function accentStyle(colour: string | null): Inline {
 }
 
 /** What every page of one request shares. */
-export type CheckoutFrame = {
-  reading: Reading;
+export type CheckoutLayout = {
+  locale: PayerLocale;
   brand: string;
   /** Where the test phone of this payer is; null outside sandbox mode. */
   phoneUrl: string | null;
@@ -147,31 +147,31 @@ export type CheckoutContent = {
   script?: false;
 };
 
-export function layoutPage(frame: CheckoutFrame, content: CheckoutContent): HtmlPage {
-  const { words, language } = frame.reading;
+export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): HtmlPage {
+  const { t, language } = layout.locale;
   const { help } = content;
   return {
     language,
     title: content.title,
-    styles: [STYLE, accentStyle(frame.accent)],
+    styles: [STYLE, accentStyle(layout.accent)],
     scripts: content.script === false ? [] : [SCRIPT],
     ...(content.status === undefined ? {} : { status: content.status }),
     ...(content.head === undefined ? {} : { head: content.head }),
     ...(content.attributes === undefined ? {} : { attributes: content.attributes }),
     body: html`${
-      frame.phoneUrl !== null &&
-      html`<aside class="sb" aria-label="Sandbox">${words.sandbox} <a href="${frame.phoneUrl}" target="_blank" rel="noopener">${words.openPhone}</a></aside>`
+      layout.phoneUrl !== null &&
+      html`<aside class="sb" aria-label="Sandbox">${t.sandbox} <a href="${layout.phoneUrl}" target="_blank" rel="noopener">${t.openPhone}</a></aside>`
     }<main>${content.body}</main><footer>${
-      help && html`<p>${words.help(help.business)}<br><span class="np">${words.reference}: </span>${help.reference}</p>`
-    }<p>${words.nopin}</p><nav aria-label="${words.language}">${languageLinks(frame)}</nav><p>${words.poweredBy(frame.brand)}</p></footer>`,
+      help && html`<p>${t.help(help.business)}<br><span class="np">${t.reference}: </span>${help.reference}</p>`
+    }<p>${t.neverEnterPin}</p><nav aria-label="${t.language}">${languageLinks(layout)}</nav><p>${t.poweredBy(layout.brand)}</p></footer>`,
   };
 }
 
-function languageLinks(frame: CheckoutFrame): Html[] {
-  const joint = frame.address.includes('?') ? '&' : '?';
+function languageLinks(layout: CheckoutLayout): Html[] {
+  const joint = layout.address.includes('?') ? '&' : '?';
   return LANGUAGE_CODES.map((code: Language) => {
-    const current = code === frame.reading.language;
-    return html`<a href="${frame.address}${joint}lang=${code}" lang="${code}" hreflang="${code}"${current && html` aria-current="true"`}>${LANGUAGES[code].name}</a> `;
+    const current = code === layout.locale.language;
+    return html`<a href="${layout.address}${joint}lang=${code}" lang="${code}" hreflang="${code}"${current && html` aria-current="true"`}>${LANGUAGES[code].name}</a> `;
   });
 }
 

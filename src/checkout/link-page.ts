@@ -34,12 +34,12 @@ export async function showLink(
   if (current) return showAttempt(ctx, view, current, request, reply);
   if (view.status !== 'active') return sendPage(request, reply, closedPage(view));
   if (!view.row) return sendPage(request, reply, countryPage(view));
-  const read = draft ? readOrder(view.reading, link, view.row, draft) : null;
+  const read = draft ? readOrder(view.locale, link, view.row, draft) : null;
   const form = {
     row: view.row,
     draft: draft ?? firstDraft(link, again),
     token: signForm(ctx, link.id, attempts.length),
-    faults: read?.faults ?? new Map(),
+    errors: read?.errors ?? new Map(),
   };
   const editing = query.edit !== undefined;
   if (draft?.notice === null && read?.payment && read.questions.length > 0 && !editing) {
@@ -47,7 +47,7 @@ export async function showLink(
     const page = confirmPage(view, { ...form, payment: read.payment, questions: read.questions, sealed });
     return sendPage(request, reply, page);
   }
-  return sendPage(request, reply, formPage(ctx, view, editing ? { ...form, faults: new Map() } : form));
+  return sendPage(request, reply, formPage(ctx, view, editing ? { ...form, errors: new Map() } : form));
 }
 
 /** The attempt that a single-use link shows instead of its form, so that nobody is offered to pay twice. */
@@ -78,9 +78,8 @@ function firstDraft(link: PaymentLink, again: Transaction | null): FormDraft {
 }
 
 function closedPage(view: LinkView): HtmlPage {
-  const { words, date } = view.reading;
+  const { t, date } = view.locale;
   const { expires_at: expiresAt } = view.link;
-  const text =
-    view.status === 'expired' && expiresAt !== null ? words.linkExpired(date(expiresAt)) : words.linkDisabled;
-  return messagePage(view.frame, { title: words.linkGoneTitle, text, status: 410 });
+  const text = view.status === 'expired' && expiresAt !== null ? t.linkExpired(date(expiresAt)) : t.linkDisabled;
+  return messagePage(view.layout, { title: t.linkGoneTitle, text, status: 410 });
 }

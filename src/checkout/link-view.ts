@@ -11,8 +11,8 @@ import type { PaymentsContext } from '../payments/context.ts';
 import { findTransaction, idFromRef, refOf, type Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { isAttemptOf } from './attempts.ts';
-import { type Reading, readLanguage } from './language.ts';
-import type { CheckoutFrame } from './layout.ts';
+import { chooseLocale, type PayerLocale } from './language.ts';
+import type { CheckoutLayout } from './layout.ts';
 import { showName } from './names.ts';
 
 const PHONE_PAGE = '/sandbox/phone';
@@ -28,8 +28,8 @@ export type LinkView = {
   row: LinkCountry | null;
   /** The countries to choose from; empty where there is no choice. */
   choices: readonly LinkCountry[];
-  reading: Reading;
-  frame: CheckoutFrame;
+  locale: PayerLocale;
+  layout: CheckoutLayout;
   /** "/pay/pl_…". */
   path: string;
   /** "?lang=fr" when the language was asked for in the address, else nothing. */
@@ -75,7 +75,7 @@ export async function viewLink(
   const choices = payer.kind === 'payer_chooses' ? payer.countries : [];
   const row =
     payer.kind === 'known' ? payer.country : (choices.find((choice) => choice.countryId === chosenCountry) ?? null);
-  const reading = readLanguage(request, reply, (row ?? findLinkCountry(ctx.catalog, link.country_id))?.country ?? null);
+  const locale = chooseLocale(request, reply, (row ?? findLinkCountry(ctx.catalog, link.country_id))?.country ?? null);
   const path = `/pay/${linkId(link)}`;
   return {
     link: { ...link, item_name: link.item_name && (showName(link.item_name) || null) },
@@ -83,11 +83,11 @@ export async function viewLink(
     business: showName(link.business_name ?? integration?.title ?? holder?.name ?? ctx.config.brandName) || '•',
     row,
     choices,
-    reading,
+    locale,
     path,
-    query: reading.asked ? `?lang=${reading.language}` : '',
-    frame: {
-      reading,
+    query: locale.asked ? `?lang=${locale.language}` : '',
+    layout: {
+      locale,
       brand: ctx.config.brandName,
       phoneUrl: ctx.config.mode === 'sandbox' ? PHONE_PAGE + (link.phone ? `?n=${link.phone}` : '') : null,
       address: path,
@@ -129,12 +129,12 @@ export async function findLinkAttempt(
 /** The same view for one attempt: its own address, and the test phone of its payer. */
 export function viewAttempt(view: LinkView, transaction: Transaction): LinkView {
   const path = `${view.path}/${refOf(transaction)}`;
-  const phoneUrl = view.frame.phoneUrl && `${PHONE_PAGE}?n=${transaction.msisdn ?? ''}`;
-  return { ...view, frame: { ...view.frame, address: path, phoneUrl } };
+  const phoneUrl = view.layout.phoneUrl && `${PHONE_PAGE}?n=${transaction.msisdn ?? ''}`;
+  return { ...view, layout: { ...view.layout, address: path, phoneUrl } };
 }
 
 /** A path with the view's language, if it was asked for, and further query parameters. */
 export function addressWith(view: LinkView, path: string, more: Record<string, string> = {}): string {
-  const query = new URLSearchParams({ ...(view.reading.asked ? { lang: view.reading.language } : {}), ...more });
+  const query = new URLSearchParams({ ...(view.locale.asked ? { lang: view.locale.language } : {}), ...more });
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }

@@ -156,7 +156,7 @@ describe('the hosted page', () => {
     assert.equal((await get(`${two.path}/${ref}/status`)).statusCode, 404);
     assert.equal((await post(`${two.path}/${ref}/code`, { code: '123456' })).status, 404);
     assert.equal((await get(`${one.path}/TX_00000000000000000000000000`)).statusCode, 404);
-    assert.match((await get(`${one.path}/nonsense`)).body, /<h1>There is nothing to pay here/);
+    assert.match((await get(`${one.path}/nonsense`)).body, /<h1>This payment link is not available/);
   });
 
   test('one form is one charge: again, after it failed, and in the other tab', async () => {
@@ -192,7 +192,7 @@ describe('the hosted page', () => {
     for (const form of ['', 'AAAA', await formOf(other.path)]) {
       const { location } = await post(path, { ...fields, form });
       assert.match(location, /\?d=/);
-      assert.match((await get(location)).body, /open for a long time.*value="0711 999555"/s);
+      assert.match((await get(location)).body, /open for too long.*value="0711 999555"/s);
     }
     gateway.ctx.clock.advance(13 * 3_600_000);
     assert.match((await post(path, { ...fields, form: old })).location, /\?d=/);
@@ -237,8 +237,8 @@ describe('the hosted page', () => {
     assert.match(body, /Duka/);
     assert.doesNotMatch(body, /711|TX_|pl_/);
     await gateway.advance(61_000);
-    assert.match((await get(receipt)).body, /given back since/);
-    assert.match((await get(attempt)).body, /Payment given back/);
+    assert.match((await get(receipt)).body, /later refunded/);
+    assert.match((await get(attempt)).body, /Payment refunded/);
     assert.equal((await get('/r/7K3QM-9TWXA-B2CD')).statusCode, 404);
   });
 
@@ -282,7 +282,7 @@ describe('the hosted page', () => {
       const { location } = await post(path, { phone: number(), method: 'MPESA_KEN', form: await formOf(path) });
       if (!location.includes('TX_')) refused = location;
     }
-    assert.match((await get(refused)).body, /Too many tries from here/);
+    assert.match((await get(refused)).body, /Too many attempts/);
     gateway.ctx.clock.advance(60_000);
     assert.match(
       (await post(path, { phone: number(), method: 'MPESA_KEN', form: await formOf(path) })).location,
@@ -290,14 +290,14 @@ describe('the hosted page', () => {
     );
   });
 
-  test('the page of a waiting payment tells scripts its stage, and looks by itself when asked to', async () => {
+  test('the page of a waiting payment tells scripts its stage, and reloads itself when asked to', async () => {
     const { path } = await kenya();
     const attempt = await pay(path);
     assert.deepEqual((await get(`${attempt}/status`)).json(), { stage: 'prompt' });
     assert.doesNotMatch((await get(attempt)).body, /http-equiv="refresh"/);
     const auto = (await get(`${attempt}?auto=1`)).body;
     assert.match(auto, /<noscript><meta http-equiv="refresh" content="10"><\/noscript>/);
-    assert.match(auto, /Stop checking by itself/);
+    assert.match(auto, /Stop checking automatically/);
   });
 
   test('errors are pages', async () => {
@@ -307,7 +307,10 @@ describe('the hosted page', () => {
     assert.equal(answer.statusCode, 415);
     assert.match(String(answer.headers['content-type']), /^text\/html/);
     assert.match(String((await get('/pay/pl_x')).headers['content-type']), /^text\/html/);
-    assert.match((await get('/pay/pl_x', { 'accept-language': 'fr' })).body, /Il n’y a rien à payer ici/);
+    assert.match(
+      (await get('/pay/pl_x', { 'accept-language': 'fr' })).body,
+      /Ce lien de paiement n’est pas disponible/,
+    );
   });
 
   test('what arrives at the built-in receiver is shown with its verdict', async () => {

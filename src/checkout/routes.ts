@@ -16,8 +16,8 @@ import { parseForms } from '../platform/forms.ts';
 import { problemText, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './attempt-handlers.ts';
-import { readLanguage } from './language.ts';
-import type { CheckoutFrame } from './layout.ts';
+import { chooseLocale } from './language.ts';
+import type { CheckoutLayout } from './layout.ts';
 import { showLink } from './link-page.ts';
 import { openAttempt, openLink, type Params, requestedAttempt, requestedLink, viewLink } from './link-view.ts';
 import { createLongPolls } from './long-poll.ts';
@@ -81,32 +81,31 @@ async function showReceipt(ctx: PaymentsContext, request: FastifyRequest, reply:
   const [transaction] = id === null ? [] : await readTransactions(ctx.db, [id]);
   const link = transaction?.link_id ? await findLink(ctx.db, transaction.link_id) : null;
   const country = transaction && ctx.catalog.linkCountries.get(transaction.country_id)?.country;
-  const reading = readLanguage(request, reply, country ?? null);
+  const locale = chooseLocale(request, reply, country ?? null);
   const code = normaliseReceiptCode(typed);
-  const frame: CheckoutFrame = {
-    reading,
+  const layout: CheckoutLayout = {
+    locale,
     brand: ctx.config.brandName,
     phoneUrl: null,
     address: code === null ? '/r/-' : `/r/${code}`,
     accent: link?.accent_colour ?? null,
   };
   const known = transaction && (transaction.status === 'success' || transaction.status === 'reversed');
-  if (!known || code === null) return sendPage(request, reply, unknownReceiptPage(frame));
+  if (!known || code === null) return sendPage(request, reply, unknownReceiptPage(layout));
   const view = link && (await viewLink(ctx, link, request, reply, transaction.country_id));
   const business = view?.business ?? showName(link?.business_name ?? ctx.config.brandName);
-  return sendPage(request, reply, receiptPage(ctx, frame, { transaction, business, code }));
+  return sendPage(request, reply, receiptPage(ctx, layout, { transaction, business, code }));
 }
 
 /** An error as a page, in the payer's language. */
 function problemMessage(ctx: PaymentsContext, problem: Problem, request: FastifyRequest) {
-  const reading = readLanguage(request, null, null);
-  const { words } = reading;
+  const locale = chooseLocale(request, null, null);
+  const { t } = locale;
   const path = request.url.split('?')[0] ?? '/';
-  const frame: CheckoutFrame = { reading, brand: ctx.config.brandName, phoneUrl: null, address: path, accent: null };
+  const layout: CheckoutLayout = { locale, brand: ctx.config.brandName, phoneUrl: null, address: path, accent: null };
   const back = /^\/pay\/[^/]+/.exec(path)?.[0] ?? null;
   const { status } = problem;
-  if (status === 404) return messagePage(frame, { title: words.linkGoneTitle, text: words.linkGone, status });
-  if (status === 429 || status === 503)
-    return messagePage(frame, { title: words.busyTitle, text: words.busy, status, back });
-  return messagePage(frame, { title: words.brokenTitle, text: words.broken, status, back });
+  if (status === 404) return messagePage(layout, { title: t.linkGoneTitle, text: t.linkGone, status });
+  if (status === 429 || status === 503) return messagePage(layout, { title: t.busyTitle, text: t.busy, status, back });
+  return messagePage(layout, { title: t.brokenTitle, text: t.broken, status, back });
 }

@@ -73,7 +73,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     assert.match((await phonePage.textContent('.said')) ?? '', pin === '0000' ? /Wrong PIN/ : /Paid/);
   };
 
-  /** Scripts look again when the payer comes back to the page, as he does from his phone; the first journey waits. */
+  /** Scripts ask again when the payer comes back to the page, for example from the phone; the first journey waits. */
   async function look(page: Page, selector: string): Promise<void> {
     await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
     await page.waitForSelector(selector);
@@ -100,7 +100,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const payer = number();
         await pay(page, url, { phone: payer, ...(javascript ? {} : { method: 'MPESA_KEN' }) });
         assert.match(page.url(), /\/pay\/pl_\w+\/TX_\w+$/);
-        assert.match((await page.textContent('h1')) ?? '', /Look at your phone 0711\u00a0••••55/);
+        assert.match((await page.textContent('h1')) ?? '', /Check your phone 0711\u00a0••••55/);
         await phone(page, msisdn(payer), answer('1234'));
         if (javascript) await page.waitForSelector('.ic');
         else await send(page);
@@ -157,7 +157,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await shop.link({ country_id: 16, currency: 'GHS', amount: '25.50', business_name: 'Books' });
         const payer = `0201${digits()}`;
         await pay(page, url, { phone: payer, method: 'VODAFONE_GHA' });
-        assert.equal(await page.textContent('h1'), 'Type the code from the SMS');
+        assert.equal(await page.textContent('h1'), 'Enter the code from the SMS');
         await page.fill('#code', '000000');
         await send(page);
         assert.match((await page.textContent('#code-e')) ?? '', /4 tries left/);
@@ -187,14 +187,14 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       }));
   }
 
-  test('a wrong PIN fails in plain words, and trying again keeps the number and succeeds', () =>
+  test('a wrong PIN fails with a plain message, and trying again keeps the number and succeeds', () =>
     withVisit(false, async ({ page }) => {
       const { url, link } = await kenya();
       const payer = number();
       await pay(page, url, { phone: payer, method: 'MPESA_KEN' });
       await phone(page, msisdn(payer), answer('0000'));
       await send(page);
-      assert.match((await page.textContent('main')) ?? '', /did not go through.*The PIN was wrong/s);
+      assert.match((await page.textContent('main')) ?? '', /Payment failed.*The PIN was wrong/s);
       await Promise.all([page.waitForEvent('load'), page.click('main a.btn')]);
       assert.equal((await page.inputValue('#phone')).replace(/\D/g, ''), payer);
       await send(page);
@@ -227,7 +227,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       });
       await gateway.advance(125_000);
       await page.reload();
-      assert.match((await page.textContent('main')) ?? '', /The time is over.*Nothing was taken/s);
+      assert.match((await page.textContent('main')) ?? '', /Payment request expired.*You were not charged/s);
 
       const silent = await kenya();
       await pay(page, silent.url, { phone: '0711345005', method: 'MPESA_KEN' });
@@ -263,9 +263,9 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await Promise.all([page.waitForEvent('load'), page.dblclick('main form button')]);
       const attempt = page.url();
       await page.goBack();
-      assert.match(await page.content(), /Look at your phone|name="form"/);
+      assert.match(await page.content(), /Check your phone|name="form"/);
       await page.goto(url);
-      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/, 'the link shows the attempt that lives');
+      assert.match((await page.textContent('h1')) ?? '', /Check your phone/, 'the link shows the attempt that lives');
       await page.reload();
       await fillForm(second, { phone: payer, method: 'MPESA_KEN' });
       await send(second);
@@ -303,7 +303,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await page.waitForURL(/chrome-error/);
       await page.unroute(url);
       await page.goto(url);
-      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/);
+      assert.match((await page.textContent('h1')) ?? '', /Check your phone/);
       assert.equal(await shop.collections(link), 1);
       complaints.length = 0;
     }));
@@ -358,7 +358,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await send(page);
       assert.match(
         (await page.textContent('main')) ?? '',
-        /looks like a number of MTN MoMo, and you chose Airtel Money/,
+        /looks like a number of MTN MoMo, but you chose Airtel Money/,
       );
       assert.equal(await page.textContent('main form button'), 'Pay USh\u00a05,000');
       assert.equal(await shop.collections(link), 0);
@@ -366,7 +366,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await fillForm(page, { method: 'MTN_MOMO_UGA' });
       await send(page);
       await send(page);
-      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/);
+      assert.match((await page.textContent('h1')) ?? '', /Check your phone/);
       assert.equal(await shop.collections(link), 1);
     }));
 
