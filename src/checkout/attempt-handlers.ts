@@ -70,8 +70,8 @@ export async function showAttempt(
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
   const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);
   const auto = query.auto === '1';
-  const label = showName(await merchantName(ctx, transaction));
-  const page = attemptPage(ctx, view, { transaction, stage, instructions, label, receipt, notice, auto });
+  const merchant = showName(await merchantName(ctx, transaction));
+  const page = attemptPage(ctx, view, { transaction, stage, instructions, merchant, receipt, notice, auto });
   return sendPage(request, reply, page);
 }
 

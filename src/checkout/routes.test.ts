@@ -246,13 +246,13 @@ describe('the hosted page', () => {
     const { path } = await kenya({ redirection_url: `${SHOP_URL}?order=7&ref=forged#top` });
     const attempt = await pay(path, { phone: number('000') });
     assert.ok(attempt.startsWith('/pay/'), 'a form leads to a page of ours');
-    const back = /<a class="btn" href="([^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
+    const back = /<a class="button" href="([^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
     const url = new URL(back.replaceAll('&#61;', '=').replaceAll('&#38;', '&'));
     assert.equal(url.origin, 'https://shop.example');
     assert.equal(url.searchParams.get('order'), '7');
     assert.deepEqual(url.searchParams.getAll('ref'), [attempt.split('/').at(-1)]);
     gateway.ctx.clock.advance(11 * 60_000);
-    assert.doesNotMatch((await get(attempt)).body, /" data-go/, 'nobody is sent away from an old receipt');
+    assert.doesNotMatch((await get(attempt)).body, / data-return/, 'nobody is sent away from an old receipt');
   });
 
   test('a link that was closed, has expired, or whose business is gone says so', async () => {

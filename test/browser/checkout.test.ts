@@ -81,7 +81,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
 
   /** Without scripts the payer presses the button. */
   async function seeNews(page: Page, javascript: boolean): Promise<void> {
-    if (javascript) await look(page, '.ic');
+    if (javascript) await look(page, '.icon');
     else await send(page);
   }
 
@@ -102,15 +102,15 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         assert.match(page.url(), /\/pay\/pl_\w+\/TX_\w+$/);
         assert.match((await page.textContent('h1')) ?? '', /Check your phone 0711\u00a0••••55/);
         await phone(page, msisdn(payer), answer('1234'));
-        if (javascript) await page.waitForSelector('.ic');
+        if (javascript) await page.waitForSelector('.icon');
         else await send(page);
         assert.equal(await page.textContent('h1'), 'Payment received');
         const code = await page.getAttribute('a[href^="/r/"]', 'href');
-        const back = await page.getAttribute('main a.btn', 'href');
+        const back = await page.getAttribute('main a.button', 'href');
         const ref = /TX_\w+/.exec(page.url())?.[0] ?? 'none';
         assert.equal(back, `${SHOP_URL}&ref=${ref}`);
         if (javascript) await page.waitForURL(back ?? '');
-        else await Promise.all([page.waitForURL(back ?? ''), page.click('main a.btn')]);
+        else await Promise.all([page.waitForURL(back ?? ''), page.click('main a.button')]);
         await page.goto(gateway.url + code);
         assert.match((await page.textContent('main')) ?? '', /genuine.*Duka/s);
         assert.doesNotMatch(await page.content(), /711/, 'a receipt says nothing about the payer');
@@ -124,9 +124,9 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await kenya();
         const payer = number();
         await pay(page, url, { phone: payer, method: 'MPESA_TILL_KEN' });
-        if (javascript) await look(page, '.big');
+        if (javascript) await look(page, '.large');
         else await page.reload();
-        const text = (await page.textContent('.big')) ?? '';
+        const text = (await page.textContent('.large')) ?? '';
         assert.match(text, /Till number5203344/);
         await phone(page, msisdn(payer), sendMoneyAsTold);
         await seeNews(page, javascript);
@@ -160,7 +160,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         assert.equal(await page.textContent('h1'), 'Enter the code from the SMS');
         await page.fill('#code', '000000');
         await send(page);
-        assert.match((await page.textContent('#code-e')) ?? '', /4 tries left/);
+        assert.match((await page.textContent('#code-error')) ?? '', /4 tries left/);
         assert.match(await page.title(), /^Error: /);
         let code = '';
         await phone(page, `233${payer.slice(1)}`, async (phonePage) => {
@@ -178,9 +178,9 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await shop.link({ country_id: 17, currency: 'NGN', amount: '2500', business_name: 'Motors' });
         const payer = `08031${digits()}`;
         await pay(page, url, { phone: payer });
-        if (javascript) await look(page, '.big');
+        if (javascript) await look(page, '.large');
         else await page.reload();
-        assert.match((await page.textContent('.big')) ?? '', /Bank.*Account number9900112233/);
+        assert.match((await page.textContent('.large')) ?? '', /Bank.*Account number9900112233/);
         await phone(page, `234${payer.slice(1)}`, sendMoneyAsTold);
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
@@ -195,7 +195,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await phone(page, msisdn(payer), answer('0000'));
       await send(page);
       assert.match((await page.textContent('main')) ?? '', /Payment failed.*The PIN was wrong/s);
-      await Promise.all([page.waitForEvent('load'), page.click('main a.btn')]);
+      await Promise.all([page.waitForEvent('load'), page.click('main a.button')]);
       assert.equal((await page.inputValue('#phone')).replace(/\D/g, ''), payer);
       await send(page);
       await gateway.settle();
@@ -213,7 +213,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await phone(page, msisdn(payer), async (phonePage) => {
         await Promise.all([phonePage.waitForEvent('load'), phonePage.click('form[action*=cancel] button')]);
       });
-      await look(page, '.ic.e');
+      await look(page, '.icon.error');
       assert.match((await page.textContent('main')) ?? '', /cancelled on the phone/);
     }));
 
@@ -362,7 +362,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       );
       assert.equal(await page.textContent('main form button'), 'Pay USh\u00a05,000');
       assert.equal(await shop.collections(link), 0);
-      await Promise.all([page.waitForEvent('load'), page.click('main form a.btn')]);
+      await Promise.all([page.waitForEvent('load'), page.click('main form a.button')]);
       await fillForm(page, { method: 'MTN_MOMO_UGA' });
       await send(page);
       await send(page);
