@@ -6,7 +6,7 @@ import type { Context } from '../platform/context.ts';
 import type { Problem } from '../platform/errors.ts';
 import { type Html, type HtmlPage, html, problemText, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { PHONE_STYLE } from './phone-look.ts';
+import { PHONE_STYLE } from './phone-page.ts';
 
 const PATH = '/sandbox/callbacks';
 const BODY_LIMIT_BYTES = 256 * 1024;
@@ -63,13 +63,13 @@ function page(shown: readonly ShownArrival[]): HtmlPage {
     title: 'Callbacks that arrived',
     styles: [PHONE_STYLE],
     body: html`<header><h1>Callbacks that arrived</h1><p>A receiver like yours: it keeps what the gateway sends to <code>${PATH}</code> and checks each signature. The newest is on top; <a href="${PATH}">load again</a> for more.</p></header>
-<main class="list">${shown.length === 0 ? html`<p class="m">Nothing has arrived yet. Pay something, then load this page again.</p>` : shown.map(card)}</main>`,
+<main class="callbacks">${shown.length === 0 ? html`<p class="muted">Nothing has arrived yet. Pay something, then load this page again.</p>` : shown.map(card)}</main>`,
   };
 }
 
 function card({ number, at, headers, body, verdict }: ShownArrival): Html {
-  return html`<section class="got" aria-label="Callback ${number}"><h2>${number}. ${typeOf(body)} <span class="m">${at.toISOString()}</span></h2>
-<p class="said${!verdict.verified && ' no'}">${verdict.verified ? 'The signature is right.' : `Not verified: ${verdict.why}`}</p>
+  return html`<section class="callback" aria-label="Callback ${number}"><h2>${number}. ${typeOf(body)} <span class="muted">${at.toISOString()}</span></h2>
+<p class="notice${!verdict.verified && ' error'}">${verdict.verified ? 'The signature is right.' : `Not verified: ${verdict.why}`}</p>
 <pre>${SHOWN_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${headers[name]}\n`]))}</pre><pre>${pretty(body)}</pre></section>`;
 }
 
