@@ -10,7 +10,7 @@ import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import { amountOf, endedBody, methodName, type PageBody, paidBody, reversedBody } from './attempt-result.ts';
 import { businessHead, facts, icon, layoutPage, liveRegion, type NoticeTone, steps, total } from './layout.ts';
 import { addressWith, type LinkView, viewAttempt } from './link-view.ts';
-import { maskNumber } from './names.ts';
+import { hideMiddleDigits } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
 
 const AUTO_CHECK_SECONDS = 10;
@@ -248,5 +248,5 @@ function statusBox(tone: NoticeTone, text: string): Html {
 }
 
 function maskedNumber(transaction: Transaction): string {
-  return maskNumber(formatNumber(transaction.msisdn ?? ''));
+  return hideMiddleDigits(formatNumber(transaction.msisdn ?? ''));
 }

@@ -3,7 +3,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
-import { formatAmount } from '../platform/money.ts';
+import { preferredLanguage } from '../platform/accept-language.ts';
+import { formatMoney } from '../platform/money.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { english } from './messages-en.ts';
 import { french } from './messages-fr.ts';
@@ -19,8 +20,8 @@ export const LANGUAGES: Readonly<Record<Language, { name: string; messages: Chec
 
 export const LANGUAGE_CODES: readonly Language[] = ['en', 'fr', 'sw', 'pt'];
 
+const COOKIE = 'lang';
 const COOKIE_SECONDS = 365 * 24 * 3_600;
-const MAX_HEADER_LENGTH = 500;
 
 /** Countries keep one time each; the catalogue knows no others yet. */
 const TIME_ZONES: Readonly<Record<string, string>> = {
@@ -59,14 +60,19 @@ export function chooseLocale(
   const query = request.query as Record<string, unknown>;
   const asked = asLanguage(query.lang);
   if (asked && reply)
-    void reply.header(
-      'Set-Cookie',
-      `lang=${asked}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly${request.protocol === 'https' ? '; Secure' : ''}; SameSite=Lax`,
-    );
+    void reply.setCookie(COOKIE, asked, {
+      path: '/',
+      maxAge: COOKIE_SECONDS,
+      httpOnly: true,
+      secure: request.protocol === 'https',
+      sameSite: 'lax',
+    });
+  // Parsed here and not taken from the request: an error page may come before the cookies of the request are read.
+  const cookies = request.server.parseCookie(request.headers.cookie ?? '');
   const language =
     asked ??
-    asLanguage(/(?:^|;\s*)lang=([a-z]{2})(?:;|$)/.exec(request.headers.cookie ?? '')?.[1]) ??
-    preferredLanguage(request.headers['accept-language']) ??
+    asLanguage(cookies[COOKIE]) ??
+    asLanguage(preferredLanguage(request.headers['accept-language'], LANGUAGE_CODES)) ??
     country?.languages[0] ??
     'en';
   return createLocale(language, country, asked !== null);
@@ -95,34 +101,6 @@ export function createLocale(language: Language, country: Country | null, asked 
   };
 }
 
-/** Money as the country writes it. Whole amounts go without decimals: they are easier to compare with the phone. */
-export function formatMoney(amount: bigint, currency: string, locale: string): string {
-  const digits = amount % 100n === 0n ? 0 : 2;
-  const format = new Intl.NumberFormat(locale, {
-    style: 'currency',
-    currency,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-  // Given as text the amount stays exact; a number would be a double.
-  return format.format(formatAmount(amount) as Intl.StringNumericLiteral);
-}
-
 function asLanguage(value: unknown): Language | null {
   return LANGUAGE_CODES.find((code) => code === value) ?? null;
-}
-
-/** The best of our languages in an Accept-Language header. */
-export function preferredLanguage(header: string | undefined): Language | null {
-  const wishes = (header ?? '')
-    .slice(0, MAX_HEADER_LENGTH)
-    .split(',')
-    .flatMap((part, index) => {
-      const [tag = '', ...options] = part.trim().toLowerCase().split(';');
-      const language = asLanguage(tag.split('-')[0]);
-      const quality = Number(/^\s*q=([\d.]+)/.exec(options[0] ?? '')?.[1] ?? 1);
-      return language && quality > 0 ? [{ language, quality, index }] : [];
-    })
-    .sort((left, right) => right.quality - left.quality || left.index - right.index);
-  return wishes[0]?.language ?? null;
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { initialOf, maskNumber, showName } from './names.ts';
+import { hideMiddleDigits, initialOf, showName } from './names.ts';
 
 test('names keep to one line and to themselves', () => {
   assert.equal(showName('  Chez\n\tAwa  '), 'Chez Awa');
@@ -19,7 +19,7 @@ test('names keep to one line and to themselves', () => {
 });
 
 test('a number is shown so that only its owner can use it', () => {
-  const masked = (number: string) => maskNumber(number).replaceAll('\u00a0', ' ');
+  const masked = (number: string) => hideMiddleDigits(number).replaceAll('\u00a0', ' ');
   assert.equal(masked('0712 345678'), '0712 ••••78');
   assert.equal(masked('01 97 12 34 56'), '01 97 •• •• 56');
   assert.equal(masked('77 123 45 67'), '77 12• •• 67');

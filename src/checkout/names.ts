@@ -15,9 +15,9 @@ export function initialOf(name: string): string {
   return first && first.segment.length <= 8 ? first.segment.toLocaleUpperCase() : '•';
 }
 
-/** A number as its owner recognises it and nobody else can use it: "0712 ••••78". */
-export function maskNumber(formatted: string): string {
-  // In one piece: a number that breaks over two lines is hard to compare.
+/** A number that its owner recognises and nobody else can use: "0712 ••••78". Logs show less: see platform/log.ts. */
+export function hideMiddleDigits(formatted: string): string {
+  // Unbroken: a number over two lines is hard to compare.
   const joined = formatted.replaceAll(' ', '\u00a0');
   const count = formatted.replace(/\D/g, '').length;
   let seen = 0;

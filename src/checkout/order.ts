@@ -7,11 +7,10 @@ import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentLink } from '../links/links.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { isEmail } from '../platform/email.ts';
 import { parseAmount } from '../platform/money.ts';
 import type { FormDraft } from './form-draft.ts';
 import type { PayerLocale } from './language.ts';
-
-const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/;
 
 export type FieldName = 'amount' | 'method' | 'phone' | 'email';
 export type FieldMessages = Map<FieldName, string>;
@@ -52,10 +51,10 @@ export function readOrder(locale: PayerLocale, link: PaymentLink, row: LinkCount
   const amount = link.amount ?? readAmount(locale, row, method ?? null, draft.amount, errors);
   if (link.amount === null && amount !== null) questions.push({ kind: 'amount' });
   if (method && amount !== null) {
-    const fault = amountError(locale, method, amount);
-    if (fault) errors.set(link.amount === null ? 'amount' : 'method', fault);
+    const error = amountError(locale, method, amount);
+    if (error) errors.set(link.amount === null ? 'amount' : 'method', error);
   }
-  if (draft.email !== '' && !EMAIL.test(draft.email)) errors.set('email', t.emailWrong);
+  if (draft.email !== '' && !isEmail(draft.email)) errors.set('email', t.emailWrong);
   const ready = errors.size === 0 && method && number.ok && amount !== null;
   return { payment: ready ? { method, msisdn: number.digits, amount } : null, errors, questions };
 }

@@ -76,7 +76,10 @@ describe('the hosted page', () => {
     assert.equal(await language(path), 'en');
     const senegal = await kenya({ country_id: 9, currency: 'XOF' });
     assert.equal(await language(senegal.path), 'fr');
-    assert.match(String((await get(`${path}?lang=sw`)).headers['set-cookie']), /^lang=sw; Path=\/; .*SameSite=Lax$/);
+    assert.match(
+      String((await get(`${path}?lang=sw`)).headers['set-cookie']),
+      /^lang=sw; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
     assert.equal((await get(path)).headers['set-cookie'], undefined);
   });
 

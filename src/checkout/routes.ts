@@ -6,6 +6,7 @@
 //   → order (validates the fields) → payments/collections (rail, fee, verification) → payments/accept (writes the
 //   collection) → attempts (writes the attempt in the same transaction)
 
+import fastifyCookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
@@ -48,6 +49,7 @@ export function checkoutRoutes(
   });
   app.register((scope, _options, done) => {
     parseForms(scope);
+    scope.register(fastifyCookie);
     const config = {
       problemPage: (problem: Problem, request: FastifyRequest, reply: FastifyReply) =>
         problemText(reply, problemMessage(ctx, problem, request)),
