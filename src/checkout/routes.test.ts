@@ -315,18 +315,4 @@ describe('the hosted page', () => {
       /Ce lien de paiement n’est pas disponible/,
     );
   });
-
-  test('what arrives at the built-in receiver is shown with its verdict', async () => {
-    await gateway.app.inject({
-      method: 'POST',
-      url: '/sandbox/callbacks',
-      payload: '{"type":"x.y"}',
-      headers: { 'content-type': 'application/json' },
-    });
-    const { body } = await get('/sandbox/callbacks');
-    assert.match(body, /x\.y/);
-    assert.match(body, /Not verified/);
-    const list = (await get('/sandbox/callbacks', { accept: 'application/json' })).json<{ data: unknown[] }>();
-    assert.equal(list.data.length, 1);
-  });
 });
