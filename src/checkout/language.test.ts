@@ -1,4 +1,4 @@
-// Languages: who reads which, how money looks, and that no language is half a translation.
+// Languages: which one is chosen, how money and times are written, and that every translation is complete.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,7 +8,7 @@ import { preferredLanguage } from '../platform/accept-language.ts';
 import { createLocale, LANGUAGE_CODES, LANGUAGES } from './language.ts';
 
 const catalog = loadCatalog();
-/** Spaces that do not break look like any other here. */
+/** Non-breaking spaces as plain ones. */
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 describe('the language of a payer', () => {
@@ -28,7 +28,7 @@ describe('the language of a payer', () => {
       assert.equal(preferredLanguage(header, LANGUAGE_CODES), language));
 });
 
-test('money looks as its country writes it', () => {
+test('money is written as its country writes it', () => {
   const shown = [...catalog.linkCountries.values()].map(({ country }) => {
     const locale = createLocale(country.languages[0] ?? 'en', country);
     return `${country.iso} ${plain(locale.money(250_000n, country.currency))} | ${plain(locale.money(2_550n, country.currency))}`;

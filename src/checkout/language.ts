@@ -67,7 +67,7 @@ export function chooseLocale(
       secure: request.protocol === 'https',
       sameSite: 'lax',
     });
-  // Parsed here and not taken from the request: an error page may come before the cookies of the request are read.
+  // Not request.cookies: an error page may be sent before the hook that fills them has run.
   const cookies = request.server.parseCookie(request.headers.cookie ?? '');
   const language =
     asked ??
@@ -79,7 +79,7 @@ export function chooseLocale(
 }
 
 export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
-  // Portuguese is nobody's official language in the catalogue yet; Mozambique's way of writing stands for all.
+  // No country of the catalogue has Portuguese as its own language yet, so the format of Mozambique is used.
   const tag = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
   const timeZone = (country && TIME_ZONES[country.iso]) ?? 'UTC';
   return {

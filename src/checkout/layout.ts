@@ -135,7 +135,7 @@ export function linkButton(href: string, label: string, variant?: 'secondary'): 
   return html`<a class="button${variant && ` ${variant}`}" href="${href}">${label}</a>`;
 }
 
-/** A button that is a link to another site, which is not told where the payer comes from. */
+/** A button that is a link to another site; no referrer is sent. */
 export function outwardButton(href: string, label: string, variant?: 'secondary', attributes?: Html): Html {
   return html`<a class="button${variant && ` ${variant}`}" href="${href}" rel="noreferrer"${attributes}>${label}</a>`;
 }

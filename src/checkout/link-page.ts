@@ -50,7 +50,7 @@ export async function showLink(
   return sendPage(request, reply, formPage(ctx, view, editing ? { ...form, errors: new Map() } : form));
 }
 
-/** The attempt that a single-use link shows instead of its form, so that nobody is offered to pay twice. */
+/** The attempt that a single-use link shows instead of its form, so that it cannot be paid twice. */
 function currentAttempt(
   view: LinkView,
   attempts: readonly Transaction[],

@@ -1,5 +1,5 @@
-// PayerLocale the form of the hosted page: what was typed becomes a payment, or sentences in the payer's language, or a
-// question that is better asked before money moves.
+// Validates the form of the hosted page: what was typed becomes a payment, or error messages in the payer's language, or
+// a question to confirm before paying.
 
 import type { LinkCountry, Method, Terms } from '../catalog/catalog.ts';
 import { findMethodByName, predictMethod } from '../catalog/methods.ts';
@@ -15,13 +15,13 @@ import type { PayerLocale } from './language.ts';
 export type FieldName = 'amount' | 'method' | 'phone' | 'email';
 export type FieldMessages = Map<FieldName, string>;
 
-/** What the payer is asked before the payment is made. */
+/** What the payer confirms before the payment is made. */
 export type Question =
-  /** The number was written the old way, and we added to it. */
+  /** The number was in the country's former format and was completed. */
   | { kind: 'number'; digits: string }
   /** The number looks like another operator's. */
   | { kind: 'operator'; likely: Method }
-  /** No operator was chosen; the number tells one. */
+  /** No operator was chosen; the number suggests one. */
   | { kind: 'predicted' }
   /** The payer typed the amount, so it is shown once more. */
   | { kind: 'amount' };
@@ -110,7 +110,7 @@ export function methodError(
   return amount === null ? null : amountError(locale, method, amount);
 }
 
-/** A number of the country, as its people write it. */
+/** An example number of the country, in its own format. */
 export function exampleOf(row: LinkCountry): string {
   return formatNumber(row.country.example);
 }

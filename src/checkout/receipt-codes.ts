@@ -27,7 +27,7 @@ export async function receiptCode(ctx: PaymentsContext, transaction: Transaction
   return printCode(row.code + checkOf(ctx, row.code));
 }
 
-/** The transaction behind a code, however it was typed; null when the code is not one of ours. */
+/** The transaction of a code, in any notation; null when we did not issue the code. */
 export async function findReceipt(ctx: Context, reader: Reader, typed: string): Promise<string | null> {
   const code = readCode(typed);
   if (code === null) return null;
@@ -40,13 +40,13 @@ export async function findReceipt(ctx: Context, reader: Reader, typed: string): 
   return row?.transaction_id ?? null;
 }
 
-/** The code as we print it, or null when the text cannot be one. */
+/** The code in its printed form, or null when the text cannot be one. */
 export function normaliseReceiptCode(typed: string): string | null {
   const code = readCode(typed);
   return code === null ? null : printCode(code);
 }
 
-/** Letters that look alike count as the digit they look like; case, dashes and spaces do not count. */
+/** O counts as 0, I and L as 1; case, dashes and spaces are ignored. */
 function readCode(typed: string): string | null {
   if (typed.length > 40) return null;
   const code = typed.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1');

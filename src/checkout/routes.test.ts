@@ -150,7 +150,7 @@ describe('the hosted page', () => {
     assert.equal(await shop.collections(uganda.link), 0);
   });
 
-  test('an attempt of another link, or of nobody, is not there', async () => {
+  test('an attempt of another link, or of none, is not found', async () => {
     const [one, two] = [await kenya(), await kenya()];
     const attempt = await pay(one.path);
     const ref = attempt.split('/').at(-1);
@@ -248,14 +248,14 @@ describe('the hosted page', () => {
   test('the way back carries the reference and is never the answer to a form', async () => {
     const { path } = await kenya({ redirection_url: `${SHOP_URL}?order=7&ref=forged#top` });
     const attempt = await pay(path, { phone: number('000') });
-    assert.ok(attempt.startsWith('/pay/'), 'a form leads to a page of ours');
+    assert.ok(attempt.startsWith('/pay/'), 'a form leads to a page of the gateway');
     const back = /<a class="button" href="([^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
     const url = new URL(back.replaceAll('&#61;', '=').replaceAll('&#38;', '&'));
     assert.equal(url.origin, 'https://shop.example');
     assert.equal(url.searchParams.get('order'), '7');
     assert.deepEqual(url.searchParams.getAll('ref'), [attempt.split('/').at(-1)]);
     gateway.ctx.clock.advance(11 * 60_000);
-    assert.doesNotMatch((await get(attempt)).body, / data-return/, 'nobody is sent away from an old receipt');
+    assert.doesNotMatch((await get(attempt)).body, / data-return/, 'an old receipt does not redirect');
   });
 
   test('a link that was closed, has expired, or whose business is gone says so', async () => {

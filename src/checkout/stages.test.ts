@@ -1,4 +1,4 @@
-// What a payer is told at each moment: unknown is never failed.
+// The stage of a payment at each moment: unknown is never failed.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

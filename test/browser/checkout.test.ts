@@ -1,5 +1,5 @@
-// Paying in a real browser, with scripts and without: the whole way from the link over the phone to the receipt, and
-// every way to press a button twice.
+// Paying in a real browser, with scripts and without: from the link over the phone to the receipt, and every way to send
+// a form twice.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -74,7 +74,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
   };
 
   /** Scripts ask again when the payer comes back to the page, for example from the phone; the first journey waits. */
-  async function look(page: Page, selector: string): Promise<void> {
+  async function comeBack(page: Page, selector: string): Promise<void> {
     // On a slow machine the page may have asked by itself and be on its way already.
     await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))').catch(() => undefined);
     await page.waitForSelector(selector);
@@ -82,11 +82,11 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
 
   /** Without scripts the payer presses the button. */
   async function seeNews(page: Page, javascript: boolean): Promise<void> {
-    if (javascript) await look(page, '.icon');
+    if (javascript) await comeBack(page, '.icon');
     else await send(page);
   }
 
-  async function sendMoneyAsTold(phonePage: Page): Promise<void> {
+  async function sendMoney(phonePage: Page): Promise<void> {
     await Promise.all([phonePage.waitForEvent('load'), phonePage.click('details form[action*=pay] button')]);
     assert.match((await phonePage.textContent('.notice')) ?? '', /^Sent /);
   }
@@ -125,11 +125,11 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await kenya();
         const payer = number();
         await pay(page, url, { phone: payer, method: 'MPESA_TILL_KEN' });
-        if (javascript) await look(page, '.large');
+        if (javascript) await comeBack(page, '.large');
         else await page.reload();
         const text = (await page.textContent('.large')) ?? '';
         assert.match(text, /Till number5203344/);
-        await phone(page, msisdn(payer), sendMoneyAsTold);
+        await phone(page, msisdn(payer), sendMoney);
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
@@ -179,10 +179,10 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await shop.link({ country_id: 17, currency: 'NGN', amount: '2500', business_name: 'Motors' });
         const payer = `08031${digits()}`;
         await pay(page, url, { phone: payer });
-        if (javascript) await look(page, '.large');
+        if (javascript) await comeBack(page, '.large');
         else await page.reload();
         assert.match((await page.textContent('.large')) ?? '', /Bank.*Account number9900112233/);
-        await phone(page, `234${payer.slice(1)}`, sendMoneyAsTold);
+        await phone(page, `234${payer.slice(1)}`, sendMoney);
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
@@ -214,11 +214,11 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await phone(page, msisdn(payer), async (phonePage) => {
         await Promise.all([phonePage.waitForEvent('load'), phonePage.click('form[action*=cancel] button')]);
       });
-      await look(page, '.icon.error');
+      await comeBack(page, '.icon.error');
       assert.match((await page.textContent('main')) ?? '', /cancelled on the phone/);
     }));
 
-  test('ignoring it until it expires: unknown is not failed, and then nothing was taken', () =>
+  test('ignoring it until it expires: unknown is not failed, and an expired payment is not charged', () =>
     withVisit(false, async ({ page }) => {
       const { url } = await kenya();
       const payer = number();
@@ -291,7 +291,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     assert.equal(await shop.collections(link), 1);
   });
 
-  test('the network is cut after the form was taken: opening the link again shows the attempt', () =>
+  test('the network is cut after the form was received: opening the link again shows the attempt', () =>
     withVisit(false, async ({ page, complaints }) => {
       const { url, link } = await kenya();
       await page.goto(url);
