@@ -1,5 +1,5 @@
-// Pictures of every state of the hosted pages, of the test phone and of every page of the console, narrow and wide,
-// light and dark, into ./screenshots: to be looked at. A word as argument takes only the pages whose name holds it.
+// Screenshots of every state of the hosted pages, of the test phone and of every page of the console, narrow and wide,
+// light and dark, in ./screenshots. With an argument: only the pages whose name contains it.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { makeStates } from '../test/browser/states.ts';
 import { createTestGateway } from '../test/gateway.ts';
 
 const FOLDER = resolve(import.meta.dirname, '..', 'screenshots');
-const LOOKS = [
+const VARIANTS = [
   { width: 360, dark: false },
   { width: 360, dark: true },
   { width: 1280, dark: false },
@@ -60,7 +60,7 @@ async function takeConsole(): Promise<void> {
 }
 
 async function take(pictures: Picture[], cookie?: { name: string; value: string; url: string }): Promise<void> {
-  for (const { width, dark } of LOOKS) {
+  for (const { width, dark } of VARIANTS) {
     const { page, context, close } = await visit(browser, { width, dark });
     if (cookie) await context.addCookies([cookie]);
     for (const { name, url } of pictures.filter((picture) => picture.name.includes(only))) {

@@ -1,6 +1,6 @@
 // Every HTTP route, one line a module.
 
-import { createArrivalLog, listArrivals, recordArrival } from './callbacks/arrivals.ts';
+import { checkReceived } from './callbacks/check-received.ts';
 import { countDueDeliveries } from './callbacks/endpoints.ts';
 import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
@@ -15,7 +15,7 @@ import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
-import { arrivalRoutes } from './sandbox/phone-arrivals.ts';
+import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 import type { Services } from './services.ts';
 
@@ -41,11 +41,7 @@ export function createApp(services: Services): HttpServer {
   checkoutRoutes(app, ctx, payments.engine);
   consoleRoutes(app, { ...services, requestLog: keepRequestLog(app, ctx) });
   if (services.operator) phoneRoutes(app, ctx, services.operator.phone);
-  const arrived = createArrivalLog();
-  arrivalRoutes(app, ctx, {
-    record: (request) => recordArrival(ctx, arrived, (id) => callbackSecrets(ctx, id), request),
-    list: (after) => listArrivals(arrived, after),
-  });
+  callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
   return app;
 }
 

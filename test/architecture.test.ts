@@ -22,19 +22,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'catalog', 'holders', 'payments', 'links'],
   docs: ['platform', 'catalog', 'holders', 'payments', 'links', 'callbacks'],
-  console: [
-    'platform',
-    'catalog',
-    'holders',
-    'ledger',
-    'rails',
-    'callbacks',
-    'payments',
-    'links',
-    'checkout',
-    'sandbox',
-    'docs',
-  ],
+  console: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks', 'payments', 'links', 'sandbox', 'docs'],
 };
 
 /** Files and folders of src that put the modules together: they import anything, and no module imports them. */

@@ -1,13 +1,13 @@
-// The merchant's colour, made readable: darkened until white text stands out on it, lightened until it stands out on a
-// dark page. Contrast as WCAG 2.2 counts it.
+// The merchant's colour, made readable: darkened until white text is readable on it, lightened until it is readable on a
+// dark page. Contrast as WCAG 2.2 defines it.
 
-/** A calm blue-green for merchants who chose no colour. */
+/** For merchants without a colour: a blue-green. */
 export const DEFAULT_ACCENT = '#0b6157';
-/** The grounds that coloured text stands on, each the harder of page and card. */
+/** The backgrounds of coloured text; of page and card, the one with less contrast. */
 export const LIGHT_GROUND = '#f3f5f7';
 export const DARK_GROUND = '#1c232c';
 const TEXT_CONTRAST = 4.5;
-/** Coloured text on a dark ground tires the eye sooner. */
+/** Coloured text on a dark background needs more contrast. */
 const DARK_TEXT_CONTRAST = 6;
 const STEPS = 40;
 

@@ -1,4 +1,4 @@
-// What happens at the address of an attempt: showing how it stands, waiting for news of it, and the code of an SMS.
+// Requests at the address of an attempt: showing its state, waiting for a change, and the code of an SMS.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PaymentsContext } from '../payments/context.ts';
@@ -10,14 +10,13 @@ import { Problem } from '../platform/errors.ts';
 import { field, formOf } from '../platform/forms.ts';
 import { sendPage } from '../platform/html.ts';
 import { type AttemptNotice, attemptPage } from './attempt-page.ts';
+import { addressWith, type LinkView, openAttempt, type Query } from './link-view.ts';
 import type { LongPolls } from './long-poll.ts';
 import { showName } from './names.ts';
 import { receiptCode } from './receipt-codes.ts';
-import { openAttempt, type Query } from './requests.ts';
 import { stageOf } from './stages.ts';
-import { addressWith, type LinkView } from './view.ts';
 
-/** How long "Check now" waits for the operator's own answer before it waits for any news. */
+/** How long "Check now" waits for the operator's answer before it waits for any change. */
 const REFRESH_PATIENCE_MS = 2_000;
 
 export async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
@@ -28,7 +27,7 @@ export async function currentStage(ctx: PaymentsContext, transaction: Transactio
   return stageOf(transaction, instructions, ctx.clock.now());
 }
 
-/** "Check now": asks the operator, and holds the answer until something changes. */
+/** "Check now": asks the operator, and holds the response until the stage changes. */
 export async function checkNow(
   ctx: PaymentsContext,
   engine: PaymentEngine,
@@ -47,7 +46,7 @@ export async function checkNow(
   };
   if (await hasChanged()) return current;
   if (current.status === 'processing')
-    // A failing question is no answer; the sweeper goes on asking in its own time.
+    // A failed query changes nothing; the sweeper keeps asking on its own schedule.
     await engine.refresh(current, REFRESH_PATIENCE_MS).catch(() => undefined);
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
@@ -71,8 +70,8 @@ export async function showAttempt(
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
   const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);
   const auto = query.auto === '1';
-  const label = showName(await merchantName(ctx, transaction));
-  const page = attemptPage(ctx, view, { transaction, stage, instructions, label, receipt, notice, auto });
+  const merchant = showName(await merchantName(ctx, transaction));
+  const page = attemptPage(ctx, view, { transaction, stage, instructions, merchant, receipt, notice, auto });
   return sendPage(request, reply, page);
 }
 
@@ -89,7 +88,7 @@ export async function giveCode(
     const left = result instanceof Problem ? Number(result.details.extra?.tries_left ?? 0) : 0;
     return reply.redirect(addressWith(view, path, left > 0 ? { n: `wrong-${left}` } : {}), 303);
   } catch (error) {
-    // It was given already, or is over: the page shows which.
+    // The code was given already, or the payment has ended: the page shows which.
     if (error instanceof Problem && error.code === 'verification_failed')
       return reply.redirect(addressWith(view, path), 303);
     throw error;
@@ -115,7 +114,7 @@ export async function sendCodeAgain(
   }
 }
 
-/** A notice that travelled through the address: one of three words and a small number. */
+/** A notice from the address: one of three kinds and a small number. */
 function readNotice(text: unknown): AttemptNotice | null {
   const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait)-(\d{1,2})$/.exec(text)) || [];
   if (kind === 'wrong') return { kind, left: Number(number) };

@@ -1,17 +1,18 @@
-// Languages: who reads which, how money looks, and that no language is half a translation.
+// Languages: which one is chosen, how money and times are written, and that every translation is complete.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Language, loadCatalog } from '../catalog/catalog.ts';
 import { FAILURE_CODES } from '../catalog/failures.ts';
-import { createReading, LANGUAGE_CODES, LANGUAGES, preferredLanguage } from './language.ts';
+import { preferredLanguage } from '../platform/accept-language.ts';
+import { createLocale, LANGUAGE_CODES, LANGUAGES } from './language.ts';
 
 const catalog = loadCatalog();
-/** Spaces that do not break look like any other here. */
+/** Non-breaking spaces as plain ones. */
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 
 describe('the language of a payer', () => {
-  const wishes: [string | undefined, Language | null][] = [
+  const headers: [string | undefined, Language | null][] = [
     [undefined, null],
     ['', null],
     ['fr', 'fr'],
@@ -22,15 +23,15 @@ describe('the language of a payer', () => {
     ['zh-CN,zh', null],
     [`${'x,'.repeat(5_000)}fr`, null],
   ];
-  for (const [header, language] of wishes)
+  for (const [header, language] of headers)
     test(`Accept-Language "${(header ?? 'none').slice(0, 40)}" is read as ${language ?? 'nothing we speak'}`, () =>
-      assert.equal(preferredLanguage(header), language));
+      assert.equal(preferredLanguage(header, LANGUAGE_CODES), language));
 });
 
-test('money looks as its country writes it', () => {
+test('money is written as its country writes it', () => {
   const shown = [...catalog.linkCountries.values()].map(({ country }) => {
-    const reading = createReading(country.languages[0] ?? 'en', country);
-    return `${country.iso} ${plain(reading.money(250_000n, country.currency))} | ${plain(reading.money(2_550n, country.currency))}`;
+    const locale = createLocale(country.languages[0] ?? 'en', country);
+    return `${country.iso} ${plain(locale.money(250_000n, country.currency))} | ${plain(locale.money(2_550n, country.currency))}`;
   });
   assert.deepEqual(shown, [
     'KE Ksh 2,500 | Ksh 25.50',
@@ -49,13 +50,13 @@ test('money looks as its country writes it', () => {
 
 test('the largest amount keeps its last digit', () => {
   const kenya = catalog.countries.get('KE') ?? null;
-  assert.equal(plain(createReading('en', kenya).money(703_687_441_776_639_9n, 'KES')), 'Ksh 70,368,744,177,663.99');
+  assert.equal(plain(createLocale('en', kenya).money(703_687_441_776_639_9n, 'KES')), 'Ksh 70,368,744,177,663.99');
 });
 
 test('times are the country’s own', () => {
   const noon = new Date('2026-03-02T12:00:00Z');
   const at = (iso: string, language: Language) =>
-    plain(createReading(language, catalog.countries.get(iso) ?? null).clock(noon));
+    plain(createLocale(language, catalog.countries.get(iso) ?? null).time(noon));
   assert.deepEqual([at('KE', 'en'), at('SN', 'fr'), at('NG', 'en')], ['15:00', '12:00', '13:00']);
 });
 
@@ -67,10 +68,10 @@ function sentences(value: unknown, path = ''): [string, string][] {
   return Object.entries(value as Record<string, unknown>).flatMap(([key, inner]) => sentences(inner, `${path}.${key}`));
 }
 
-test('every language says everything, in its own words', () => {
-  const english = new Map(sentences(LANGUAGES.en.words));
+test('every language says everything, in its own language', () => {
+  const english = new Map(sentences(LANGUAGES.en.messages));
   for (const code of LANGUAGE_CODES) {
-    const own = sentences(LANGUAGES[code].words);
+    const own = sentences(LANGUAGES[code].messages);
     assert.deepEqual(own.map(([path]) => path).sort(), [...english.keys()].sort());
     for (const [path, text] of own) {
       assert.ok(text.trim().length > 0, `${code}${path} is empty`);
@@ -86,7 +87,7 @@ test('every language says everything, in its own words', () => {
 test('every failure has a cause and what to do, in every language', () => {
   for (const code of LANGUAGE_CODES)
     for (const failure of FAILURE_CODES) {
-      const text = LANGUAGES[code].words.failures[failure];
+      const text = LANGUAGES[code].messages.failures[failure];
       assert.ok((text.match(/[.!?](?:\s|$)/g) ?? []).length >= 2, `${code} ${failure}: "${text}" is not two sentences`);
       assert.doesNotMatch(text, /[A-Z]{2,}_[A-Z]+/, 'no codes');
     }

@@ -1,26 +1,27 @@
-// Which language a payer reads, and how money and times look in it: what he asked for, then what he asked for before,
-// then what his browser prefers, then what his country speaks.
+// The payer's language, and how money and times are written in it. The language of the address comes first, then the
+// one chosen earlier (a cookie), the browser's, and the country's.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
-import { formatAmount } from '../platform/money.ts';
+import { preferredLanguage } from '../platform/accept-language.ts';
+import { formatMoney } from '../platform/money.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { english } from './messages-en.ts';
 import { french } from './messages-fr.ts';
 import { portuguese } from './messages-pt.ts';
 import { swahili } from './messages-sw.ts';
 
-export const LANGUAGES: Readonly<Record<Language, { name: string; words: CheckoutMessages }>> = {
-  en: { name: 'English', words: english },
-  fr: { name: 'Français', words: french },
-  sw: { name: 'Kiswahili', words: swahili },
-  pt: { name: 'Português', words: portuguese },
+export const LANGUAGES: Readonly<Record<Language, { name: string; messages: CheckoutMessages }>> = {
+  en: { name: 'English', messages: english },
+  fr: { name: 'Français', messages: french },
+  sw: { name: 'Kiswahili', messages: swahili },
+  pt: { name: 'Português', messages: portuguese },
 };
 
 export const LANGUAGE_CODES: readonly Language[] = ['en', 'fr', 'sw', 'pt'];
 
+const COOKIE = 'lang';
 const COOKIE_SECONDS = 365 * 24 * 3_600;
-const MAX_HEADER_LENGTH = 500;
 
 /** Countries keep one time each; the catalogue knows no others yet. */
 const TIME_ZONES: Readonly<Record<string, string>> = {
@@ -37,49 +38,58 @@ const TIME_ZONES: Readonly<Record<string, string>> = {
   NG: 'Africa/Lagos',
 };
 
-/** How this payer reads. */
-export type Reading = {
+/** The messages and formats for one payer. */
+export type PayerLocale = {
   language: Language;
-  words: CheckoutMessages;
+  t: CheckoutMessages;
   /** The language was asked for in the address: links to our own pages carry it on. */
   asked: boolean;
   money: (amount: bigint, currency: string) => string;
   /** A moment of today: the time of day. */
-  clock: (moment: Date) => string;
+  time: (moment: Date) => string;
   /** Any moment: date and time, with the zone. */
   date: (moment: Date) => string;
 };
 
-/** Chooses the language of a request; a language that was asked for is remembered. */
-export function readLanguage(request: FastifyRequest, reply: FastifyReply | null, country: Country | null): Reading {
+/** Chooses the language of a request. One that the address asks for is kept in a cookie. */
+export function chooseLocale(
+  request: FastifyRequest,
+  reply: FastifyReply | null,
+  country: Country | null,
+): PayerLocale {
   const query = request.query as Record<string, unknown>;
   const asked = asLanguage(query.lang);
   if (asked && reply)
-    void reply.header(
-      'Set-Cookie',
-      `lang=${asked}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly${request.protocol === 'https' ? '; Secure' : ''}; SameSite=Lax`,
-    );
+    void reply.setCookie(COOKIE, asked, {
+      path: '/',
+      maxAge: COOKIE_SECONDS,
+      httpOnly: true,
+      secure: request.protocol === 'https',
+      sameSite: 'lax',
+    });
+  // Not request.cookies: an error page may be sent before the hook that fills them has run.
+  const cookies = request.server.parseCookie(request.headers.cookie ?? '');
   const language =
     asked ??
-    asLanguage(/(?:^|;\s*)lang=([a-z]{2})(?:;|$)/.exec(request.headers.cookie ?? '')?.[1]) ??
-    preferredLanguage(request.headers['accept-language']) ??
+    asLanguage(cookies[COOKIE]) ??
+    asLanguage(preferredLanguage(request.headers['accept-language'], LANGUAGE_CODES)) ??
     country?.languages[0] ??
     'en';
-  return createReading(language, country, asked !== null);
+  return createLocale(language, country, asked !== null);
 }
 
-export function createReading(language: Language, country: Country | null, asked = false): Reading {
-  // Portuguese is nobody's official language in the catalogue yet; Mozambique's way of writing stands for all.
-  const locale = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
+export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
+  // No country of the catalogue has Portuguese as its own language yet, so the format of Mozambique is used.
+  const tag = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
   const timeZone = (country && TIME_ZONES[country.iso]) ?? 'UTC';
   return {
     language,
-    words: LANGUAGES[language].words,
+    t: LANGUAGES[language].messages,
     asked,
-    money: (amount, currency) => formatMoney(amount, currency, locale),
-    clock: (moment) => new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }).format(moment),
+    money: (amount, currency) => formatMoney(amount, currency, tag),
+    time: (moment) => new Intl.DateTimeFormat(tag, { timeStyle: 'short', timeZone }).format(moment),
     date: (moment) =>
-      new Intl.DateTimeFormat(locale, {
+      new Intl.DateTimeFormat(tag, {
         day: 'numeric',
         month: 'long',
         year: 'numeric',
@@ -91,34 +101,6 @@ export function createReading(language: Language, country: Country | null, asked
   };
 }
 
-/** Money as the country writes it. Whole amounts go without decimals: they are easier to compare with the phone. */
-export function formatMoney(amount: bigint, currency: string, locale: string): string {
-  const digits = amount % 100n === 0n ? 0 : 2;
-  const format = new Intl.NumberFormat(locale, {
-    style: 'currency',
-    currency,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-  // Given as text the amount stays exact; a number would be a double.
-  return format.format(formatAmount(amount) as Intl.StringNumericLiteral);
-}
-
 function asLanguage(value: unknown): Language | null {
   return LANGUAGE_CODES.find((code) => code === value) ?? null;
-}
-
-/** The best of our languages in an Accept-Language header. */
-export function preferredLanguage(header: string | undefined): Language | null {
-  const wishes = (header ?? '')
-    .slice(0, MAX_HEADER_LENGTH)
-    .split(',')
-    .flatMap((part, index) => {
-      const [tag = '', ...options] = part.trim().toLowerCase().split(';');
-      const language = asLanguage(tag.split('-')[0]);
-      const quality = Number(/^\s*q=([\d.]+)/.exec(options[0] ?? '')?.[1] ?? 1);
-      return language && quality > 0 ? [{ language, quality, index }] : [];
-    })
-    .sort((left, right) => right.quality - left.quality || left.index - right.index);
-  return wishes[0]?.language ?? null;
 }

@@ -1,13 +1,13 @@
-// Holding an answer until something changes ("Check now"): bounded in time, one for each attempt, and few enough that
-// waiting payers never take the place of paying ones.
+// Long polls ("Check now"): the response is held until the attempt changes. Limited in time, to one for each attempt, and
+// in number, so that waiting payers leave room for paying ones.
 
 const LONGEST_HOLD_MS = 20_000;
 const LOOK_EVERY_MS = 400;
 
 export interface LongPolls {
-  /** Resolves when `hasChanged` says so, when the time is over, or when the payer is gone. At once when there is no room. */
+  /** Resolves on a change, after the time limit, or when the payer disconnects; at once when there is no room. */
   until(key: string, signal: AbortSignal, hasChanged: () => Promise<boolean>): Promise<void>;
-  /** Ends every hold: the server stops. */
+  /** Ends every poll, because the server stops. */
   close(): void;
 }
 

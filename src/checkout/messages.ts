@@ -1,5 +1,5 @@
-// Every word of the hosted pages. A language is one object of this type, so a missing sentence does not compile.
-// Values that people chose (names, references) come in as parameters and are escaped where the page is made.
+// Every message of the hosted pages. A language is one object of this type, so a missing message does not compile.
+// Values that people chose (names, references) are parameters; the page escapes them.
 
 import type { FailureCode } from '../catalog/failures.ts';
 
@@ -18,7 +18,7 @@ export type CheckoutMessages = {
   reference: string;
   language: string;
   poweredBy(brand: string): string;
-  nopin: string;
+  neverEnterPin: string;
   help(business: string): string;
   validUntil(time: string): string;
 
@@ -32,14 +32,14 @@ export type CheckoutMessages = {
   hintInstructions: string;
   phone: string;
   phoneHint(example: string): string;
-  amountHint(least: string, most: string): string;
+  amountHint(min: string, max: string): string;
   yourDetails: string;
   firstName: string;
   lastName: string;
   email: string;
   methodDown: string;
-  methodLeast(amount: string): string;
-  methodMost(amount: string): string;
+  methodMin(amount: string): string;
+  methodMax(amount: string): string;
   methodWhole: string;
   noMethod: string;
 
@@ -51,31 +51,31 @@ export type CheckoutMessages = {
   amountWrong: string;
   amountDecimals: string;
   emailWrong: string;
-  numberTired(time: string): string;
-  tooMany: string;
-  formOld: string;
+  numberLimit(time: string): string;
+  rateLimited: string;
+  formExpired: string;
   operatorDown(operator: string): string;
 
-  /** Before paying, when something is better asked. */
+  /** The question before paying. */
   confirmTitle: string;
   confirmNumber(number: string): string;
   confirmOperator(number: string, likely: string, chosen: string): string;
   confirmPredicted(number: string, operator: string): string;
-  confirmLine(amount: string, business: string): string;
+  confirmAmount(amount: string, business: string): string;
   payWith: string;
   change: string;
 
   /** Waiting. */
-  look: string;
-  lookAt(number: string): string;
+  checkPhone: string;
+  checkPhoneNumber(number: string): string;
   promptSteps(operator: string, business: string, amount: string): readonly [string, string, string];
   shortcodeTitle: string;
   shortcodeSteps(operator: string, code: string, amount: string): readonly [string, string, string];
-  check: string;
+  checkNow: string;
   noMessage: string;
   noMessageDial(code: string, choices: string): string;
   noMessageWait(time: string): string;
-  checking: string;
+  updatesItself: string;
   notYet: string;
   autoOn: string;
   autoOff: string;
@@ -91,8 +91,8 @@ export type CheckoutMessages = {
   otpWait(seconds: number): string;
 
   /** Paying to a till, a pay bill number or a bank account. */
-  payYourself: string;
-  payYourselfBy(time: string): string;
+  sendMoney: string;
+  sendMoneyBy(time: string): string;
   till: string;
   paybill: string;
   bankAccount: string;
@@ -103,21 +103,21 @@ export type CheckoutMessages = {
   tillSteps: readonly [string, string, string];
   paybillSteps: readonly [string, string, string];
   bankSteps: readonly [string, string, string];
-  paidCheck: string;
+  paidCheckNow: string;
 
-  /** How it ended. */
-  unsureTitle: string;
-  unsureText: string;
+  /** The result. */
+  unclearTitle: string;
+  unclearText: string;
   paidTitle: string;
   paidText(amount: string, business: string): string;
   receipt: string;
-  goingBack(business: string): string;
+  returning(business: string): string;
   stay: string;
   reversedTitle: string;
   reversedText(amount: string): string;
   failedTitle: string;
   expiredTitle: string;
-  nothingTaken: string;
+  notCharged: string;
   tryAgain: string;
   failures: Readonly<Record<FailureCode, string>>;
 
@@ -147,7 +147,7 @@ export type CheckoutMessages = {
   sandbox: string;
   openPhone: string;
 
-  /** Faults. */
+  /** Errors of the server. */
   busyTitle: string;
   busy: string;
   brokenTitle: string;

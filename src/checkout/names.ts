@@ -1,8 +1,8 @@
-// Text that strangers chose, as a page may show it: one line, no control or direction characters, no towers of accents.
-// Escaping is the page's business; this keeps such text from disturbing what stands around it.
+// Untrusted names as a page may show them: one line, no control or direction characters, no stacks of accents. This
+// keeps such a text from disturbing the text around it; escaping is done by the page.
 
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
-/** Real words stack two marks, rarely three. */
+/** Real languages stack two marks, rarely three. */
 const TOO_MANY_MARKS = /(\p{M}{3})\p{M}+/gu;
 
 export function showName(text: string): string {
@@ -15,9 +15,9 @@ export function initialOf(name: string): string {
   return first && first.segment.length <= 8 ? first.segment.toLocaleUpperCase() : '•';
 }
 
-/** A number as its owner recognises it and nobody else can use it: "0712 ••••78". */
-export function maskNumber(formatted: string): string {
-  // In one piece: a number that breaks over two lines is hard to compare.
+/** A number that its owner recognises and no one else can use: "0712 ••••78". Logs show less: see platform/log.ts. */
+export function hideMiddleDigits(formatted: string): string {
+  // Unbroken: a number over two lines is hard to compare.
   const joined = formatted.replaceAll(' ', '\u00a0');
   const count = formatted.replace(/\D/g, '').length;
   let seen = 0;

@@ -1,5 +1,5 @@
-// Reading the form of the hosted page: what was typed becomes a payment, or sentences in the payer's language, or a
-// question that is better asked before money moves.
+// Validates the form of the hosted page: what was typed becomes a payment, or error messages in the payer's language, or
+// a question to confirm before paying.
 
 import type { LinkCountry, Method, Terms } from '../catalog/catalog.ts';
 import { findMethodByName, predictMethod } from '../catalog/methods.ts';
@@ -7,36 +7,35 @@ import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentLink } from '../links/links.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { isEmail } from '../platform/email.ts';
 import { parseAmount } from '../platform/money.ts';
-import type { FormDraft } from './form-tokens.ts';
-import type { Reading } from './language.ts';
-
-const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/;
+import type { FormDraft } from './form-draft.ts';
+import type { PayerLocale } from './language.ts';
 
 export type FieldName = 'amount' | 'method' | 'phone' | 'email';
 export type FieldMessages = Map<FieldName, string>;
 
-/** What the payer is asked before the payment is made. */
+/** What the payer confirms before the payment is made. */
 export type Question =
-  /** The number was written the old way, and we added to it. */
+  /** The number was in the country's former format and was completed. */
   | { kind: 'number'; digits: string }
   /** The number looks like another operator's. */
   | { kind: 'operator'; likely: Method }
-  /** No operator was chosen; the number tells one. */
+  /** No operator was chosen; the number suggests one. */
   | { kind: 'predicted' }
-  /** The payer typed the amount: he sees it once more. */
+  /** The payer typed the amount, so it is shown once more. */
   | { kind: 'amount' };
 
-export type ReadOrder = { payment: PaymentDetails | null; faults: FieldMessages; questions: Question[] };
+export type ReadOrder = { payment: PaymentDetails | null; errors: FieldMessages; questions: Question[] };
 
-export function readOrder(reading: Reading, link: PaymentLink, row: LinkCountry, draft: FormDraft): ReadOrder {
-  const { words } = reading;
-  const faults: FieldMessages = new Map();
+export function readOrder(locale: PayerLocale, link: PaymentLink, row: LinkCountry, draft: FormDraft): ReadOrder {
+  const { t } = locale;
+  const errors: FieldMessages = new Map();
   const questions: Question[] = [];
 
   const number = normaliseNumber(draft.phone, row.country, { lenient: true });
-  if (draft.phone === '') faults.set('phone', words.phoneMissing);
-  else if (!number.ok) faults.set('phone', words.phoneWrong(row.name, exampleOf(row)));
+  if (draft.phone === '') errors.set('phone', t.phoneMissing);
+  else if (!number.ok) errors.set('phone', t.phoneWrong(row.name, exampleOf(row)));
   else if (row.country.formerPlan && !draft.phone.replace(/\D/g, '').endsWith(nationalOf(number.digits, row)))
     questions.push({ kind: 'number', digits: number.digits });
 
@@ -44,33 +43,33 @@ export function readOrder(reading: Reading, link: PaymentLink, row: LinkCountry,
   const only = row.methods.length === 1 ? row.methods[0] : undefined;
   const chosen = draft.method === '' ? null : findMethodByName(row, draft.method);
   const method = chosen ?? only ?? predicted;
-  if (!method) faults.set('method', words.methodMissing);
+  if (!method) errors.set('method', t.methodMissing);
   else if (!chosen && !only) questions.push({ kind: 'predicted' });
   else if (chosen && predicted && predicted.code !== chosen.code && chosen.prefixes.length > 0)
     questions.push({ kind: 'operator', likely: predicted });
 
-  const amount = link.amount ?? readAmount(reading, row, method ?? null, draft.amount, faults);
+  const amount = link.amount ?? readAmount(locale, row, method ?? null, draft.amount, errors);
   if (link.amount === null && amount !== null) questions.push({ kind: 'amount' });
   if (method && amount !== null) {
-    const fault = amountError(reading, method, amount);
-    if (fault) faults.set(link.amount === null ? 'amount' : 'method', fault);
+    const error = amountError(locale, method, amount);
+    if (error) errors.set(link.amount === null ? 'amount' : 'method', error);
   }
-  if (draft.email !== '' && !EMAIL.test(draft.email)) faults.set('email', words.emailWrong);
-  const ready = faults.size === 0 && method && number.ok && amount !== null;
-  return { payment: ready ? { method, msisdn: number.digits, amount } : null, faults, questions };
+  if (draft.email !== '' && !isEmail(draft.email)) errors.set('email', t.emailWrong);
+  const ready = errors.size === 0 && method && number.ok && amount !== null;
+  return { payment: ready ? { method, msisdn: number.digits, amount } : null, errors, questions };
 }
 
-/** An amount as people write it: "1500", "1 500", "1,500.50", "1.500,50". The payer sees it again before he pays. */
+/** An amount as people write it: "1500", "1 500", "1,500.50", "1.500,50". It is shown again before paying. */
 function readAmount(
-  reading: Reading,
+  locale: PayerLocale,
   row: LinkCountry,
   method: Method | null,
   typed: string,
-  faults: FieldMessages,
+  errors: FieldMessages,
 ): bigint | null {
-  const { words } = reading;
+  const { t } = locale;
   if (typed === '') {
-    faults.set('amount', words.amountMissing);
+    errors.set('amount', t.amountMissing);
     return null;
   }
   const compact = typed.replace(/[\s'’\u00a0\u202f]/g, '');
@@ -82,37 +81,36 @@ function readAmount(
   const decimals = Math.max(...(method ? [method] : row.methods).map((one) => one.collection.decimals));
   const read = parseAmount(plain.replace(/^0+(?=\d)/, ''), decimals);
   if (read.ok) return read.amount;
-  if (read.fault === 'too_many_decimals')
-    faults.set('amount', decimals === 0 ? words.amountDecimals : words.amountWrong);
+  if (read.fault === 'too_many_decimals') errors.set('amount', decimals === 0 ? t.amountDecimals : t.amountWrong);
   else if (read.fault === 'too_large' && method)
-    faults.set('amount', words.methodMost(reading.money(method.collection.max, method.currency)));
-  else faults.set('amount', words.amountWrong);
+    errors.set('amount', t.methodMax(locale.money(method.collection.max, method.currency)));
+  else errors.set('amount', t.amountWrong);
   return null;
 }
 
 /** Why a method cannot take an amount; null when it can. */
-export function amountError(reading: Reading, method: Method, amount: bigint): string | null {
-  const { words } = reading;
+export function amountError(locale: PayerLocale, method: Method, amount: bigint): string | null {
+  const { t } = locale;
   const terms: Terms = method.collection;
-  if (amount < terms.min) return words.methodLeast(reading.money(terms.min, method.currency));
-  if (amount > terms.max) return words.methodMost(reading.money(terms.max, method.currency));
-  if (terms.decimals === 0 && amount % 100n !== 0n) return words.methodWhole;
+  if (amount < terms.min) return t.methodMin(locale.money(terms.min, method.currency));
+  if (amount > terms.max) return t.methodMax(locale.money(terms.max, method.currency));
+  if (terms.decimals === 0 && amount % 100n !== 0n) return t.methodWhole;
   return null;
 }
 
 /** Why a method cannot be chosen now; null when it can. */
 export function methodError(
   ctx: PaymentsContext,
-  reading: Reading,
+  locale: PayerLocale,
   method: Method,
   amount: bigint | null,
 ): string | null {
   const rail = ctx.rails.railFor(method, ctx.config.mode);
-  if (!rail || !ctx.rails.health.wouldCall(rail.name, method.code)) return reading.words.methodDown;
-  return amount === null ? null : amountError(reading, method, amount);
+  if (!rail || !ctx.rails.health.wouldCall(rail.name, method.code)) return locale.t.methodDown;
+  return amount === null ? null : amountError(locale, method, amount);
 }
 
-/** A number of the country, as its people write it. */
+/** An example number of the country, in its own format. */
 export function exampleOf(row: LinkCountry): string {
   return formatNumber(row.country.example);
 }

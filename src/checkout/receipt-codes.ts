@@ -1,19 +1,18 @@
-// Receipts that anyone can check: a short random code with a signature of four letters, so that a typed or invented
-// code is refused without a look into the database. What a receipt says is read from the transaction each time.
+// Receipts that anyone can check: a short random code with a signature of four letters, so that an invented code is
+// refused without a query. What a receipt says is read from the transaction each time.
 
 import { createHmac } from 'node:crypto';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
-import { randomName } from '../platform/ids.ts';
+import { base32Letters, randomName } from '../platform/ids.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_LENGTH = 10;
 const CHECK_LENGTH = 4;
 
-/** The receipt's code as people read and type it: "7K3QM-9TWXA-B2CD". Made when it is first asked for. */
+/** The receipt's code as it is printed: "7K3QM-9TWXA-B2CD". Created when it is first needed. */
 export async function receiptCode(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
   await ctx.db.query(
     `insert into receipts (holder_id, transaction_id, code, created_at) values ($1, $2, $3, $4)
@@ -28,7 +27,7 @@ export async function receiptCode(ctx: PaymentsContext, transaction: Transaction
   return printCode(row.code + checkOf(ctx, row.code));
 }
 
-/** The transaction behind a code, however it was typed; null when the code is not one of ours. */
+/** The transaction of a code, in any notation; null when we did not issue the code. */
 export async function findReceipt(ctx: Context, reader: Reader, typed: string): Promise<string | null> {
   const code = readCode(typed);
   if (code === null) return null;
@@ -41,13 +40,13 @@ export async function findReceipt(ctx: Context, reader: Reader, typed: string): 
   return row?.transaction_id ?? null;
 }
 
-/** The code as we print it, or null when the text cannot be one. */
+/** The code in its printed form, or null when the text cannot be one. */
 export function normaliseReceiptCode(typed: string): string | null {
   const code = readCode(typed);
   return code === null ? null : printCode(code);
 }
 
-/** Letters that look alike count as the digit they look like; case, dashes and spaces do not count. */
+/** O counts as 0, I and L as 1; case, dashes and spaces are ignored. */
 function readCode(typed: string): string | null {
   if (typed.length > 40) return null;
   const code = typed.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1');
@@ -60,5 +59,5 @@ function printCode(code: string): string {
 
 function checkOf(ctx: Context, code: string): string {
   const mac = createHmac('sha256', ctx.vault.deriveKey('receipt code')).update(code).digest();
-  return Array.from(mac.subarray(0, CHECK_LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join('');
+  return base32Letters(mac.subarray(0, CHECK_LENGTH));
 }

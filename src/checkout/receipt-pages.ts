@@ -1,5 +1,5 @@
-// What is printed: receipts that anyone can check, and the card that stands on a counter. And the few pages that only
-// say why there is nothing to pay.
+// Pages to print: receipts that anyone can check, and the card for a counter. And the pages that hold one message, such
+// as a link that has expired.
 
 import { linkUrl } from '../links/links.ts';
 import { linkQrSvg } from '../links/qr.ts';
@@ -7,67 +7,109 @@ import type { PaymentsContext } from '../payments/context.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, trusted } from '../platform/html.ts';
-import { businessHead, type CheckoutFrame, layoutPage, sumOf } from './layout.ts';
-import type { LinkView } from './view.ts';
+import {
+  amountLines,
+  businessHead,
+  type CheckoutLayout,
+  facts,
+  icon,
+  layoutPage,
+  linkButton,
+  total,
+} from './layout.ts';
+import type { LinkView } from './link-view.ts';
+import type { CheckoutMessages } from './messages.ts';
 
 export type ReceiptFacts = { transaction: Transaction; business: string; code: string };
 
-/** A receipt, without a word about the payer. */
-export function receiptPage(ctx: PaymentsContext, frame: CheckoutFrame, facts: ReceiptFacts): HtmlPage {
-  const { words, money, date } = frame.reading;
-  const { transaction, business, code } = facts;
+/** A receipt. It says nothing about the payer. */
+export function receiptPage(ctx: PaymentsContext, layout: CheckoutLayout, receipt: ReceiptFacts): HtmlPage {
+  const { t, money, date } = layout.locale;
+  const { transaction, business, code } = receipt;
   const url = `${publicUrl(ctx.config)}/r/${code}`;
   const stillPaid = transaction.status === 'success';
-  const method = ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
-  const rows: [string, string][] = [
-    [words.business, business],
-    [words.paidOn, date(transaction.settled_at ?? transaction.updated_at)],
-    [words.paidWith, method],
-    [words.receiptCode, code],
-  ];
-  return layoutPage(frame, {
-    title: `${words.receiptTitle} ${code}`,
-    body: html`${businessHead(null, business)}<div class="card"><h1>${words.receiptTitle}</h1>${sumOf(money(transaction.amount, transaction.currency), null)}<br>
-<p class="box ${stillPaid ? 'good' : 'bad'}">${stillPaid ? words.receiptGenuine : words.receiptReversed}</p>
-<dl>${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>
-${qrPicture(url, words.receiptTitle)}<p class="m">${words.receiptCheck}<br>${url}</p><br><button type="button" class="q" id="print" hidden>${words.print}</button></div>`,
+  return layoutPage(layout, {
+    title: `${t.receiptTitle} ${code}`,
+    body: html`
+      ${businessHead(null, business)}
+      <div class="card">
+        <h1>${t.receiptTitle}</h1>
+        ${total(money(transaction.amount, transaction.currency), null)}
+        <p class="notice ${stillPaid ? 'success' : 'error'}">${stillPaid ? t.receiptGenuine : t.receiptReversed}</p>
+        ${facts([
+          [t.business, business],
+          [t.paidOn, date(transaction.settled_at ?? transaction.updated_at)],
+          [t.paidWith, ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method],
+          [t.receiptCode, code],
+        ])}
+        ${qrPicture(url, t.receiptTitle)}
+        <p class="muted">${t.receiptCheck}<br>${url}</p>
+        ${printButton(t)}
+      </div>
+    `,
   });
 }
 
-/** Somebody shows a code that we never gave out. */
-export function unknownReceiptPage(frame: CheckoutFrame): HtmlPage {
-  const { words } = frame.reading;
-  return messagePage(frame, { title: words.receiptUnknownTitle, text: words.receiptUnknown, status: 404 });
+/** For a code that we never gave out. */
+export function unknownReceiptPage(layout: CheckoutLayout): HtmlPage {
+  const { t } = layout.locale;
+  return messagePage(layout, { title: t.receiptUnknownTitle, text: t.receiptUnknown, status: 404 });
 }
 
-/** The card for a counter: large, plain, and still an address where no camera is at hand. */
+/** The card for a counter: a large code to scan, and the address for phones without a camera. */
 export function cardPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
-  const { words, money } = view.reading;
+  const { t, money } = view.locale;
   const { link, business } = view;
   const url = linkUrl(ctx.config, link);
-  return layoutPage(view.frame, {
-    title: `${words.scan} – ${business}`,
-    body: html`<div class="card cardpage">${businessHead(link, business)}<h1>${words.scan}</h1>${qrPicture(url, words.scan)}
-${link.amount === null ? html`<p class="m">${words.cardAnyAmount}</p>` : sumOf(money(link.amount, link.currency), link.item_name)}${link.amount === null && link.item_name !== null && html`<p><bdi>${link.item_name}</bdi></p>`}<br>
-<p class="m">${words.cardOpen}<br>${url}</p><br><button type="button" class="q" id="print" hidden>${words.print}</button></div>`,
+  return layoutPage(view.layout, {
+    title: `${t.scan} – ${business}`,
+    body: html`
+      <div class="card counter-card">
+        ${businessHead(link, business)}
+        <h1>${t.scan}</h1>
+        ${qrPicture(url, t.scan)}
+        ${
+          link.amount === null
+            ? html`
+                <p class="muted">${t.cardAnyAmount}</p>
+                ${link.item_name !== null && html`<p><bdi>${link.item_name}</bdi></p>`}
+              `
+            : amountLines(money(link.amount, link.currency), link.item_name)
+        }
+        <br>
+        <p class="muted">${t.cardOpen}<br>${url}</p>
+        ${printButton(t)}
+      </div>
+    `,
   });
 }
 
 export type MessageContent = { title: string; text: string; status: number; back?: string | null };
 
-/** A page with one thing to say. */
-export function messagePage(frame: CheckoutFrame, message: MessageContent): HtmlPage {
-  const { words } = frame.reading;
-  return layoutPage(frame, {
+/** A page with one message. */
+export function messagePage(layout: CheckoutLayout, message: MessageContent): HtmlPage {
+  return layoutPage(layout, {
     title: message.title,
     status: message.status,
     script: false,
-    body: html`<div class="card"><p class="ic w" aria-hidden="true">!</p><h1>${message.title}</h1><p>${message.text}</p>${message.back && html`<a class="btn" href="${message.back}">${words.back}</a>`}</div>`,
+    body: html`
+      <div class="card">
+        ${icon('warning', '!')}
+        <h1>${message.title}</h1>
+        <p>${message.text}</p>
+        ${message.back && linkButton(message.back, layout.locale.t.back)}
+      </div>
+    `,
   });
 }
 
+/** Shown by the script, which is what prints. */
+function printButton(t: CheckoutMessages): Html {
+  return html`<br><button type="button" class="secondary" id="print" hidden>${t.print}</button>`;
+}
+
 function qrPicture(url: string, label: string): Html {
-  // Made by us from an address of ours; inline, because another request costs a payer on 2G a second and a half.
+  // Inline, because another request costs a payer on 2G a second and a half. Trusted: made by us from our own address.
   const svg = linkQrSvg(url).replace('<svg ', '<svg class="qr" role="img" aria-label="QR" ');
   return html`<span title="${label}">${trusted(svg)}</span>`;
 }

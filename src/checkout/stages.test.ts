@@ -1,4 +1,4 @@
-// What a payer is told at each moment: unknown is never failed.
+// The stage of a payment at each moment: unknown is never failed.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,7 +40,7 @@ for (const [status, verification, ms, stage] of TABLE)
   test(`${status}, ${verification}, after ${ms / 1000} s: ${stage}`, () =>
     assert.equal(stageOf(transaction(status, verification), null, after(ms)), stage));
 
-test('where the payer sends the money himself he sees where, until long after the last moment', () => {
+test('a payer who sends the money directly sees where to, until well after the deadline', () => {
   const open = transaction('processing', 'instructions');
   assert.equal(stageOf(open, PAY_TO, after(1_799_000)), 'instructions');
   assert.equal(stageOf(open, PAY_TO, after(1_891_000)), 'unclear');

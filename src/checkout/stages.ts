@@ -1,19 +1,19 @@
-// What the payer has to do now, told from the transaction. Unknown is never failed: a transaction that is open longer
-// than anybody could have answered is "unclear", and the page says so.
+// The stage of a payment: what the payer has to do now, derived from the transaction. Unknown is never failed: a
+// transaction that stays open longer than a prompt can live is "unclear", and the page says so.
 
 import type { Instructions } from '../payments/incoming-payments.ts';
 import type { Transaction } from '../payments/transactions.ts';
 
 export type Stage =
-  /** Waits for the PIN on the phone. */
+  /** Waiting for the PIN on the phone. */
   | 'prompt'
-  /** Waits until the payer has dialled the code of the SMS. */
+  /** Waiting until the payer has dialled the code of the SMS. */
   | 'shortcode'
-  /** Waits for the code of the SMS, typed on this page. */
+  /** Waiting for the code of the SMS, entered on this page. */
   | 'otp'
-  /** Waits until the payer has sent the money. */
+  /** Waiting until the payer has sent the money. */
   | 'instructions'
-  /** The operator has it; there is nothing to do but wait. */
+  /** The operator is processing it; the payer can only wait. */
   | 'working'
   | 'unclear'
   | 'paid'
@@ -21,7 +21,7 @@ export type Stage =
   | 'failed'
   | 'expired';
 
-/** A prompt lives two minutes, a short code five; then the operator has had time to say that it ended. */
+/** A prompt lives two minutes, a short code five. The rest is time for the operator to report the end. */
 export const UNCLEAR_AFTER_MS = { prompt: 180_000, shortcode: 360_000, working: 90_000 } as const;
 const UNCLEAR_AFTER_EXPIRY_MS = 90_000;
 

@@ -2,7 +2,6 @@
 
 import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { formatMoney } from '../checkout/language.ts';
 import type { Actor } from '../holders/audit.ts';
 import { findHolder, type Holder } from '../holders/holders.ts';
 import {
@@ -19,6 +18,7 @@ import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { randomSecret } from '../platform/ids.ts';
+import { formatMoney } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { ConsoleServices } from './console-services.ts';
 import { type ConsoleLanguage, type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';

@@ -96,5 +96,10 @@ export function randomSecret(bytes = 32): string {
 
 /** Random text in lower-case base 32 for names that people copy by hand (client ids, short codes). */
 export function randomName(length: number): string {
-  return Array.from(random(length), (byte) => ALPHABET.charAt(byte & 31).toLowerCase()).join('');
+  return base32Letters(random(length)).toLowerCase();
+}
+
+/** One letter of Crockford's base 32 for the low five bits of each byte. */
+export function base32Letters(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => ALPHABET.charAt(byte & 31)).join('');
 }

@@ -73,6 +73,19 @@ export function formatAmount(amount: bigint, decimals = 0): string {
   return `${sign}${whole}${shown}`;
 }
 
+/** Money as a country writes it. Whole amounts have no decimals: they are easier to compare with the phone. */
+export function formatMoney(amount: bigint, currency: string, locale: string): string {
+  const digits = amount % HUNDREDTHS === 0n ? 0 : 2;
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  // As text the amount stays exact; a number would be a double.
+  return format.format(formatAmount(amount) as Intl.StringNumericLiteral);
+}
+
 /** The JSON number the specification's records show. Exact for every amount up to LARGEST_AMOUNT. */
 export function amountToNumber(amount: bigint): number {
   return Number(formatAmount(amount));

@@ -1,5 +1,4 @@
-// The addresses of the test phones: the page, the news of one phone, and everything that can be done with it.
-// Only in sandbox mode.
+// The addresses of the test phones, in sandbox mode only: the page, the changes of one phone, and every action on it.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -10,14 +9,13 @@ import { html, inlineStyle, printHtml, problemText, sendCompressed, sendPage } f
 import type { HttpServer } from '../platform/http.ts';
 import { parseAmount } from '../platform/money.ts';
 import { printView } from './http.ts';
-import { PHONE_STYLE } from './phone-look.ts';
-import { back, brandRules, phonePage, type Said, screenOf } from './phone-page.ts';
+import { brandRules, PHONE_STYLE, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
 import type { PhoneResult, TestPhone } from './test-phone.ts';
 
 const MAX_PHONES = 6;
-const NEWS_WAIT_MS = 20_000;
-const SAID_PURPOSE = 'test phone said';
-const MAX_SAID_LENGTH = 2_000;
+const CHANGE_WAIT_MS = 20_000;
+const NOTICE_PURPOSE = 'test phone notice';
+const MAX_NOTICE_LENGTH = 2_000;
 
 type Params = { msisdn: string; action: string };
 
@@ -30,27 +28,32 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
         language: 'en',
         title: 'Test phone',
         styles: [PHONE_STYLE],
-        body: html`<header><h1>${problem.message}</h1><p><a href="/sandbox/phone">Back to the test phone</a></p></header>`,
+        body: html`
+          <header>
+            <h1>${problem.message}</h1>
+            <p><a href="/sandbox/phone">Back to the test phone</a></p>
+          </header>
+        `,
       }),
   };
   app.register((scope, _options, done) => {
     parseForms(scope);
-    // A page that waits for news must not keep the server from stopping.
+    // A page that waits for a change must not keep the server from stopping.
     const closing = new AbortController();
     scope.addHook('preClose', (closed) => {
       closing.abort();
       closed();
     });
-    const news = (number: string, version: unknown, reply: FastifyReply) => {
+    const nextChange = (number: string, version: unknown, reply: FastifyReply) => {
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const signal = AbortSignal.any([gone.signal, closing.signal]);
-      return phone.waitForNews(number, Number(version) || 0, NEWS_WAIT_MS, signal);
+      return phone.waitForNews(number, Number(version) || 0, CHANGE_WAIT_MS, signal);
     };
     scope.get('/sandbox/phone', { config }, async (request, reply) => {
       const numbers = readNumbers(request);
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
-      const page = phonePage(ctx.catalog, views, openSaid(ctx, (request.query as Record<string, unknown>).said));
+      const page = phonePage(ctx.catalog, views, openNotice(ctx, (request.query as Record<string, unknown>).notice));
       return sendPage(request, reply, { ...page, styles: [...page.styles, brands] });
     });
 
@@ -59,12 +62,14 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const number = readNumber((request.params as Params).msisdn);
       const { version } = request.query as Record<string, unknown>;
       void reply.header('Cache-Control', 'no-store');
-      return printView(typeof version === 'string' ? await news(number, version, reply) : await phone.view(number));
+      return printView(
+        typeof version === 'string' ? await nextChange(number, version, reply) : await phone.view(number),
+      );
     });
 
     scope.get('/sandbox/phone/:msisdn/news', async (request, reply) => {
       const number = readNumber((request.params as Params).msisdn);
-      const view = await news(number, (request.query as Record<string, unknown>).version, reply);
+      const view = await nextChange(number, (request.query as Record<string, unknown>).version, reply);
       const screen = printHtml(screenOf(ctx.catalog, view, readNumbers(request)));
       void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
       return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));
@@ -77,9 +82,9 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const result = await act(phone, number, action, formOf(request));
       if (request.headers.accept === 'application/json') return reply.send({ ok: result.ok, message: result.message });
       const numbers = readNumbers(request);
-      const said = sealSaid(ctx, { msisdn: number, ok: result.ok, message: result.message });
-      const query = back(numbers.length === 0 ? [number] : numbers);
-      return reply.redirect(`/sandbox/phone?${query}&said=${said}`, 303);
+      const notice = sealNotice(ctx, { msisdn: number, ok: result.ok, message: result.message });
+      const query = queryOf(numbers.length === 0 ? [number] : numbers);
+      return reply.redirect(`/sandbox/phone?${query}&notice=${notice}`, 303);
     });
     done();
   });
@@ -107,7 +112,7 @@ function act(phone: TestPhone, msisdn: string, action: string, form: Form): Prom
 
 async function payFrom(phone: TestPhone, msisdn: string, form: Form): Promise<PhoneResult> {
   const amount = parseAmount(field(form, 'amount').replace(/[\s,]/g, ''), 2);
-  if (!amount.ok) return { ok: false, message: 'Write the amount in digits, like 1500.' };
+  if (!amount.ok) return { ok: false, message: 'Enter the amount in digits, for example 1500.' };
   return phone.pay(msisdn, {
     to: field(form, 'to', 40),
     accountReference: field(form, 'reference', 40),
@@ -134,16 +139,16 @@ function readNumber(text: string): string {
   });
 }
 
-/** What a phone answered travels through the address, sealed: nobody else can put words on the page. */
-function sealSaid(ctx: Context, said: Said): string {
-  return ctx.vault.seal(JSON.stringify(said), SAID_PURPOSE).toString('base64url');
+/** The result of an action travels in the address, sealed, so that a link cannot put text on the page. */
+function sealNotice(ctx: Context, notice: PhoneNotice): string {
+  return ctx.vault.seal(JSON.stringify(notice), NOTICE_PURPOSE).toString('base64url');
 }
 
-function openSaid(ctx: Context, text: unknown): Said | null {
-  if (typeof text !== 'string' || text.length > MAX_SAID_LENGTH) return null;
+function openNotice(ctx: Context, text: unknown): PhoneNotice | null {
+  if (typeof text !== 'string' || text.length > MAX_NOTICE_LENGTH) return null;
   try {
-    // Sealed by us: whatever opens has this shape.
-    return JSON.parse(ctx.vault.open(Buffer.from(text, 'base64url'), SAID_PURPOSE)) as Said;
+    // The seal is ours, so whatever opens has this shape.
+    return JSON.parse(ctx.vault.open(Buffer.from(text, 'base64url'), NOTICE_PURPOSE)) as PhoneNotice;
   } catch {
     return null;
   }

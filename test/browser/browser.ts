@@ -11,7 +11,7 @@ const ARGUMENTS = [
   '--disable-gpu',
   '--disable-dev-shm-usage',
   '--font-render-hinting=none',
-  // It talks to our pages and to nobody else.
+  // No requests but those of the pages.
   '--disable-quic',
   '--disable-sync',
   '--disable-background-networking',

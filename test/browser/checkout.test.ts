@@ -1,5 +1,5 @@
-// Paying in a real browser, with scripts and without: the whole way from the link over the phone to the receipt, and
-// every way to press a button twice.
+// Paying in a real browser, with scripts and without: from the link over the phone to the receipt, and every way to send
+// a form twice.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -69,25 +69,26 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
 
   const answer = (pin: string) => async (phonePage: Page) => {
     await phonePage.fill('[name=pin]', pin);
-    await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.ussd .go')]);
-    assert.match((await phonePage.textContent('.said')) ?? '', pin === '0000' ? /Wrong PIN/ : /Paid/);
+    await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.ussd .primary')]);
+    assert.match((await phonePage.textContent('.notice')) ?? '', pin === '0000' ? /Wrong PIN/ : /Paid/);
   };
 
-  /** Scripts look again when the payer comes back to the page, as he does from his phone; the first journey waits. */
-  async function look(page: Page, selector: string): Promise<void> {
-    await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+  /** Scripts ask again when the payer comes back to the page, for example from the phone; the first journey waits. */
+  async function comeBack(page: Page, selector: string): Promise<void> {
+    // On a slow machine the page may have asked by itself and be on its way already.
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))').catch(() => undefined);
     await page.waitForSelector(selector);
   }
 
   /** Without scripts the payer presses the button. */
   async function seeNews(page: Page, javascript: boolean): Promise<void> {
-    if (javascript) await look(page, '.ic');
+    if (javascript) await comeBack(page, '.icon');
     else await send(page);
   }
 
-  async function sendMoneyAsTold(phonePage: Page): Promise<void> {
+  async function sendMoney(phonePage: Page): Promise<void> {
     await Promise.all([phonePage.waitForEvent('load'), phonePage.click('details form[action*=pay] button')]);
-    assert.match((await phonePage.textContent('.said')) ?? '', /^Sent /);
+    assert.match((await phonePage.textContent('.notice')) ?? '', /^Sent /);
   }
 
   for (const javascript of [true, false]) {
@@ -100,17 +101,17 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const payer = number();
         await pay(page, url, { phone: payer, ...(javascript ? {} : { method: 'MPESA_KEN' }) });
         assert.match(page.url(), /\/pay\/pl_\w+\/TX_\w+$/);
-        assert.match((await page.textContent('h1')) ?? '', /Look at your phone 0711\u00a0••••55/);
+        assert.match((await page.textContent('h1')) ?? '', /Check your phone 0711\u00a0••••55/);
         await phone(page, msisdn(payer), answer('1234'));
-        if (javascript) await page.waitForSelector('.ic');
+        if (javascript) await page.waitForSelector('.icon');
         else await send(page);
         assert.equal(await page.textContent('h1'), 'Payment received');
         const code = await page.getAttribute('a[href^="/r/"]', 'href');
-        const back = await page.getAttribute('main a.btn', 'href');
+        const back = await page.getAttribute('main a.button', 'href');
         const ref = /TX_\w+/.exec(page.url())?.[0] ?? 'none';
         assert.equal(back, `${SHOP_URL}&ref=${ref}`);
         if (javascript) await page.waitForURL(back ?? '');
-        else await Promise.all([page.waitForURL(back ?? ''), page.click('main a.btn')]);
+        else await Promise.all([page.waitForURL(back ?? ''), page.click('main a.button')]);
         await page.goto(gateway.url + code);
         assert.match((await page.textContent('main')) ?? '', /genuine.*Duka/s);
         assert.doesNotMatch(await page.content(), /711/, 'a receipt says nothing about the payer');
@@ -124,11 +125,11 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await kenya();
         const payer = number();
         await pay(page, url, { phone: payer, method: 'MPESA_TILL_KEN' });
-        if (javascript) await look(page, '.big');
+        if (javascript) await comeBack(page, '.large');
         else await page.reload();
-        const text = (await page.textContent('.big')) ?? '';
+        const text = (await page.textContent('.large')) ?? '';
         assert.match(text, /Till number5203344/);
-        await phone(page, msisdn(payer), sendMoneyAsTold);
+        await phone(page, msisdn(payer), sendMoney);
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
@@ -145,7 +146,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
           await phonePage.fill('[name=code]', '#144#');
           await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.dial button')]);
           await phonePage.fill('[name=pin]', '4321');
-          await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.ussd .go')]);
+          await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.ussd .primary')]);
         });
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Paiement reçu');
@@ -157,10 +158,10 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await shop.link({ country_id: 16, currency: 'GHS', amount: '25.50', business_name: 'Books' });
         const payer = `0201${digits()}`;
         await pay(page, url, { phone: payer, method: 'VODAFONE_GHA' });
-        assert.equal(await page.textContent('h1'), 'Type the code from the SMS');
+        assert.equal(await page.textContent('h1'), 'Enter the code from the SMS');
         await page.fill('#code', '000000');
         await send(page);
-        assert.match((await page.textContent('#code-e')) ?? '', /4 tries left/);
+        assert.match((await page.textContent('#code-error')) ?? '', /4 tries left/);
         assert.match(await page.title(), /^Error: /);
         let code = '';
         await phone(page, `233${payer.slice(1)}`, async (phonePage) => {
@@ -178,24 +179,24 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const { url } = await shop.link({ country_id: 17, currency: 'NGN', amount: '2500', business_name: 'Motors' });
         const payer = `08031${digits()}`;
         await pay(page, url, { phone: payer });
-        if (javascript) await look(page, '.big');
+        if (javascript) await comeBack(page, '.large');
         else await page.reload();
-        assert.match((await page.textContent('.big')) ?? '', /Bank.*Account number9900112233/);
-        await phone(page, `234${payer.slice(1)}`, sendMoneyAsTold);
+        assert.match((await page.textContent('.large')) ?? '', /Bank.*Account number9900112233/);
+        await phone(page, `234${payer.slice(1)}`, sendMoney);
         await seeNews(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
   }
 
-  test('a wrong PIN fails in plain words, and trying again keeps the number and succeeds', () =>
+  test('a wrong PIN fails with a plain message, and trying again keeps the number and succeeds', () =>
     withVisit(false, async ({ page }) => {
       const { url, link } = await kenya();
       const payer = number();
       await pay(page, url, { phone: payer, method: 'MPESA_KEN' });
       await phone(page, msisdn(payer), answer('0000'));
       await send(page);
-      assert.match((await page.textContent('main')) ?? '', /did not go through.*The PIN was wrong/s);
-      await Promise.all([page.waitForEvent('load'), page.click('main a.btn')]);
+      assert.match((await page.textContent('main')) ?? '', /Payment failed.*The PIN was wrong/s);
+      await Promise.all([page.waitForEvent('load'), page.click('main a.button')]);
       assert.equal((await page.inputValue('#phone')).replace(/\D/g, ''), payer);
       await send(page);
       await gateway.settle();
@@ -213,11 +214,11 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await phone(page, msisdn(payer), async (phonePage) => {
         await Promise.all([phonePage.waitForEvent('load'), phonePage.click('form[action*=cancel] button')]);
       });
-      await look(page, '.ic.e');
+      await comeBack(page, '.icon.error');
       assert.match((await page.textContent('main')) ?? '', /cancelled on the phone/);
     }));
 
-  test('ignoring it until it expires: unknown is not failed, and then nothing was taken', () =>
+  test('ignoring it until it expires: unknown is not failed, and an expired payment is not charged', () =>
     withVisit(false, async ({ page }) => {
       const { url } = await kenya();
       const payer = number();
@@ -227,7 +228,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       });
       await gateway.advance(125_000);
       await page.reload();
-      assert.match((await page.textContent('main')) ?? '', /The time is over.*Nothing was taken/s);
+      assert.match((await page.textContent('main')) ?? '', /Payment request expired.*You were not charged/s);
 
       const silent = await kenya();
       await pay(page, silent.url, { phone: '0711345005', method: 'MPESA_KEN' });
@@ -263,9 +264,9 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await Promise.all([page.waitForEvent('load'), page.dblclick('main form button')]);
       const attempt = page.url();
       await page.goBack();
-      assert.match(await page.content(), /Look at your phone|name="form"/);
+      assert.match(await page.content(), /Check your phone|name="form"/);
       await page.goto(url);
-      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/, 'the link shows the attempt that lives');
+      assert.match((await page.textContent('h1')) ?? '', /Check your phone/, 'the link shows the attempt that lives');
       await page.reload();
       await fillForm(second, { phone: payer, method: 'MPESA_KEN' });
       await send(second);
@@ -290,7 +291,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     assert.equal(await shop.collections(link), 1);
   });
 
-  test('the network is cut after the form was taken: opening the link again shows the attempt', () =>
+  test('the network is cut after the form was received: opening the link again shows the attempt', () =>
     withVisit(false, async ({ page, complaints }) => {
       const { url, link } = await kenya();
       await page.goto(url);
@@ -303,7 +304,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await page.waitForURL(/chrome-error/);
       await page.unroute(url);
       await page.goto(url);
-      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/);
+      assert.match((await page.textContent('h1')) ?? '', /Check your phone/);
       assert.equal(await shop.collections(link), 1);
       complaints.length = 0;
     }));
@@ -358,15 +359,15 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await send(page);
       assert.match(
         (await page.textContent('main')) ?? '',
-        /looks like a number of MTN MoMo, and you chose Airtel Money/,
+        /looks like a number of MTN MoMo, but you chose Airtel Money/,
       );
       assert.equal(await page.textContent('main form button'), 'Pay USh\u00a05,000');
       assert.equal(await shop.collections(link), 0);
-      await Promise.all([page.waitForEvent('load'), page.click('main form a.btn')]);
+      await Promise.all([page.waitForEvent('load'), page.click('main form a.button')]);
       await fillForm(page, { method: 'MTN_MOMO_UGA' });
       await send(page);
       await send(page);
-      assert.match((await page.textContent('h1')) ?? '', /Look at your phone/);
+      assert.match((await page.textContent('h1')) ?? '', /Check your phone/);
       assert.equal(await shop.collections(link), 1);
     }));
 
@@ -380,7 +381,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
     assert.deepEqual(await findings(page), []);
     assert.ok((await sideways(page)) <= 0);
     await Promise.all([page.waitForEvent('load'), page.click('form[action*=switch] button')]);
-    assert.match((await page.textContent('.set')) ?? '', /The phone is off/);
+    assert.match((await page.textContent('.phone')) ?? '', /The phone is off/);
     assert.deepEqual(complaints, []);
     const foreign = await fetch(`${gateway.url}/sandbox/phone/${msisdn(payer)}/switch`, {
       method: 'POST',

@@ -1,4 +1,4 @@
-// A shop in a test gateway: somebody who makes payment links, and the steps of a payer that several tests repeat.
+// A shop in a test gateway: a holder with payment links, and the steps of a payer that several tests repeat.
 
 import type { Page } from 'playwright-core';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';

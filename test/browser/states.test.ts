@@ -12,11 +12,25 @@ import { openShop, type Shop } from './shop.ts';
 import { makeStates, type State, submit } from './states.ts';
 
 const PAGE_LIMIT_BYTES = 8 * 1024;
-/** Before compression; two thirds of it go away. */
-const SCRIPT_LIMIT_BYTES = 3 * 1024;
+/** Minified, before compression. */
+const SCRIPT_LIMIT_BYTES = 2 * 1024;
 const WITH_LOGO_LIMIT_BYTES = 15 * 1024;
 const MAX_REQUESTS = 2;
 const FIRST_PAINT_LIMIT_MS = 2_000;
+
+/** Two styles (the pages' own and the merchant's colour), at most one script, and nothing from elsewhere. */
+const POLICY = new RegExp(
+  `^${[
+    "default-src 'none'",
+    "style-src 'sha256-\\S+' 'sha256-\\S+'",
+    "script-src ('none'|'sha256-\\S+')",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')}$`,
+);
 
 describe('every state of the checkout', { skip: browserMissing() ?? false }, () => {
   let gateway: TestGateway;
@@ -102,17 +116,14 @@ describe('every state of the checkout', { skip: browserMissing() ?? false }, () 
   test('is sent with the headers that keep it to itself', async () => {
     for (const { name, url } of states) {
       const { headers } = await fetch(url);
-      assert.match(
-        headers.get('content-security-policy') ?? '',
-        /^default-src 'none'; style-src 'sha256-\S+' 'sha256-\S+'; script-src ('none'|'sha256-\S+'); img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
-        name,
-      );
+      assert.match(headers.get('content-security-policy') ?? '', POLICY, name);
       assert.equal(headers.get('cache-control'), 'no-store');
       assert.equal(headers.get('referrer-policy'), 'no-referrer');
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
       assert.equal(headers.get('set-cookie'), null, 'no cookie before a language is chosen');
     }
   });
+
   test('text made to break pages stays text, and inside its page', async () => {
     const hostile = [
       '<img src=x onerror=alert(1)>"\'><script>alert(2)</script>',

@@ -1,5 +1,5 @@
-// Every state of the hosted pages, each made as a payer would reach it: one walk for the tests of all states and for the
-// screenshots. A state is an address; whoever asks for it looks at it in any language, width or theme.
+// Every state of the hosted pages, each reached as a payer would reach it, for the tests of all states and for the
+// screenshots. A state is an address, to be opened in any language, width or theme.
 
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import type { TestGateway } from '../gateway.ts';
@@ -17,7 +17,7 @@ const SENEGAL: JsonObject = { ...KENYA, country_id: 9, currency: 'XOF', business
 const GHANA: JsonObject = { ...KENYA, country_id: 16, currency: 'GHS', amount: '25.50', business_name: 'Accra Books' };
 const NIGERIA: JsonObject = { ...KENYA, country_id: 17, currency: 'NGN', business_name: 'Lagos Motors' };
 
-/** Until a prompt that nobody answered is over, a silent operator is suspicious, and a reversal has come. */
+/** Long enough that an unanswered prompt expires, a silent operator is unclear, and a reversal arrives. */
 const LATER_MS = 200_000;
 
 /** A red square of one pixel: small enough to read here, a picture all the same. */

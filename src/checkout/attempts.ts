@@ -1,0 +1,161 @@
+// Attempts to pay a link: the rows, and the rules under which one is written. The database lets one form make one
+// attempt, and one attempt of a single-use link be live at a time.
+
+import { createHash } from 'node:crypto';
+import { linkStatus, lockLink } from '../links/links.ts';
+import { readTransactions } from '../payments/transactions.ts';
+import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
+import { holderOfUuid } from '../platform/ids.ts';
+
+/** Prompts that one number may get without paying, so that nobody can harass the owner of a number. */
+const PROMPTS_PER_TEN_MINUTES = 3;
+const PROMPTS_PER_DAY = 10;
+const TEN_MINUTES_MS = 10 * 60_000;
+const DAY_MS = 24 * 3_600_000;
+const ATTEMPTS_PER_LINK = 60;
+const MAX_COUNTED = 100;
+
+export type NewAttempt = {
+  transactionId: string;
+  link: { id: string; reusable: boolean };
+  /** The form that makes this attempt. */
+  formId: Buffer;
+  /** How many attempts the link had when that form was shown. */
+  attemptsSeen: number;
+  msisdn: string;
+  payer: { firstName: string; lastName: string; email: string };
+  at: Date;
+};
+
+/** Why no attempt was written. */
+export type AttemptRefusal =
+  /** This form made an attempt already, or another attempt of the link is live. */
+  | { kind: 'exists'; transactionId: string }
+  /** The same, but decided by a constraint: the transaction is aborted and cannot say which attempt it is. */
+  | { kind: 'exists_elsewhere' }
+  | { kind: 'link_closed' }
+  | { kind: 'number_limit'; until: Date }
+  | { kind: 'link_limit' };
+
+/** Thrown by `writeAttempt`, so that the collection in the same transaction is rolled back. */
+export class AttemptRefusedError extends Error {
+  readonly refusal: AttemptRefusal;
+  constructor(refusal: AttemptRefusal) {
+    super(refusal.kind);
+    this.refusal = refusal;
+  }
+}
+
+/** Writes the attempt beside its collection, or throws an AttemptRefusedError. */
+export async function writeAttempt(tx: Tx, attempt: NewAttempt): Promise<void> {
+  const { link, formId, msisdn, payer, at } = attempt;
+  // From here on, the attempts of one link are made one after the other.
+  const locked = await lockLink(tx, link.id);
+  if (!locked || linkStatus(locked, at) !== 'active') throw new AttemptRefusedError({ kind: 'link_closed' });
+  const same = await findAttemptByForm(tx, link.id, formId);
+  if (same) throw new AttemptRefusedError({ kind: 'exists', transactionId: same });
+  if (!link.reusable) await endFailedAttempts(tx, attempt);
+  await checkNumberLimits(tx, msisdn, at);
+  await tx
+    .query(
+      `insert into checkout_attempts
+         (holder_id, transaction_id, link_id, form_id, single_use, msisdn, first_name, last_name, email, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [
+        holderOfUuid(link.id),
+        attempt.transactionId,
+        link.id,
+        formId,
+        !link.reusable,
+        msisdn,
+        payer.firstName || null,
+        payer.lastName || null,
+        payer.email || null,
+        at,
+      ],
+    )
+    .catch((error: unknown) => {
+      const constraint = violatedConstraint(error);
+      if (constraint !== 'attempt_once_per_form' && constraint !== 'attempt_one_live') throw error;
+      throw new AttemptRefusedError({ kind: 'exists_elsewhere' });
+    });
+}
+
+/** Makes room on a single-use link: failed attempts stop being live; one that is open or paid refuses the new one. */
+async function endFailedAttempts(tx: Tx, { link, attemptsSeen }: NewAttempt): Promise<void> {
+  const attempts = await findAttempts(tx, link.id);
+  if (attempts.length >= ATTEMPTS_PER_LINK) throw new AttemptRefusedError({ kind: 'link_limit' });
+  const transactions = await readTransactions(
+    tx,
+    attempts.filter((attempt) => attempt.live).map((attempt) => attempt.transactionId),
+  );
+  const open = transactions.find(({ status }) => status !== 'failed' && status !== 'expired');
+  if (open) throw new AttemptRefusedError({ kind: 'exists', transactionId: open.id });
+  // The form was shown before another attempt was made: the payer should see how that one ended first.
+  const [latest] = attempts;
+  if (latest && attempts.length !== attemptsSeen)
+    throw new AttemptRefusedError({ kind: 'exists', transactionId: latest.transactionId });
+  await tx.query('update checkout_attempts set live = false where holder_id = $1 and transaction_id = any($2)', [
+    holderOfUuid(link.id),
+    transactions.map(({ id }) => id),
+  ]);
+}
+
+async function checkNumberLimits(tx: Tx, msisdn: string, at: Date): Promise<void> {
+  // Requests for one number take turns, so that many at once cannot pass together.
+  const lock = createHash('sha256').update(`checkout ${msisdn}`).digest().readBigInt64BE();
+  await tx.query('select pg_advisory_xact_lock($1)', [lock]);
+  const rows = await tx.query<{ transaction_id: string; created_at: Date }>(
+    `select transaction_id, created_at from checkout_attempts where msisdn = $1 and created_at > $2
+     order by created_at desc limit $3`,
+    [msisdn, new Date(at.getTime() - DAY_MS), MAX_COUNTED],
+  );
+  const recent = rows.filter((row) => at.getTime() - row.created_at.getTime() < TEN_MINUTES_MS);
+  if (rows.length < PROMPTS_PER_DAY && recent.length < PROMPTS_PER_TEN_MINUTES) return;
+  const transactions = await readTransactions(
+    tx,
+    rows.map((row) => row.transaction_id),
+  );
+  const paid = new Set(transactions.filter(({ status }) => status === 'success').map(({ id }) => id));
+  const unpaid = rows.filter((row) => !paid.has(row.transaction_id));
+  checkLimit(unpaid, at, PROMPTS_PER_DAY, DAY_MS);
+  checkLimit(unpaid, at, PROMPTS_PER_TEN_MINUTES, TEN_MINUTES_MS);
+}
+
+function checkLimit(unpaid: { created_at: Date }[], at: Date, limit: number, windowMs: number): void {
+  const within = unpaid.filter((row) => at.getTime() - row.created_at.getTime() < windowMs);
+  const oldest = within[limit - 1];
+  if (!oldest) return;
+  const until = new Date(oldest.created_at.getTime() + windowMs);
+  throw new AttemptRefusedError({ kind: 'number_limit', until });
+}
+
+export type PayAttempt = { transactionId: string; live: boolean };
+
+/** The attempts of a link, newest first. For single-use links only: a reusable one has as many as it has payers. */
+export async function findAttempts(reader: Reader, linkId: string): Promise<PayAttempt[]> {
+  const rows = await reader.query<{ transaction_id: string; live: boolean }>(
+    `select transaction_id, live from checkout_attempts where holder_id = $1 and link_id = $2
+     order by transaction_id desc limit $3`,
+    [holderOfUuid(linkId), linkId, ATTEMPTS_PER_LINK],
+  );
+  return rows.map((row) => ({ transactionId: row.transaction_id, live: row.live }));
+}
+
+/** The transaction that a form made, if it made one. */
+export async function findAttemptByForm(reader: Reader, linkId: string, formId: Buffer): Promise<string | null> {
+  const [row] = await reader.query<{ transaction_id: string }>(
+    'select transaction_id from checkout_attempts where holder_id = $1 and link_id = $2 and form_id = $3',
+    [holderOfUuid(linkId), linkId, formId],
+  );
+  return row?.transaction_id ?? null;
+}
+
+/** Whether this transaction is an attempt to pay this link. */
+export async function isAttemptOf(reader: Reader, linkId: string, transactionId: string): Promise<boolean> {
+  const rows = await reader.query(
+    'select from checkout_attempts where holder_id = $1 and transaction_id = $2 and link_id = $3',
+    [holderOfUuid(linkId), transactionId, linkId],
+  );
+  return rows.length > 0;
+}

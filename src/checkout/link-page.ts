@@ -1,0 +1,85 @@
+// What a link shows: its form, the question before paying, its attempt, or why it cannot be paid.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PaymentLink } from '../links/links.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import { readTransactions, type Transaction } from '../payments/transactions.ts';
+import { type HtmlPage, sendPage } from '../platform/html.ts';
+import { showAttempt } from './attempt-handlers.ts';
+import { findAttempts } from './attempts.ts';
+import { type FormDraft, openDraft } from './form-draft.ts';
+import { confirmPage, countryPage, formPage } from './form-page.ts';
+import { findLinkAttempt, type LinkView, openLink, type Query, requestedLink } from './link-view.ts';
+import { readOrder } from './order.ts';
+import { messagePage } from './receipt-pages.ts';
+import { signForm } from './submit.ts';
+
+export async function showLink(
+  ctx: PaymentsContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const query = request.query as Query;
+  const link = await requestedLink(ctx, request);
+  const draft = openDraft(ctx, link.id, query.d);
+  const view = await openLink(ctx, link, request, reply, Number(query.country) || draft?.country || null);
+  const again = typeof query.again === 'string' ? await findLinkAttempt(ctx, link, query.again) : null;
+  const attempts = link.reusable ? [] : await findAttempts(ctx.db, link.id);
+  const transactions = await readTransactions(
+    ctx.db,
+    attempts.map((attempt) => attempt.transactionId),
+  );
+  const latest = transactions.find(({ id }) => id === attempts[0]?.transactionId);
+  const current = latest && currentAttempt(view, transactions, latest, again !== null || draft !== null);
+  if (current) return showAttempt(ctx, view, current, request, reply);
+  if (view.status !== 'active') return sendPage(request, reply, closedPage(view));
+  if (!view.row) return sendPage(request, reply, countryPage(view));
+  const read = draft ? readOrder(view.locale, link, view.row, draft) : null;
+  const form = {
+    row: view.row,
+    draft: draft ?? firstDraft(link, again),
+    token: signForm(ctx, link.id, attempts.length),
+    errors: read?.errors ?? new Map(),
+  };
+  const editing = query.edit !== undefined;
+  if (draft?.notice === null && read?.payment && read.questions.length > 0 && !editing) {
+    const sealed = String(query.d);
+    const page = confirmPage(view, { ...form, payment: read.payment, questions: read.questions, sealed });
+    return sendPage(request, reply, page);
+  }
+  return sendPage(request, reply, formPage(ctx, view, editing ? { ...form, errors: new Map() } : form));
+}
+
+/** The attempt that a single-use link shows instead of its form, so that it cannot be paid twice. */
+function currentAttempt(
+  view: LinkView,
+  attempts: readonly Transaction[],
+  latest: Transaction,
+  wantsForm: boolean,
+): Transaction | null {
+  const paid = attempts.find(({ status }) => status === 'success' || status === 'reversed');
+  if (view.status === 'paid' && paid) return paid;
+  const ended = latest.status === 'failed' || latest.status === 'expired';
+  return ended && wantsForm && view.status === 'active' ? null : latest;
+}
+
+/** The form as it is first shown: with what the business knows of its customer, or with the number just used. */
+function firstDraft(link: PaymentLink, again: Transaction | null): FormDraft {
+  return {
+    country: again?.country_id ?? null,
+    method: again?.method ?? '',
+    phone: again?.msisdn ?? link.phone ?? '',
+    amount: '',
+    firstName: link.first_name ?? '',
+    lastName: link.last_name ?? '',
+    email: link.email ?? '',
+    notice: null,
+  };
+}
+
+function closedPage(view: LinkView): HtmlPage {
+  const { t, date } = view.locale;
+  const { expires_at: expiresAt } = view.link;
+  const text = view.status === 'expired' && expiresAt !== null ? t.linkExpired(date(expiresAt)) : t.linkDisabled;
+  return messagePage(view.layout, { title: t.linkGoneTitle, text, status: 410 });
+}

@@ -1,0 +1,63 @@
+// The token that a form carries, and the sealed draft of what was typed.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { createTestContext } from '../../test/harness.ts';
+import { type FormDraft, openDraft, sealDraft } from './form-draft.ts';
+import { readFormToken, signForm } from './submit.ts';
+
+const LINK = '01890000-0000-7000-8000-000000000001';
+const OTHER = '01890000-0000-7000-8000-000000000002';
+
+describe('form tokens', () => {
+  let ctx: Awaited<ReturnType<typeof createTestContext>>;
+  before(async () => {
+    ctx = await createTestContext();
+  });
+  after(() => ctx.close());
+
+  test('name their link and attempt, and each form is another', () => {
+    const [one, two] = [signForm(ctx, LINK, 3), signForm(ctx, LINK, 3)];
+    assert.equal(readFormToken(ctx, LINK, one)?.number, 3);
+    assert.notDeepEqual(readFormToken(ctx, LINK, one)?.id, readFormToken(ctx, LINK, two)?.id);
+    assert.equal(readFormToken(ctx, OTHER, one), null);
+  });
+
+  test('cannot be changed or invented', () => {
+    const token = Buffer.from(signForm(ctx, LINK, 0), 'base64url');
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), fc.integer({ min: 1, max: 255 }), (place, flip) => {
+        const forged = Buffer.from(token);
+        forged[place] = (forged[place] ?? 0) ^ flip;
+        assert.equal(readFormToken(ctx, LINK, forged.toString('base64url')), null);
+      }),
+    );
+    fc.assert(fc.property(fc.string(), (text) => assert.equal(readFormToken(ctx, LINK, text), null)));
+  });
+
+  test('grow old', () => {
+    const token = signForm(ctx, LINK, 0);
+    ctx.clock.advance(12 * 3_600_000 + 1);
+    assert.equal(readFormToken(ctx, LINK, token), null);
+  });
+
+  test('drafts open for their own link only, and hide what was typed', () => {
+    const draft: FormDraft = {
+      country: 9,
+      method: 'ORANGE_SEN',
+      phone: '771234567',
+      amount: '',
+      firstName: '',
+      lastName: '',
+      email: '',
+      notice: null,
+    };
+    const sealed = sealDraft(ctx, LINK, draft);
+    assert.deepEqual(openDraft(ctx, LINK, sealed), draft);
+    assert.equal(openDraft(ctx, OTHER, sealed), null);
+    assert.equal(openDraft(ctx, LINK, `${sealed.slice(0, -2)}AA`), null);
+    assert.equal(openDraft(ctx, LINK, undefined), null);
+    assert.ok(!Buffer.from(sealed, 'base64url').includes('771234567'));
+  });
+});
