@@ -44,6 +44,8 @@ export type Country = {
   example: string;
 };
 
+export type VerificationStyle = MethodDocument['verification'];
+
 export type Method = {
   code: string;
   name: string;
@@ -58,7 +60,7 @@ export type Method = {
   collection: Terms;
   /** null: this method only takes money in. */
   payout: Terms | null;
-  verification: MethodDocument['verification'];
+  verification: VerificationStyle;
   /** What the payer dials, then chooses, to get the prompt (again); empty where nothing can be dialled. */
   dial: readonly string[];
   /** The first of `dial`: "*165#". */

@@ -1,5 +1,5 @@
-// Operator callbacks: what the simulated operator tells the gateway. They are written in the transaction of the fact,
-// sent afterwards, signed, and tried a few times; then the gateway has to ask.
+// Operator callbacks of the simulated operator. They are stored in the transaction of the payment's change, then signed and
+// sent, with a few retries. After that the gateway has to query.
 
 import { createHmac, createSecretKey } from 'node:crypto';
 import { Pool } from 'undici';
@@ -11,7 +11,7 @@ import type { SandboxPayment } from './payments-table.ts';
 import type { CallbackFault, Scripts } from './scripts.ts';
 
 export const CALLBACK_PATH = '/operators/sandbox';
-/** The same words as in the gateway's rail: both sides derive the callback key from the master key. */
+/** Must equal the purpose in the sandbox rail: both sides derive the callback key from the master key. */
 const KEY_PURPOSE = 'sandbox operator callbacks';
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000];
 const LEASE_MS = 30_000;
@@ -21,13 +21,13 @@ const PASS_LIMIT = 100;
 export type PendingOperatorCallback = { subject: string; msisdn: string; event: Record<string, unknown> };
 
 export interface OperatorCallbackSender {
-  /** Sends what is due and answers how many were tried. */
+  /** Sends the callbacks that are due; returns how many were tried. */
   sendDue(): Promise<number>;
   setGatewayUrl(url: string | null): void;
   close(): Promise<void>;
 }
 
-/** What the operator says about a payment: in answers to calls and in callbacks alike. */
+/** A payment as the operator reports it, in replies and in callbacks. */
 export function describePayment(payment: SandboxPayment): Record<string, unknown> {
   return {
     reference: payment.reference,
@@ -36,12 +36,14 @@ export function describePayment(payment: SandboxPayment): Record<string, unknown
     amount: formatAmount(payment.amount),
     currency: payment.currency,
     receipt: payment.receipt,
-    ...(payment.failureCode === null ? {} : { failure_code: payment.failureCode, message: words(payment.failureCode) }),
+    ...(payment.failureCode === null
+      ? {}
+      : { failure_code: payment.failureCode, message: failureText(payment.failureCode) }),
   };
 }
 
-/** The answer to a call: also what the payer must know to send the money himself. */
-export function answerPayment(payment: SandboxPayment): Record<string, unknown> {
+/** The reply to a submit or query: a payment by instructions also carries where to send the money. */
+export function paymentReply(payment: SandboxPayment): Record<string, unknown> {
   if (payment.payTo === null || payment.status !== 'pending') return describePayment(payment);
   return {
     ...describePayment(payment),
@@ -49,7 +51,7 @@ export function answerPayment(payment: SandboxPayment): Record<string, unknown> 
   };
 }
 
-/** The opposite of the truth about a decided payment, for scenario 010 and scripts. */
+/** The opposite of a decided payment's real outcome, for scenario 010 and scripts. */
 export function contradict(payment: SandboxPayment): SandboxPayment {
   if (payment.status === 'pending') return payment;
   if (payment.status === 'failed')
@@ -57,7 +59,7 @@ export function contradict(payment: SandboxPayment): SandboxPayment {
   return { ...payment, status: 'failed', failureCode: 'UNSPECIFIED', receipt: null };
 }
 
-function words(code: string): string {
+function failureText(code: string): string {
   return isFailureCode(code) ? failureMessage(code) : code;
 }
 
@@ -69,7 +71,7 @@ export function paymentUpdated(payment: SandboxPayment): PendingOperatorCallback
   };
 }
 
-/** What the gateway is told instead of `events`, when a script will have it so. */
+/** The events that are sent instead of `events` when a script sets a callback fault. */
 function distort(
   fault: CallbackFault,
   payment: SandboxPayment,
@@ -99,21 +101,21 @@ function distort(
   }
 }
 
-/** Writes announcements, `copies` of each, as the scripts of their numbers have it. */
+/** Stores `copies` of each callback to be sent, changed by the script of its number if there is one. */
 export async function queueOperatorCallbacks(
   tx: Tx,
   scripts: Scripts,
   now: Date,
-  facts: { payment: SandboxPayment; announcement: PendingOperatorCallback; copies: number }[],
+  facts: { payment: SandboxPayment; callback: PendingOperatorCallback; copies: number }[],
 ): Promise<void> {
   const rows: { subject: string; event: Record<string, unknown>; due_at: Date }[] = [];
-  for (const { payment, announcement, copies } of facts) {
+  for (const { payment, callback, copies } of facts) {
     if (copies === 0) continue;
-    const script = scripts.callbackFault(announcement.msisdn);
+    const script = scripts.callbackFault(callback.msisdn);
     const due_at = new Date(now.getTime() + (script?.delayMs ?? 0));
-    const events = Array.from({ length: copies }, () => announcement.event);
+    const events = Array.from({ length: copies }, () => callback.event);
     for (const event of script ? distort(script.fault, payment, events) : events)
-      rows.push({ subject: announcement.subject, event, due_at });
+      rows.push({ subject: callback.subject, event, due_at });
   }
   if (rows.length === 0) return;
   await tx.query(
@@ -179,13 +181,13 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
   return {
     async sendDue() {
       const to = pool;
-      // Nobody listens yet: what is due stays due.
+      // The address of the gateway is not known yet; the callbacks stay due.
       if (to === null) return 0;
       const rows = await claim();
       if (rows.length === 0) return 0;
       const done: bigint[] = [];
       const failed: Row[] = [];
-      // Those about one payment go one after the other; different payments do not wait for each other.
+      // Callbacks about one payment are sent in order; different payments do not wait for each other.
       const bySubject = Map.groupBy(rows, (row) => row.subject);
       await Promise.all(
         Array.from(bySubject.values(), async (sequence) => {

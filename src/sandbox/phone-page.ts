@@ -139,7 +139,7 @@ ${payForm(labels, phone.msisdn, due, country, numbers)}
       (message) =>
         html`<li><time datetime="${message.at.toISOString()}">${timeOf(message.at)}</time><b>${message.sender}</b><p>${message.text}</p></li>`,
     )}</ul>
-${others.length > 0 && html`<ul class="sms">${others.map((prompt) => html`<li><time datetime="${prompt.at.toISOString()}">${timeOf(prompt.at)}</time><b>${prompt.operator}</b><p>${prompt.label}: ${prompt.currency} ${formatAmount(prompt.amount)} <span class="tag">${labels.states[prompt.state]}</span></p></li>`)}</ul>`}`;
+${others.length > 0 && html`<ul class="sms">${others.map((prompt) => html`<li><time datetime="${prompt.at.toISOString()}">${timeOf(prompt.at)}</time><b>${prompt.operator}</b><p>${prompt.merchantName}: ${prompt.currency} ${formatAmount(prompt.amount)} <span class="tag">${labels.states[prompt.state]}</span></p></li>`)}</ul>`}`;
 }
 
 function ussd(labels: Labels, msisdn: string, prompt: PhonePrompt, numbers: readonly string[]): Html {
