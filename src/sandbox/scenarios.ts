@@ -63,7 +63,7 @@ export const COLLECTION_SCENARIOS: Readonly<Record<string, Scenario>> = {
   ...BOTH_DIRECTIONS,
   '011': { ...fails('PAYER_CANCELLED', 'cancelled by the payer'), decides: 'later' },
   // The gateway checks the token before it submits. Without a verified token the payer has not agreed.
-  '012': fails('VERIFICATION_FAILED', 'submitted without a verified token'),
+  '012': fails('VERIFICATION_FAILED', 'the payer confirms with a six-digit token by SMS'),
 };
 
 export const PAYOUT_SCENARIOS: Readonly<Record<string, Scenario>> = {
