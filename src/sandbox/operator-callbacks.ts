@@ -1,7 +1,7 @@
 // Operator callbacks of the simulated operator. They are stored in the transaction of the payment's change, then signed and
 // sent, with a few retries. After that the gateway has to query.
 
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { Pool } from 'undici';
 import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
@@ -131,59 +131,12 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
   const key = createSecretKey(ctx.vault.deriveKey(KEY_PURPOSE));
   let pool = gatewayUrl === null ? null : new Pool(gatewayUrl, { connections: 8 });
 
-  async function claim(): Promise<Row[]> {
-    const now = ctx.clock.now();
-    const rows = await ctx.db.query<Row>(
-      `update sandbox_announcements set due_at = $2, attempts = attempts + 1
-       where id in (select id from sandbox_announcements where due_at <= $1 order by due_at, id limit $3 for update skip locked)
-       returning id, subject, event, attempts`,
-      [now, new Date(now.getTime() + LEASE_MS), PASS_LIMIT],
-    );
-    return rows.sort((left, right) => (left.id < right.id ? -1 : 1));
-  }
-
-  async function send(to: Pool, row: Row): Promise<boolean> {
-    const body = JSON.stringify({ events: [row.event] });
-    const time = ctx.clock.millis();
-    const signature = createHmac('sha256', key).update(`${time}.${CALLBACK_PATH}.${body}`).digest('hex');
-    try {
-      const response = await to.request({
-        method: 'POST',
-        path: CALLBACK_PATH,
-        headers: { 'content-type': 'application/json', 'x-operator-signature': `t=${time},v1=${signature}` },
-        body,
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-      });
-      await response.body.dump();
-      return response.statusCode >= 200 && response.statusCode < 300;
-    } catch {
-      return false;
-    }
-  }
-
-  async function settle(done: bigint[], failed: Row[]): Promise<void> {
-    const now = ctx.clock.millis();
-    const given: { id: string; due_at: Date }[] = [];
-    for (const row of failed) {
-      const delay = RETRY_AFTER_MS[row.attempts - 1];
-      if (delay === undefined) done.push(row.id);
-      else given.push({ id: row.id.toString(), due_at: new Date(now + delay) });
-    }
-    if (done.length > 0) await ctx.db.query('delete from sandbox_announcements where id = any($1::bigint[])', [done]);
-    if (given.length > 0)
-      await ctx.db.query(
-        `update sandbox_announcements set due_at = given.due_at
-         from json_to_recordset($1) as given (id bigint, due_at timestamptz) where sandbox_announcements.id = given.id`,
-        [JSON.stringify(given)],
-      );
-  }
-
   return {
     async sendDue() {
       const to = pool;
       // The address of the gateway is not known yet; the callbacks stay due.
       if (to === null) return 0;
-      const rows = await claim();
+      const rows = await claimDue(ctx);
       if (rows.length === 0) return 0;
       const done: bigint[] = [];
       const failed: Row[] = [];
@@ -192,12 +145,12 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
       await Promise.all(
         Array.from(bySubject.values(), async (sequence) => {
           for (const row of sequence) {
-            if (await send(to, row)) done.push(row.id);
+            if (await send(to, key, ctx.clock.millis(), row)) done.push(row.id);
             else failed.push(row);
           }
         }),
       );
-      await settle(done, failed);
+      await recordResults(ctx, done, failed);
       return rows.length;
     },
     setGatewayUrl(url) {
@@ -210,4 +163,54 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
       pool = null;
     },
   };
+}
+
+/** Takes the callbacks that are due; another process sees them again only after the lease. */
+async function claimDue(ctx: Context): Promise<Row[]> {
+  const now = ctx.clock.now();
+  const rows = await ctx.db.query<Row>(
+    `update sandbox_announcements set due_at = $2, attempts = attempts + 1
+     where id in (select id from sandbox_announcements where due_at <= $1 order by due_at, id limit $3 for update skip locked)
+     returning id, subject, event, attempts`,
+    [now, new Date(now.getTime() + LEASE_MS), PASS_LIMIT],
+  );
+  return rows.sort((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+async function send(to: Pool, key: KeyObject, time: number, row: Row): Promise<boolean> {
+  const body = JSON.stringify({ events: [row.event] });
+  const signature = createHmac('sha256', key).update(`${time}.${CALLBACK_PATH}.${body}`).digest('hex');
+  try {
+    const response = await to.request({
+      method: 'POST',
+      path: CALLBACK_PATH,
+      headers: { 'content-type': 'application/json', 'x-operator-signature': `t=${time},v1=${signature}` },
+      body,
+      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+    });
+    await response.body.dump();
+    return response.statusCode >= 200 && response.statusCode < 300;
+  } catch {
+    return false;
+  }
+}
+
+/** Deletes callbacks that were delivered or have no retry left, and sets the time of the next try of the others. */
+async function recordResults(ctx: Context, delivered: bigint[], failed: Row[]): Promise<void> {
+  const now = ctx.clock.millis();
+  const finished = [...delivered];
+  const retries: { id: string; due_at: Date }[] = [];
+  for (const row of failed) {
+    const delay = RETRY_AFTER_MS[row.attempts - 1];
+    if (delay === undefined) finished.push(row.id);
+    else retries.push({ id: row.id.toString(), due_at: new Date(now + delay) });
+  }
+  if (finished.length > 0)
+    await ctx.db.query('delete from sandbox_announcements where id = any($1::bigint[])', [finished]);
+  if (retries.length > 0)
+    await ctx.db.query(
+      `update sandbox_announcements set due_at = given.due_at
+       from json_to_recordset($1) as given (id bigint, due_at timestamptz) where sandbox_announcements.id = given.id`,
+      [JSON.stringify(retries)],
+    );
 }

@@ -150,28 +150,30 @@ export function createTestPhone(ctx: Context, scripts: Scripts, changes: PhoneCh
         await switchPhone(tx, msisdn, isOn);
         return { ok: true, message: isOn ? 'The phone is on.' : 'The phone is off.' };
       }),
-    dial: (msisdn, code) =>
-      act(msisdn, async (tx, now) => {
-        if (!(await readPhone(tx, msisdn)).isOn) return { ok: false, message: 'The phone is off.' };
-        const waiting = (await listPhonePayments(tx, msisdn, PROMPTS_SHOWN)).find(
-          (payment) =>
-            payment.dialCode === code.replaceAll(' ', '') &&
-            payment.status === 'pending' &&
-            (payment.handset === 'dial' || payment.handset === 'undelivered' || payment.handset === 'ignored') &&
-            !isOver(payment, now),
-        );
-        const payment = waiting ? await lockPayment(tx, waiting.reference) : null;
-        if (payment?.status !== 'pending') return { ok: false, message: 'There is nothing to confirm.' };
-        await updatePayments(tx, [{ ...payment, handset: 'prompt' }]);
-        await touchPhones(tx, [msisdn]);
-        return { ok: true, message: smsText('prompt', payment) };
-      }),
+    dial: (msisdn, code) => act(msisdn, (tx, now) => dialCode(tx, now, msisdn, code)),
     pay: (msisdn, given) =>
       act(msisdn, async (tx, now) => {
         if (!(await readPhone(tx, msisdn)).isOn) return { ok: false, message: 'The phone is off.', receipt: null };
         return sendMoney(tx, scripts, now, msisdn, given);
       }),
   };
+}
+
+/** Shows the prompt that waits for this code. */
+async function dialCode(tx: Tx, now: Date, msisdn: string, code: string): Promise<PhoneResult> {
+  if (!(await readPhone(tx, msisdn)).isOn) return { ok: false, message: 'The phone is off.' };
+  const waiting = (await listPhonePayments(tx, msisdn, PROMPTS_SHOWN)).find(
+    (payment) =>
+      payment.dialCode === code.replaceAll(' ', '') &&
+      payment.status === 'pending' &&
+      (payment.handset === 'dial' || payment.handset === 'undelivered' || payment.handset === 'ignored') &&
+      !isOver(payment, now),
+  );
+  const payment = waiting ? await lockPayment(tx, waiting.reference) : null;
+  if (payment?.status !== 'pending') return { ok: false, message: 'There is nothing to confirm.' };
+  await updatePayments(tx, [{ ...payment, handset: 'prompt' }]);
+  await touchPhones(tx, [msisdn]);
+  return { ok: true, message: smsText('prompt', payment) };
 }
 
 /** Settles the awaited payment if it matches; notifies the gateway either way. */
