@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,6 +16,7 @@ import { verifyLedger } from '../src/ledger/verify.ts';
 import { idFromRef, refOf } from '../src/payments/transactions.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
+import { reservePort } from './ports.ts';
 import { signBody } from './shop.ts';
 import { createRandom } from './simulation/random.ts';
 
@@ -57,7 +57,7 @@ let shop: { clientId: string; title: string; secretKey: string };
 const children = new Set<ChildProcess>();
 
 before(async () => {
-  port = await freePort();
+  port = await reservePort();
   postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
   db = connectDatabase({ url: postgres.url, poolSize: 2 });
 });
@@ -67,16 +67,6 @@ after(async () => {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolvePort) => {
-    const probe = createServer();
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolvePort(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}
 
 type Standby = {
   child: ChildProcess;

@@ -11,7 +11,7 @@ import { createClient } from '../sdk/src/client.ts';
 import type { SimbiEvent } from '../sdk/src/types.ts';
 import { webhooks } from '../sdk/src/webhooks.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
-import { freePort } from './processes.ts';
+import { reservePort } from './ports.ts';
 import { createShop, type Shop } from './shop.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -77,7 +77,7 @@ for (const example of EXAMPLES) {
 
     before(async () => {
       shop = await createShop(world.ctx, `Café ${example.language}`);
-      const port = await freePort();
+      const port = await reservePort();
       url = `http://localhost:${port}`;
       child = spawn(example.tool, example.command(port), {
         cwd: ROOT,

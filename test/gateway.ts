@@ -1,12 +1,12 @@
 // A whole gateway for one test: its own database, a clock that stands still, the simulated operator on loopback, and every
 // route on a real port. Background passes run when the test says so: `settle` repeats them until nothing moves.
 
-import { createServer } from 'node:net';
 import { createApp } from '../src/app.ts';
 import type { Environment } from '../src/platform/config.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createServices, type Services, type ServicesOptions } from '../src/services.ts';
 import { createTestContext, type TestContext } from './harness.ts';
+import { reservePort } from './ports.ts';
 
 const MAX_ROUNDS = 200;
 
@@ -26,7 +26,8 @@ export async function createTestGateway(
   settings: Environment = {},
   options: ServicesOptions = {},
 ): Promise<TestGateway> {
-  const port = await freePort();
+  // Links and operator callbacks carry the port, so it must be known before the gateway is made.
+  const port = await reservePort();
   const base = await createTestContext({
     PORT: String(port),
     RATE_LIMIT_PER_SECOND: '0',
@@ -73,16 +74,4 @@ export async function createTestGateway(
       await base.close();
     },
   };
-}
-
-/** The port must be known before the gateway is made: links and operator callbacks carry it. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

@@ -9,7 +9,8 @@ import { after, before, describe, test } from 'node:test';
 import { isAlive } from '../src/embedded-postgres/processes.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { createTestContext } from './harness.ts';
-import { freePort, machineNode, type RunningProcess, type Settings, simbi, start } from './processes.ts';
+import { reservePort } from './ports.ts';
+import { machineNode, type RunningProcess, type Settings, simbi, start } from './processes.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
 
 const DEMO_KEYS = [
@@ -124,7 +125,7 @@ describe('the embedded database', () => {
     Number(readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8').split('\n')[0]);
 
   before(async () => {
-    settings = { DATA_DIR: dataDir, PORT: String(await freePort()) };
+    settings = { DATA_DIR: dataDir, PORT: String(await reservePort()) };
     server = launch(['up'], settings, machineNode());
     await server.printed(/Stop: Ctrl-C/);
   });
@@ -206,10 +207,8 @@ describe('the embedded database', () => {
     await Promise.all([...busy, server.ended]);
     const orphan = postgresPid();
     assert.ok(isAlive(orphan), 'PostgreSQL outlives its killed server');
-    const started = performance.now();
     server = launch(['up'], settings);
     await server.printed(/Stop: Ctrl-C/);
-    assert.ok(performance.now() - started < 10_000);
     assert.equal(postgresPid(), orphan, 'and is adopted');
     for (const token of tokens) {
       const response = await fetch(`${demo().base_url}/api/service-signature`, {
@@ -237,12 +236,9 @@ describe('the embedded database', () => {
     });
     while (answered < 50) await new Promise((resolve) => setImmediate(resolve));
     const postgres = postgresPid();
-    const started = performance.now();
     server.child.kill('SIGTERM');
     const { code } = await server.ended;
-    const took = performance.now() - started;
     assert.equal(code, 0);
-    assert.ok(took < 10_000, `${took} ms`);
     assert.deepEqual([...statuses], [200]);
     for (const end of await Promise.all(busy)) assert.match(String(end), /ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET/);
     assert.equal(isAlive(postgres), false);

