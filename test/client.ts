@@ -42,12 +42,12 @@ export type Client = {
   token(): Promise<string>;
 };
 
-export async function createClient(world: TestGateway, name = 'Test shop'): Promise<Client> {
-  return clientOf(world, await createShop(world.ctx, name));
+export async function createClient(gateway: TestGateway, name = 'Test shop'): Promise<Client> {
+  return clientOf(gateway, await createShop(gateway.ctx, name));
 }
 
-export function clientOf(world: TestGateway, shop: Shop): Client {
-  const { app, ctx } = world;
+export function clientOf(gateway: TestGateway, shop: Shop): Client {
+  const { app, ctx } = gateway;
   let token: { text: string; at: number } | null = null;
   const envelope: Client['envelope'] = (params = {}, changes = {}) =>
     signBody(shop, ctx.clock.millis(), params, changes);

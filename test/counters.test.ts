@@ -60,7 +60,7 @@ describe('counters at saturation', () => {
     };
     await Promise.all(Array.from({ length: Math.min(count, IN_FLIGHT) }, lane));
     // While its own queue is long the engine leaves the table alone.
-    await gateway.gateway.payments.engine.idle();
+    await gateway.services.payments.engine.idle();
     await gateway.settle();
   }
 

@@ -45,11 +45,11 @@ const ENDINGS = ['000', '000', '001', '006', '006', '011'];
 const COLLECTIONS = '/api/v3/service-unified-collections';
 const STATUS = '/api/v3/get-unified-transaction-status';
 
-type Wish = { key: string; params: JsonObject; ref: string | null };
+type WantedCollection = { key: string; params: JsonObject; ref: string | null };
 
 const random = createRandom('crash');
 const folder = mkdtempSync(join(tmpdir(), 'simbi-crash-'));
-const wishes: Wish[] = [];
+const wanted: WantedCollection[] = [];
 let postgres: EmbeddedPostgres;
 let db: Database;
 let port: number;
@@ -127,32 +127,35 @@ async function post(path: string, params: JsonObject, key?: string): Promise<{ s
   return { status: response.status, body: (await response.json()) as JsonObject };
 }
 
-function newWish(): Wish {
-  const number = String(wishes.length).padStart(4, '0').slice(-4);
-  const wish: Wish = {
-    key: `crash-${wishes.length}`,
+function newCollection(): WantedCollection {
+  const number = String(wanted.length).padStart(4, '0').slice(-4);
+  const collection: WantedCollection = {
+    key: `crash-${wanted.length}`,
     params: {
       amount: random.int(500, 5_000),
       mobile: `25677${number}${random.pick(ENDINGS)}`,
       country_id: 11,
       currency: 'UGX',
       payment_method_type: 'MTN',
-      third_party_reference_1: `crash-${wishes.length}`,
+      third_party_reference_1: `crash-${wanted.length}`,
     },
     ref: null,
   };
-  wishes.push(wish);
-  return wish;
+  wanted.push(collection);
+  return collection;
 }
 
 /** One try. Only a 200 counts; a reset, a time-out and a 503 are tried again later with the same key. */
-async function want(wish: Wish): Promise<void> {
+async function want(collection: WantedCollection): Promise<void> {
   try {
-    const { status, body } = await post(COLLECTIONS, wish.params, wish.key);
+    const { status, body } = await post(COLLECTIONS, collection.params, collection.key);
     if (status === 200) {
       const ref = String((body.data as JsonObject).ref as string);
-      assert.ok(wish.ref === null || wish.ref === ref, `${wish.key} was acknowledged as ${wish.ref} and as ${ref}`);
-      wish.ref = ref;
+      assert.ok(
+        collection.ref === null || collection.ref === ref,
+        `${collection.key} was acknowledged as ${collection.ref} and as ${ref}`,
+      );
+      collection.ref = ref;
     } else assert.equal(status, 503, JSON.stringify(body));
   } catch (error) {
     if (error instanceof assert.AssertionError) throw error;
@@ -162,9 +165,9 @@ async function want(wish: Wish): Promise<void> {
 /** Clients that go on until the moment, or until the server is gone. */
 async function load(server: Standby, untilMs: number): Promise<void> {
   const ends = performance.now() + untilMs;
-  const unanswered = wishes.filter((wish) => wish.ref === null);
+  const unanswered = wanted.filter((collection) => collection.ref === null);
   async function client(): Promise<void> {
-    while (performance.now() < ends && !server.hasExited()) await want(unanswered.pop() ?? newWish());
+    while (performance.now() < ends && !server.hasExited()) await want(unanswered.pop() ?? newCollection());
   }
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }
@@ -222,7 +225,7 @@ async function cycle(number: number, server: Standby): Promise<'struck' | 'not r
 
 /** The same server goes on with the recovered database, by itself. */
 async function answersAgain(): Promise<boolean> {
-  const known = wishes.find((wish) => wish.ref !== null)?.ref ?? null;
+  const known = wanted.find((collection) => collection.ref !== null)?.ref ?? null;
   for (let tries = 0; tries < 20; tries++) {
     const answer = await post(STATUS, { id: known }).catch(() => null);
     if (answer?.status === 200) return true;
@@ -265,7 +268,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
     await settle(next);
     t.diagnostic([...struck].map(([name, count]) => `${name} ${count}`).join(', '));
     t.diagnostic(
-      `${wishes.length} collections wanted, ${wishes.filter((wish) => wish.ref !== null).length} acknowledged`,
+      `${wanted.length} collections wanted, ${wanted.filter((collection) => collection.ref !== null).length} acknowledged`,
     );
     for (const place of Object.keys(FAILPOINTS))
       assert.ok(CYCLES < STRIKES.length || struck.has(place), `${place} was never reached`);
@@ -276,7 +279,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
 
   async function settle(server: Standby): Promise<void> {
     const ends = performance.now() + SETTLE_MS;
-    for (const wish of wishes) while (wish.ref === null && performance.now() < ends) await want(wish);
+    for (const collection of wanted) while (collection.ref === null && performance.now() < ends) await want(collection);
     while ((await openWork()) > 0 && performance.now() < ends) {
       await wait(250);
       await endLeases();
@@ -286,15 +289,15 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
   }
 
   async function checkReadable(): Promise<void> {
-    const unread = [...wishes];
+    const unread = [...wanted];
     const missing: string[] = [];
     async function reader(): Promise<void> {
-      for (let wish = unread.pop(); wish; wish = unread.pop()) {
-        assert.ok(wish.ref, `${wish.key} was never acknowledged`);
-        const { status, body } = await post(STATUS, { id: wish.ref, type: 'payin' });
+      for (let collection = unread.pop(); collection; collection = unread.pop()) {
+        assert.ok(collection.ref, `${collection.key} was never acknowledged`);
+        const { status, body } = await post(STATUS, { id: collection.ref, type: 'payin' });
         const data = (body.data ?? {}) as JsonObject;
-        if (status !== 200 || data.ref !== wish.ref || !/^(success|failed)$/.test(String(data.status as string)))
-          missing.push(`${wish.key} ${wish.ref}: ${status} ${JSON.stringify(data.status)}`);
+        if (status !== 200 || data.ref !== collection.ref || !/^(success|failed)$/.test(String(data.status as string)))
+          missing.push(`${collection.key} ${collection.ref}: ${status} ${JSON.stringify(data.status)}`);
       }
     }
     await Promise.all(Array.from({ length: CLIENTS }, reader));
@@ -317,7 +320,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
        from transactions t where t.reference_1 like 'crash-%'`,
     );
     assert.equal(rows.length, new Set(rows.map((row) => row.reference_1)).size, 'one transaction for each key');
-    const acknowledged = new Set(wishes.map((wish) => idFromRef(wish.ref ?? '')));
+    const acknowledged = new Set(wanted.map((collection) => idFromRef(collection.ref ?? '')));
     assert.equal(rows.length, acknowledged.size);
     const book = await db.query<{ reference: string; status: string }>(
       'select reference, status from sandbox_payments',

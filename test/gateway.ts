@@ -1,5 +1,5 @@
-// A whole gateway for one test: its own database, a clock that stands still, the simulated operator on loopback, and every
-// route on a real port. Background passes run when the test says so: `settle` repeats them until nothing moves.
+// A whole gateway for one test: its own database, a virtual clock, the simulated operator on loopback, and every route on a
+// real port. Background passes run when the test calls `settle`, which repeats them until there is nothing left to do.
 
 import { createApp } from '../src/app.ts';
 import type { Environment } from '../src/platform/config.ts';
@@ -12,7 +12,7 @@ const MAX_ROUNDS = 200;
 
 export type TestGateway = {
   readonly ctx: TestContext & Services['ctx'];
-  readonly gateway: Services;
+  readonly services: Services;
   readonly app: HttpServer;
   readonly url: string;
   /** Runs every pass until there is nothing left to do at this moment of the clock. */
@@ -34,33 +34,33 @@ export async function createTestGateway(
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
     ...settings,
   });
-  const gateway = await createServices(base, options).catch(async (error: unknown) => {
+  const services = await createServices(base, options).catch(async (error: unknown) => {
     // A connection left open would keep the whole test file from ending.
     await base.close();
     throw error;
   });
-  const app = createApp(gateway);
+  const app = createApp(services);
   await app.listen({ port, host: '127.0.0.1' });
 
   async function settle(): Promise<void> {
     // Work handed over by a request may still be on its way.
-    await gateway.payments.engine.idle();
+    await services.payments.engine.idle();
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      let handled = await gateway.payments.engine.pass();
-      await gateway.payments.engine.idle();
-      handled += (await gateway.operator?.runDueOutcomes()) ?? 0;
-      handled += await gateway.payments.inbox.pass();
-      await gateway.payments.inbox.idle();
-      handled += await gateway.deliverer.pass();
-      await gateway.deliverer.idle();
+      let handled = await services.payments.engine.pass();
+      await services.payments.engine.idle();
+      handled += (await services.operator?.runDueOutcomes()) ?? 0;
+      handled += await services.payments.inbox.pass();
+      await services.payments.inbox.idle();
+      handled += await services.deliverer.pass();
+      await services.deliverer.idle();
       if (handled === 0) return;
     }
     throw new Error(`still not settled after ${MAX_ROUNDS} rounds`);
   }
 
   return {
-    ctx: { ...base, ...gateway.ctx, clock: base.clock },
-    gateway,
+    ctx: { ...base, ...services.ctx, clock: base.clock },
+    services,
     app,
     url: `http://127.0.0.1:${port}`,
     settle,
@@ -70,7 +70,7 @@ export async function createTestGateway(
     },
     async close() {
       await app.close();
-      await gateway.stop();
+      await services.stop();
       await base.close();
     },
   };

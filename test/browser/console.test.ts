@@ -159,7 +159,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     assert.match(String(await page.getAttribute('time', 'title')), /UTC$/);
     assert.ok(!/UTC/.test(await page.innerText('time >> nth=0')));
     const ref = /TX_\w+/.exec(page.url())?.[0] ?? '';
-    await gateway.gateway.operator?.phone.answer('254712345999', ref, '1234');
+    await gateway.services.operator?.phone.answer('254712345999', ref, '1234');
     await gateway.settle();
     await page.waitForSelector('main .tag.success');
     assert.deepEqual(complaints, []);
