@@ -1,5 +1,5 @@
 // What a payment costs the database when many are under way: counted, not timed, so that it is the same on every
-// machine. From the signed request to the callback that was delivered, the simulated operator's own book included.
+// machine. From the signed request to the callback that was delivered, the simulated operator's own tables included.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

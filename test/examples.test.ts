@@ -269,11 +269,11 @@ function isOnMachine(tool: string): boolean {
   });
 }
 
-/** Knocks until the shop answers; fails with its words when it ended. */
+/** Knocks until the shop answers; fails with its stderr when it ended. */
 async function opened(child: ChildProcess, url: string): Promise<void> {
-  let words = '';
+  let stderr = '';
   child.stderr?.on('data', (chunk) => {
-    words += String(chunk);
+    stderr += String(chunk);
   });
   const end = performance.now() + PATIENCE_MS;
   while (performance.now() < end && child.exitCode === null) {
@@ -284,5 +284,5 @@ async function opened(child: ChildProcess, url: string): Promise<void> {
     if (open) return;
     await new Promise((done) => setTimeout(done, KNOCK_MS));
   }
-  throw new Error(`the shop did not open:\n${words}`);
+  throw new Error(`the shop did not open:\n${stderr}`);
 }

@@ -1,4 +1,4 @@
-// Ten thousand requests that are almost right, from a fixed seed: nothing breaks, nothing hangs, and whoever
+// Ten thousand requests that are almost right, from a fixed seed: nothing breaks, nothing hangs, and a client that
 // cannot sign writes nothing.
 
 import assert from 'node:assert/strict';
