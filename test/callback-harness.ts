@@ -1,5 +1,5 @@
-// For tests about callbacks: receivers on loopback that behave as told, events to send, and a deliverer on the
-// world's clock.
+// For tests of callbacks: receivers on loopback whose answers a test sets, events to send, and a deliverer on the test's
+// clock.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

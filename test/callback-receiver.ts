@@ -1,4 +1,4 @@
-// A gateway for tests: it keeps the operator callbacks that arrive, and answers as it is told.
+// Receives operator callbacks in place of the gateway; a test sets the status of its answers.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// A caller of the API in tests: an integration that signs what it sends, and answers read as JSON.
+// A client of the API for tests: signs its requests as an integration and reads the answers as JSON.
 
 import { setTimeout } from 'node:timers/promises';
 import type { HttpServer } from '../src/platform/http.ts';
@@ -24,7 +24,7 @@ export const PATHS = {
 
 const FEED_TRIES = 500;
 const FEED_PAUSE_MS = 10;
-/** Tests that pass a day get a new one. */
+/** A test that moves the clock by more than a day gets a new token. */
 const TOKEN_KEPT_MS = 24 * 3_600_000;
 
 export type Reply = { status: number; headers: Record<string, unknown>; body: JsonObject; data: JsonObject };
@@ -42,12 +42,12 @@ export type Client = {
   token(): Promise<string>;
 };
 
-export async function createClient(world: TestGateway, name = 'Test shop'): Promise<Client> {
-  return clientOf(world, await createShop(world.ctx, name));
+export async function createClient(gateway: TestGateway, name = 'Test shop'): Promise<Client> {
+  return clientOf(gateway, await createShop(gateway.ctx, name));
 }
 
-export function clientOf(world: TestGateway, shop: Shop): Client {
-  const { app, ctx } = world;
+export function clientOf(gateway: TestGateway, shop: Shop): Client {
+  const { app, ctx } = gateway;
   let token: { text: string; at: number } | null = null;
   const envelope: Client['envelope'] = (params = {}, changes = {}) =>
     signBody(shop, ctx.clock.millis(), params, changes);

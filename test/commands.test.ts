@@ -14,7 +14,8 @@ import { type CommandRow, describeCommands } from '../src/commands/completion.ts
 import { parseCsv, writeCsv } from '../src/commands/csv.ts';
 import type { Terminal } from '../src/commands/terminal.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { freePort, type RunningProcess, type Settings, simbi } from './processes.ts';
+import { reservePort } from './ports.ts';
+import { type RunningProcess, type Settings, simbi } from './processes.ts';
 
 /** The whole table. Scripts of others depend on it: a line that goes or changes is a decision, not an accident. */
 const TABLE = `
@@ -176,7 +177,7 @@ describe('beside a running gateway', () => {
 
   before(async () => {
     database = await createTestDatabase();
-    settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url, PORT: String(await freePort()) };
+    settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url, PORT: String(await reservePort()) };
     server = simbi(['serve'], { ...settings, LOG_LEVEL: 'warn' });
     await server.printed(/Listening/);
   });

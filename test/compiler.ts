@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const COMPILER = resolve(import.meta.dirname, '../node_modules/typescript/bin/tsc');
 const TIMEOUT_MS = 60_000;
 
-/** Fails with what the compiler said. */
+/** Rejects with the compiler's output. */
 export async function compile(args: string[], folder: string): Promise<void> {
   try {
     const all = [COMPILER, '--pretty', 'false', ...args];

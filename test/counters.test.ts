@@ -1,5 +1,5 @@
 // What a payment costs the database when many are under way: counted, not timed, so that it is the same on every
-// machine. From the signed request to the callback that was delivered, the simulated operator's own book included.
+// machine. From the signed request to the callback that was delivered, the simulated operator's own tables included.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -60,7 +60,7 @@ describe('counters at saturation', () => {
     };
     await Promise.all(Array.from({ length: Math.min(count, IN_FLIGHT) }, lane));
     // While its own queue is long the engine leaves the table alone.
-    await gateway.gateway.payments.engine.idle();
+    await gateway.services.payments.engine.idle();
     await gateway.settle();
   }
 

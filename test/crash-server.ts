@@ -1,5 +1,5 @@
-// A gateway that a crash test kills. It loads everything, waits to be told where to die, and only then starts: so the
-// next one is warm while its predecessor still runs.
+// A gateway that a crash test kills. It loads everything, reads the failpoint to die at from stdin, and only then starts,
+// so that the next one is loaded while the former still runs.
 
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,6 +16,7 @@ import { verifyLedger } from '../src/ledger/verify.ts';
 import { idFromRef, refOf } from '../src/payments/transactions.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
+import { reservePort } from './ports.ts';
 import { signBody } from './shop.ts';
 import { createRandom } from './simulation/random.ts';
 
@@ -45,11 +45,11 @@ const ENDINGS = ['000', '000', '001', '006', '006', '011'];
 const COLLECTIONS = '/api/v3/service-unified-collections';
 const STATUS = '/api/v3/get-unified-transaction-status';
 
-type Wish = { key: string; params: JsonObject; ref: string | null };
+type WantedCollection = { key: string; params: JsonObject; ref: string | null };
 
 const random = createRandom('crash');
 const folder = mkdtempSync(join(tmpdir(), 'simbi-crash-'));
-const wishes: Wish[] = [];
+const wanted: WantedCollection[] = [];
 let postgres: EmbeddedPostgres;
 let db: Database;
 let port: number;
@@ -57,7 +57,7 @@ let shop: { clientId: string; title: string; secretKey: string };
 const children = new Set<ChildProcess>();
 
 before(async () => {
-  port = await freePort();
+  port = await reservePort();
   postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
   db = connectDatabase({ url: postgres.url, poolSize: 2 });
 });
@@ -67,16 +67,6 @@ after(async () => {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolvePort) => {
-    const probe = createServer();
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolvePort(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}
 
 type Standby = {
   child: ChildProcess;
@@ -137,32 +127,35 @@ async function post(path: string, params: JsonObject, key?: string): Promise<{ s
   return { status: response.status, body: (await response.json()) as JsonObject };
 }
 
-function newWish(): Wish {
-  const number = String(wishes.length).padStart(4, '0').slice(-4);
-  const wish: Wish = {
-    key: `crash-${wishes.length}`,
+function newCollection(): WantedCollection {
+  const number = String(wanted.length).padStart(4, '0').slice(-4);
+  const collection: WantedCollection = {
+    key: `crash-${wanted.length}`,
     params: {
       amount: random.int(500, 5_000),
       mobile: `25677${number}${random.pick(ENDINGS)}`,
       country_id: 11,
       currency: 'UGX',
       payment_method_type: 'MTN',
-      third_party_reference_1: `crash-${wishes.length}`,
+      third_party_reference_1: `crash-${wanted.length}`,
     },
     ref: null,
   };
-  wishes.push(wish);
-  return wish;
+  wanted.push(collection);
+  return collection;
 }
 
 /** One try. Only a 200 counts; a reset, a time-out and a 503 are tried again later with the same key. */
-async function want(wish: Wish): Promise<void> {
+async function want(collection: WantedCollection): Promise<void> {
   try {
-    const { status, body } = await post(COLLECTIONS, wish.params, wish.key);
+    const { status, body } = await post(COLLECTIONS, collection.params, collection.key);
     if (status === 200) {
       const ref = String((body.data as JsonObject).ref as string);
-      assert.ok(wish.ref === null || wish.ref === ref, `${wish.key} was acknowledged as ${wish.ref} and as ${ref}`);
-      wish.ref = ref;
+      assert.ok(
+        collection.ref === null || collection.ref === ref,
+        `${collection.key} was acknowledged as ${collection.ref} and as ${ref}`,
+      );
+      collection.ref = ref;
     } else assert.equal(status, 503, JSON.stringify(body));
   } catch (error) {
     if (error instanceof assert.AssertionError) throw error;
@@ -172,9 +165,9 @@ async function want(wish: Wish): Promise<void> {
 /** Clients that go on until the moment, or until the server is gone. */
 async function load(server: Standby, untilMs: number): Promise<void> {
   const ends = performance.now() + untilMs;
-  const unanswered = wishes.filter((wish) => wish.ref === null);
+  const unanswered = wanted.filter((collection) => collection.ref === null);
   async function client(): Promise<void> {
-    while (performance.now() < ends && !server.hasExited()) await want(unanswered.pop() ?? newWish());
+    while (performance.now() < ends && !server.hasExited()) await want(unanswered.pop() ?? newCollection());
   }
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }
@@ -232,7 +225,7 @@ async function cycle(number: number, server: Standby): Promise<'struck' | 'not r
 
 /** The same server goes on with the recovered database, by itself. */
 async function answersAgain(): Promise<boolean> {
-  const known = wishes.find((wish) => wish.ref !== null)?.ref ?? null;
+  const known = wanted.find((collection) => collection.ref !== null)?.ref ?? null;
   for (let tries = 0; tries < 20; tries++) {
     const answer = await post(STATUS, { id: known }).catch(() => null);
     if (answer?.status === 200) return true;
@@ -275,7 +268,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
     await settle(next);
     t.diagnostic([...struck].map(([name, count]) => `${name} ${count}`).join(', '));
     t.diagnostic(
-      `${wishes.length} collections wanted, ${wishes.filter((wish) => wish.ref !== null).length} acknowledged`,
+      `${wanted.length} collections wanted, ${wanted.filter((collection) => collection.ref !== null).length} acknowledged`,
     );
     for (const place of Object.keys(FAILPOINTS))
       assert.ok(CYCLES < STRIKES.length || struck.has(place), `${place} was never reached`);
@@ -286,7 +279,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
 
   async function settle(server: Standby): Promise<void> {
     const ends = performance.now() + SETTLE_MS;
-    for (const wish of wishes) while (wish.ref === null && performance.now() < ends) await want(wish);
+    for (const collection of wanted) while (collection.ref === null && performance.now() < ends) await want(collection);
     while ((await openWork()) > 0 && performance.now() < ends) {
       await wait(250);
       await endLeases();
@@ -296,15 +289,15 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
   }
 
   async function checkReadable(): Promise<void> {
-    const unread = [...wishes];
+    const unread = [...wanted];
     const missing: string[] = [];
     async function reader(): Promise<void> {
-      for (let wish = unread.pop(); wish; wish = unread.pop()) {
-        assert.ok(wish.ref, `${wish.key} was never acknowledged`);
-        const { status, body } = await post(STATUS, { id: wish.ref, type: 'payin' });
+      for (let collection = unread.pop(); collection; collection = unread.pop()) {
+        assert.ok(collection.ref, `${collection.key} was never acknowledged`);
+        const { status, body } = await post(STATUS, { id: collection.ref, type: 'payin' });
         const data = (body.data ?? {}) as JsonObject;
-        if (status !== 200 || data.ref !== wish.ref || !/^(success|failed)$/.test(String(data.status as string)))
-          missing.push(`${wish.key} ${wish.ref}: ${status} ${JSON.stringify(data.status)}`);
+        if (status !== 200 || data.ref !== collection.ref || !/^(success|failed)$/.test(String(data.status as string)))
+          missing.push(`${collection.key} ${collection.ref}: ${status} ${JSON.stringify(data.status)}`);
       }
     }
     await Promise.all(Array.from({ length: CLIENTS }, reader));
@@ -327,7 +320,7 @@ describe('crashes under load', { skip: process.platform !== 'linux' && 'needs /p
        from transactions t where t.reference_1 like 'crash-%'`,
     );
     assert.equal(rows.length, new Set(rows.map((row) => row.reference_1)).size, 'one transaction for each key');
-    const acknowledged = new Set(wishes.map((wish) => idFromRef(wish.ref ?? '')));
+    const acknowledged = new Set(wanted.map((collection) => idFromRef(collection.ref ?? '')));
     assert.equal(rows.length, acknowledged.size);
     const book = await db.query<{ reference: string; status: string }>(
       'select reference, status from sandbox_payments',

@@ -12,13 +12,13 @@ import { migrate } from '../src/platform/migrate.ts';
 
 const EXIT_WAIT_MS = 5_000;
 const FOLDER_PREFIX = 'simbi-test-';
-/** Speed before safety: these databases live for seconds. Tests about crashes start their own server. */
+/** Fast rather than durable: these databases live for seconds. Tests about crashes start their own server. */
 const FAST_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '300',
-  // Short-lived databases come and go; a vacuum worker connected to one would only be in the way.
+  // A vacuum worker connected to a short-lived database would delay dropping it.
   autovacuum: 'off',
   max_wal_size: '4GB',
 };
@@ -53,7 +53,7 @@ export async function startTestPostgres(): Promise<EmbeddedPostgres & { folder: 
   };
 }
 
-/** Servers of test runs that were killed before they could stop theirs. The folder's name tells whose it was. */
+/** Removes servers of test runs that were killed. The folder's name contains the process id of its run. */
 async function removeLeftovers(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(FOLDER_PREFIX))) {
     const owner = Number(name.slice(FOLDER_PREFIX.length).split('-')[0]);

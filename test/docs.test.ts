@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ROOT } from '../scripts/tree.ts';
 import { configurationReference } from '../src/platform/config.ts';
-import { freePort, type RunningProcess, simbi } from './processes.ts';
+import { reservePort } from './ports.ts';
+import { type RunningProcess, simbi } from './processes.ts';
 
 const GUIDES = ['sandbox', 'going-live', 'operating'];
 
@@ -22,7 +23,7 @@ let port: number;
 let server: RunningProcess;
 
 before(async () => {
-  port = await freePort();
+  port = await reservePort();
   // Where a reader's `npx simbi` finds the checkout, the folder of the test has none: this stands in for it.
   const bin = join(folder, 'bin');
   mkdirSync(bin);

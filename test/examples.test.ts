@@ -11,7 +11,7 @@ import { createClient } from '../sdk/src/client.ts';
 import type { SimbiEvent } from '../sdk/src/types.ts';
 import { webhooks } from '../sdk/src/webhooks.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
-import { freePort } from './processes.ts';
+import { reservePort } from './ports.ts';
 import { createShop, type Shop } from './shop.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -57,14 +57,14 @@ const EXAMPLES: Example[] = [
   },
 ];
 
-let world: TestGateway;
+let gateway: TestGateway;
 const home = mkdtempSync(join(tmpdir(), 'simbi-examples-'));
 
 before(async () => {
-  world = await createTestGateway();
+  gateway = await createTestGateway();
 });
 after(async () => {
-  await world.close();
+  await gateway.close();
   rmSync(home, { recursive: true, force: true });
 });
 
@@ -76,8 +76,8 @@ for (const example of EXAMPLES) {
     let feed: ReturnType<typeof createClient>;
 
     before(async () => {
-      shop = await createShop(world.ctx, `Café ${example.language}`);
-      const port = await freePort();
+      shop = await createShop(gateway.ctx, `Café ${example.language}`);
+      const port = await reservePort();
       url = `http://localhost:${port}`;
       child = spawn(example.tool, example.command(port), {
         cwd: ROOT,
@@ -92,11 +92,11 @@ for (const example of EXAMPLES) {
         },
       });
       feed = createClient({
-        baseUrl: world.url,
+        baseUrl: gateway.url,
         clientId: shop.clientId,
         secretKey: shop.secretKey,
         sender: shop.title,
-        runtime: { now: () => world.ctx.clock.millis() },
+        runtime: { now: () => gateway.ctx.clock.millis() },
       });
       await opened(child, url);
     });
@@ -108,12 +108,12 @@ for (const example of EXAMPLES) {
     /** Buys as a customer does and answers the order's page, after everything has happened. */
     async function buy(product: string, mobile: string): Promise<string> {
       // Programs sign with the time of the machine.
-      world.ctx.clock.set(new Date());
+      gateway.ctx.clock.set(new Date());
       const bought = await postForm(`${url}/buy`, { product, mobile });
       assert.equal(bought.status, 303);
       const place = new URL(bought.headers.get('location') ?? '', url).href;
       const order = example.hosted ? await payOnPage(place, mobile) : place;
-      await world.settle();
+      await gateway.settle();
       return order;
     }
     const page = async (place: string) => (await fetch(place)).text();
@@ -140,12 +140,12 @@ for (const example of EXAMPLES) {
     test('counts an event once, however often it comes', async () => {
       const event = await lastPaid();
       const { token } = await feed.tokens.get();
-      const again = await fetch(`${world.url}/api/v3/events/${event.id}/resend`, {
+      const again = await fetch(`${gateway.url}/api/v3/events/${event.id}/resend`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}` },
       });
       assert.equal(again.status, 200);
-      await world.settle();
+      await gateway.settle();
       const { rawBody, headers } = await webhooks.sign(event, shop.callbackSecret);
       for (let time = 0; time < 3; time++) assert.equal((await tell(rawBody, headers)).status, 204);
       assert.equal(await left('Coffee'), 9);
@@ -174,7 +174,7 @@ for (const example of EXAMPLES) {
 
     test('does not take less for more, nor pay an order it does not know', async () => {
       const paid = await lastPaid();
-      world.ctx.clock.set(new Date());
+      gateway.ctx.clock.set(new Date());
       // A number that nobody answers: the order waits. A hosted page says which link, the others which order.
       const begun = await postForm(`${url}/buy`, { product: 'basket', mobile: '0772123456' });
       const mark = begun.headers.get('location')?.split('/').at(-1) ?? '';
@@ -210,7 +210,7 @@ test('every folder of examples is run here and named in its README', () => {
 
 function variablesOf(shop: Shop): Record<string, string> {
   return {
-    SIMBI_URL: world.url,
+    SIMBI_URL: gateway.url,
     SIMBI_CLIENT_ID: shop.clientId,
     SIMBI_SECRET_KEY: shop.secretKey,
     SIMBI_SENDER: shop.title,
@@ -221,7 +221,7 @@ function variablesOf(shop: Shop): Record<string, string> {
 function demoFileOf(shop: Shop, name: string): string {
   const path = join(home, `${name}-demo.json`);
   const { clientId, secretKey, title, callbackSecret } = shop;
-  const demo = { base_url: world.url, client_id: clientId, secret_key: secretKey, sender: title };
+  const demo = { base_url: gateway.url, client_id: clientId, secret_key: secretKey, sender: title };
   writeFileSync(path, JSON.stringify({ ...demo, callback_secret: callbackSecret }));
   return path;
 }
@@ -246,7 +246,7 @@ async function payOnPage(place: string, mobile: string): Promise<string> {
     assert.equal(answer.status, 303);
     at = new URL(answer.headers.get('location') ?? '', at).href;
   }
-  await world.settle();
+  await gateway.settle();
   const done = await (await fetch(at)).text();
   redirection = /href="([^"]*\/orders\/[^"]*)"/.exec(done)?.[1] ?? '';
   assert.ok(redirection, `the page does not lead back to the shop:\n${done}`);
@@ -269,11 +269,11 @@ function isOnMachine(tool: string): boolean {
   });
 }
 
-/** Knocks until the shop answers; fails with its words when it ended. */
+/** Knocks until the shop answers; fails with its stderr when it ended. */
 async function opened(child: ChildProcess, url: string): Promise<void> {
-  let words = '';
+  let stderr = '';
   child.stderr?.on('data', (chunk) => {
-    words += String(chunk);
+    stderr += String(chunk);
   });
   const end = performance.now() + PATIENCE_MS;
   while (performance.now() < end && child.exitCode === null) {
@@ -284,5 +284,5 @@ async function opened(child: ChildProcess, url: string): Promise<void> {
     if (open) return;
     await new Promise((done) => setTimeout(done, KNOCK_MS));
   }
-  throw new Error(`the shop did not open:\n${words}`);
+  throw new Error(`the shop did not open:\n${stderr}`);
 }

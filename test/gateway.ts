@@ -1,18 +1,18 @@
-// A whole gateway for one test: its own database, a clock that stands still, the simulated operator on loopback, and every
-// route on a real port. Background passes run when the test says so: `settle` repeats them until nothing moves.
+// A whole gateway for one test: its own database, a virtual clock, the simulated operator on loopback, and every route on a
+// real port. Background passes run when the test calls `settle`, which repeats them until there is nothing left to do.
 
-import { createServer } from 'node:net';
 import { createApp } from '../src/app.ts';
 import type { Environment } from '../src/platform/config.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createServices, type Services, type ServicesOptions } from '../src/services.ts';
 import { createTestContext, type TestContext } from './harness.ts';
+import { reservePort } from './ports.ts';
 
 const MAX_ROUNDS = 200;
 
 export type TestGateway = {
   readonly ctx: TestContext & Services['ctx'];
-  readonly gateway: Services;
+  readonly services: Services;
   readonly app: HttpServer;
   readonly url: string;
   /** Runs every pass until there is nothing left to do at this moment of the clock. */
@@ -26,40 +26,41 @@ export async function createTestGateway(
   settings: Environment = {},
   options: ServicesOptions = {},
 ): Promise<TestGateway> {
-  const port = await freePort();
+  // Links and operator callbacks carry the port, so it must be known before the gateway is made.
+  const port = await reservePort();
   const base = await createTestContext({
     PORT: String(port),
     RATE_LIMIT_PER_SECOND: '0',
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
     ...settings,
   });
-  const gateway = await createServices(base, options).catch(async (error: unknown) => {
+  const services = await createServices(base, options).catch(async (error: unknown) => {
     // A connection left open would keep the whole test file from ending.
     await base.close();
     throw error;
   });
-  const app = createApp(gateway);
+  const app = createApp(services);
   await app.listen({ port, host: '127.0.0.1' });
 
   async function settle(): Promise<void> {
     // Work handed over by a request may still be on its way.
-    await gateway.payments.engine.idle();
+    await services.payments.engine.idle();
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      let handled = await gateway.payments.engine.pass();
-      await gateway.payments.engine.idle();
-      handled += (await gateway.operator?.runDueOutcomes()) ?? 0;
-      handled += await gateway.payments.inbox.pass();
-      await gateway.payments.inbox.idle();
-      handled += await gateway.deliverer.pass();
-      await gateway.deliverer.idle();
+      let handled = await services.payments.engine.pass();
+      await services.payments.engine.idle();
+      handled += (await services.operator?.runDueOutcomes()) ?? 0;
+      handled += await services.payments.inbox.pass();
+      await services.payments.inbox.idle();
+      handled += await services.deliverer.pass();
+      await services.deliverer.idle();
       if (handled === 0) return;
     }
     throw new Error(`still not settled after ${MAX_ROUNDS} rounds`);
   }
 
   return {
-    ctx: { ...base, ...gateway.ctx, clock: base.clock },
-    gateway,
+    ctx: { ...base, ...services.ctx, clock: base.clock },
+    services,
     app,
     url: `http://127.0.0.1:${port}`,
     settle,
@@ -69,20 +70,8 @@ export async function createTestGateway(
     },
     async close() {
       await app.close();
-      await gateway.stop();
+      await services.stop();
       await base.close();
     },
   };
-}
-
-/** The port must be known before the gateway is made: links and operator callbacks carry it. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

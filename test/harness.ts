@@ -1,5 +1,5 @@
-// A world for one test: its own database cloned from the migrated template, a clock that stands still,
-// settings that can be overridden, a silent log. Close it when done.
+// A context for one test: its own database cloned from the migrated template, a virtual clock, settings that can be
+// overridden, a silent log. Close it when done.
 
 import { randomBytes } from 'node:crypto';
 import { createVirtualClock, type VirtualClock } from '../src/platform/clock.ts';
@@ -11,7 +11,7 @@ import { createMetrics } from '../src/platform/metrics.ts';
 import { createVault } from '../src/platform/secrets.ts';
 import { createTestDatabase } from './database.ts';
 
-export const WORLD_START = '2026-03-02T09:00:00.000Z';
+export const START_TIME = '2026-03-02T09:00:00.000Z';
 
 export type TestContext = Context & { readonly clock: VirtualClock; readonly databaseUrl: string };
 
@@ -23,13 +23,13 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
     url: database.url,
     poolSize: config.databasePoolSize,
     applicationName: 'simbi-test',
-    // Tests share two cores with other tests; only the test of an exhausted pool is about impatience.
+    // Tests share the machine with other tests; only the test of an exhausted pool needs a short time-out.
     acquireTimeoutMs: 15_000,
   });
   return {
     config,
     db,
-    clock: createVirtualClock(WORLD_START),
+    clock: createVirtualClock(START_TIME),
     log: createLogger(config.logLevel),
     vault: createVault(randomBytes(32)),
     metrics: createMetrics(),

@@ -10,8 +10,8 @@ import { type Client, createClient, PATHS, type Reply, readFeed, send, textOf, u
 import { eventsOfTransaction } from './events.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
-/** Everything of one account that another may try to reach. */
-type Belongings = {
+/** What one holder has and another may try to reach. */
+type HolderRecords = {
   client: Client;
   transaction: string;
   /** Waits for a token. */
@@ -21,19 +21,19 @@ type Belongings = {
   wallet: number;
 };
 
-let world: TestGateway;
-let owner: Belongings;
-let stranger: Belongings;
+let gateway: TestGateway;
+let owner: HolderRecords;
+let stranger: HolderRecords;
 
 before(async () => {
-  world = await createTestGateway();
-  owner = await furnish('Owner');
-  stranger = await furnish('Stranger');
+  gateway = await createTestGateway();
+  owner = await createRecords('Owner');
+  stranger = await createRecords('Stranger');
 });
-after(() => world.close());
+after(() => gateway.close());
 
-async function furnish(name: string): Promise<Belongings> {
-  const client = await createClient(world, name);
+async function createRecords(name: string): Promise<HolderRecords> {
+  const client = await createClient(gateway, name);
   const collect = async (digits: string) =>
     textOf(
       (await client.signed(PATHS.collect, ugandanCollection(digits, { callback_url: 'http://127.0.0.1:9/x' }))).data
@@ -42,8 +42,8 @@ async function furnish(name: string): Promise<Belongings> {
   const transaction = await collect('000');
   const unverified = await collect('012');
   const link = textOf((await client.signed(PATHS.createLink, { country_id: 11, currency: 'UGX' })).data.id);
-  await world.settle();
-  const [event] = await eventsOfTransaction(world.ctx.db, idFromRef(transaction) ?? '');
+  await gateway.settle();
+  const [event] = await eventsOfTransaction(gateway.ctx.db, idFromRef(transaction) ?? '');
   const [wallet] = (await client.signed(PATHS.balance)).body.data as JsonObject[];
   return {
     client,
@@ -55,7 +55,7 @@ async function furnish(name: string): Promise<Belongings> {
   };
 }
 
-/** The stranger asks for what is the owner's; afterwards for his own, to show that the question itself was right. */
+/** The stranger asks for the owner's record, then for their own, to show that the request itself was right. */
 type Case = () => Promise<void>;
 
 function assertMissing(reply: Reply, status: number, code: string): void {
@@ -65,7 +65,7 @@ function assertMissing(reply: Reply, status: number, code: string): void {
 
 const CASES: Record<string, Case> = {
   [`POST ${PATHS.statusV2}`]: async () => {
-    const ask = ({ transaction }: Belongings) => stranger.client.signed(PATHS.statusV2, { id: transaction });
+    const ask = ({ transaction }: HolderRecords) => stranger.client.signed(PATHS.statusV2, { id: transaction });
     assertMissing(await ask(owner), 400, 'transaction_not_found');
     assert.equal((await ask(stranger)).status, 200);
     // Nor does the owner's token serve as the stranger's API key.
@@ -77,25 +77,25 @@ const CASES: Record<string, Case> = {
     );
   },
   [`POST ${PATHS.statusV3}`]: async () => {
-    const ask = ({ transaction }: Belongings) => stranger.client.signed(PATHS.statusV3, { id: transaction });
+    const ask = ({ transaction }: HolderRecords) => stranger.client.signed(PATHS.statusV3, { id: transaction });
     assertMissing(await ask(owner), 404, 'transaction_not_found');
     assert.equal((await ask(stranger)).status, 200);
   },
   [`POST ${PATHS.verify}`]: async () => {
-    const ask = ({ unverified }: Belongings) =>
+    const ask = ({ unverified }: HolderRecords) =>
       stranger.client.signed(PATHS.verify, { id: unverified, token: '000000' });
     assertMissing(await ask(owner), 404, 'transaction_not_found');
     assert.notEqual((await ask(stranger)).status, 404);
     // The stranger's guess was not counted against the owner.
-    const [row] = await world.ctx.db.query<{ wrong_tries: number }>(
+    const [row] = await gateway.ctx.db.query<{ wrong_tries: number }>(
       'select wrong_tries from verification_tokens where transaction_id = $1',
       [idFromRef(owner.unverified)],
     );
     assert.equal(row?.wrong_tries, 0);
   },
   [`POST ${PATHS.resend}`]: async () => {
-    world.ctx.clock.advance(31_000);
-    const ask = ({ unverified }: Belongings) => stranger.client.signed(PATHS.resend, { id: unverified });
+    gateway.ctx.clock.advance(31_000);
+    const ask = ({ unverified }: HolderRecords) => stranger.client.signed(PATHS.resend, { id: unverified });
     assertMissing(await ask(owner), 404, 'transaction_not_found');
     assert.equal((await ask(stranger)).status, 200);
   },
@@ -118,13 +118,13 @@ const CASES: Record<string, Case> = {
     assert.equal((await stranger.client.get(`${PATHS.events}?after=${stranger.event}`)).status, 200);
   },
   'POST /api/v3/events/:id/resend': async () => {
-    const ask = ({ event }: Belongings) => stranger.client.postWithToken(`/api/v3/events/${event}/resend`, {});
+    const ask = ({ event }: HolderRecords) => stranger.client.postWithToken(`/api/v3/events/${event}/resend`, {});
     assertMissing(await ask(owner), 404, 'event_not_found');
     assert.equal((await ask(stranger)).status, 200);
   },
   'POST /api/v3/events/replay': async () => {
     const dueOfOwner = () =>
-      world.ctx.db.query('select due_at, attempts from callback_deliveries where holder_id = $1 order by event_id', [
+      gateway.ctx.db.query('select due_at, attempts from callback_deliveries where holder_id = $1 order by event_id', [
         owner.client.shop.holderId,
       ]);
     const before = await dueOfOwner();
@@ -228,7 +228,7 @@ describe('another account’s things are not found', () => {
 });
 
 test('a link’s page and pictures do not tell whose other things there are', async () => {
-  const page = await world.app.inject({ url: `/pay/${owner.link}` });
+  const page = await gateway.app.inject({ url: `/pay/${owner.link}` });
   for (const secret of [owner.client.shop.clientId, owner.transaction, owner.client.shop.secretKey])
     assert.ok(!page.body.includes(secret));
 });
@@ -237,6 +237,6 @@ test('a token of one integration never opens the other account', async () => {
   const token = await stranger.client.token();
   const [id = ''] = (await owner.client.token()).split('|');
   const mixed = `${id}|${token.split('|')[1] ?? ''}`;
-  const reply = await send(world.app, 'GET', PATHS.listLinks, undefined, { authorization: `Bearer ${mixed}` });
+  const reply = await send(gateway.app, 'GET', PATHS.listLinks, undefined, { authorization: `Bearer ${mixed}` });
   assertMissing(reply, 401, 'unauthenticated');
 });

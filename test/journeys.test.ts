@@ -21,16 +21,19 @@ const HOUR_MS = 3_600_000;
 /** 2,500 less one percent. */
 const CREDITED = 2475;
 
-let world: TestGateway;
+let gateway: TestGateway;
 let receiver: TestReceiver;
 let shops = 0;
 
 before(async () => {
-  world = await createTestGateway({}, { railTimeoutMs: RAIL_TIMEOUT_MS, operator: { silenceMs: 4 * RAIL_TIMEOUT_MS } });
+  gateway = await createTestGateway(
+    {},
+    { railTimeoutMs: RAIL_TIMEOUT_MS, operator: { silenceMs: 4 * RAIL_TIMEOUT_MS } },
+  );
   receiver = await startReceiver();
 });
 after(async () => {
-  await world.close();
+  await gateway.close();
   await receiver.close();
 });
 
@@ -39,7 +42,7 @@ type Journey = { client: Client; ref: string; mobile: string };
 /** A shop of its own, so that wallet, events and cases are those of this payment alone. */
 async function begin(lastDigits: string): Promise<Journey> {
   shops++;
-  const client = await createClient(world, `Shop ${shops}`);
+  const client = await createClient(gateway, `Shop ${shops}`);
   const mobile = `2567${String(72_000 + shops)}${lastDigits}`;
   const reply = await client.signed(PATHS.collect, ugandanCollection('000', { mobile, callback_url: receiver.url }));
   assert.equal(reply.status, 200, JSON.stringify(reply.body));
@@ -57,12 +60,12 @@ async function walletOf({ client }: Journey): Promise<number> {
 }
 
 async function eventsOf({ ref }: Journey): Promise<string[]> {
-  const events = await eventsOfTransaction(world.ctx.db, idFromRef(ref) ?? assert.fail());
+  const events = await eventsOfTransaction(gateway.ctx.db, idFromRef(ref) ?? assert.fail());
   return events.map(({ type }) => type);
 }
 
 async function casesOf({ client }: Journey): Promise<string[]> {
-  return (await listOpenCases(world.ctx.db, client.shop.holderId, 10)).map(({ kind }) => kind);
+  return (await listOpenCases(gateway.ctx.db, client.shop.holderId, 10)).map(({ kind }) => kind);
 }
 
 type Ending = {
@@ -122,7 +125,7 @@ const EXPIRED: Ending = {
 const OPEN: Ending = { status: 'processing', code: '102', wallet: 0, events: [] };
 
 function phone() {
-  const { operator } = world.gateway;
+  const { operator } = gateway.services;
   assert.ok(operator);
   return operator.phone;
 }
@@ -140,18 +143,18 @@ describe('numbers that decide by themselves', () => {
   for (const [digits, about, ending] of AT_ONCE)
     test(`${digits}: ${about}`, async () => {
       const journey = await begin(digits);
-      await world.settle();
+      await gateway.settle();
       await assertEnds(journey, ending);
       // Nothing follows, however long one waits.
-      await world.advance(10 * MINUTE_MS);
+      await gateway.advance(10 * MINUTE_MS);
       await assertEnds(journey, ending);
     });
 
   test('006: the second operator callback is kept as evidence and changes nothing', async () => {
     const journey = await begin('006');
-    await world.settle();
-    await world.advance(MINUTE_MS);
-    const [row] = await world.ctx.db.query<{ count: bigint }>(
+    await gateway.settle();
+    await gateway.advance(MINUTE_MS);
+    const [row] = await gateway.ctx.db.query<{ count: bigint }>(
       `select count(*) from evidence e join transactions t on t.id = e.transaction_id
        where t.msisdn = $1 and e.source = 'callback'`,
       [journey.mobile],
@@ -162,61 +165,61 @@ describe('numbers that decide by themselves', () => {
 
   test('005: never answers; stays processing, is asked again, and a person is told after a day', async () => {
     const journey = await begin('005');
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, OPEN);
-    for (let hour = 0; hour < 23; hour++) await world.advance(HOUR_MS);
+    for (let hour = 0; hour < 23; hour++) await gateway.advance(HOUR_MS);
     await assertEnds(journey, OPEN);
-    await world.advance(2 * HOUR_MS);
+    await gateway.advance(2 * HOUR_MS);
     await assertEnds(journey, { ...OPEN, cases: ['no_answer'] });
   });
 
   test('007: approved after 90 seconds', async () => {
     const journey = await begin('007');
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, OPEN);
-    await world.advance(89_000);
+    await gateway.advance(89_000);
     await assertEnds(journey, OPEN);
-    await world.advance(1_000);
+    await gateway.advance(1_000);
     await assertEnds(journey, SUCCESS);
   });
 
   test('008: approved, then reversed after 60 seconds: the wallet gives it back', async () => {
     const journey = await begin('008');
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, SUCCESS);
-    await world.advance(MINUTE_MS);
+    await gateway.advance(MINUTE_MS);
     const events = ['collection.success', 'collection.reversed'];
     await assertEnds(journey, { status: 'reversed', code: '205', wallet: 0, events });
   });
 
   test('009: the submit times out, which is not a failure; asking tells that it was accepted', async () => {
     const journey = await begin('009');
-    await world.gateway.payments.engine.idle();
-    const [row] = await world.ctx.db.query<{ status: string }>('select status from transactions where msisdn = $1', [
+    await gateway.services.payments.engine.idle();
+    const [row] = await gateway.ctx.db.query<{ status: string }>('select status from transactions where msisdn = $1', [
       journey.mobile,
     ]);
     assert.equal(row?.status, 'processing');
-    await world.advance(MINUTE_MS);
+    await gateway.advance(MINUTE_MS);
     await assertEnds(journey, SUCCESS);
   });
 
   test('010: the callback says approved first: a success, which the contrary answer to a question cannot undo', async () => {
     const journey = await begin('010');
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, SUCCESS);
-    await world.advance(HOUR_MS);
+    await gateway.advance(HOUR_MS);
     await assertEnds(journey, SUCCESS);
   });
 
   test('010: the question says failed first: the later approval is booked once, as late, and a person is told', async () => {
-    const { operator } = world.gateway;
+    const { operator } = gateway.services;
     operator?.setGatewayUrl(null);
     const journey = await begin('010');
-    await world.settle();
-    await world.advance(MINUTE_MS);
+    await gateway.settle();
+    await gateway.advance(MINUTE_MS);
     assert.equal((await statusOf(journey)).status, 'failed');
-    operator?.setGatewayUrl(world.url);
-    await world.advance(HOUR_MS);
+    operator?.setGatewayUrl(gateway.url);
+    await gateway.advance(HOUR_MS);
     const events = ['collection.failed', 'collection.success'];
     await assertEnds(journey, { ...SUCCESS, events, cases: ['late_success'] });
     const [, late] = await readFeed(journey.client, 2);
@@ -227,7 +230,7 @@ describe('numbers that decide by themselves', () => {
 describe('a person at the test phone', () => {
   async function ringing(): Promise<Journey> {
     const journey = await begin('456');
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, OPEN);
     const view = await phone().view(journey.mobile);
     assert.deepEqual([view.prompts[0]?.id, view.prompts[0]?.state], [journey.ref, 'prompt']);
@@ -237,7 +240,7 @@ describe('a person at the test phone', () => {
   test('enters the PIN: success, the wallet is credited, the callback arrives signed with the whole record', async () => {
     const journey = await ringing();
     assert.ok((await phone().answer(journey.mobile, journey.ref, '1234')).ok);
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, SUCCESS);
     const told = receiver.received.find(({ body }) => body.includes(journey.ref));
     const event = JSON.parse(told?.body.toString() ?? '{}') as JsonObject;
@@ -249,31 +252,31 @@ describe('a person at the test phone', () => {
   test('enters a wrong PIN: failed', async () => {
     const journey = await ringing();
     await phone().answer(journey.mobile, journey.ref, '0000');
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, failed('WRONG_PIN'));
   });
 
   test('cancels: failed', async () => {
     const journey = await ringing();
     await phone().cancel(journey.mobile, journey.ref);
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, failed('PAYER_CANCELLED'));
   });
 
   test('ignores it: expired, and nothing was taken', async () => {
     const journey = await ringing();
     await phone().ignore(journey.mobile, journey.ref);
-    await world.advance(MINUTE_MS);
+    await gateway.advance(MINUTE_MS);
     await assertEnds(journey, OPEN);
-    await world.advance(2 * MINUTE_MS);
+    await gateway.advance(2 * MINUTE_MS);
     await assertEnds(journey, EXPIRED);
   });
 
   test('the wallet shows what open collections would bring', async () => {
     const { client } = await begin('000');
-    await world.settle();
+    await gateway.settle();
     await client.signed(PATHS.collect, ugandanCollection('457'));
-    await world.settle();
+    await gateway.settle();
     const [entry] = (await client.signed(PATHS.balance)).body.data as JsonObject[];
     assert.deepEqual([entry?.balance, entry?.available, entry?.pending], [CREDITED, CREDITED, CREDITED]);
   });
@@ -282,7 +285,7 @@ describe('a person at the test phone', () => {
 describe('012: verification by token', () => {
   async function tokenSent(): Promise<Journey & { token: string }> {
     const journey = await begin('012');
-    await world.settle();
+    await gateway.settle();
     assert.equal((await statusOf(journey)).status, 'pending');
     return { ...journey, token: await newestToken(journey) };
   }
@@ -299,7 +302,7 @@ describe('012: verification by token', () => {
     const journey = await tokenSent();
     const reply = await verify(journey, journey.token);
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, SUCCESS);
     assert.equal((await verify(journey, journey.token)).body.code, 'verification_failed');
   });
@@ -312,7 +315,7 @@ describe('012: verification by token', () => {
       assert.match(textOf(reply.body.errors), new RegExp(`${left} (tries are|try is) left`));
     }
     assert.equal((await verify(journey, journey.token)).status, 200);
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, SUCCESS);
   });
 
@@ -320,13 +323,13 @@ describe('012: verification by token', () => {
     const journey = await tokenSent();
     for (let tries = 0; tries < 5; tries++) assert.equal((await verify(journey, wrong(journey.token))).status, 400);
     assert.equal((await verify(journey, journey.token)).status, 400);
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, failed('VERIFICATION_FAILED'));
   });
 
   test('after ten minutes it is expired', async () => {
     const journey = await tokenSent();
-    await world.advance(10 * MINUTE_MS);
+    await gateway.advance(10 * MINUTE_MS);
     assert.equal((await verify(journey, journey.token)).status, 400);
     await assertEnds(journey, EXPIRED);
   });
@@ -336,24 +339,24 @@ describe('012: verification by token', () => {
     const resend = () => journey.client.signed(PATHS.resend, { id: journey.ref });
     const early = await resend();
     assert.deepEqual([early.status, early.body.code, early.headers['retry-after']], [429, 'resend_too_soon', '30']);
-    await world.advance(30_000);
+    await gateway.advance(30_000);
     assert.equal((await resend()).status, 200);
-    await world.settle();
+    await gateway.settle();
     const token = await newestToken(journey);
     if (token !== journey.token) assert.equal((await verify(journey, journey.token)).status, 400);
     assert.equal((await verify(journey, token)).status, 200);
-    await world.settle();
+    await gateway.settle();
     await assertEnds(journey, SUCCESS);
   });
 });
 
 describe('retries and links', () => {
   test('the same Idempotency-Key makes one payment, however often it is sent', async () => {
-    const client = await createClient(world, 'Retrier');
+    const client = await createClient(gateway, 'Retrier');
     const ask = (changes: JsonObject = {}) =>
       client.signed(PATHS.collect, ugandanCollection('000', changes), { 'idempotency-key': 'order-1' });
     const replies = await Promise.all([ask(), ask(), ask()]);
-    await world.settle();
+    await gateway.settle();
     const refs = new Set([...replies, await ask()].filter(({ status }) => status === 200).map(({ data }) => data.ref));
     assert.equal(refs.size, 1);
     assert.equal((await ask()).headers['idempotent-replayed'], 'true');
@@ -366,9 +369,9 @@ describe('retries and links', () => {
   });
 
   test('a payment through a link closes the link and tells both events', async () => {
-    const client = await createClient(world, 'Link shop');
+    const client = await createClient(gateway, 'Link shop');
     const link = (await client.signed(PATHS.createLink, { country_id: 11, currency: 'UGX', amount: '2500' })).data;
-    const { ctx, gateway } = world;
+    const { ctx, services } = gateway;
     const row = ctx.catalog.linkCountries.get(11) ?? assert.fail();
     const payment = readPayment(row, { amount: 2500, mobile: '256772123000' }, assert.fail, { lenient: false });
     const order = await completeOrder(ctx, payment ?? assert.fail(), {
@@ -381,8 +384,8 @@ describe('retries and links', () => {
       callbackUrl: null,
       linkId: linkUuid(textOf(link.id)),
     });
-    assert.equal((await gateway.payments.collections.accept(order, null)).kind, 'accepted');
-    await world.settle();
+    assert.equal((await services.payments.collections.accept(order, null)).kind, 'accepted');
+    await gateway.settle();
     const [listed] = (await client.get(PATHS.listLinks)).body.data as JsonObject[];
     assert.deepEqual([listed?.id, listed?.status, listed?.payments_count], [link.id, 'paid', 1]);
     const events = await readFeed(client, 2);
@@ -392,7 +395,7 @@ describe('retries and links', () => {
 });
 
 test('after all of this the ledger adds up', async () => {
-  const verification = await verifyLedger(world.ctx);
+  const verification = await verifyLedger(gateway.ctx);
   assert.ok(
     verification.ok,
     JSON.stringify(verification, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),

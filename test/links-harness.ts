@@ -1,4 +1,4 @@
-// A world with payment links: a context for payments, a holder with an integration, and an HTTP server of link routes.
+// For tests of payment links: a context for payments, a holder with an integration, and an HTTP server of link routes.
 
 import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
@@ -19,7 +19,7 @@ import { createTestContext, type TestContext } from './harness.ts';
 export const CREATE_PATH = '/api/v3/payment-link-api/create';
 export const LIST_PATH = '/api/payment-link-api/list';
 
-export type LinksWorld = {
+export type LinksHarness = {
   ctx: PaymentsContext & TestContext;
   app: HttpServer;
   shop: CreatedIntegration;
@@ -33,14 +33,14 @@ export type LinksWorld = {
   close(): Promise<void>;
 };
 
-export async function createLinksWorld(settings: Environment = {}): Promise<LinksWorld> {
+export async function createLinksHarness(settings: Environment = {}): Promise<LinksHarness> {
   const base = await createTestContext({
     PUBLIC_URL: 'https://pay.example.org',
     RATE_LIMIT_PER_SECOND: '0',
     ...settings,
   });
   const rails = createRails(base, { sandboxOperatorUrl: () => null });
-  const ctx: LinksWorld['ctx'] = {
+  const ctx: LinksHarness['ctx'] = {
     ...base,
     catalog: loadCatalog(),
     rails,
@@ -64,7 +64,7 @@ export async function createLinksWorld(settings: Environment = {}): Promise<Link
     };
     return { ...unsigned, signature: signatureOf(by.secretKey, unsigned) };
   };
-  const post: LinksWorld['post'] = (body, headers = {}) =>
+  const post: LinksHarness['post'] = (body, headers = {}) =>
     app.inject({
       method: 'POST',
       url: CREATE_PATH,

@@ -245,7 +245,7 @@ function assertTakenByFunction(row: TableRow | CollectionCountry, method: Method
 
 /** What the hosted page does with a form that passed: the amount of the transaction that it made, as status shows it. */
 async function payByLink(row: TableRow, method: Method, amount: bigint): Promise<JsonValue | undefined> {
-  const { ctx, gateway } = world;
+  const { ctx, services } = world;
   const params = { ...goodParams(row, method), amount: formatAmount(amount) };
   const payment = readPayment(row, params, assert.fail, { lenient: true });
   assert.ok(payment);
@@ -260,7 +260,7 @@ async function payByLink(row: TableRow, method: Method, amount: bigint): Promise
     linkId: null,
   });
   assert.deepEqual([order.currency, order.method], [row.currency, method.code]);
-  const acceptance = await gateway.payments.collections.accept(order, null);
+  const acceptance = await services.payments.collections.accept(order, null);
   assert.ok(acceptance.kind === 'accepted');
   return (await client.signed(PATHS.statusV3, { id: refOf(acceptance.transaction) })).data.amount;
 }

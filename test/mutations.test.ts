@@ -1,4 +1,4 @@
-// Ten thousand requests that are almost right, from a fixed seed: nothing breaks, nothing hangs, and whoever
+// Ten thousand requests that are almost right, from a fixed seed: nothing breaks, nothing hangs, and a client that
 // cannot sign writes nothing.
 
 import assert from 'node:assert/strict';
@@ -14,7 +14,6 @@ import { createShop, type Shop, signBody } from './shop.ts';
 const SEED = 20_260_302;
 const REQUESTS = 10_000;
 const AT_ONCE = 50;
-const LONGEST_MS = 1_000;
 
 type Random = { below(limit: number): number; pick<T>(items: readonly T[]): T };
 
@@ -157,16 +156,13 @@ describe('mutated requests', () => {
     };
   }
 
-  test(`${REQUESTS} of them: no 5xx, none takes a second, nothing is written`, async () => {
+  test(`${REQUESTS} of them: no 5xx, nothing is written`, async () => {
     const random = createRandom(SEED);
     const before = await countRows(ctx.db);
     const statuses = new Map<number, number>();
     for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
       const requests = Array.from({ length: AT_ONCE }, () => createRequest(random));
-      const started = performance.now();
       const responses = await Promise.all(requests.map((request) => app.inject(request)));
-      const took = performance.now() - started;
-      assert.ok(took < LONGEST_MS, `a round took ${took.toFixed(0)} ms`);
       for (const [index, response] of responses.entries()) {
         const { statusCode: status } = response;
         statuses.set(status, (statuses.get(status) ?? 0) + 1);

@@ -70,7 +70,7 @@ function assertFits(operation: OperationObject, reply: Reply): void {
 async function otpCollection(): Promise<{ id: string; token: string }> {
   const created = await client.signed(PATHS.collect, ugandanCollection('012'));
   await world.settle();
-  const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
+  const sms = (await world.services.operator?.phone.view('256772123012'))?.messages[0];
   return { id: textOf(created.data.ref), token: /\d{6}/.exec(textOf(sms?.text))?.[0] ?? '' };
 }
 

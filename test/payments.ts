@@ -1,4 +1,4 @@
-// Payments without HTTP: a context whose operator is whatever rail the test brings, and collections made in one line.
+// Payments without HTTP: a context with the rail of the test, and collections made in one line.
 
 import { loadCatalog } from '../src/catalog/catalog.ts';
 import { type CollectionOrder, createCollectionWriter } from '../src/payments/accept.ts';
@@ -24,7 +24,7 @@ export const CAPABILITIES: RailCapabilities = {
   notFoundIsFinalAfterMs: 0,
 };
 
-/** A rail that never hears anything; a test replaces what it cares about. */
+/** A rail whose calls are never answered; a test replaces the functions that matter to it. */
 export function silentRail(changes: Partial<Rail> = {}): Rail {
   const silence = { observation: { state: 'unknown', reason: 'no answer' }, raw: '' } as const;
   return {
@@ -50,7 +50,7 @@ export function registryOf(ctx: Pick<Context, 'clock'>, rail: Rail): RailRegistr
   };
 }
 
-/** `base` with payments on top. Fresh breakers each time: what a process knows only in its memory. */
+/** `base` with payments on top, and with new breakers, as a new process has them. */
 export function withPayments<C extends Context>(base: C, rail: Rail): C & PaymentsContext {
   return {
     ...base,
@@ -87,7 +87,7 @@ export function collectionOrder(
   };
 }
 
-/** Accepts a collection and hands it to the engine. */
+/** Accepts a collection and enqueues it in the engine. */
 export async function acceptCollection(
   ctx: PaymentsContext,
   engine: PaymentEngine,

@@ -21,6 +21,7 @@ import { findTransaction, refOf, type Transaction } from '../src/payments/transa
 import { Problem } from '../src/platform/errors.ts';
 import type { Observation, Rail } from '../src/rails/rail.ts';
 import { createTestContext } from './harness.ts';
+import { NOT_FOUND, openCasesOf, SUCCEEDED, statusOf, UNKNOWN } from './inspect.ts';
 import { CAPABILITIES, CURRENCY, silentRail, withPayments } from './payments.ts';
 import { createShop, type Shop } from './shop.ts';
 
@@ -40,10 +41,6 @@ let shop: Shop;
 let sent: string[];
 let answer: (reference: string) => Observation;
 let answerQuery: (reference: string) => Observation;
-
-const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };
-const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
-const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payout', definitelyNotFound: true };
 
 before(async () => {
   base = await createTestContext({ DATABASE_POOL_SIZE: '16' });
@@ -96,18 +93,6 @@ async function pass(target = engine): Promise<void> {
 async function wallet(holderId = shop.holderId): Promise<{ available: bigint; reserved: bigint }> {
   const [found] = await balancesOf(ctx.db, holderId);
   return { available: found?.available ?? 0n, reserved: found?.reserved ?? 0n };
-}
-
-async function statusOf(transaction: Transaction): Promise<string | undefined> {
-  return (await findTransaction(ctx.db, shop.holderId, transaction.id))?.status;
-}
-
-async function openCases(transaction: Transaction): Promise<string[]> {
-  const rows = await ctx.db.query<{ kind: string }>(
-    `select kind from cases where transaction_id = $1 and status = 'open' order by kind`,
-    [transaction.id],
-  );
-  return rows.map((row) => row.kind);
 }
 
 const refused = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
@@ -163,12 +148,12 @@ describe('money', () => {
   test('a success posts what was reserved, a "no" releases it', async () => {
     const paid = await order();
     await pass();
-    assert.equal(await statusOf(paid), 'success');
+    assert.equal(await statusOf(ctx.db, paid), 'success');
     assert.deepEqual(await wallet(), { available: 9n * TAKES, reserved: 0n });
     answer = () => ({ state: 'failed', failureCode: 'RECIPIENT_NOT_FOUND', rawCode: '', message: '' });
     const refusal = await order();
     await pass();
-    assert.equal(await statusOf(refusal), 'failed');
+    assert.equal(await statusOf(ctx.db, refusal), 'failed');
     assert.deepEqual(await wallet(), { available: 9n * TAKES, reserved: 0n });
   });
 });
@@ -196,7 +181,7 @@ describe('approval', () => {
     assert.equal(sent.length, 0);
     await approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout));
     await engine.idle();
-    assert.equal(await statusOf(payout), 'success');
+    assert.equal(await statusOf(ctx.db, payout), 'success');
     await assert.rejects(approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout)), refused('not_found'));
     assert.equal(sent.length, 1);
   });
@@ -219,11 +204,11 @@ describe('approval', () => {
     answer = () => UNKNOWN;
     await approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout));
     await engine.idle();
-    assert.equal(await statusOf(payout), 'processing');
-    assert.deepEqual(await openCases(payout), []);
+    assert.equal(await statusOf(ctx.db, payout), 'processing');
+    assert.deepEqual(await openCasesOf(ctx.db, payout), []);
     base.clock.advance(6_000);
     await pass();
-    assert.equal(await statusOf(payout), 'success');
+    assert.equal(await statusOf(ctx.db, payout), 'success');
   });
 
   test('another holder cannot allow it, nor can a decision about a lost payout stand in for approval', async () => {
@@ -285,7 +270,7 @@ describe('taking back', () => {
           : (await Promise.all([cancel(), claim()])).toReversed();
       await pass();
       assert.equal(sent.length, cancelled === 'cancelled' ? 0 : 1);
-      assert.equal(await statusOf(result.transaction), cancelled === 'cancelled' ? 'failed' : 'success');
+      assert.equal(await statusOf(ctx.db, result.transaction), cancelled === 'cancelled' ? 'failed' : 'success');
       ends[cancelled === 'cancelled' ? 'cancelled' : 'sent']++;
     }
     assert.equal((await wallet()).reserved, 0n);
@@ -308,14 +293,14 @@ describe('never twice', () => {
       await pass();
     }
     assert.equal(sent.length, 0);
-    assert.equal(await statusOf(payout), 'processing');
-    assert.deepEqual(await openCases(payout), ['payout_not_found']);
+    assert.equal(await statusOf(ctx.db, payout), 'processing');
+    assert.deepEqual(await openCasesOf(ctx.db, payout), ['payout_not_found']);
     assert.equal((await wallet()).reserved, TAKES);
     await decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
     await engine.idle();
     assert.deepEqual(sent, [refOf(payout)]);
-    assert.equal(await statusOf(payout), 'success');
-    assert.deepEqual(await openCases(payout), []);
+    assert.equal(await statusOf(ctx.db, payout), 'success');
+    assert.deepEqual(await openCasesOf(ctx.db, payout), []);
   });
 
   test('killed after the call: the operator is asked, and its word is booked', async () => {
@@ -339,7 +324,7 @@ describe('never twice', () => {
     assert.equal(sent.length, 1);
     base.clock.advance(31_000);
     await pass(createPaymentEngine(ctx));
-    assert.equal(await statusOf(result.transaction), 'success');
+    assert.equal(await statusOf(ctx.db, result.transaction), 'success');
     assert.equal(sent.length, 1);
   });
 
@@ -353,8 +338,8 @@ describe('never twice', () => {
       await pass();
     }
     assert.equal(sent.length, 1);
-    assert.equal(await statusOf(payout), 'processing');
-    assert.deepEqual(await openCases(payout), ['no_answer']);
+    assert.equal(await statusOf(ctx.db, payout), 'processing');
+    assert.deepEqual(await openCasesOf(ctx.db, payout), ['no_answer']);
     await assert.rejects(
       decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'release'),
       refused('not_found'),
@@ -364,7 +349,7 @@ describe('never twice', () => {
     base.clock.advance(6 * 3_600_000);
     await pass();
     await decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'release');
-    assert.equal(await statusOf(payout), 'failed');
+    assert.equal(await statusOf(ctx.db, payout), 'failed');
     assert.deepEqual(await wallet(), { available: 10n * TAKES, reserved: 0n });
     assert.equal(sent.length, 1);
   });
@@ -388,11 +373,11 @@ describe('never twice', () => {
     for (const after of [6_000, 11_000, 21_000]) {
       base.clock.advance(after);
       await pass();
-      assert.deepEqual(await openCases(result.transaction), ['no_answer']);
+      assert.deepEqual(await openCasesOf(ctx.db, result.transaction), ['no_answer']);
     }
     base.clock.advance(7 * 3_600_000);
     await pass();
-    assert.deepEqual(await openCases(result.transaction), ['no_answer', 'payout_not_found']);
+    assert.deepEqual(await openCasesOf(ctx.db, result.transaction), ['no_answer', 'payout_not_found']);
   });
 
   test('a decision to send it again survives a reader who asks the operator meanwhile', async () => {
@@ -402,18 +387,18 @@ describe('never twice', () => {
     await engine.idle();
     base.clock.advance(6_000);
     await pass();
-    assert.deepEqual(await openCases(payout), ['payout_not_found']);
+    assert.deepEqual(await openCasesOf(ctx.db, payout), ['payout_not_found']);
     const idle = { ...engine, pass: async () => 0 };
     await decideLostPayout(ctx, idle, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
     const open = await findTransaction(ctx.db, shop.holderId, payout.id);
     assert.ok(open);
     await engine.refresh(open, 5_000);
     await engine.idle();
-    assert.deepEqual(await openCases(payout), []);
+    assert.deepEqual(await openCasesOf(ctx.db, payout), []);
     answer = () => SUCCEEDED;
     await pass();
     assert.equal(sent.length, 2);
-    assert.equal(await statusOf(payout), 'success');
+    assert.equal(await statusOf(ctx.db, payout), 'success');
   });
 
   test('decided by two people at once: one decision counts', async () => {
@@ -432,7 +417,7 @@ describe('never twice', () => {
     await pass();
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1);
     assert.ok(sent.length <= 2);
-    assert.equal(await statusOf(payout), sent.length === 2 ? 'success' : 'failed');
+    assert.equal(await statusOf(ctx.db, payout), sent.length === 2 ? 'success' : 'failed');
     assert.equal((await wallet()).reserved, 0n);
   });
 });
@@ -470,14 +455,14 @@ describe('an operator that is down', () => {
     for (let index = 0; index < 5; index++) later.push(await order());
     await engine.idle();
     assert.equal(sent.length, 5);
-    for (const payout of later) assert.equal(await statusOf(payout), 'pending');
+    for (const payout of later) assert.equal(await statusOf(ctx.db, payout), 'pending');
     answer = () => SUCCEEDED;
     answerQuery = () => SUCCEEDED;
     for (let time = 0; time < 10; time++) {
       base.clock.advance(7_000);
       await pass();
     }
-    for (const payout of [...first, ...later]) assert.equal(await statusOf(payout), 'success');
+    for (const payout of [...first, ...later]) assert.equal(await statusOf(ctx.db, payout), 'success');
     assert.equal(sent.length, 10);
     assert.equal(new Set(sent).size, 10);
     assert.deepEqual(await wallet(), { available: 0n, reserved: 0n });
@@ -492,7 +477,7 @@ describe('an operator that is down', () => {
     const waiting = await order();
     await engine.idle();
     await cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(waiting));
-    assert.equal(await statusOf(waiting), 'failed');
+    assert.equal(await statusOf(ctx.db, waiting), 'failed');
     assert.equal(sent.length, 5);
   });
 });

@@ -1,8 +1,7 @@
-// Real processes for tests: the command line as a stranger runs it, with its words, its code and its end.
+// Real processes for tests: the command line with its output, its exit code and its end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { delimiter, join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -10,14 +9,14 @@ const PATIENCE_MS = 60_000;
 
 export type RunningProcess = {
   readonly child: ChildProcess;
-  readonly ended: Promise<{ code: number | null; out: string; words: string }>;
-  /** Resolves with the first match in what it printed, on either stream; fails when it ends before. */
+  readonly ended: Promise<{ code: number | null; out: string; stderr: string }>;
+  /** Resolves with the first match in the output of either stream; rejects if the process ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 };
 
 export type Settings = Record<string, string | undefined>;
 
-/** Runs a script of ours through the launcher; by default on the Node that runs the tests. */
+/** Runs a script through the launcher; by default on the Node that runs the tests. */
 export function start(script: string, args: string[], settings: Settings, node = process.execPath): RunningProcess {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NO_COLOR: '1', ...settings } as NodeJS.ProcessEnv;
@@ -27,36 +26,36 @@ export function start(script: string, args: string[], settings: Settings, node =
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
-  let words = '';
-  let look = () => {};
+  let stderr = '';
+  let check = () => {};
   child.stdout?.on('data', (chunk) => {
     out += String(chunk);
-    look();
+    check();
   });
   child.stderr?.on('data', (chunk) => {
-    words += String(chunk);
-    look();
+    stderr += String(chunk);
+    check();
   });
-  const ended = new Promise<{ code: number | null; out: string; words: string }>((done) => {
-    child.on('close', (code) => done({ code, out, words }));
+  const ended = new Promise<{ code: number | null; out: string; stderr: string }>((done) => {
+    child.on('close', (code) => done({ code, out, stderr }));
   });
   return {
     child,
     ended,
     printed: (pattern) =>
       new Promise((found, fail) => {
-        const timer = setTimeout(() => fail(new Error(`not printed: ${pattern}\n${out}\n${words}`)), PATIENCE_MS);
+        const timer = setTimeout(() => fail(new Error(`not printed: ${pattern}\n${out}\n${stderr}`)), PATIENCE_MS);
         const settle = (match: RegExpExecArray | null) => {
           clearTimeout(timer);
           if (match) found(match);
-          else fail(new Error(`ended without printing ${pattern}\n${out}\n${words}`));
+          else fail(new Error(`ended without printing ${pattern}\n${out}\n${stderr}`));
         };
-        look = () => {
-          const match = pattern.exec(out) ?? pattern.exec(words);
+        check = () => {
+          const match = pattern.exec(out) ?? pattern.exec(stderr);
           if (match) settle(match);
         };
-        void ended.then(() => settle(pattern.exec(out) ?? pattern.exec(words)));
-        look();
+        void ended.then(() => settle(pattern.exec(out) ?? pattern.exec(stderr)));
+        check();
       }),
   };
 }
@@ -65,19 +64,8 @@ export function simbi(args: string[], settings: Settings, node?: string): Runnin
   return start('src/cli.ts', args, settings, node);
 }
 
-/** The machine's own Node, which may be older than the one we pin: what a stranger's npm starts the launcher with. */
+/** The machine's own Node, which may be older than the pinned one: npm starts the launcher with it. */
 export function machineNode(): string {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
   return folders.map((folder) => join(folder, 'node')).find((file) => existsSync(file)) ?? process.execPath;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((found, fail) => {
-    const probe = createServer();
-    probe.once('error', fail);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => found(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

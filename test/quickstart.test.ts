@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase } from './database.ts';
-import { freePort, simbi } from './processes.ts';
+import { reservePort } from './ports.ts';
+import { simbi } from './processes.ts';
 
 const SIMBI = resolve(import.meta.dirname, '../bin/simbi.mjs');
 const DOCS = resolve(import.meta.dirname, '../docs');
@@ -50,7 +51,7 @@ test('a newcomer makes payments with the command line and with curl, sees a veri
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'simbi-quickstart-'));
   const database = await createTestDatabase();
-  const server = simbi(['serve'], { DATA_DIR: folder, DATABASE_URL: database.url, PORT: String(await freePort()) });
+  const server = simbi(['serve'], { DATA_DIR: folder, DATABASE_URL: database.url, PORT: String(await reservePort()) });
   try {
     await server.printed(/Listening/);
     const script = ['set -euo pipefail', blocksOf('quickstart.md'), blocksOf('payment-links.md'), RESULTS].join('\n');

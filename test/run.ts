@@ -1,5 +1,5 @@
 // Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test
-// runner over every *.test.ts or over the files named on the command line. Flags are passed on.
+// runner over every *.test.ts or over the files named on the command line. Flags are passed to it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -13,13 +13,13 @@ const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts'];
 const CONCURRENT_FILES = 2;
 const FILE_TIMEOUT_MS = 180_000;
 
-/** Flags of Node's runner whose value may stand behind a space. */
+/** Flags of Node's runner that may take their value as the next argument. */
 const TAKES_VALUE = /^--test-(name-pattern|skip-pattern|reporter|reporter-destination|concurrency|timeout|shard)$/;
 
 let runner: ChildProcess | undefined;
 let interrupted = false;
 
-// From the first moment on, so that an impatient Ctrl-C never leaves a PostgreSQL behind.
+// Installed first, so that an early Ctrl-C never leaves a PostgreSQL running.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupted = true;
@@ -67,14 +67,14 @@ async function openServer(): Promise<{ url: string; stop(): Promise<void> }> {
   return server;
 }
 
-/** Node's test runner over the files; its exit code is ours. */
+/** Runs Node's test runner over the files and returns its exit code. */
 async function runNode(flags: string[], files: string[], server: TestServer): Promise<number> {
-  // A file that leaves something open behind a failure must not hold up the rest.
-  const limits = ['--test-force-exit', `--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
+  // No --test-force-exit: a file that leaves something open must show up, and ends by the time-out.
+  const limits = [`--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
   const child = spawn(process.execPath, ['--test', ...limits, '--test-reporter=spec', ...flags, ...files], {
     cwd: ROOT,
     stdio: 'inherit',
-    // Tests name their own database; the one of the person who runs them must not leak in.
+    // Tests name their own database; DATABASE_URL of the caller must not leak in.
     env: { ...process.env, DATABASE_URL: '', TEST_POSTGRES_URL: server.url, TEST_POSTGRES_TEMPLATE: server.template },
   });
   runner = child;

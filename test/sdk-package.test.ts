@@ -12,8 +12,9 @@ import { gzipSync } from 'node:zlib';
 import { browserMissing, startBrowser } from './browser/browser.ts';
 import { compile } from './compiler.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
-import { runLive } from './live.ts';
-import { freePort, machineNode } from './processes.ts';
+import { reservePort } from './ports.ts';
+import { machineNode } from './processes.ts';
+import { runInRealTime } from './real-time.ts';
 import { createShop } from './shop.ts';
 
 const run = promisify(execFile);
@@ -28,7 +29,7 @@ const guide = readFileSync(join(ROOT, 'docs/sdk.md'), 'utf8');
 const blocks = (language: string) =>
   Array.from(guide.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')), ([, text = '']) => text);
 
-let world: TestGateway;
+let gateway: TestGateway;
 
 before(async () => {
   mkdirSync(project);
@@ -46,10 +47,10 @@ before(async () => {
     npm_config_audit: 'false',
   };
   await run('bash', ['-euc', blocks('bash').join('\n')], { cwd: ROOT, env: environment, timeout: RUN_TIMEOUT_MS });
-  world = await createTestGateway();
+  gateway = await createTestGateway();
 });
 after(async () => {
-  await world?.close();
+  await gateway?.close();
   rmSync(home, { recursive: true, force: true });
 });
 
@@ -151,9 +152,9 @@ describe('the package', () => {
 
   test("the guide's program is a whole journey on the machine's own Node", async (t) => {
     t.diagnostic(`Node ${(await run(machineNode(), ['--version'])).stdout.trim()}`);
-    const shop = await createShop(world.ctx, 'Guide shop');
+    const shop = await createShop(gateway.ctx, 'Guide shop');
     const demo = {
-      base_url: world.url,
+      base_url: gateway.url,
       client_id: shop.clientId,
       secret_key: shop.secretKey,
       sender: shop.title,
@@ -161,11 +162,11 @@ describe('the package', () => {
     };
     writeFileSync(join(project, 'demo.json'), JSON.stringify(demo));
     writeFileSync(join(project, 'guide.mjs'), blocks('ts').join('\n'));
-    const stopLife = runLive(world);
+    const stop = runInRealTime(gateway);
     try {
       const { stdout } = await run(machineNode(), ['guide.mjs'], {
         cwd: project,
-        env: { PATH: process.env.PATH, DEMO: 'demo.json', PORT: String(await freePort()) },
+        env: { PATH: process.env.PATH, DEMO: 'demo.json', PORT: String(await reservePort()) },
         timeout: RUN_TIMEOUT_MS,
       });
       const lines = stdout.trim().split('\n');
@@ -189,16 +190,16 @@ describe('the package', () => {
           `${wanted} is missing in:\n${stdout}`,
         );
     } finally {
-      await stopLife();
+      await stop();
     }
   });
 });
 
 describe('a runtime that is not Node', { skip: browserMissing() ?? false }, () => {
   test('signs, waits and verifies in a browser', async () => {
-    const shop = await createShop(world.ctx, 'Browser shop');
+    const shop = await createShop(gateway.ctx, 'Browser shop');
     const browser = await startBrowser();
-    const stopLife = runLive(world);
+    const stop = runInRealTime(gateway);
     try {
       const page = await browser.newPage();
       // Served from the gateway's own origin, because its API is for servers and answers no other page.
@@ -208,7 +209,7 @@ describe('a runtime that is not Node', { skip: browserMissing() ?? false }, () =
           ? route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>test</title>' })
           : route.fulfill({ contentType: 'text/javascript', path: join(installed, 'dist', name) });
       });
-      await page.goto(`${world.url}/sdk-test/`);
+      await page.goto(`${gateway.url}/sdk-test/`);
       const result = await page.evaluate(
         async ({ baseUrl, secretKey, clientId, sender, callbackSecret }) => {
           const entry = '/sdk-test/index.js';
@@ -224,7 +225,7 @@ describe('a runtime that is not Node', { skip: browserMissing() ?? false }, () =
           return [status, verified.type, verified.data.ref === ref];
         },
         {
-          baseUrl: world.url,
+          baseUrl: gateway.url,
           secretKey: shop.secretKey,
           clientId: shop.clientId,
           sender: shop.title,
@@ -233,7 +234,7 @@ describe('a runtime that is not Node', { skip: browserMissing() ?? false }, () =
       );
       assert.deepEqual(result, ['success', 'collection.success', true]);
     } finally {
-      await stopLife();
+      await stop();
       await browser.close();
     }
   });

@@ -16,14 +16,14 @@ import { createShop, type Shop } from './shop.ts';
 
 const UGANDA = { amount: 2500, country_id: 11, currency: 'UGX' } as const;
 
-let world: TestGateway;
+let gateway: TestGateway;
 let shop: Shop;
 
 before(async () => {
-  world = await createTestGateway();
-  shop = await createShop(world.ctx, 'SDK shop');
+  gateway = await createTestGateway();
+  shop = await createShop(gateway.ctx, 'SDK shop');
 });
-after(() => world.close());
+after(() => gateway.close());
 
 type Seen = { url: string; headers: Record<string, string>; body: Record<string, unknown> };
 type Bench = { client: Client; sent: Seen[]; slept: number[] };
@@ -36,17 +36,17 @@ function bench(wire: Wire = (go) => go(), changes: Partial<ClientOptions> = {}, 
   const sent: Seen[] = [];
   const slept: number[] = [];
   const client = createClient({
-    baseUrl: `${world.url}/`,
+    baseUrl: `${gateway.url}/`,
     clientId: shop.clientId,
     secretKey: shop.secretKey,
     sender: shop.title,
     ...changes,
     runtime: {
-      now: () => world.ctx.clock.millis(),
+      now: () => gateway.ctx.clock.millis(),
       random: () => 1,
       sleep: async (milliseconds) => {
         slept.push(milliseconds);
-        await world.advance(milliseconds);
+        await gateway.advance(milliseconds);
       },
       fetch: (url, request) => {
         const body = request.body ? JSON.parse(request.body as string) : {};
@@ -74,7 +74,7 @@ async function failing(promise: Promise<unknown>): Promise<SimbiError> {
 }
 
 async function countTransactions(): Promise<bigint> {
-  const [row] = await world.ctx.db.query<{ count: bigint }>('select count(*) from transactions');
+  const [row] = await gateway.ctx.db.query<{ count: bigint }>('select count(*) from transactions');
   return row?.count ?? 0n;
 }
 
@@ -153,15 +153,15 @@ describe('the journey', () => {
     const { client } = bench();
     const { ref, verification } = await client.collections.create({ ...UGANDA, mobile: '256772123012' });
     assert.equal(verification.method, 'otp');
-    await world.settle();
+    await gateway.settle();
     const wrong = await failing(client.collections.verify(ref, 'twelve'));
     assert.deepEqual([wrong.code, Object.keys(wrong.fields)], ['invalid_params', ['token']]);
-    await world.advance(31_000);
+    await gateway.advance(31_000);
     assert.equal((await client.collections.resend(ref)).status, 'pending');
     const early = await failing(client.collections.resend(ref));
     assert.deepEqual([early.code, early.retryable], ['resend_too_soon', true]);
-    await world.settle();
-    const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
+    await gateway.settle();
+    const sms = (await gateway.services.operator?.phone.view('256772123012'))?.messages[0];
     const token = /\d{6}/.exec(JSON.stringify(sms?.text))?.[0] ?? '';
     assert.equal((await client.collections.verify(ref, token)).status, 'processing');
     assert.equal((await client.transactions.waitFor(ref)).status, 'success');
@@ -173,7 +173,7 @@ describe('the journey', () => {
     for (const item of ['One', 'Two', 'Three', 'Four', 'Five']) {
       const link = await client.paymentLinks.create({ country_id: 11, currency: 'UGX', item_name: item });
       made.unshift(link.id);
-      world.ctx.clock.advance(1000);
+      gateway.ctx.clock.advance(1000);
     }
     sent.length = 0;
     const listed: string[] = [];
@@ -349,7 +349,7 @@ describe('repeating', () => {
     assert.equal(sent.length, 1);
     assert.deepEqual([error.code, error.status, error.retryable], ['invalid_params', 400, false]);
     assert.match(error.requestId ?? '', /^req_/);
-    assert.equal(error.docs, `${world.url}/docs/errors/invalid_params`);
+    assert.equal(error.docs, `${gateway.url}/docs/errors/invalid_params`);
     assert.ok(error.fields.mobile);
     assert.match(error.message, /^Transaction was not created! \(invalid_params\) ./);
     assert.equal((await fetch(error.docs ?? '')).status, 200);
@@ -406,7 +406,7 @@ describe('repeating', () => {
 describe('clocks and tokens', () => {
   test('a clock that is hours wrong is corrected once, when the gateway tells the time', async () => {
     for (const wrong of [-7_200_000, 86_400_000]) {
-      const now = () => world.ctx.clock.millis() + wrong;
+      const now = () => gateway.ctx.clock.millis() + wrong;
       const { client, sent } = bench(undefined, {}, { now });
       assert.ok(Array.isArray(await client.balances.get()));
       assert.equal(sent.length, 2);
@@ -417,8 +417,8 @@ describe('clocks and tokens', () => {
 
   test('in live mode the Date header tells the time; without any there is no second try', async () => {
     const wrong = 7_200_000;
-    const now = () => world.ctx.clock.millis() + wrong;
-    const date = new Date(world.ctx.clock.millis()).toUTCString();
+    const now = () => gateway.ctx.clock.millis() + wrong;
+    const date = new Date(gateway.ctx.clock.millis()).toUTCString();
     const told = bench(
       (go, attempt) => (attempt === 1 ? Promise.resolve(refusal(403, 'timestamp_out_of_range', { date })) : go()),
       {},
@@ -448,9 +448,9 @@ describe('clocks and tokens', () => {
     const asked = () => sent.filter((request) => request.url.endsWith('/get-token')).length;
     assert.equal(asked(), 1);
     const first = await client.tokens.get();
-    world.ctx.clock.set(new Date(Date.parse(first.expires_at) - 61_000));
+    gateway.ctx.clock.set(new Date(Date.parse(first.expires_at) - 61_000));
     assert.equal((await client.tokens.get()).token, first.token);
-    world.ctx.clock.advance(2_000);
+    gateway.ctx.clock.advance(2_000);
     assert.notEqual((await client.tokens.get()).token, first.token);
     assert.equal(asked(), 2);
   });
@@ -458,7 +458,7 @@ describe('clocks and tokens', () => {
   test('a token that was revoked is replaced, once', async () => {
     const { client, sent } = bench();
     await client.countries();
-    await world.ctx.db.query('delete from tokens');
+    await gateway.ctx.db.query('delete from tokens');
     assert.ok((await client.countries()).collections.length > 0);
     assert.equal(sent.length, 5);
     const refused = bench((go, attempt) => (attempt === 1 ? go() : Promise.resolve(refusal(401, 'unauthenticated'))));
@@ -466,7 +466,7 @@ describe('clocks and tokens', () => {
   });
 
   test('options that cannot work are refused when the client is made', () => {
-    const right = { baseUrl: world.url, clientId: 'a', secretKey: 'b', sender: 'c' };
+    const right = { baseUrl: gateway.url, clientId: 'a', secretKey: 'b', sender: 'c' };
     for (const name of ['baseUrl', 'clientId', 'secretKey', 'sender'])
       assert.throws(() => createClient({ ...right, [name]: '' }), new RegExp(`needs ${name}`));
     assert.throws(() => createClient({ ...right, baseUrl: 'localhost:8080' }), /must begin with http/);

@@ -20,14 +20,14 @@ const DATE_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 const FORGOTTEN_MS = 1_000;
 const UNKNOWN_REF = 'TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT';
 
-let world: TestGateway;
+let gateway: TestGateway;
 let client: Client;
 
 before(async () => {
-  world = await createTestGateway();
-  client = await createClient(world, 'Seed shop');
+  gateway = await createTestGateway();
+  client = await createClient(gateway, 'Seed shop');
 });
-after(() => world.close());
+after(() => gateway.close());
 
 /** Params that the operation at this path takes. */
 const goodParams: Record<string, () => Promise<JsonObject>> = {
@@ -49,7 +49,7 @@ async function paidCollection(): Promise<string> {
 async function collect(lastDigits = '000', changes: JsonObject = {}): Promise<string> {
   const reply = await client.signed(PATHS.collect, ugandanCollection(lastDigits, changes));
   assert.equal(reply.status, 200, JSON.stringify(reply.body));
-  await world.settle();
+  await gateway.settle();
   return textOf(reply.data.ref);
 }
 
@@ -67,8 +67,8 @@ function assertRefused(reply: Reply, path: string, status: number, message: stri
 }
 
 async function payOut(): Promise<string> {
-  await topUpSandbox(world.ctx, COMMAND_LINE, client.shop.holderId, 'UGX', 10_000_000n);
-  const reading = await readPayout(world.ctx, client.shop.holderId, {
+  await topUpSandbox(gateway.ctx, COMMAND_LINE, client.shop.holderId, 'UGX', 10_000_000n);
+  const reading = await readPayout(gateway.ctx, client.shop.holderId, {
     amount: '1000',
     currency: 'UGX',
     mobile: '256772123000',
@@ -76,11 +76,15 @@ async function payOut(): Promise<string> {
     invoiceNo: 'INV-7',
   });
   assert.ok(reading.ok);
-  const [result] = await orderPayouts(world.ctx, world.gateway.payments.engine, COMMAND_LINE, client.shop.holderId, [
-    reading.order,
-  ]);
+  const [result] = await orderPayouts(
+    gateway.ctx,
+    gateway.services.payments.engine,
+    COMMAND_LINE,
+    client.shop.holderId,
+    [reading.order],
+  );
   assert.ok(result?.ok);
-  await world.settle();
+  await gateway.settle();
   return refOf(result.transaction);
 }
 
@@ -92,12 +96,12 @@ describe('the service', () => {
   });
 
   test('no endpoint creates a payout', () => {
-    const routes = world.app.printRoutes({ commonPrefix: false });
+    const routes = gateway.app.printRoutes({ commonPrefix: false });
     assert.ok(!/api.*payout/i.test(routes), routes);
   });
 
   test('all bodies are JSON, both ways, errors included', async () => {
-    const text = await world.app.inject({
+    const text = await gateway.app.inject({
       method: 'POST',
       url: PATHS.balance,
       payload: 'x',
@@ -107,8 +111,8 @@ describe('the service', () => {
     const paths = [
       await client.signed(PATHS.balance),
       await client.post(PATHS.balance, [1]),
-      await send(world.app, 'GET', '/api/nothing'),
-      await send(world.app, 'GET', PATHS.balance),
+      await send(gateway.app, 'GET', '/api/nothing'),
+      await send(gateway.app, 'GET', PATHS.balance),
     ];
     for (const { headers, body } of paths) {
       assert.match(textOf(headers['content-type']), /^application\/json/);
@@ -122,7 +126,7 @@ describe('the service', () => {
     const ref = await collect('000', { callback_url: url });
     const record = (await client.signed(PATHS.statusV3, { id: ref })).data;
     assert.equal(record.callback_url, url);
-    const events = await world.ctx.db.query<{ type: string; url: string }>(
+    const events = await gateway.ctx.db.query<{ type: string; url: string }>(
       `select e.type, d.url from events e join callback_deliveries d on d.event_id = e.id where d.url = $1`,
       [url],
     );
@@ -175,7 +179,7 @@ describe('the envelope', () => {
   test('the salt may differ per request or stay the same', async () => {
     for (let turn = 0; turn < 2; turn++) {
       assert.equal((await client.signed(PATHS.balance, {}, {}, { salt: 'always the same' })).status, 200);
-      world.ctx.clock.advance(1_000);
+      gateway.ctx.clock.advance(1_000);
     }
     assert.equal((await client.signed(PATHS.balance, {}, {}, { salt: 'another' })).status, 200);
   });
@@ -196,7 +200,7 @@ describe('the envelope', () => {
   });
 
   test('the timestamp may be 300 seconds from our clock, either side, not more', async () => {
-    const now = Math.floor(world.ctx.clock.millis() / 1000);
+    const now = Math.floor(gateway.ctx.clock.millis() / 1000);
     for (const [shift, status] of [
       [300, 200],
       [-300, 200],
@@ -397,9 +401,9 @@ describe('countries', () => {
   });
 
   test('the Senegal operator sends a short code by SMS; dialling it brings the prompt where the PIN approves', async () => {
-    const { ctx, gateway } = world;
+    const { ctx, services } = gateway;
     const row = ctx.catalog.linkCountries.get(9);
-    assert.ok(row && gateway.operator);
+    assert.ok(row && services.operator);
     const msisdn = '221771234567';
     const payment = readPayment(
       row,
@@ -419,10 +423,10 @@ describe('countries', () => {
       linkId: null,
     });
     assert.equal(order.verification, 'shortcode');
-    const acceptance = await gateway.payments.collections.accept(order, null);
+    const acceptance = await services.payments.collections.accept(order, null);
     assert.equal(acceptance.kind, 'accepted');
-    await world.settle();
-    const { phone } = gateway.operator;
+    await gateway.settle();
+    const { phone } = services.operator;
     const waiting = await phone.view(msisdn);
     assert.match(textOf(waiting.messages[0]?.text), /#144#/);
     assert.equal(waiting.prompts[0]?.state, 'dial');
@@ -430,7 +434,7 @@ describe('countries', () => {
     const prompted = (await phone.view(msisdn)).prompts[0];
     assert.equal(prompted?.state, 'prompt');
     assert.ok((await phone.answer(msisdn, prompted?.id ?? '', '1234')).ok);
-    await world.settle();
+    await gateway.settle();
     assert.equal((await client.signed(PATHS.statusV3, { id: prompted?.id ?? '' })).data.status, 'success');
   });
 });
@@ -469,7 +473,7 @@ describe('get token', () => {
 
   test('the token is presented as a bearer token, and lives 24 hours', async () => {
     const token = await client.token();
-    const ask = () => send(world.app, 'GET', PATHS.countries, undefined, { authorization: `Bearer ${token}` });
+    const ask = () => send(gateway.app, 'GET', PATHS.countries, undefined, { authorization: `Bearer ${token}` });
     assert.equal((await ask()).status, 200);
     const later = await createTestGateway();
     try {
@@ -496,7 +500,7 @@ describe('the signing endpoint', () => {
   });
 
   test('signs only for the integration of its token', async () => {
-    const stranger = await createClient(world, 'Stranger');
+    const stranger = await createClient(gateway, 'Stranger');
     const unsigned = { client_id: client.shop.clientId, sender: client.shop.title, params: {} };
     assertRefused(
       await stranger.postWithToken(PATHS.sign, unsigned),
@@ -572,14 +576,14 @@ describe('payment links', () => {
   });
 
   test('list answers all payment links of the account, newest first', async () => {
-    const owner = await createClient(world, 'Lister');
+    const owner = await createClient(gateway, 'Lister');
     const ids: JsonValue[] = [];
     for (let index = 0; index < 3; index++) {
       ids.unshift(
         (await owner.signed(PATHS.createLink, { country_id: 11, currency: 'UGX', item_name: `${index}` })).data.id ??
           null,
       );
-      world.ctx.clock.advance(1_000);
+      gateway.ctx.clock.advance(1_000);
     }
     const reply = await owner.get(PATHS.listLinks);
     assert.deepEqual([reply.status, reply.body.success, typeof reply.body.message], [200, true, 'string']);
@@ -592,7 +596,7 @@ describe('payment links', () => {
 
   test('list needs a live token', async () => {
     assertRefused(
-      await send(world.app, 'GET', PATHS.listLinks),
+      await send(gateway.app, 'GET', PATHS.listLinks),
       PATHS.listLinks,
       401,
       'Unauthenticated.',
@@ -668,17 +672,17 @@ describe('collections', () => {
 
   test('verification by token: the token of the SMS lets the payment proceed', async () => {
     const ref = await collect('012');
-    const sms = (await world.gateway.operator?.phone.view('256772123012'))?.messages[0];
+    const sms = (await gateway.services.operator?.phone.view('256772123012'))?.messages[0];
     const token = /\d{6}/.exec(textOf(sms?.text))?.[0] ?? '';
     const reply = await client.signed(PATHS.verify, { id: ref, token });
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
-    await world.settle();
+    await gateway.settle();
     assert.equal((await client.signed(PATHS.statusV3, { id: ref })).data.status, 'success');
   });
 
   for (const countryId of [2, 3, 4, 9])
     test(`are not supported for country ${countryId}, as the table marks it`, async () => {
-      const row = world.ctx.catalog.collectionCountries.get(countryId);
+      const row = gateway.ctx.catalog.collectionCountries.get(countryId);
       const params = {
         amount: 1000,
         mobile: row?.country.example ?? '',
@@ -698,7 +702,7 @@ describe('collections', () => {
       [12, 'AIRTEL_OAPI_ZMB'],
       [13, 'ORANGE_SLE'],
     ];
-    for (const row of world.ctx.catalog.collectionCountries.values()) {
+    for (const row of gateway.ctx.catalog.collectionCountries.values()) {
       if (!row.apiCollections) continue;
       for (const method of row.methods) {
         const reply = await client.signed(PATHS.collect, {
@@ -740,7 +744,7 @@ describe('status', () => {
     const id = await paidCollection();
     const withKey = (key: string) => client.signed(PATHS.statusV2, { id }, { 'x-api-key': key });
     assert.equal((await withKey(await client.token())).status, 200);
-    const other = await createClient(world, 'Other');
+    const other = await createClient(gateway, 'Other');
     for (const key of ['nonsense', await other.token()])
       assertRefused(await withKey(key), PATHS.statusV2, 403, 'Request was not verified.');
   });
@@ -817,8 +821,8 @@ describe('errors: each message of the table, to the letter, in its own operation
       const params = await paramsFor(path);
       const unknown = await client.signed(path, params, {}, { client_id: 'client_nobody' });
       assertRefused(unknown, path, 403, notFound, 'integration_not_found');
-      const { shop, ...revoked } = await createClient(world, 'Revoked');
-      await updateIntegration(world.ctx, COMMAND_LINE, shop.holderId, shop.id, { status: 'revoked' });
+      const { shop, ...revoked } = await createClient(gateway, 'Revoked');
+      await updateIntegration(gateway.ctx, COMMAND_LINE, shop.holderId, shop.id, { status: 'revoked' });
       assertRefused(await revoked.signed(path, params), path, 403, notFound, 'integration_not_found');
     });
 
@@ -846,12 +850,12 @@ describe('errors: each message of the table, to the letter, in its own operation
   ];
   for (const [path, closed, suspended] of GONE)
     test(`${path}: ${closed} when the account is gone`, async () => {
-      const leaving = await createClient(world, 'Leaving');
+      const leaving = await createClient(gateway, 'Leaving');
       const params = await paramsFor(path);
-      await setHolderStatus(world.ctx, COMMAND_LINE, leaving.shop.holderId, 'suspended');
+      await setHolderStatus(gateway.ctx, COMMAND_LINE, leaving.shop.holderId, 'suspended');
       assertRefused(await leaving.signed(path, params), path, 400, suspended, 'account_suspended');
-      await setHolderStatus(world.ctx, COMMAND_LINE, leaving.shop.holderId, 'closed');
-      world.ctx.clock.advance(FORGOTTEN_MS);
+      await setHolderStatus(gateway.ctx, COMMAND_LINE, leaving.shop.holderId, 'closed');
+      gateway.ctx.clock.advance(FORGOTTEN_MS);
       assertRefused(await leaving.signed(path, params), path, 400, closed, 'account_not_found');
     });
 
@@ -883,10 +887,10 @@ describe('errors: each message of the table, to the letter, in its own operation
   });
 
   test('payment link list: User not found', async () => {
-    const leaving = await createClient(world, 'Leaving the list');
+    const leaving = await createClient(gateway, 'Leaving the list');
     await leaving.token();
-    await setHolderStatus(world.ctx, COMMAND_LINE, leaving.shop.holderId, 'closed');
-    world.ctx.clock.advance(FORGOTTEN_MS);
+    await setHolderStatus(gateway.ctx, COMMAND_LINE, leaving.shop.holderId, 'closed');
+    gateway.ctx.clock.advance(FORGOTTEN_MS);
     assertRefused(await leaving.get(PATHS.listLinks), PATHS.listLinks, 404, 'User not found', 'account_not_found');
   });
 
@@ -913,7 +917,7 @@ describe('errors: each message of the table, to the letter, in its own operation
 
 describe('versions', () => {
   test('are part of the path; list and token carry none', async () => {
-    const paths = Object.keys((await send(world.app, 'GET', '/openapi.json')).body.paths as JsonObject);
+    const paths = Object.keys((await send(gateway.app, 'GET', '/openapi.json')).body.paths as JsonObject);
     for (const path of [...SIGNED, PATHS.listLinks, PATHS.token]) assert.ok(paths.includes(path), path);
     assert.deepEqual(
       [PATHS.statusV2, PATHS.statusV3, PATHS.createLink, PATHS.collect, PATHS.balance].map(

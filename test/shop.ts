@@ -1,4 +1,4 @@
-// A holder with an integration, and requests signed by it: what most tests of the API begin with.
+// A holder with an integration (the shop), and requests signed by it.
 
 import { createHmac } from 'node:crypto';
 import { COMMAND_LINE } from '../src/holders/audit.ts';

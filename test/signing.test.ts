@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { canonicalEnvelope, signatureOf } from '../src/holders/envelope.ts';
 import { type JsonObject, parseStrictJson } from '../src/platform/strict-json.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
-import { runLive } from './live.ts';
+import { runInRealTime } from './real-time.ts';
 import { createShop } from './shop.ts';
 import { readSigningPrograms, type SigningProgram } from './signing-programs.ts';
 
@@ -128,22 +128,22 @@ async function assertSigns(program: SigningProgram, secretKey: string, cases: Ve
 }
 
 describe('against a running server', () => {
-  let world: TestGateway;
+  let gateway: TestGateway;
   let stop = async () => {};
   before(async () => {
-    world = await createTestGateway();
-    stop = runLive(world);
+    gateway = await createTestGateway();
+    stop = runInRealTime(gateway);
   });
   after(async () => {
     await stop();
-    await world.close();
+    await gateway.close();
   });
 
   for (const program of programs)
     test(`${program.language}: gets a token, signs like the server, and is let in`, async (t) => {
       if (program.missing.length > 0) return t.skip(`not on this machine: ${program.missing.join(', ')}`);
-      const shop = await createShop(world.ctx, `Café "Ngozi" ☕ ${program.language}`);
-      const credentials = { url: world.url, clientId: shop.clientId, secretKey: shop.secretKey, sender: shop.title };
+      const shop = await createShop(gateway.ctx, `Café "Ngozi" ☕ ${program.language}`);
+      const credentials = { url: gateway.url, clientId: shop.clientId, secretKey: shop.secretKey, sender: shop.title };
       const printed = await program.run('', credentials);
       assert.match(printed, /token until /);
       assert.match(printed, /signature agrees: true/);

@@ -1,18 +1,18 @@
-// What an amount may be for a method and what it costs: decimals, limits and fees, in each direction.
+// Decimals, limits and fees of a method, for collections and payouts.
 
 import { formatAmount, parseAmount, share } from '../platform/money.ts';
 import type { Direction, Fee, Method, Terms } from './catalog.ts';
 
-const ALL = 10_000n;
+const HUNDRED_PERCENT = 10_000n;
 
-/** Decimals, limits and fee of one direction; null where the method does not pay out. */
+/** Decimals, limits and fee of one direction; null if the method has no payouts. */
 export function termsOf(method: Method, direction: Direction): Terms | null {
   return direction === 'collection' ? method.collection : method.payout;
 }
 
 export type AmountCheck = { ok: true; amount: bigint } | { ok: false; sentence: string };
 
-/** Reads an amount as the caller wrote it and holds it against the method. Never rounds. */
+/** Reads an amount as the caller wrote it and checks it against the method. Never rounds. */
 export function checkAmount(input: unknown, method: Method, direction: Direction): AmountCheck {
   const terms = termsOf(method, direction);
   const where = `${method.name} in ${method.country.name}`;
@@ -38,14 +38,14 @@ function describeDecimals(where: string, currency: string, terms: Terms): string
 }
 
 /**
- * The fee of an amount, rounded half up to the decimals of the method and never more than the amount itself.
- * `override` is the fee agreed with one holder; it replaces the catalogue's as a whole.
+ * The fee of an amount, rounded half up to the decimals of the method, at most the amount itself. `override` is the
+ * fee agreed with one holder; it replaces all of the catalogue's fee.
  */
 export function feeOf(amount: bigint, method: Method, direction: Direction, override?: Fee): bigint {
   const terms = termsOf(method, direction);
   if (!terms) throw new Error(`${method.code} does not take payouts`);
   const { basisPoints, fixed, min, max } = override ?? terms.fee;
-  const round = (value: bigint) => share(value, ALL, terms.decimals);
+  const round = (value: bigint) => share(value, HUNDRED_PERCENT, terms.decimals);
   let fee = share(amount, basisPoints, terms.decimals) + round(fixed);
   if (fee < round(min)) fee = round(min);
   if (max !== null && fee > round(max)) fee = round(max);

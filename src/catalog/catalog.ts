@@ -1,5 +1,5 @@
-// The catalogue as the rest of the gateway uses it: read once at start from the built-in data and the
-// override file, checked, resolved and never changed. Everything else in this folder is pure functions over it.
+// The catalogue as the gateway uses it: read once at start from the built-in data and the override file, checked
+// and resolved. Everything else in this folder is data or pure functions.
 
 import { readFileSync } from 'node:fs';
 import { JsonError, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
@@ -37,12 +37,14 @@ export type Country = {
   /** Matches a whole national mobile number, without the trunk digit. */
   mobile: RegExp;
   formerPlan: { digits: number; add: string } | null;
-  /** National prefix → method code, or null for an operator outside the catalogue. The longest match rules. */
+  /** National prefix → method code, or null for an operator outside the catalogue. The longest match wins. */
   operators: ReadonlyMap<string, string | null>;
   longestPrefix: number;
   /** An example number: digits with the dial code. */
   example: string;
 };
+
+export type VerificationStyle = MethodDocument['verification'];
 
 export type Method = {
   code: string;
@@ -58,7 +60,7 @@ export type Method = {
   collection: Terms;
   /** null: this method only takes money in. */
   payout: Terms | null;
-  verification: MethodDocument['verification'];
+  verification: VerificationStyle;
   /** What the payer dials, then chooses, to get the prompt (again); empty where nothing can be dialled. */
   dial: readonly string[];
   /** The first of `dial`: "*165#". */
@@ -89,7 +91,7 @@ export type Catalog = {
   countries: ReadonlyMap<string, Country>;
   /** By catalogue code. */
   methods: ReadonlyMap<string, Method>;
-  /** By country_id, in the order of the table. Two tables, two facts: neither is derived from the other. */
+  /** By country_id, in the order of the table. Neither table is derived from the other. */
   linkCountries: ReadonlyMap<number, LinkCountry>;
   collectionCountries: ReadonlyMap<number, CollectionCountry>;
 };

@@ -1,6 +1,6 @@
-// The built-in catalogue. Edit it here, or lay a JSON file over it (CATALOG_FILE): the file is an RFC 7396
+// The built-in catalogue. Edit it here, or override parts with a JSON file (CATALOG_FILE): the file is an RFC 7396
 // merge patch of this object, so { "methods": { "MTN_MOMO_UGA": { "collection": { "min": 1000 } } } } is one.
-// Limits and decimals are the operators' and move; where we could only assume one, a comment says so.
+// Operators change their limits and decimals; a comment marks each value that is only assumed.
 
 import type { CatalogDocument, FeeDocument, TermsDocument } from './document.ts';
 
@@ -165,7 +165,7 @@ const countries: CatalogDocument['countries'] = {
     languages: ['fr'],
     trunk: '',
     mobile: '01(?:2[5-9]|[4-69]\\d)\\d{6}',
-    // Until November 2024 numbers had eight digits; people and old systems still write them so.
+    // Until November 2024 numbers had eight digits; some people and systems still use them.
     formerPlan: { digits: 8, add: '01' },
     // Celtiis.
     otherPrefixes: ['0128', '014', '0192', '0193'],
@@ -227,7 +227,7 @@ const countries: CatalogDocument['countries'] = {
     languages: ['en', 'sw'],
     trunk: '0',
     mobile: '7(?:28|34)0\\d{5}|7(?:[014-8]\\d|2[01467]|3[0-267]|9[0-589])\\d{6}',
-    // UTL, Lyca, Africell; 7240 is carved out of 724.
+    // UTL, Lyca, Africell; 7240 is a part of 724.
     otherPrefixes: ['71', '721', '726', '727', '798', '799', '7240'],
     example: '256772123456',
   },
@@ -280,7 +280,7 @@ const countries: CatalogDocument['countries'] = {
   },
 };
 
-/** Two colours a brand: the screen of the test phone, and the text on it. */
+/** Colours of the test phone's screen and of its text, per brand. */
 const brands: CatalogDocument['brands'] = {
   MTN: { background: '#FFCC00', text: '#00364D' },
   ORANGE: { background: '#FF7900', text: '#000000' },
@@ -377,7 +377,7 @@ const methods: CatalogDocument['methods'] = {
     example: '2290195123456',
   },
 
-  // ── Cote D'Ivoire: the payer often has to call the prompt up by dialling ──────────────────────────────
+  // ── Cote D'Ivoire: the payer often has to dial to get the prompt ──────────────────────────────
   MTN_MOMO_CIV: {
     name: 'MTN MoMo',
     aliases: ['MTN', 'MoMo', 'MTN Mobile Money', 'MTN Money'],
@@ -442,7 +442,7 @@ const methods: CatalogDocument['methods'] = {
     country: 'SN',
     collection: terms(0, 2, 100_000_000),
     payout: terms(0, 1, 200_000),
-    // The operator of the specification's short-code flow: an SMS names the code, dialling it brings the PIN prompt.
+    // The operator of the specification's short-code flow: an SMS gives the code; dialling it shows the PIN prompt.
     verification: 'shortcode',
     dial: ['#144#'],
     prefixes: ['71', '77', '78'],

@@ -7,7 +7,7 @@ import { predictOperator } from './phone.ts';
 
 const MAX_NAME_LENGTH = 100;
 
-/** A method of this row by its code, name or an alias, without regard to case, spaces, hyphens, underscores. */
+/** A method of this row by its code, name or alias, ignoring case, spaces, hyphens and underscores. */
 export function findMethodByName(row: TableRow, name: string): Method | null {
   return name.length > MAX_NAME_LENGTH ? null : (row.methodsByName.get(nameKey(name)) ?? null);
 }
@@ -54,7 +54,7 @@ export function choosePayoutMethod<T extends { method: Method; msisdn: string }>
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }
 
-/** "Dial *165#, then choose 8, 3, 1 and enter your PIN.", or null where nothing can be dialled. */
+/** "Dial *165#, then choose 8, 3, 1 and enter your PIN.", or null if nothing can be dialled. */
 export function describeDial(method: Method): string | null {
   const [code, ...choices] = method.dial;
   if (code === undefined) return null;
@@ -63,7 +63,7 @@ export function describeDial(method: Method): string | null {
     : `Dial ${code} and enter your PIN.`;
 }
 
-/** What the payer has to do, in one or two English sentences; pages in other languages write their own. */
+/** What the payer has to do, in English; the pages have their own translations. */
 export function describeVerification(method: Method): string {
   const dial = describeDial(method);
   switch (method.verification) {

@@ -1,5 +1,5 @@
-// Phone numbers: every way to write one becomes digits with the dial code. The API is strict (ASCII digits
-// after one optional +); pages for people forgive spaces, dashes, 00 and a doubled trunk digit.
+// Normalises phone numbers to digits with the dial code. The API is strict (ASCII digits after one optional +); pages
+// also accept spaces, dashes, 00 and a trunk digit after the dial code.
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { Country } from './catalog.ts';
@@ -11,9 +11,9 @@ const MAX_LENIENT_LENGTH = 40;
 export type NumberResult = { ok: true; digits: string } | { ok: false; sentence: string };
 
 /**
- * A mobile number of the country as digits with the dial code. Takes the international form with or without +,
- * or the national form with or without its trunk digit; the countries' lengths keep these apart.
- * Matching is one regular expression of the catalogue: this stands on the path of every collection.
+ * A mobile number of the country as digits with the dial code. Accepts the international form with or without +, and
+ * the national form with or without its trunk digit; their lengths differ. Matching is one regular expression of the
+ * catalogue because every collection runs it.
  */
 export function normaliseNumber(input: unknown, country: Country, options: { lenient?: boolean } = {}): NumberResult {
   const lenient = options.lenient === true;
@@ -67,7 +67,7 @@ export function predictOperator(digits: string, country: Country): string | null
   return null;
 }
 
-/** A normalised number as people of its country write it: "0772 123456"; as it is when we cannot tell. */
+/** A normalised number in its national format, "0772 123456"; unchanged if that is not known. */
 export function formatNumber(digits: string): string {
   return parsePhoneNumberFromString(`+${digits}`)?.formatNational() ?? digits;
 }
@@ -77,7 +77,7 @@ function describeExample(country: Country): string {
   return `${country.example} or ${country.trunk}${country.example.slice(country.dialCode.length)}`;
 }
 
-/** The national number of today's plan, or null when it is none of the country's mobile numbers. */
+/** The national number in the current numbering plan, or null if it is not a mobile number of the country. */
 function upgrade(national: string, country: Country): string | null {
   if (country.mobile.test(national)) return national;
   const plan = country.formerPlan;
@@ -90,7 +90,7 @@ function withoutTrunk(national: string, country: Country): string {
   return country.trunk !== '' && national.startsWith(country.trunk) ? national.slice(1) : national;
 }
 
-/** Drops what people and address books put between digits, invisible direction marks too; 00 is the same as +. */
+/** Removes separators and the invisible direction marks that address books add; 00 becomes +. */
 function tidy(input: string): string {
   if (input.length > MAX_LENIENT_LENGTH) return '';
   const compact = input.replace(/[\s\-‐-―.()/\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '');

@@ -220,7 +220,7 @@ describe('the hosted page', () => {
     const attempt = await pay(path, { phone: number('011') });
     assert.match((await get(attempt)).body, /cancelled on the phone/);
     const transactionId = idFromRef(attempt.split('/').at(-1) ?? '') ?? '';
-    await gateway.gateway.payments.engine.apply({
+    await gateway.services.payments.engine.apply({
       transactionId,
       source: 'statement',
       observation: { state: 'succeeded', receipt: 'LATE1' },

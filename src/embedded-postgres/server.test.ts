@@ -55,6 +55,12 @@ async function untilDead(pid: number): Promise<void> {
   }
 }
 
+/** PostgreSQL writes its state to its pid file; a busy machine lets it do so late after the signal. */
+async function untilNotReady(dataDir: string): Promise<void> {
+  const readPidFile = () => readFile(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').catch(() => '');
+  while ((await readPidFile()).includes('ready')) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 describe('the embedded PostgreSQL', () => {
   let folder: string;
   let dataDir: string;
@@ -146,6 +152,7 @@ describe('the embedded PostgreSQL', () => {
     await start();
     const { pid } = postgres;
     const stopping = postgres.stop();
+    await untilNotReady(dataDir);
     await start();
     await stopping;
     assert.notEqual(postgres.pid, pid);

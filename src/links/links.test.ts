@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
-import { createLinksWorld, type LinksWorld } from '../../test/links-harness.ts';
+import { createLinksHarness, type LinksHarness } from '../../test/links-harness.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { signatureOf } from '../holders/envelope.ts';
 import { setHolderStatus } from '../holders/holders.ts';
@@ -29,10 +29,10 @@ import { StoredLink } from './schemas.ts';
 const UGANDA = { country_id: 11, currency: 'UGX' };
 const NOT_CREATED = 'Payment link was not created.';
 
-let world: LinksWorld;
+let world: LinksHarness;
 let pixel: Buffer;
 before(async () => {
-  world = await createLinksWorld();
+  world = await createLinksHarness();
   pixel = await sharp({ create: { width: 40, height: 40, channels: 3, background: 'teal' } })
     .png()
     .toBuffer();

@@ -1,6 +1,7 @@
 // Accepting collections: the rows of one accept (signature, idempotency key, transaction, job) for all waiting requests,
 // in one statement and one commit. The requests are answered after that.
 
+import type { VerificationStyle } from '../catalog/catalog.ts';
 import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { columns } from '../platform/columns.ts';
@@ -10,7 +11,6 @@ import { type IdempotencyKey, KEY_TTL_MS } from '../platform/idempotency.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import type { VerificationStyle } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { type JobKind, LEASE_MS, type PaymentEngine } from './engine.ts';
 import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';

@@ -117,7 +117,7 @@ describe('an operator that never answers', () => {
     const gateway = await createTestGateway({}, { railTimeoutMs: 100, operator: { silenceMs: 300 } });
     t.after(() => gateway.close());
     const shop = await createShop(gateway.ctx);
-    gateway.gateway.operator?.scripts.add({ call: 'any', fault: 'timeout' });
+    gateway.services.operator?.scripts.add({ call: 'any', fault: 'timeout' });
     const create = async (index: number) => {
       const mobile = `2567723${String(index).padStart(2, '0')}000`;
       const payload = signBody(shop, gateway.ctx.clock.millis(), params(mobile));
@@ -126,7 +126,7 @@ describe('an operator that never answers', () => {
     };
     const accepted = await Promise.all(Array.from({ length: 60 }, (_, index) => create(index)));
     assert.deepEqual([...new Set(accepted.map((answer) => answer.status))], [200]);
-    await gateway.gateway.payments.engine.idle();
+    await gateway.services.payments.engine.idle();
     // So much silence opened the breaker: new collections are refused at the door, not taken and forgotten.
     assert.equal((await create(60)).body.code, 'operator_unavailable');
     for (let round = 0; round < 8; round++) {
@@ -147,7 +147,7 @@ describe('an operator that never answers', () => {
     );
     assert.equal((await gateway.ctx.db.query('select from events')).length, 0);
     // It comes back, and says how each of them ended.
-    gateway.gateway.operator?.scripts.clear();
+    gateway.services.operator?.scripts.clear();
     for (let round = 0; round < 12; round++) {
       gateway.ctx.clock.advance(6 * 3_600_000);
       await gateway.settle();

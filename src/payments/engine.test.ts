@@ -207,9 +207,8 @@ describe('reading', () => {
       new Promise((resolve) => {
         release = () => resolve(said(SUCCEEDED));
       });
-    const started = performance.now();
+    // Returns although the operator has not answered: `release` comes later.
     await engine.refresh(open, 50);
-    assert.ok(performance.now() - started < 2_000);
     assert.equal(await statusOf(transaction), 'processing');
     release();
     await engine.idle();

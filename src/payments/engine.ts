@@ -201,7 +201,7 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
     msisdn: transaction.msisdn ?? transaction.account_number ?? '',
     amount: transaction.amount,
     currency: transaction.currency,
-    label: await merchantName(ctx, transaction),
+    merchantName: await merchantName(ctx, transaction),
   };
   return transaction.direction === 'collection'
     ? rail.collect({ ...call, verified: transaction.verification === 'otp' })

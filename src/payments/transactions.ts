@@ -1,10 +1,9 @@
 // The rows of transactions: their columns, and every read of them that more than one operation needs.
 
-import type { Direction } from '../catalog/catalog.ts';
+import type { Direction, VerificationStyle } from '../catalog/catalog.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader } from '../platform/db.ts';
 import { holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
-import type { VerificationStyle } from '../rails/rail.ts';
 import type { Status } from './states.ts';
 
 export type Transaction = {

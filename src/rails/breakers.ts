@@ -1,24 +1,24 @@
-// How each operator is doing, learned from our own traffic, and the circuit breaker that follows from it.
+// The health of each operator, measured by our own calls, and its circuit breaker.
 //
 //   closed ──(CONSECUTIVE_FAILURES in a row, or half of the last minute's calls)──▶ open
 //   open ──(one probe each PROBE_INTERVAL_MS)──▶ half_open ──(any real answer)──▶ closed
 //                                                └──(no answer)──▶ open
 //
-// Only silence opens it. An operator that says no to every payer is alive, and its word counts.
+// Only missing answers open it. An operator that declines every payer is available.
 
 import type { Clock } from '../platform/clock.ts';
 import type { Observation } from './rail.ts';
 
 const CONSECUTIVE_FAILURES = 5;
 const RATIO_WINDOW_MS = 60_000;
-const RATIO_LEAST_CALLS = 20;
+const RATIO_MIN_CALLS = 20;
 const PROBE_INTERVAL_MS = 5_000;
-/** Calls remembered per operator; success rate and median time are of these. */
-const REMEMBERED_CALLS = 256;
-const REMEMBERED_MS = 60 * 60_000;
+/** Calls kept per operator for the success rate and the median time. */
+const MAX_CALLS_KEPT = 256;
+const CALLS_KEPT_MS = 60 * 60_000;
 const MAX_OPERATORS = 1_000;
 
-/** `unavailable`: the operator itself said that it is down. `answered`: a real answer that decided nothing. */
+/** `unavailable`: the operator reported that it is down. `answered`: a real answer that decided nothing. */
 export type CallResult = 'answered' | 'succeeded' | 'failed' | 'unknown' | 'unavailable';
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
@@ -26,11 +26,11 @@ export type OperatorHealth = {
   rail: string;
   operator: string;
   state: BreakerState;
-  /** Calls within the last hour, at most REMEMBERED_CALLS. */
+  /** Calls within the last hour, at most MAX_CALLS_KEPT. */
   calls: number;
   /** Succeeded ÷ (succeeded + failed); null before anything was decided. */
   successRate: number | null;
-  /** Share of calls that brought no answer. */
+  /** Share of calls without an answer. */
   silentRate: number;
   medianMs: number | null;
   openedAt: Date | null;
@@ -38,12 +38,10 @@ export type OperatorHealth = {
 
 export interface Breakers {
   record(rail: string, operator: string, result: CallResult, ms: number): void;
-  /** Whether a call may be made now. While open, says yes to one probe each 5 s, and counts it as made. */
+  /** Whether to call now. While open, returns true for one probe each 5 s and counts that probe as made. */
   mayCall(rail: string, operator: string): boolean;
-  /** The same question without making the call: for refusing new work early. */
+  /** The same without counting a probe; used to refuse new work early. */
   wouldCall(rail: string, operator: string): boolean;
-  /** When the next probe may go; null while closed. For `Retry-After`. */
-  nextProbeAt(rail: string, operator: string): Date | null;
   snapshot(): OperatorHealth[];
 }
 
@@ -59,7 +57,7 @@ type Entry = {
   probedAt: number;
 };
 
-/** What an observation says about the operator's health. */
+/** The result that an observation counts as. */
 export function callResult(observation: Observation): CallResult {
   switch (observation.state) {
     case 'unknown':
@@ -103,9 +101,9 @@ export function createBreakers(clock: Clock): Breakers {
       const entry = entryFor(rail, operator);
       if (entry === null) return;
       const at = clock.millis();
-      remember(entry, { at, result, ms });
-      if (!isSilent(result)) {
-        // Whoever asked, and however long ago: the operator has just spoken.
+      keepCall(entry, { at, result, ms });
+      if (!isUnanswered(result)) {
+        // Any real answer closes the breaker, even a late one.
         entry.consecutive = 0;
         entry.state = 'closed';
         return;
@@ -130,36 +128,31 @@ export function createBreakers(clock: Clock): Breakers {
       const entry = entries.get(`${rail}\n${operator}`);
       return entry === undefined || entry.state === 'closed' || probeIsDue(entry);
     },
-    nextProbeAt(rail, operator) {
-      const entry = entries.get(`${rail}\n${operator}`);
-      if (entry === undefined || entry.state === 'closed') return null;
-      return new Date(entry.probedAt + PROBE_INTERVAL_MS);
-    },
     snapshot: () => Array.from(entries.values(), (entry) => summarise(entry, clock.millis())),
   };
 }
 
-const isSilent = (result: CallResult) => result === 'unknown' || result === 'unavailable';
+const isUnanswered = (result: CallResult) => result === 'unknown' || result === 'unavailable';
 
-function remember(entry: Entry, call: Call): void {
+function keepCall(entry: Entry, call: Call): void {
   entry.calls[entry.next] = call;
-  entry.next = (entry.next + 1) % REMEMBERED_CALLS;
+  entry.next = (entry.next + 1) % MAX_CALLS_KEPT;
 }
 
 function shouldOpen(entry: Entry, now: number): boolean {
   if (entry.consecutive >= CONSECUTIVE_FAILURES) return true;
   const recent = entry.calls.filter((call) => now - call.at <= RATIO_WINDOW_MS);
-  const silent = recent.filter((call) => isSilent(call.result)).length;
-  return recent.length >= RATIO_LEAST_CALLS && silent * 2 >= recent.length;
+  const unanswered = recent.filter((call) => isUnanswered(call.result)).length;
+  return recent.length >= RATIO_MIN_CALLS && unanswered * 2 >= recent.length;
 }
 
 function summarise(entry: Entry, now: number): OperatorHealth {
-  const calls = entry.calls.filter((call) => now - call.at <= REMEMBERED_MS);
+  const calls = entry.calls.filter((call) => now - call.at <= CALLS_KEPT_MS);
   const succeeded = calls.filter((call) => call.result === 'succeeded').length;
   const failed = calls.filter((call) => call.result === 'failed').length;
-  const silent = calls.filter((call) => isSilent(call.result)).length;
+  const unanswered = calls.filter((call) => isUnanswered(call.result)).length;
   const times = calls
-    .filter((call) => !isSilent(call.result))
+    .filter((call) => !isUnanswered(call.result))
     .map((call) => call.ms)
     .sort((left, right) => left - right);
   return {
@@ -168,7 +161,7 @@ function summarise(entry: Entry, now: number): OperatorHealth {
     state: entry.state,
     calls: calls.length,
     successRate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
-    silentRate: calls.length === 0 ? 0 : silent / calls.length,
+    silentRate: calls.length === 0 ? 0 : unanswered / calls.length,
     medianMs: times[Math.floor((times.length - 1) / 2)] ?? null,
     openedAt: entry.state === 'closed' ? null : new Date(entry.openedAt),
   };

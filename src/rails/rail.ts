@@ -1,23 +1,22 @@
-// The contract of a connector ("rail"): what the gateway asks of an operator, and what it gets back. One file
-// a rail implements it, registry.ts names it, contract.test.ts proves it. Three laws:
-//  1. Operators give evidence, not exceptions. A call answers an observation whatever the far side does; time-outs,
+// The contract of a connector ("rail"): the calls of the gateway to an operator, and their results. One file
+// per rail implements it, registry.ts lists it, contract.test.ts checks it. Three laws:
+//  1. Operators give evidence, not exceptions. A call returns an observation whatever the operator does: time-outs,
 //     resets, 5xx, redirects, garbage and oversized answers are `unknown`, and unknown is never `failed`.
-//  2. Idempotent by our reference. Submitting one reference twice moves money at most once.
-//  3. Bounded. At most MAX_ANSWER_BYTES are read, within CALL_TIMEOUT_MS in all; no redirect is followed.
+//  2. Idempotent by our reference. Submitting a reference twice moves money at most once.
+//  3. Bounded. A call reads at most MAX_ANSWER_BYTES within CALL_TIMEOUT_MS and follows no redirect.
 
-import type { Direction, Method } from '../catalog/catalog.ts';
+import type { Direction, Method, VerificationStyle } from '../catalog/catalog.ts';
 import type { FailureCode } from '../catalog/failures.ts';
 
 export const CALL_TIMEOUT_MS = 15_000;
 export const MAX_ANSWER_BYTES = 256 * 1024;
-/** How much of an operator's own words is kept as evidence. */
+/** How much of an operator's answer is kept as evidence. */
 export const MAX_RAW_CHARACTERS = 4_096;
 
-/** What a rail needs to know of a payment method. */
+/** The fields of a payment method that a rail uses. */
 export type RailMethod = Pick<Method, 'code' | 'name' | 'type' | 'verification' | 'shortCode'>;
-export type VerificationStyle = Method['verification'];
 
-/** Where the payer sends the money himself (till, pay bill, bank transfer), and until when. */
+/** Where the payer has to send the money (till, pay bill, bank transfer), and until when. */
 export type PayInstructions = {
   payTo: { kind: 'till' | 'paybill' | 'bank_account'; number: string; name: string; bank: string | null };
   /** What the payer types as account or reference; incoming payments are matched by it. */
@@ -25,21 +24,21 @@ export type PayInstructions = {
   expiresAt: Date;
 };
 
-/** What one answer of an operator says about one transaction. */
+/** What one answer of an operator reports about one transaction. */
 export type Observation =
   | { state: 'pending'; railReference?: string; instructions?: PayInstructions }
   | { state: 'succeeded'; receipt: string | null; railReference?: string; amount?: bigint; currency?: string }
-  /** The operator's own no. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. */
+  /** The operator declined. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. */
   | { state: 'failed'; failureCode: FailureCode; rawCode: string; message: string }
-  /** Succeeded once, and given back since. */
+  /** Succeeded, then reversed. */
   | { state: 'reversed'; receipt: string | null; rawCode: string; message: string; amount?: bigint; currency?: string }
   /**
-   * We learned nothing. `definitelyNotFound` is the one exception: the operator answered a query, in its own
-   * words, that it never saw the reference. That alone allows another submit of it.
+   * Nothing is known. The one exception is `definitelyNotFound`: the operator itself answered a query that it never
+   * received the reference. Only that allows another submit of it.
    */
   | { state: 'unknown'; reason: string; definitelyNotFound?: boolean };
 
-/** `raw` is the operator's own text, cut to MAX_RAW_CHARACTERS and free of secrets: it is kept as evidence. */
+/** `raw` is the operator's answer, cut to MAX_RAW_CHARACTERS and without secrets; it is kept as evidence. */
 export type RailReply = { observation: Observation; raw: string };
 
 export type CollectCall = {
@@ -49,9 +48,9 @@ export type CollectCall = {
   msisdn: string;
   amount: bigint;
   currency: string;
-  /** Who asks, as the payer's prompt shows it: the business' name. */
-  label: string;
-  /** The payer already proved possession of the phone by a token that we sent and checked (`otp`). */
+  /** The name of the business, as the payer's prompt shows it. */
+  merchantName: string;
+  /** The payer entered a token that we sent to the phone (`otp`). */
   verified: boolean;
 };
 
@@ -61,12 +60,12 @@ export type QueryCall = {
   reference: string;
   direction: Direction;
   method: RailMethod;
-  /** What the operator called it when it accepted, if that answer reached us. */
+  /** The operator's own reference, if its answer to the submit arrived. */
   railReference: string | null;
 };
 
 export type RefundCall = {
-  /** The collection that is given back, whole. Idempotent: a collection is given back at most once. */
+  /** The collection to refund in full. Idempotent: a collection is refunded at most once. */
   reference: string;
   method: RailMethod;
   railReference: string | null;
@@ -78,20 +77,20 @@ export type TokenCall = { msisdn: string; text: string; method: RailMethod };
 
 export type TokenReply = { sent: boolean; raw: string };
 
-/** An operator's call to /operators/<rail>, as it was received. Header names are in lower case. */
+/** A request of an operator to /operators/<rail>, as received. Header names are in lower case. */
 export type CallbackRequest = {
   path: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Buffer;
 };
 
-/** What a callback is worth. One request may carry several. */
+/** What an operator callback contains. One request may carry several. */
 export type CallbackReading =
-  /** Authenticated by the operator: to be applied as it is. */
+  /** Authenticated: the observation is applied. */
   | { kind: 'proof'; reference: string; observation: Observation }
-  /** Not authenticated: a reason to ask the operator, nothing more. */
+  /** Not authenticated: only a reason to query the operator. */
   | { kind: 'hint'; reference: string }
-  /** Money came in by itself (`instructions`). It is matched by account reference, amount and currency. */
+  /** Money that a payer sent (`instructions`), matched by account reference, amount and currency. */
   | {
       kind: 'payment_received';
       accountReference: string;
@@ -106,27 +105,27 @@ export type RailCapabilities = {
   readonly collections: boolean;
   readonly payouts: boolean;
   readonly refunds: boolean;
-  /** It can send our one-time tokens by SMS. */
+  /** The operator sends our one-time tokens by SMS. */
   readonly sendsTokens: boolean;
-  /** The operator itself refuses a reference it knows. Without that a submit is never repeated, even after not-found. */
+  /** The operator refuses a known reference. If not, a submit is never repeated, even after not-found. */
   readonly idempotentSubmit: boolean;
-  /** `definitelyNotFound` can be believed this long after a submit; before, the request may still be on its way. */
+  /** `definitelyNotFound` is final this long after a submit; before, the request may still be in transit. */
   readonly notFoundIsFinalAfterMs: number;
 };
 
 export interface Rail {
   readonly name: string;
   readonly capabilities: RailCapabilities;
-  /** How this payer will confirm this payment: the method's own style, unless the rail knows better. */
+  /** How this payer confirms this payment: the method's own style unless the rail has another for the number. */
   verificationFor(method: RailMethod, msisdn: string): VerificationStyle;
   collect(call: CollectCall): Promise<RailReply>;
   payout(call: PayoutCall): Promise<RailReply>;
   query(call: QueryCall): Promise<RailReply>;
-  /** Present when `capabilities.refunds`. `failed` here means: not given back; the collection stands as it was. */
+  /** Present when `capabilities.refunds`. `failed` here means: not refunded; the collection is unchanged. */
   refund?(call: RefundCall): Promise<RailReply>;
-  /** Present when `capabilities.sendsTokens`. A token that may not have arrived is simply sent again. */
+  /** Present when `capabilities.sendsTokens`. A token that may not have arrived is sent again. */
   sendToken?(call: TokenCall): Promise<TokenReply>;
-  /** Pure, apart from the rail's keys: verifies and reads. It never throws and never asks the network. */
+  /** Verifies and reads a callback. Pure apart from the rail's keys: it never throws and makes no network call. */
   readCallback(request: CallbackRequest): CallbackReading[];
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Every rail, one line each, and which of them carries a method.
+// Every rail, one line each, and the rail of each method.
 
 import type { Context } from '../platform/context.ts';
 import { type Breakers, createBreakers } from './breakers.ts';
@@ -8,19 +8,19 @@ import { createSandboxRail } from './sandbox.ts';
 export type Mode = 'sandbox' | 'live';
 
 export interface RailRegistry {
-  /** The rail that carries a method; null when this gateway has none for it. Sandbox mode never leaves the machine. */
+  /** The rail of a method; null when this gateway has none for it. In sandbox mode always the simulated operator's. */
   railFor(method: RailMethod, mode: Mode): Rail | null;
   /** The rail behind /operators/<name>. */
   byName(name: string): Rail | null;
-  /** Circuit breakers and numbers per rail and operator (an operator is named by its method's code). */
+  /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
   readonly health: Breakers;
   close(): Promise<void>;
 }
 
 export type RailOptions = {
-  /** Where the simulated operator listens; asked before each call, null until it does. */
+  /** Address of the simulated operator, read before each call; null until it listens. */
   sandboxOperatorUrl: () => string | null;
-  /** Longest exchange with an operator; the contract's 15 s unless a test is in a hurry. */
+  /** Time-out of a call to an operator; CALL_TIMEOUT_MS by default, shorter in tests. */
   timeoutMs?: number;
 };
 

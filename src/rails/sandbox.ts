@@ -1,5 +1,5 @@
-// The rail to the simulated operator. It speaks that operator's protocol over HTTP on loopback, exactly as a rail to a
-// real one would: it trusts nothing but the operator's signature, and reads every answer defensively.
+// The rail to the simulated operator. It speaks that operator's protocol over HTTP on loopback as a rail to a real
+// operator would: it trusts only the operator's signature and validates every answer.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Direction } from '../catalog/catalog.ts';
@@ -27,7 +27,7 @@ export const SANDBOX_CALLBACK_KEY_PURPOSE = 'sandbox operator callbacks';
 const MAX_CALLBACK_BYTES = 64 * 1024;
 const MAX_EVENTS = 100;
 const SIGNATURE = /^t=(\d{1,15}),v1=([0-9a-f]{64})$/;
-/** The number whose payer confirms by a token, whatever the method's own style is. */
+/** Numbers with this ending confirm by a token, whatever the method's own style is. */
 const TOKEN_DIGITS = '012';
 
 export type SandboxRailOptions = {
@@ -55,7 +55,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
       msisdn: call.msisdn,
       amount: formatAmount(call.amount),
       currency: call.currency,
-      label: call.label,
+      merchant_name: call.merchantName,
       verified: 'verified' in call && call.verified,
     });
     return readPayment(await operator.exchange({ method: 'POST', path: '/v1/payments', body }), call.reference);
@@ -78,7 +78,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
     async query(call) {
       const path = `/v1/payments/${encodeURIComponent(call.reference)}`;
       const answer = await operator.exchange({ method: 'GET', path });
-      if (isRefusal(answer, 404, 'payment_not_found'))
+      if (isOperatorError(answer, 404, 'payment_not_found'))
         return unknown('the operator does not know the reference', answer.body, true);
       return readPayment(answer, call.reference);
     },
@@ -86,15 +86,15 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
       const path = `/v1/payments/${encodeURIComponent(call.reference)}/refund`;
       const body = JSON.stringify({ amount: formatAmount(call.amount), currency: call.currency });
       const answer = await operator.exchange({ method: 'POST', path, body });
-      if (!isRefusal(answer, 409, 'not_refundable')) return readPayment(answer, call.reference);
-      const message = 'The operator does not give this payment back.';
-      const refusal = {
+      if (!isOperatorError(answer, 409, 'not_refundable')) return readPayment(answer, call.reference);
+      const message = 'The operator does not refund this payment.';
+      const declined = {
         state: 'failed',
         failureCode: 'REJECTED_BY_OPERATOR',
         rawCode: 'not_refundable',
         message,
       } as const;
-      return { observation: refusal, raw: cut(answer.body) };
+      return { observation: declined, raw: cut(answer.body) };
     },
     async sendToken(call) {
       const body = JSON.stringify({ msisdn: call.msisdn, sender: call.method.name, text: call.text });
@@ -108,17 +108,17 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
   };
 }
 
-/** Reads what the operator says about a payment. Only a complete answer about this very reference counts. */
+/** Reads an answer about a payment. Only a complete answer with this reference counts. */
 function readPayment(answer: Exchange, reference: string): RailReply {
   if (!answer.answered) return unknown(answer.reason, '');
   const payment = readObject(answer.body);
   if (answer.status !== 200) return unknown(`the operator answered ${answer.status}`, answer.body);
-  if (payment === null || payment.reference !== reference) return unknown('the answer makes no sense', answer.body);
+  if (payment === null || payment.reference !== reference) return unknown('the answer is not valid', answer.body);
   return { observation: readObservation(payment), raw: cut(answer.body) };
 }
 
-/** A refusal in the operator's own words: a bare 404 of some proxy proves nothing. */
-function isRefusal(answer: Exchange, status: number, error: string): answer is Exchange & { answered: true } {
+/** Whether the operator itself sent this error; a 404 without its error code may come from a proxy. */
+function isOperatorError(answer: Exchange, status: number, error: string): answer is Exchange & { answered: true } {
   return answer.answered && answer.status === status && readObject(answer.body)?.error === error;
 }
 
@@ -147,11 +147,11 @@ function readObservation(payment: Record<string, unknown>): Observation {
           ...readMoney(payment),
         };
       default:
-        return { state: 'unknown', reason: 'the operator named a status we do not know' };
+        return { state: 'unknown', reason: 'the operator sent an unknown status' };
     }
   } catch {
-    // Only an amount or a date that is not one gets here; a success about an unreadable amount proves nothing.
-    return { state: 'unknown', reason: 'the answer makes no sense' };
+    // The amount or a date cannot be read; a success without a readable amount is not evidence.
+    return { state: 'unknown', reason: 'the answer is not valid' };
   }
 }
 
@@ -176,8 +176,8 @@ function readCallback(key: KeyObject, request: CallbackRequest): CallbackReading
   const match = typeof header === 'string' ? SIGNATURE.exec(header) : null;
   if (match === null) return rejected('the callback is not signed');
   if (request.body.length > MAX_CALLBACK_BYTES) return rejected('the callback is too large');
-  // The path is signed too: a callback meant for another place proves nothing here. There is no time limit on
-  // purpose: a callback may wait with us for hours before it is read, and a repeated one states the same fact.
+  // The path is signed too, so a callback for another path is rejected here. There is deliberately no time limit: a
+  // callback may wait for hours before it is read, and a repeated one reports the same fact.
   const expected = createHmac('sha256', key).update(`${match[1]}.${request.path}.`).update(request.body).digest();
   if (!constantTimeEqual(expected, Buffer.from(match[2] ?? '', 'hex'))) return rejected('the signature is wrong');
   const events = readObject(request.body.toString('utf8'))?.events;
@@ -187,7 +187,7 @@ function readCallback(key: KeyObject, request: CallbackRequest): CallbackReading
 }
 
 function readEvent(event: unknown): CallbackReading {
-  if (!isObject(event)) return { kind: 'rejected', reason: 'the event makes no sense' };
+  if (!isObject(event)) return { kind: 'rejected', reason: 'the event is not valid' };
   if (event.type === 'payment.updated') {
     const reference = readText(event.reference);
     if (reference === null) return { kind: 'rejected', reason: 'the event names no payment' };

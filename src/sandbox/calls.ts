@@ -1,15 +1,15 @@
-// What the simulated operator does when the gateway calls it: accept a payment, say how it stands, give it back, send an SMS.
-// http.ts only translates.
+// What the simulated operator does when the gateway calls it: accept a payment, report its status, refund it, send an SMS.
+// http.ts translates these calls to and from HTTP.
 
 import type { Context } from '../platform/context.ts';
 import { contradict } from './operator-callbacks.ts';
-import { decidePayments, recordDecisions } from './outcomes.ts';
+import { decidePayment, recordDecisions } from './outcomes.ts';
 import { createPaymentsTable, findPayment, lockPayment, type SandboxPayment } from './payments-table.ts';
 import { touchPhones, writeMessages } from './phones.ts';
 import { planFor } from './scenarios.ts';
 import type { Scripts } from './scripts.ts';
 import { smsText } from './sms-texts.ts';
-import { type Lives, planPayment, type Submission } from './submissions.ts';
+import { type PaymentLifetimes, planPayment, type Submission } from './submissions.ts';
 
 export interface OperatorCalls {
   submit(
@@ -23,13 +23,13 @@ export interface OperatorCalls {
 export function createCalls(
   ctx: Context,
   scripts: Scripts,
-  lives: Lives,
+  lifetimes: PaymentLifetimes,
   changed: (msisdns: string[]) => void,
 ): OperatorCalls {
-  const book = createPaymentsTable(ctx);
+  const payments = createPaymentsTable(ctx);
 
-  /** What a person would notice: the phone rings, or an SMS says what to dial. */
-  async function ring(payment: SandboxPayment): Promise<void> {
+  /** Shows the prompt on the phone, or sends the SMS that says what to dial. */
+  async function showOnPhone(payment: SandboxPayment): Promise<void> {
     await ctx.db.transaction(async (tx) => {
       if (payment.handset === 'dial')
         await writeMessages(tx, ctx.clock.now(), [
@@ -42,10 +42,10 @@ export function createCalls(
   return {
     async submit(submission) {
       const plan = planFor(submission, scripts.scenarioFor(submission.msisdn) ?? undefined);
-      const planned = planPayment(submission, plan, ctx.clock.now(), lives);
+      const planned = planPayment(submission, plan, ctx.clock.now(), lifetimes);
       if (scripts.queryContradicts(submission.msisdn)) planned.queryContradicts = true;
-      const { payment, isNew } = await book.add(planned);
-      if (isNew && payment.handset !== null) await ring(payment);
+      const { payment, isNew } = await payments.add(planned);
+      if (isNew && payment.handset !== null) await showOnPhone(payment);
       if (isNew && payment.status === 'pending') changed([payment.msisdn]);
       const scenario = plan.kind === 'scenario' ? plan.scenario : plan.kind === 'instructions' ? plan.pays : null;
       if (isNew && scenario?.silentSubmit) return { answer: 'silence' };
@@ -61,8 +61,8 @@ export function createCalls(
         if (payment === null || payment.status === 'reversed') return payment;
         const isWhole = payment.amount === amount && payment.currency === currency;
         if (payment.direction !== 'collection' || payment.status !== 'succeeded' || !isWhole) return 'not_refundable';
-        const decision = decidePayments(payment, 'reverse', ctx.clock.now());
-        // The reply says it: no callback.
+        const decision = decidePayment(payment, 'reverse', ctx.clock.now());
+        // The reply reports the refund, so there is no callback.
         await recordDecisions(tx, scripts, ctx.clock.now(), [{ ...decision, copies: 0 }]);
         return decision.payment;
       }),
@@ -76,7 +76,7 @@ export function createCalls(
   };
 }
 
-/** Whether a repeated reference asks for the payment that the book has. */
+/** Whether a repeated reference asks for the payment that is already stored. */
 function isSame(known: SandboxPayment, submitted: SandboxPayment): boolean {
   return (
     known.direction === submitted.direction &&

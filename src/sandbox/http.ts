@@ -1,19 +1,19 @@
 // The simulated operator on the wire. Bare node:http: the gateway's hottest path ends here.
-//   POST /v1/payments · GET /v1/payments/<reference> · POST /v1/payments/<reference>/refund · POST /v1/messages   the gateway
-//   GET /phones/<number> · GET /phones/<number>/news?version=&wait_ms=                                            who looks
-//   POST /phones/<number>/answer/<id> · cancel/<id> · ignore/<id> · switch · dial · pay                           who acts
-//   GET, POST, DELETE /script                                                                                     who tests
+//   the gateway   POST /v1/payments · GET /v1/payments/<reference> · POST /v1/payments/<reference>/refund · POST /v1/messages
+//   read a phone  GET /phones/<number> · GET /phones/<number>/news?version=&wait_ms=
+//   use a phone   POST /phones/<number>/answer/<id> · cancel/<id> · ignore/<id> · switch · dial · pay
+//   scripts       GET, POST, DELETE /script
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { formatAmount } from '../platform/money.ts';
 import type { OperatorCalls } from './calls.ts';
-import { answerPayment, describePayment } from './operator-callbacks.ts';
+import { describePayment, paymentReply } from './operator-callbacks.ts';
 import { type CallName, readScript, ScriptError, type Scripts } from './scripts.ts';
 import { readAmount, readMsisdn, readSubmission, SubmissionError } from './submissions.ts';
 import type { PhoneView, TestPhone } from './test-phone.ts';
-import { injectFault, keepSilent } from './wire-faults.ts';
+import { injectFault, leaveUnanswered } from './wire-faults.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 const DEFAULT_WAIT_MS = 25_000;
@@ -34,8 +34,8 @@ export type OperatorServerOptions = {
 
 type Answer = { status: number; body: unknown } | 'silence';
 
-/** A request that cannot be served, as the operator says it. */
-class Refusal extends Error {
+/** A request that the operator refuses, with the status and error code of its response. */
+class RequestError extends Error {
   readonly status: number;
   readonly code: string;
   constructor(status: number, code: string, message: string) {
@@ -71,11 +71,11 @@ async function handle(options: OperatorServerOptions, request: IncomingMessage, 
     const path = request.url ?? '/';
     const answer = path.startsWith('/v1/')
       ? await serveGateway(options, request.method ?? '', path, body, response)
-      : await servePeople(options, request, response, path, body);
-    if (answer === 'silence') keepSilent(response, options.silenceMs);
+      : await servePhoneAndScripts(options, request, response, path, body);
+    if (answer === 'silence') leaveUnanswered(response, options.silenceMs);
     else if (answer !== null) send(response, answer.status, answer.body);
   } catch (error) {
-    if (error instanceof Refusal) send(response, error.status, { error: error.code, message: error.message });
+    if (error instanceof RequestError) send(response, error.status, { error: error.code, message: error.message });
     else if (error instanceof SubmissionError || error instanceof ScriptError)
       send(response, 400, { error: 'not_understood', message: error.message });
     else {
@@ -85,7 +85,7 @@ async function handle(options: OperatorServerOptions, request: IncomingMessage, 
   }
 }
 
-/** The protocol of the gateway: payments, refunds, SMS. Null: a scripted fault has answered already. */
+/** The calls of the gateway: payments, refunds, SMS. Null: a scripted wire fault has already sent the response. */
 async function serveGateway(
   options: OperatorServerOptions,
   method: string,
@@ -96,46 +96,50 @@ async function serveGateway(
   const { calls } = options;
   if (method === 'POST' && path === '/v1/payments') {
     const submission = readSubmission(body);
-    return faulty(options, response, 'submit', submission.msisdn, async () => {
+    return withWireFault(options, response, 'submit', submission.msisdn, async () => {
       const result = await calls.submit(submission);
       if (result.answer === 'silence') return 'silence';
       if (result.answer === 'conflict')
         return { status: 409, body: { error: 'reference_conflict', message: 'Another payment has this reference.' } };
-      return { status: 200, body: answerPayment(result.payment) };
+      return { status: 200, body: paymentReply(result.payment) };
     });
   }
   if (method === 'POST' && path === '/v1/messages') {
     const message = fields(body);
     const msisdn = readMsisdn(message.get('msisdn'));
-    return faulty(options, response, 'message', msisdn, async () => {
+    return withWireFault(options, response, 'message', msisdn, async () => {
       await calls.sendMessage(msisdn, text(message, 'sender'), text(message, 'text'));
       return { status: 200, body: { sent: true } };
     });
   }
   const [, , , reference = '', action] = path.split('/').map((part) => decodeURIComponent(part));
-  if (!path.startsWith('/v1/payments/') || reference === '') throw new Refusal(404, 'no_such_path', 'No such path.');
+  if (!path.startsWith('/v1/payments/') || reference === '')
+    throw new RequestError(404, 'no_such_path', 'No such path.');
   const notFound = { status: 404, body: { error: 'payment_not_found', message: 'No payment has this reference.' } };
   if (method === 'GET' && action === undefined) {
     const payment = await calls.query(reference);
-    return faulty(options, response, 'query', payment?.msisdn ?? null, async () =>
-      payment ? { status: 200, body: answerPayment(payment) } : notFound,
+    return withWireFault(options, response, 'query', payment?.msisdn ?? null, async () =>
+      payment ? { status: 200, body: paymentReply(payment) } : notFound,
     );
   }
   if (method === 'POST' && action === 'refund') {
     const asked = fields(body);
-    return faulty(options, response, 'refund', null, async () => {
+    return withWireFault(options, response, 'refund', null, async () => {
       const result = await calls.refund(reference, readAmount(asked.get('amount')), text(asked, 'currency'));
       if (result === null) return notFound;
       if (result === 'not_refundable')
-        return { status: 409, body: { error: 'not_refundable', message: 'Only a whole, paid collection goes back.' } };
+        return {
+          status: 409,
+          body: { error: 'not_refundable', message: 'Only a successful collection can be refunded, in full.' },
+        };
       return { status: 200, body: describePayment(result) };
     });
   }
-  throw new Refusal(405, 'wrong_method', 'Wrong method.');
+  throw new RequestError(405, 'wrong_method', 'Wrong method.');
 }
 
-/** Does the work as the scripts allow, and spoils the answer as they want. */
-async function faulty(
+/** Does the work unless a script injects a fault before it; a fault `*_after` spoils only the response. */
+async function withWireFault(
   options: OperatorServerOptions,
   response: ServerResponse,
   call: CallName,
@@ -149,36 +153,36 @@ async function faulty(
   return null;
 }
 
-/** The phone and the scripts, for pages, people and tests. */
-async function servePeople(
+/** The test phones and the scripts. */
+async function servePhoneAndScripts(
   options: OperatorServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
   path: string,
   body: unknown,
 ): Promise<Answer> {
-  // A page of some other site must not press the keys of a phone on this machine.
-  if (request.headers.origin !== undefined) throw new Refusal(403, 'not_for_browsers', 'Not for browsers.');
+  // Browsers send an Origin header: a page of another site must not operate the phones of this machine.
+  if (request.headers.origin !== undefined) throw new RequestError(403, 'not_for_browsers', 'Not for browsers.');
   const url = new URL(path, 'http://operator');
   const [, root, subject = '', action = '', id = ''] = url.pathname.split('/').map((part) => decodeURIComponent(part));
   if (root === 'script' && subject === '') return serveScripts(options.scripts, request.method ?? '', url, body);
-  if (root !== 'phones') throw new Refusal(404, 'no_such_path', 'No such path.');
+  if (root !== 'phones') throw new RequestError(404, 'no_such_path', 'No such path.');
   const msisdn = readMsisdn(subject);
   if (request.method === 'GET') {
     if (action === '') return { status: 200, body: printView(await options.phone.view(msisdn)) };
-    if (action !== 'news') throw new Refusal(404, 'no_such_path', 'No such path.');
+    if (action !== 'news') throw new RequestError(404, 'no_such_path', 'No such path.');
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const version = Number(url.searchParams.get('version') ?? 0);
     const waitMs = Number(url.searchParams.get('wait_ms') ?? DEFAULT_WAIT_MS) || 0;
-    return { status: 200, body: printView(await options.phone.waitForNews(msisdn, version, waitMs, gone.signal)) };
+    return { status: 200, body: printView(await options.phone.waitForChange(msisdn, version, waitMs, gone.signal)) };
   }
-  if (request.method !== 'POST') throw new Refusal(405, 'wrong_method', 'Wrong method.');
-  const result = await useHandset(options.phone, msisdn, action, id, fields(body));
+  if (request.method !== 'POST') throw new RequestError(405, 'wrong_method', 'Wrong method.');
+  const result = await usePhone(options.phone, msisdn, action, id, fields(body));
   return { status: result.ok ? 200 : 409, body: result };
 }
 
-function useHandset(phone: TestPhone, msisdn: string, action: string, id: string, given: Map<string, unknown>) {
+function usePhone(phone: TestPhone, msisdn: string, action: string, id: string, given: Map<string, unknown>) {
   switch (action) {
     case 'answer':
       return phone.answer(msisdn, id, text(given, 'pin'));
@@ -198,18 +202,18 @@ function useHandset(phone: TestPhone, msisdn: string, action: string, id: string
         currency: text(given, 'currency'),
       });
     default:
-      throw new Refusal(404, 'no_such_path', 'No such path.');
+      throw new RequestError(404, 'no_such_path', 'No such path.');
   }
 }
 
 function serveScripts(scripts: Scripts, method: string, url: URL, body: unknown): Answer {
   if (method === 'POST') scripts.add(readScript(body));
   else if (method === 'DELETE') scripts.clear(url.searchParams.get('msisdn') ?? undefined);
-  else if (method !== 'GET') throw new Refusal(405, 'wrong_method', 'Wrong method.');
+  else if (method !== 'GET') throw new RequestError(405, 'wrong_method', 'Wrong method.');
   return { status: 200, body: { scripts: scripts.list() } };
 }
 
-/** A phone as programs read it. */
+/** A phone as JSON. */
 export function printView(view: PhoneView) {
   return {
     msisdn: view.msisdn,
@@ -220,7 +224,7 @@ export function printView(view: PhoneView) {
       id: prompt.id,
       method: prompt.method,
       operator: prompt.operator,
-      label: prompt.label,
+      label: prompt.merchantName,
       amount: formatAmount(prompt.amount),
       currency: prompt.currency,
       text: prompt.text,
@@ -234,7 +238,7 @@ export function printView(view: PhoneView) {
   };
 }
 
-/** By events: an asynchronous iterator over the request costs several times as much. */
+/** Uses events because an asynchronous iterator over the request costs several times as much. */
 function readBody(request: IncomingMessage): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -242,7 +246,7 @@ function readBody(request: IncomingMessage): Promise<unknown> {
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= MAX_BODY_BYTES) chunks.push(chunk);
-      else reject(new Refusal(413, 'too_large', 'The body is too large.'));
+      else reject(new RequestError(413, 'too_large', 'The body is too large.'));
     });
     request.on('error', reject);
     request.on('end', () => {
@@ -251,7 +255,7 @@ function readBody(request: IncomingMessage): Promise<unknown> {
       try {
         resolve(length === 0 ? {} : JSON.parse(bytes.toString('utf8')));
       } catch {
-        reject(new Refusal(400, 'not_understood', 'The body is not JSON.'));
+        reject(new RequestError(400, 'not_understood', 'The body is not JSON.'));
       }
     });
   });
@@ -261,7 +265,7 @@ function fields(body: unknown): Map<string, unknown> {
   return new Map(typeof body === 'object' && body !== null ? Object.entries(body) : []);
 }
 
-/** A field as text; whatever is not one is empty. */
+/** A field as text; empty if it is missing or not a string. */
 function text(given: Map<string, unknown>, name: string): string {
   const value = given.get(name);
   return typeof value === 'string' ? value : '';
@@ -269,7 +273,7 @@ function text(given: Map<string, unknown>, name: string): string {
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   if (response.destroyed || response.headersSent) return;
-  // As a string, so that head and body leave in one write.
+  // A string body lets Node send head and body in one write.
   const text = JSON.stringify(body);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
   response.writeHead(status, headers).end(text);

@@ -1,7 +1,7 @@
-// Operator callbacks: what the simulated operator tells the gateway. They are written in the transaction of the fact,
-// sent afterwards, signed, and tried a few times; then the gateway has to ask.
+// Operator callbacks of the simulated operator. They are stored in the transaction of the payment's change, then signed and
+// sent, with a few retries. After that the gateway has to query.
 
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { Pool } from 'undici';
 import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
@@ -11,7 +11,7 @@ import type { SandboxPayment } from './payments-table.ts';
 import type { CallbackFault, Scripts } from './scripts.ts';
 
 export const CALLBACK_PATH = '/operators/sandbox';
-/** The same words as in the gateway's rail: both sides derive the callback key from the master key. */
+/** Must equal the purpose in the sandbox rail: both sides derive the callback key from the master key. */
 const KEY_PURPOSE = 'sandbox operator callbacks';
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000];
 const LEASE_MS = 30_000;
@@ -21,13 +21,13 @@ const PASS_LIMIT = 100;
 export type PendingOperatorCallback = { subject: string; msisdn: string; event: Record<string, unknown> };
 
 export interface OperatorCallbackSender {
-  /** Sends what is due and answers how many were tried. */
+  /** Sends the callbacks that are due; returns how many were tried. */
   sendDue(): Promise<number>;
   setGatewayUrl(url: string | null): void;
   close(): Promise<void>;
 }
 
-/** What the operator says about a payment: in answers to calls and in callbacks alike. */
+/** A payment as the operator reports it, in replies and in callbacks. */
 export function describePayment(payment: SandboxPayment): Record<string, unknown> {
   return {
     reference: payment.reference,
@@ -36,12 +36,14 @@ export function describePayment(payment: SandboxPayment): Record<string, unknown
     amount: formatAmount(payment.amount),
     currency: payment.currency,
     receipt: payment.receipt,
-    ...(payment.failureCode === null ? {} : { failure_code: payment.failureCode, message: words(payment.failureCode) }),
+    ...(payment.failureCode === null
+      ? {}
+      : { failure_code: payment.failureCode, message: failureText(payment.failureCode) }),
   };
 }
 
-/** The answer to a call: also what the payer must know to send the money himself. */
-export function answerPayment(payment: SandboxPayment): Record<string, unknown> {
+/** The reply to a submit or query: a payment by instructions also carries where to send the money. */
+export function paymentReply(payment: SandboxPayment): Record<string, unknown> {
   if (payment.payTo === null || payment.status !== 'pending') return describePayment(payment);
   return {
     ...describePayment(payment),
@@ -49,7 +51,7 @@ export function answerPayment(payment: SandboxPayment): Record<string, unknown> 
   };
 }
 
-/** The opposite of the truth about a decided payment, for scenario 010 and scripts. */
+/** The opposite of a decided payment's real outcome, for scenario 010 and scripts. */
 export function contradict(payment: SandboxPayment): SandboxPayment {
   if (payment.status === 'pending') return payment;
   if (payment.status === 'failed')
@@ -57,7 +59,7 @@ export function contradict(payment: SandboxPayment): SandboxPayment {
   return { ...payment, status: 'failed', failureCode: 'UNSPECIFIED', receipt: null };
 }
 
-function words(code: string): string {
+function failureText(code: string): string {
   return isFailureCode(code) ? failureMessage(code) : code;
 }
 
@@ -69,7 +71,7 @@ export function paymentUpdated(payment: SandboxPayment): PendingOperatorCallback
   };
 }
 
-/** What the gateway is told instead of `events`, when a script will have it so. */
+/** The events that are sent instead of `events` when a script sets a callback fault. */
 function distort(
   fault: CallbackFault,
   payment: SandboxPayment,
@@ -99,21 +101,21 @@ function distort(
   }
 }
 
-/** Writes announcements, `copies` of each, as the scripts of their numbers have it. */
+/** Stores `copies` of each callback to be sent, changed by the script of its number if there is one. */
 export async function queueOperatorCallbacks(
   tx: Tx,
   scripts: Scripts,
   now: Date,
-  facts: { payment: SandboxPayment; announcement: PendingOperatorCallback; copies: number }[],
+  facts: { payment: SandboxPayment; callback: PendingOperatorCallback; copies: number }[],
 ): Promise<void> {
   const rows: { subject: string; event: Record<string, unknown>; due_at: Date }[] = [];
-  for (const { payment, announcement, copies } of facts) {
+  for (const { payment, callback, copies } of facts) {
     if (copies === 0) continue;
-    const script = scripts.callbackFault(announcement.msisdn);
+    const script = scripts.callbackFault(callback.msisdn);
     const due_at = new Date(now.getTime() + (script?.delayMs ?? 0));
-    const events = Array.from({ length: copies }, () => announcement.event);
+    const events = Array.from({ length: copies }, () => callback.event);
     for (const event of script ? distort(script.fault, payment, events) : events)
-      rows.push({ subject: announcement.subject, event, due_at });
+      rows.push({ subject: callback.subject, event, due_at });
   }
   if (rows.length === 0) return;
   await tx.query(
@@ -129,73 +131,26 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
   const key = createSecretKey(ctx.vault.deriveKey(KEY_PURPOSE));
   let pool = gatewayUrl === null ? null : new Pool(gatewayUrl, { connections: 8 });
 
-  async function claim(): Promise<Row[]> {
-    const now = ctx.clock.now();
-    const rows = await ctx.db.query<Row>(
-      `update sandbox_announcements set due_at = $2, attempts = attempts + 1
-       where id in (select id from sandbox_announcements where due_at <= $1 order by due_at, id limit $3 for update skip locked)
-       returning id, subject, event, attempts`,
-      [now, new Date(now.getTime() + LEASE_MS), PASS_LIMIT],
-    );
-    return rows.sort((left, right) => (left.id < right.id ? -1 : 1));
-  }
-
-  async function send(to: Pool, row: Row): Promise<boolean> {
-    const body = JSON.stringify({ events: [row.event] });
-    const time = ctx.clock.millis();
-    const signature = createHmac('sha256', key).update(`${time}.${CALLBACK_PATH}.${body}`).digest('hex');
-    try {
-      const response = await to.request({
-        method: 'POST',
-        path: CALLBACK_PATH,
-        headers: { 'content-type': 'application/json', 'x-operator-signature': `t=${time},v1=${signature}` },
-        body,
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-      });
-      await response.body.dump();
-      return response.statusCode >= 200 && response.statusCode < 300;
-    } catch {
-      return false;
-    }
-  }
-
-  async function settle(done: bigint[], failed: Row[]): Promise<void> {
-    const now = ctx.clock.millis();
-    const given: { id: string; due_at: Date }[] = [];
-    for (const row of failed) {
-      const delay = RETRY_AFTER_MS[row.attempts - 1];
-      if (delay === undefined) done.push(row.id);
-      else given.push({ id: row.id.toString(), due_at: new Date(now + delay) });
-    }
-    if (done.length > 0) await ctx.db.query('delete from sandbox_announcements where id = any($1::bigint[])', [done]);
-    if (given.length > 0)
-      await ctx.db.query(
-        `update sandbox_announcements set due_at = given.due_at
-         from json_to_recordset($1) as given (id bigint, due_at timestamptz) where sandbox_announcements.id = given.id`,
-        [JSON.stringify(given)],
-      );
-  }
-
   return {
     async sendDue() {
       const to = pool;
-      // Nobody listens yet: what is due stays due.
+      // The address of the gateway is not known yet; the callbacks stay due.
       if (to === null) return 0;
-      const rows = await claim();
+      const rows = await claimDue(ctx);
       if (rows.length === 0) return 0;
       const done: bigint[] = [];
       const failed: Row[] = [];
-      // Those about one payment go one after the other; different payments do not wait for each other.
+      // Callbacks about one payment are sent in order; different payments do not wait for each other.
       const bySubject = Map.groupBy(rows, (row) => row.subject);
       await Promise.all(
         Array.from(bySubject.values(), async (sequence) => {
           for (const row of sequence) {
-            if (await send(to, row)) done.push(row.id);
+            if (await send(to, key, ctx.clock.millis(), row)) done.push(row.id);
             else failed.push(row);
           }
         }),
       );
-      await settle(done, failed);
+      await recordResults(ctx, done, failed);
       return rows.length;
     },
     setGatewayUrl(url) {
@@ -208,4 +163,54 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
       pool = null;
     },
   };
+}
+
+/** Takes the callbacks that are due; another process sees them again only after the lease. */
+async function claimDue(ctx: Context): Promise<Row[]> {
+  const now = ctx.clock.now();
+  const rows = await ctx.db.query<Row>(
+    `update sandbox_announcements set due_at = $2, attempts = attempts + 1
+     where id in (select id from sandbox_announcements where due_at <= $1 order by due_at, id limit $3 for update skip locked)
+     returning id, subject, event, attempts`,
+    [now, new Date(now.getTime() + LEASE_MS), PASS_LIMIT],
+  );
+  return rows.sort((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+async function send(to: Pool, key: KeyObject, time: number, row: Row): Promise<boolean> {
+  const body = JSON.stringify({ events: [row.event] });
+  const signature = createHmac('sha256', key).update(`${time}.${CALLBACK_PATH}.${body}`).digest('hex');
+  try {
+    const response = await to.request({
+      method: 'POST',
+      path: CALLBACK_PATH,
+      headers: { 'content-type': 'application/json', 'x-operator-signature': `t=${time},v1=${signature}` },
+      body,
+      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+    });
+    await response.body.dump();
+    return response.statusCode >= 200 && response.statusCode < 300;
+  } catch {
+    return false;
+  }
+}
+
+/** Deletes callbacks that were delivered or have no retry left, and sets the time of the next try of the others. */
+async function recordResults(ctx: Context, delivered: bigint[], failed: Row[]): Promise<void> {
+  const now = ctx.clock.millis();
+  const finished = [...delivered];
+  const retries: { id: string; due_at: Date }[] = [];
+  for (const row of failed) {
+    const delay = RETRY_AFTER_MS[row.attempts - 1];
+    if (delay === undefined) finished.push(row.id);
+    else retries.push({ id: row.id.toString(), due_at: new Date(now + delay) });
+  }
+  if (finished.length > 0)
+    await ctx.db.query('delete from sandbox_announcements where id = any($1::bigint[])', [finished]);
+  if (retries.length > 0)
+    await ctx.db.query(
+      `update sandbox_announcements set due_at = given.due_at
+       from json_to_recordset($1) as given (id bigint, due_at timestamptz) where sandbox_announcements.id = given.id`,
+      [JSON.stringify(retries)],
+    );
 }

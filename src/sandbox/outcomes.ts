@@ -1,5 +1,5 @@
-// How payments are decided: by the table of scenarios, by time, or by the person with the test phone. `decide` is
-// pure; `recordDecisions` writes payments, callbacks and SMS in one transaction.
+// How payments are decided: by their scenario, by expiry, or on the test phone. `decidePayment` is pure; `recordDecisions`
+// writes payments, callbacks and SMS in one transaction.
 
 import type { FailureCode } from '../catalog/failures.ts';
 import type { Tx } from '../platform/db.ts';
@@ -14,16 +14,16 @@ import { smsText } from './sms-texts.ts';
 
 export type SandboxDecision = {
   payment: SandboxPayment;
-  announcement: PendingOperatorCallback;
+  callback: PendingOperatorCallback;
   copies: number;
   message: string | null;
 };
 
-/** A receipt as operators print them. */
+/** A receipt number in the form that operators use: ten capitals and digits. */
 export const createReceipt = () => randomName(10).toUpperCase();
 
-/** What becomes of a payment when a step of its is due. */
-export function decidePayments(
+/** The payment after a step, with the callback and the SMS that report it. */
+export function decidePayment(
   payment: SandboxPayment,
   step: SandboxStep,
   now: Date,
@@ -42,32 +42,32 @@ export function decidePayments(
         handset: payment.handset === null ? null : 'approved',
         ...(reversedAfterMs === null ? {} : { nextStep: 'reverse', dueAt: new Date(now.getTime() + reversedAfterMs) }),
       };
-      // Money that the payer sent himself is told as what it is to the operator: an incoming payment.
-      const announcement = payment.accountReference === null ? paymentUpdated(decided) : paymentReceived(decided);
+      // For a payment by instructions the operator only knows of an incoming payment, and reports that.
+      const callback = payment.accountReference === null ? paymentUpdated(decided) : paymentReceived(decided);
       const message = smsText(payment.direction === 'payout' ? 'received' : 'paid', decided);
-      return { payment: decided, announcement, copies, message: rings(payment) ? message : null };
+      return { payment: decided, callback, copies, message: appearsOnPhone(payment) ? message : null };
     }
     case 'fail': {
       const code =
         failureCode ?? (scenario === null || scenario.outcome === 'succeed' ? 'UNSPECIFIED' : scenario.outcome);
       const decided: SandboxPayment = { ...idle, status: 'failed', failureCode: code };
-      return { payment: decided, announcement: paymentUpdated(decided), copies, message: null };
+      return { payment: decided, callback: paymentUpdated(decided), copies, message: null };
     }
     case 'reverse': {
       const decided: SandboxPayment = { ...idle, status: 'reversed' };
-      const message = rings(payment) ? smsText('returned', decided) : null;
-      return { payment: decided, announcement: paymentUpdated(decided), copies: 1, message };
+      const message = appearsOnPhone(payment) ? smsText('returned', decided) : null;
+      return { payment: decided, callback: paymentUpdated(decided), copies: 1, message };
     }
     case 'expire': {
       const handset = payment.handset === null ? null : 'expired';
       const decided: SandboxPayment = { ...idle, status: 'failed', failureCode: 'PROMPT_EXPIRED', handset };
-      return { payment: decided, announcement: paymentUpdated(decided), copies: 1, message: null };
+      return { payment: decided, callback: paymentUpdated(decided), copies: 1, message: null };
     }
   }
 }
 
-/** Numbers with a line of their own in the table are never looked at on a phone: they get no SMS. */
-function rings(payment: SandboxPayment): boolean {
+/** Numbers with a scenario are not used on a test phone and get no SMS. */
+function appearsOnPhone(payment: SandboxPayment): boolean {
   return payment.handset !== null || payment.scenario === 'arrives';
 }
 
@@ -107,7 +107,7 @@ export function incomingPayment(incoming: SandboxIncomingPayment): PendingOperat
   };
 }
 
-/** Writes decisions whose payments the caller has locked. */
+/** Writes decisions. The caller has locked their payments. */
 export async function recordDecisions(
   tx: Tx,
   scripts: Scripts,
@@ -126,6 +126,6 @@ export async function recordDecisions(
   await writeMessages(tx, now, messages);
   await touchPhones(
     tx,
-    decisions.filter(({ payment }) => rings(payment)).map(({ payment }) => payment.msisdn),
+    decisions.filter(({ payment }) => appearsOnPhone(payment)).map(({ payment }) => payment.msisdn),
   );
 }

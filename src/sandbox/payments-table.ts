@@ -1,5 +1,5 @@
-// The simulated operator's book: every payment it was ever asked for, kept under the gateway's reference. A reference
-// that is submitted again is answered from the book. Submits that arrive together are written by one statement.
+// The table sandbox_payments: every payment submitted to the simulated operator, by the gateway's reference. A reference that
+// is submitted again gets the stored payment. Submits that arrive together are written by one statement.
 
 import type { Direction } from '../catalog/catalog.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
@@ -28,7 +28,7 @@ export type SandboxPayment = {
   msisdn: string;
   amount: bigint;
   currency: string;
-  label: string;
+  merchantName: string;
   scenario: string;
   status: PaymentStatus;
   receipt: string | null;
@@ -44,7 +44,7 @@ export type SandboxPayment = {
   createdAt: Date;
 };
 
-/** Accepted now, or long ago: then `payment` is what the book already had. */
+/** `isNew` is false for a repeated reference; `payment` is then the one stored before. */
 export type SandboxAcceptance = { payment: SandboxPayment; isNew: boolean };
 
 type Row = {
@@ -71,8 +71,8 @@ type Row = {
   created_at: Date;
 };
 
-// One statement for everything that is new. A reference that was known is not returned and read afterwards: rare, and it
-// spares the hot path a join whose plan could turn into a scan. A phone that is off does not get its prompt.
+// One statement inserts all new payments. Known references are not returned but read afterwards: they are rare, and a join
+// here could turn into a scan on the hot path. A phone that is off does not get its prompt.
 const ACCEPT = {
   name: 'sandbox_accept',
   text: `
@@ -96,7 +96,7 @@ export function createPaymentsTable(ctx: Context): Batch<SandboxPayment, Sandbox
     concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'sandbox_accept' }, items),
     async run(payments) {
-      // One reference may stand twice in a batch; the second is answered as the repetition it is.
+      // If a batch has one reference twice, the second one is a repeat of the first.
       const first = new Map<string, SandboxPayment>();
       for (const payment of payments) if (!first.has(payment.reference)) first.set(payment.reference, payment);
       const rows = await ctx.db.query<Pick<Row, 'reference' | 'handset'>>(ACCEPT, [
@@ -113,7 +113,7 @@ export function createPaymentsTable(ctx: Context): Batch<SandboxPayment, Sandbox
           const fresh = accepted.get(payment.reference);
           if (fresh) return { payment: fresh, isNew: first.get(payment.reference) === payment };
           const known = await findPayment(ctx.db, payment.reference);
-          if (known === null) throw new Error('a payment is neither new nor known');
+          if (known === null) throw new Error('sandbox payment was neither inserted nor found');
           return { payment: known, isNew: false };
         }),
       );
@@ -135,7 +135,7 @@ export async function lockPayment(tx: Tx, reference: string): Promise<SandboxPay
   return rows[0] ? readRow(rows[0]) : null;
 }
 
-/** Payments whose next step is due, locked; those that another process holds are left to it. */
+/** Locks payments whose next step is due, and skips those that another process has locked. */
 export async function lockDuePayments(tx: Tx, now: Date, limit: number): Promise<SandboxPayment[]> {
   const rows = await tx.query<Row>(
     `select * from sandbox_payments where due_at <= $1 order by due_at, reference limit $2 for update skip locked`,
@@ -144,7 +144,7 @@ export async function lockDuePayments(tx: Tx, now: Date, limit: number): Promise
   return rows.map(readRow);
 }
 
-/** The payment that waits for money with this account reference, locked. The newest, should there be several. */
+/** Locks the newest pending payment with this account reference. */
 export async function lockAwaitedPayment(
   tx: Tx,
   payTo: string,
@@ -158,7 +158,7 @@ export async function lockAwaitedPayment(
   return rows[0] ? readRow(rows[0]) : null;
 }
 
-/** What a phone shows: its newest payments. */
+/** The newest payments that a phone shows. */
 export async function listPhonePayments(reader: Reader, msisdn: string, limit: number): Promise<SandboxPayment[]> {
   const rows = await reader.query<Row>(
     `select * from sandbox_payments where msisdn = $1 and handset is not null order by created_at desc, reference limit $2`,
@@ -167,7 +167,7 @@ export async function listPhonePayments(reader: Reader, msisdn: string, limit: n
   return rows.map(readRow);
 }
 
-/** Writes what may change of a payment: status and what belongs to it. */
+/** Updates the columns that change after the submit. */
 export async function updatePayments(tx: Tx, payments: SandboxPayment[]): Promise<void> {
   if (payments.length === 0) return;
   await tx.query(
@@ -189,7 +189,7 @@ function writeRow(payment: SandboxPayment) {
     msisdn: payment.msisdn,
     amount: payment.amount.toString(),
     currency: payment.currency,
-    label: payment.label,
+    label: payment.merchantName,
     scenario: payment.scenario,
     status: payment.status,
     receipt: payment.receipt ?? undefined,
@@ -214,7 +214,7 @@ function readRow(row: Row): SandboxPayment {
     msisdn: row.msisdn,
     amount: row.amount,
     currency: row.currency,
-    label: row.label,
+    merchantName: row.label,
     scenario: row.scenario,
     status: row.status,
     receipt: row.receipt,

@@ -1,13 +1,14 @@
-// Waiting for news of a phone. Changes made by this process wake those who wait at once; changes made by another process
-// are found by looking from time to time. Every wait is bounded, and so is their number.
+// Waiting for the next change of a phone. A change made by this process ends the wait at once; one made by another
+// process is found by polling. The length and the number of waits are limited.
 
-const LONGEST_WAIT_MS = 25_000;
-const LOOK_EVERY_MS = 500;
+const MAX_WAIT_MS = 25_000;
+const POLL_INTERVAL_MS = 500;
 const MAX_WAITING = 1_000;
 
 export interface PhoneChanges {
-  tell(msisdns: string[]): void;
-  /** Resolves when `hasChanged` says so, when the time is over, or when the listener goes away. */
+  /** Ends the waits for these phones that find their `hasChanged` true. */
+  notify(msisdns: string[]): void;
+  /** Resolves when `hasChanged` returns true, after `waitMs`, or when `signal` aborts. */
   wait(
     msisdn: string,
     waitMs: number,
@@ -23,7 +24,7 @@ export function createPhoneChanges(): PhoneChanges {
   let count = 0;
   let closed = false;
 
-  /** Until somebody tells news of this phone, or the time is over; `end` ends it early. */
+  /** Resolves at the next `notify` for this phone, or after `ms`; `end` ends it early. */
   function pause(msisdn: string, ms: number, signal: AbortSignal | undefined): { over: Promise<void>; end(): void } {
     const set = waiting.get(msisdn) ?? new Set();
     waiting.set(msisdn, set);
@@ -44,17 +45,17 @@ export function createPhoneChanges(): PhoneChanges {
   }
 
   return {
-    tell(msisdns) {
+    notify(msisdns) {
       for (const msisdn of msisdns) for (const wake of Array.from(waiting.get(msisdn) ?? [])) wake();
     },
     async wait(msisdn, waitMs, signal, hasChanged) {
       // Real time on purpose: this is how long a connection is held open.
-      const until = performance.now() + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
+      const until = performance.now() + Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
       for (;;) {
         const left = until - performance.now();
         if (closed || signal?.aborted || left <= 0 || count >= MAX_WAITING) return;
-        // Listening begins before looking: what happens in between is not missed.
-        const listening = pause(msisdn, Math.min(left, LOOK_EVERY_MS), signal);
+        // Subscribes before it checks, so that a change in between is not missed.
+        const listening = pause(msisdn, Math.min(left, POLL_INTERVAL_MS), signal);
         try {
           if (await hasChanged()) return;
           await listening.over;

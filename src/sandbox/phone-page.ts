@@ -100,7 +100,7 @@ export function screenOf(catalog: Catalog, phone: PhoneView, numbers: readonly s
 }
 
 function promptItem(t: PhoneMessages, prompt: PhonePrompt): Html {
-  const text = `${prompt.label}: ${prompt.currency} ${formatAmount(prompt.amount)} `;
+  const text = `${prompt.merchantName}: ${prompt.currency} ${formatAmount(prompt.amount)} `;
   return smsItem(prompt.at, prompt.operator, html`${text}<span class="tag">${t.states[prompt.state]}</span>`);
 }
 

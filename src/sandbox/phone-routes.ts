@@ -48,7 +48,7 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const signal = AbortSignal.any([gone.signal, closing.signal]);
-      return phone.waitForNews(number, Number(version) || 0, CHANGE_WAIT_MS, signal);
+      return phone.waitForChange(number, Number(version) || 0, CHANGE_WAIT_MS, signal);
     };
     scope.get('/sandbox/phone', { config }, async (request, reply) => {
       const numbers = readNumbers(request);

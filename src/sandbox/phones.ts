@@ -1,5 +1,5 @@
-// The state of the test phones apart from their payments: switched on or off, the SMS they received, and a version
-// that grows with every change so that a page can wait for the next one.
+// The state of the test phones apart from their payments: on or off, the SMS received, and a version that grows with
+// every change so that a page can wait for the next one.
 
 import type { Reader, Tx } from '../platform/db.ts';
 
@@ -17,7 +17,7 @@ export async function writeMessages(tx: Tx, now: Date, messages: SmsMessage[]): 
   );
 }
 
-/** Marks phones as changed. In sorted order, so that two processes cannot wait for each other. */
+/** Marks phones as changed, in sorted order so that two processes cannot deadlock. */
 export async function touchPhones(tx: Tx, msisdns: string[]): Promise<void> {
   if (msisdns.length === 0) return;
   await tx.query(
@@ -33,7 +33,7 @@ export async function switchPhone(tx: Tx, msisdn: string, isOn: boolean): Promis
      on conflict (msisdn) do update set is_on = $2, version = sandbox_phones.version + 1`,
     [msisdn, isOn],
   );
-  // A prompt that was on the screen is gone with it; it is not shown again.
+  // Switching off removes the prompt from the screen; it is not shown again.
   if (!isOn)
     await tx.query(
       `update sandbox_payments set handset = 'undelivered' where msisdn = $1 and handset = 'prompt' and status = 'pending'`,

@@ -1,5 +1,5 @@
-// Scripts: faults that a test or a developer orders from the simulated operator, for one number or for all, a number
-// of times or until they are taken back. They live in the memory of the process they were given to.
+// Scripts: faults that a test or a developer sets on the simulated operator, for one number or for all, a number of
+// times or until they are cleared. They are kept in the memory of one process.
 
 import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS } from './scenarios.ts';
 
@@ -7,13 +7,13 @@ const MAX_SCRIPTS = 100;
 const MAX_TIMES = 1_000_000;
 const MAX_DELAY_MS = 24 * 60 * 60_000;
 
-/** Which calls a wire fault meets. */
+/** The calls that a wire fault can affect. */
 export const CALLS = ['submit', 'query', 'refund', 'message'] as const;
 export type CallName = (typeof CALLS)[number];
 
 /**
- * Faults of the wire. `*_after`: the operator does what was asked, and only its answer is spoilt. The others are
- * refused before anything is done.
+ * Faults of the wire. `*_after`: the operator does the work and only its response is spoilt. The others come before
+ * any work.
  */
 export const WIRE_FAULTS = [
   'error',
@@ -33,8 +33,8 @@ export type WireFault = (typeof WIRE_FAULTS)[number];
 
 /**
  * Faults of operator callbacks. lose: never sent. delay: sent `delay_ms` later. double: sent twice. stale: followed by an
- * older "pending" (reordered on the way). contradict: says the opposite of the truth. wrong_amount, unknown_reference: says so of
- * another amount, or of a payment that nobody asked for.
+ * older "pending" (reordered in transit). contradict: reports the opposite outcome. wrong_amount, unknown_reference: reports
+ * another amount, or a reference that the gateway never submitted.
  */
 export const CALLBACK_FAULTS = [
   'lose',
@@ -50,20 +50,20 @@ export type CallbackFault = (typeof CALLBACK_FAULTS)[number];
 export type Script = {
   /** Absent: every number. */
   msisdn?: string;
-  /** How often it strikes; absent: until it is taken back. */
+  /** How many times it applies; absent: until it is cleared. */
   times?: number;
 } & (
   | { call: CallName | 'any'; fault: WireFault }
   | { callback: CallbackFault; delay_ms?: number }
-  /** Submits follow this line of the table instead of their number's. */
+  /** Submits follow this scenario instead of their number's. */
   | { scenario: string }
-  /** The status query says the opposite of the truth about payments that are submitted from now on. */
+  /** The status query reports the opposite outcome for payments submitted from now on. */
   | { query: 'contradict' }
 );
 
 export interface Scripts {
   add(script: Script): void;
-  /** Takes back all scripts, or those of one number. */
+  /** Removes all scripts, or those of one number. */
   clear(msisdn?: string): void;
   list(): Script[];
   wireFault(call: CallName, msisdn: string | null): WireFault | null;
@@ -75,7 +75,7 @@ export interface Scripts {
 export function createScripts(): Scripts {
   let scripts: Script[] = [];
 
-  /** The first script that fits is used up once. The hot path has none and pays one comparison. */
+  /** Uses the first script that matches once. Without scripts this costs one comparison on the hot path. */
   function take<S extends Script>(msisdn: string | null, fits: (script: Script) => script is S): S | null {
     if (scripts.length === 0) return null;
     const found = scripts.find(
@@ -114,7 +114,7 @@ export function createScripts(): Scripts {
   };
 }
 
-/** A script that cannot be understood; the message is for whoever wrote it. */
+/** An invalid script; the message is sent to its author. */
 export class ScriptError extends Error {}
 
 export function readScript(value: unknown): Script {
@@ -149,9 +149,9 @@ function readChoice<const T extends string>(name: string, value: unknown, choice
   return found;
 }
 
-function readNumber(name: string, value: unknown, least: number, most: number): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new ScriptError(`${name} must be a whole number from ${least} to ${most}`);
+function readNumber(name: string, value: unknown, min: number, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new ScriptError(`${name} must be a whole number from ${min} to ${max}`);
 }
 
 function readMsisdn(value: unknown): string {

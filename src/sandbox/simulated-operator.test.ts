@@ -52,7 +52,7 @@ function methodOf(code: string): Method {
 
 async function submit(msisdn: string, direction: Direction = 'collection', changes: object = {}) {
   const reference = `TX_SCENARIO${String(++sequence).padStart(10, '0')}`;
-  const call = { reference, method: mtn, msisdn, amount: 150_000n, currency: 'UGX', label: 'Kampala Books' };
+  const call = { reference, method: mtn, msisdn, amount: 150_000n, currency: 'UGX', merchantName: 'Kampala Books' };
   const reply =
     direction === 'payout'
       ? await rail.payout({ ...call, ...changes })
@@ -122,7 +122,7 @@ for (const [direction, table] of [
       assert.equal(word(await query(reference, direction)), after);
     });
 
-describe('what time brings', () => {
+describe('as time passes', () => {
   test('007 is approved after 90 s, not before', async () => {
     const { reference } = await submit('256772345007');
     ctx.clock.advance(89_999);
@@ -133,7 +133,7 @@ describe('what time brings', () => {
     assert.equal(word(await query(reference)), 'succeeded');
   });
 
-  test('008 goes back 60 s after it was approved', async () => {
+  test('008 is reversed 60 s after the success', async () => {
     const { reference } = await submit('256772345008');
     const [approved] = await settle();
     ctx.clock.advance(59_999);
@@ -182,7 +182,7 @@ describe('012 and tokens', () => {
 });
 
 describe('callbacks', () => {
-  test('a gateway that refuses is tried three times more, then has to ask', async () => {
+  test('a gateway that refuses is tried three times more, then has to query', async () => {
     gateway.answerWith(500);
     await submit('256772345011');
     await operator.runDueOutcomes();
@@ -202,7 +202,7 @@ describe('callbacks', () => {
     assert.equal(gateway.received.length, 0);
   });
 
-  test('while nobody listens they wait', async () => {
+  test('they wait until the gateway has an address', async () => {
     operator.setGatewayUrl(null);
     await submit('256772345011');
     assert.equal(await operator.runDueOutcomes(), 1);
@@ -240,7 +240,7 @@ describe('scripts', () => {
       assert.deepEqual(words(await settle()), ['PAYER_CANCELLED'], 'used up');
     });
 
-  test('callbacks: delay overtakes nothing and arrives late', async () => {
+  test('callbacks: a delayed one arrives late', async () => {
     operator.scripts.add({ callback: 'delay', delay_ms: 61_000, times: 1 });
     await submit('256772345008');
     assert.deepEqual(await settle(), []);
@@ -262,7 +262,7 @@ describe('scripts', () => {
     assert.ok(unknown?.kind === 'proof' && unknown.reference !== reference);
   });
 
-  test('any number can follow any line of the table, and the query can be made to lie', async () => {
+  test('any number can follow any line of the table, and the query can contradict', async () => {
     operator.scripts.add({ scenario: '003', msisdn: '256772345000', times: 1 });
     assert.equal(word((await submit('256772345000')).observation), 'PAYER_NOT_FOUND');
     operator.scripts.add({ query: 'contradict', times: 1 });
@@ -270,7 +270,7 @@ describe('scripts', () => {
     assert.equal(word(await query(reference)), 'UNSPECIFIED');
   });
 
-  test('down stays down until it is taken back', async () => {
+  test('down stays down until the script is cleared', async () => {
     await script({ call: 'any', fault: 'down' });
     const { reference, observation } = await submit('256772345000');
     assert.equal(observation.state, 'unknown');
@@ -281,7 +281,7 @@ describe('scripts', () => {
     assert.ok(found.state === 'unknown' && found.definitelyNotFound);
   });
 
-  test('a script that makes no sense is refused in a sentence, and their number is bounded', async () => {
+  test('an invalid script is refused with a reason, and the number of scripts is limited', async () => {
     for (const wrong of [
       {},
       { fault: 'fire' },
@@ -309,7 +309,7 @@ test('numbers ending 000 cost one statement for many, and none afterwards', asyn
   assert.deepEqual(await settle(), []);
 });
 
-test('two operators on one database know the same payments', async () => {
+test('two operators on one database share the payments', async () => {
   const other = createSimulatedOperator(ctx, { silenceMs: 200 });
   const otherRails = createRails(ctx, { sandboxOperatorUrl: other.url, timeoutMs: 2_000 });
   await other.listen();
@@ -318,7 +318,7 @@ test('two operators on one database know the same payments', async () => {
   const call = { reference: 'TX_TWO_OPERATORS', method: mtn, msisdn: '256772345000', amount: 1n, currency: 'UGX' };
   const replies = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
-      (index % 2 ? rail : otherRail).collect({ ...call, label: 'Kampala Books', verified: false }),
+      (index % 2 ? rail : otherRail).collect({ ...call, merchantName: 'Kampala Books', verified: false }),
     ),
   );
   const receipts = new Set(replies.map(({ observation }) => observation.state === 'succeeded' && observation.receipt));
@@ -328,7 +328,7 @@ test('two operators on one database know the same payments', async () => {
   await other.close();
 });
 
-test('the wire refuses what it does not understand', async () => {
+test('invalid requests are refused', async () => {
   const post = async (path: string, body: string) =>
     (await fetch(`${operator.url()}${path}`, { method: 'POST', body })).status;
   assert.equal(await post('/v1/payments', '{'), 400);

@@ -1,35 +1,35 @@
-// A submit as the simulated operator reads it, and the payment it becomes by the table of scenarios.
+// Reads a submit and makes the payment that its scenario plans.
 
-import type { Direction } from '../catalog/catalog.ts';
+import type { Direction, VerificationStyle } from '../catalog/catalog.ts';
 import { amountFrom } from '../platform/money.ts';
 import { createReceipt } from './outcomes.ts';
 import type { PayTo, SandboxPayment } from './payments-table.ts';
-import type { Plan, Scenario, Style } from './scenarios.ts';
+import type { PaymentPlan, Scenario } from './scenarios.ts';
 
-const STYLES: readonly Style[] = ['prompt', 'shortcode', 'otp', 'instructions'];
+const STYLES: readonly VerificationStyle[] = ['prompt', 'shortcode', 'otp', 'instructions'];
 const MAX_TEXT_LENGTH = 200;
-/** Enough of a reference to be unique, short enough to be typed on a phone (M-PESA takes twelve characters). */
+/** Long enough to be unique, short enough to type on a phone (M-PESA allows twelve characters). */
 const ACCOUNT_REFERENCE_LENGTH = 10;
 
 export type Submission = {
   reference: string;
   direction: Direction;
   method: string;
-  style: Style;
+  style: VerificationStyle;
   type: string;
   operator: string;
   dialCode: string | null;
   msisdn: string;
   amount: bigint;
   currency: string;
-  label: string;
+  merchantName: string;
   verified: boolean;
 };
 
-/** How long the payer has: to answer a prompt, to dial, to send the money. */
-export type Lives = { promptMs: number; dialMs: number; instructionsMs: number };
+/** How long the payer has to answer a prompt, to dial, or to send the money. */
+export type PaymentLifetimes = { promptMs: number; dialMs: number; instructionsMs: number };
 
-/** A request that the operator does not understand; the message is for whoever wrote it. */
+/** An invalid submit; the message is sent to the caller. */
 export class SubmissionError extends Error {}
 
 export function readSubmission(body: unknown): Submission {
@@ -52,7 +52,7 @@ export function readSubmission(body: unknown): Submission {
     msisdn: readMsisdn(given.get('msisdn')),
     amount: readAmount(given.get('amount')),
     currency: readText(given, 'currency'),
-    label: readText(given, 'label'),
+    merchantName: readText(given, 'merchant_name'),
     verified: given.get('verified') === true,
   };
 }
@@ -67,7 +67,7 @@ export function readAmount(value: unknown): bigint {
     const amount = typeof value === 'string' ? amountFrom(value) : 0n;
     if (amount > 0n) return amount;
   } catch {
-    // Said below.
+    // Reported by the error below.
   }
   throw new SubmissionError('amount must be a positive decimal string, such as "25.50"');
 }
@@ -78,8 +78,13 @@ function readText(given: Map<string, unknown>, name: string): string {
   throw new SubmissionError(`${name} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`);
 }
 
-/** The payment as the book will hold it. */
-export function planPayment(submission: Submission, plan: Plan, now: Date, lives: Lives): SandboxPayment {
+/** The payment to store for a submit. */
+export function planPayment(
+  submission: Submission,
+  plan: PaymentPlan,
+  now: Date,
+  lifetimes: PaymentLifetimes,
+): SandboxPayment {
   const payment: SandboxPayment = {
     reference: submission.reference,
     direction: submission.direction,
@@ -88,8 +93,8 @@ export function planPayment(submission: Submission, plan: Plan, now: Date, lives
     msisdn: submission.msisdn,
     amount: submission.amount,
     currency: submission.currency,
-    label: submission.label,
-    scenario: plan.kind === 'handset' ? 'handset' : plan.name,
+    merchantName: submission.merchantName,
+    scenario: plan.kind === 'phone' ? 'handset' : plan.name,
     status: 'pending',
     receipt: null,
     failureCode: null,
@@ -106,7 +111,7 @@ export function planPayment(submission: Submission, plan: Plan, now: Date, lives
   const after = (ms: number) => new Date(now.getTime() + ms);
   if (plan.kind === 'scenario') return { ...payment, ...followScenario(plan.scenario, now) };
   if (plan.kind === 'instructions') {
-    const expiresAt = after(lives.instructionsMs);
+    const expiresAt = after(lifetimes.instructionsMs);
     return {
       ...payment,
       handset: 'instructions',
@@ -119,7 +124,7 @@ export function planPayment(submission: Submission, plan: Plan, now: Date, lives
     };
   }
   const mustDial = submission.style === 'shortcode' && submission.dialCode !== null;
-  const expiresAt = after(mustDial ? lives.dialMs : lives.promptMs);
+  const expiresAt = after(mustDial ? lifetimes.dialMs : lifetimes.promptMs);
   return {
     ...payment,
     handset: mustDial ? 'dial' : 'prompt',
@@ -145,7 +150,9 @@ function followScenario(scenario: Scenario, now: Date): Partial<SandboxPayment> 
 }
 
 function payTo(submission: Submission): PayTo {
-  if (submission.type === 'till number') return { kind: 'till', number: '5203344', name: submission.label, bank: null };
-  if (submission.type === 'pay bill') return { kind: 'paybill', number: '888880', name: submission.label, bank: null };
-  return { kind: 'bank_account', number: '9900112233', name: submission.label, bank: 'Sandbox Bank' };
+  if (submission.type === 'till number')
+    return { kind: 'till', number: '5203344', name: submission.merchantName, bank: null };
+  if (submission.type === 'pay bill')
+    return { kind: 'paybill', number: '888880', name: submission.merchantName, bank: null };
+  return { kind: 'bank_account', number: '9900112233', name: submission.merchantName, bank: 'Sandbox Bank' };
 }

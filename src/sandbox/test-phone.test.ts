@@ -58,7 +58,7 @@ async function collect(method = methodOf('MPESA_KEN'), payer = msisdn) {
     msisdn: payer,
     amount: 250_000n,
     currency: method.currency,
-    label: 'Nairobi Books',
+    merchantName: 'Nairobi Books',
     verified: false,
   });
   return { reference, observation };
@@ -81,7 +81,7 @@ const words = (readings: CallbackReading[]) =>
 const promptState = async (payer = msisdn) => (await operator.phone.view(payer)).prompts[0]?.state;
 
 describe('a prompt', () => {
-  test('rings with amount and business; four digits approve it; the gateway is told and an SMS confirms', async () => {
+  test('rings with amount and business; four digits approve it; a callback and an SMS report it', async () => {
     const { reference, observation } = await collect();
     assert.equal(observation.state, 'pending');
     const view = await operator.phone.view(msisdn);
@@ -98,7 +98,7 @@ describe('a prompt', () => {
     assert.deepEqual(await settle(), [], 'what is paid does not expire');
   });
 
-  test('0000 is wrong and ends it; other than four digits is no PIN and ends nothing', async () => {
+  test('0000 is wrong and ends it; other than four digits is not a PIN and changes nothing', async () => {
     const { reference } = await collect();
     for (const pin of ['', '12', '12345', 'abcd', '１２３４'])
       assert.equal((await operator.phone.answer(msisdn, reference, pin)).ok, false);
@@ -210,7 +210,7 @@ describe('instructions', () => {
     ['bank transfer', 'bank_account'],
     ['bank', 'bank_account'],
   ] as const)
-    test(`${type}: the payer is told where to pay, pays, and the gateway hears of an incoming payment`, async () => {
+    test(`${type}: the payer gets instructions, pays, and a callback reports the incoming payment`, async () => {
       const method = methodOfType(type);
       const { reference, observation } = await collect(method);
       assert.ok(observation.state === 'pending' && observation.instructions);
@@ -233,7 +233,7 @@ describe('instructions', () => {
       assert.equal(await outcome(reference), 'succeeded', 'a lost callback is found by asking');
     });
 
-  test('a wrong amount or an unknown reference settles nothing, yet the gateway hears of the money', async () => {
+  test('a wrong amount or an unknown reference settles nothing, but a callback reports the money', async () => {
     const method = methodOfType('till number');
     const { reference, observation } = await collect(method);
     assert.ok(observation.state === 'pending' && observation.instructions);
@@ -254,7 +254,7 @@ describe('instructions', () => {
     assert.equal(await outcome(reference), 'PROMPT_EXPIRED');
   });
 
-  test('a number ending 000 pays by itself, 006 is told twice, 001 never pays', async () => {
+  test('a number ending 000 pays by itself, 006 is reported twice, 001 never pays', async () => {
     const till = methodOfType('till number');
     const paying = await collect(till, '254712345000');
     assert.equal(paying.observation.state, 'pending');
@@ -271,9 +271,9 @@ describe('instructions', () => {
   });
 });
 
-test('a payout is announced by SMS', async () => {
+test('the payee of a payout gets an SMS', async () => {
   const call = { reference: 'TX_PAYOUT_SMS', method: methodOf('MPESA_KEN'), msisdn, amount: 50n, currency: 'KES' };
-  await rail.payout({ ...call, label: 'Nairobi Books' });
+  await rail.payout({ ...call, merchantName: 'Nairobi Books' });
   await settle();
   const { messages } = await operator.phone.view(msisdn);
   assert.match(messages[0]?.text ?? '', /You received KES 0\.50 from Nairobi Books/);
@@ -306,16 +306,16 @@ describe('over HTTP', () => {
     await settle();
   });
 
-  test('a page waits for news: a prompt ends the wait, silence ends with it', async () => {
+  test('a page waits for changes: a prompt ends the wait, silence ends with it', async () => {
     const before = await get();
     const quiet = await get(`/news?version=${before.version}&wait_ms=20`);
     assert.equal(quiet.version, before.version);
     const waiting = get(`/news?version=${before.version}&wait_ms=20000`);
     const { reference } = await collect();
-    const news = await waiting;
-    assert.notEqual(news.version, before.version);
-    assert.equal(news.prompts[0]?.id, reference);
-    const next = get(`/news?version=${news.version}&wait_ms=20000`);
+    const changes = await waiting;
+    assert.notEqual(changes.version, before.version);
+    assert.equal(changes.prompts[0]?.id, reference);
+    const next = get(`/news?version=${changes.version}&wait_ms=20000`);
     ctx.clock.advance(120_000);
     await settle();
     assert.equal((await next).prompts[0]?.state, 'expired');

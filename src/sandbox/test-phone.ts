@@ -1,12 +1,12 @@
-// The test phone: what a person sees on the handset of a number, and everything that can be done with it. The page and
-// the command line use these functions, or the same over the simulated operator's HTTP.
+// The test phone: what the screen of a number shows, and every action on it. The page and the command line use these
+// functions, directly or over the simulated operator's HTTP interface.
 
 import type { FailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
 import { queueOperatorCallbacks } from './operator-callbacks.ts';
-import { createReceipt, decidePayments, incomingPayment, recordDecisions, type SandboxDecision } from './outcomes.ts';
+import { createReceipt, decidePayment, incomingPayment, recordDecisions, type SandboxDecision } from './outcomes.ts';
 import {
   listPhonePayments,
   lockAwaitedPayment,
@@ -30,13 +30,13 @@ export type PhonePrompt = {
   id: string;
   method: string;
   operator: string;
-  label: string;
+  merchantName: string;
   amount: bigint;
   currency: string;
   text: string;
   /**
-   * dial: an SMS tells to dial `dialCode`. prompt: on the screen, waits for the PIN. undelivered: the phone was off.
-   * ignored: put away. instructions: the payer is to send the money himself. The others say how it ended.
+   * dial: an SMS asks to dial `dialCode`. prompt: on the screen, waits for the PIN. undelivered: the phone was off.
+   * ignored: dismissed. instructions: the payer has to send the money. The others are final.
    */
   state: PhoneState;
   dialCode: string | null;
@@ -49,38 +49,38 @@ export type PhonePrompt = {
 export type PhoneView = {
   msisdn: string;
   isOn: boolean;
-  /** Grows with every change: give it to `waitForNews`. */
+  /** Grows with every change; pass it to `waitForChange`. */
   version: number;
   /** Newest first. */
   messages: StoredSms[];
   prompts: PhonePrompt[];
 };
 
-/** `message` is what the handset shows in answer. */
+/** `message` is what the phone shows after the action. */
 export type PhoneResult = { ok: boolean; message: string };
 
 export type PhonePayment = { to: string; accountReference: string; amount: bigint; currency: string };
 
 export interface TestPhone {
   view(msisdn: string): Promise<PhoneView>;
-  /** Answers as soon as the phone's version differs from `version`, or after `waitMs` (at most 25 s). */
-  waitForNews(msisdn: string, version: number, waitMs: number, signal?: AbortSignal): Promise<PhoneView>;
-  /** Types the PIN: any four digits approve, 0000 is wrong and ends the payment. */
+  /** Resolves as soon as the phone's version differs from `version`, or after `waitMs` (at most 25 s). */
+  waitForChange(msisdn: string, version: number, waitMs: number, signal?: AbortSignal): Promise<PhoneView>;
+  /** Enters the PIN: any four digits approve, 0000 is wrong and ends the payment. */
   answer(msisdn: string, id: string, pin: string): Promise<PhoneResult>;
   cancel(msisdn: string, id: string): Promise<PhoneResult>;
-  /** Puts the prompt away without an answer; it expires in its time. */
+  /** Dismisses the prompt without an answer; it expires later. */
   ignore(msisdn: string, id: string): Promise<PhoneResult>;
-  /** While off no prompt arrives, and those that would have are lost: they expire. SMS wait. */
+  /** While the phone is off, prompts are lost and expire; SMS are stored. */
   switchTo(msisdn: string, isOn: boolean): Promise<PhoneResult>;
-  /** Dials a short code: opens the prompt that waits behind it, also one that was missed. */
+  /** Dials a short code: shows the prompt that waits for it, also one that was missed. */
   dial(msisdn: string, code: string): Promise<PhoneResult>;
-  /** Sends money to a till, pay bill or bank account. The gateway hears of it whatever reference and amount it has. */
+  /** Sends money to a till, pay bill or bank account. The gateway is notified of any reference and amount. */
   pay(msisdn: string, payment: PhonePayment): Promise<PhoneResult & { receipt: string | null }>;
 }
 
-export function createTestPhone(ctx: Context, scripts: Scripts, news: PhoneChanges): TestPhone {
+export function createTestPhone(ctx: Context, scripts: Scripts, changes: PhoneChanges): TestPhone {
   async function view(msisdn: string): Promise<PhoneView> {
-    // The version is read first: a change in between is then seen twice, never missed.
+    // Reads the version first, so that a change in between is shown twice rather than missed.
     const phone = await readPhone(ctx.db, msisdn);
     const [messages, payments] = await Promise.all([
       listMessages(ctx.db, msisdn, MESSAGES_SHOWN),
@@ -89,14 +89,14 @@ export function createTestPhone(ctx: Context, scripts: Scripts, news: PhoneChang
     return { msisdn, ...phone, messages, prompts: payments.flatMap(showPrompt) };
   }
 
-  /** One change to one phone: in a transaction, and told to whoever waits. */
+  /** Runs one action in a transaction, then ends the waits for this phone. */
   async function act<R extends PhoneResult>(msisdn: string, work: (tx: Tx, now: Date) => Promise<R>): Promise<R> {
     const result = await ctx.db.transaction(async (tx) => work(tx, ctx.clock.now()));
-    news.tell([msisdn]);
+    changes.notify([msisdn]);
     return result;
   }
 
-  /** Acts on a prompt that is on the screen now. */
+  /** Runs an action on a prompt that is on the screen. */
   function onPrompt(
     msisdn: string,
     id: string,
@@ -111,7 +111,7 @@ export function createTestPhone(ctx: Context, scripts: Scripts, news: PhoneChang
   }
 
   async function end(tx: Tx, now: Date, payment: SandboxPayment, handset: PhoneState, failureCode: FailureCode | null) {
-    const decision: SandboxDecision = decidePayments(
+    const decision: SandboxDecision = decidePayment(
       payment,
       failureCode ? 'fail' : 'succeed',
       now,
@@ -122,8 +122,8 @@ export function createTestPhone(ctx: Context, scripts: Scripts, news: PhoneChang
 
   return {
     view,
-    async waitForNews(msisdn, version, waitMs, signal) {
-      await news.wait(msisdn, waitMs, signal, async () => (await readPhone(ctx.db, msisdn)).version !== version);
+    async waitForChange(msisdn, version, waitMs, signal) {
+      await changes.wait(msisdn, waitMs, signal, async () => (await readPhone(ctx.db, msisdn)).version !== version);
       return view(msisdn);
     },
     answer(msisdn, id, pin) {
@@ -150,22 +150,7 @@ export function createTestPhone(ctx: Context, scripts: Scripts, news: PhoneChang
         await switchPhone(tx, msisdn, isOn);
         return { ok: true, message: isOn ? 'The phone is on.' : 'The phone is off.' };
       }),
-    dial: (msisdn, code) =>
-      act(msisdn, async (tx, now) => {
-        if (!(await readPhone(tx, msisdn)).isOn) return { ok: false, message: 'The phone is off.' };
-        const waiting = (await listPhonePayments(tx, msisdn, PROMPTS_SHOWN)).find(
-          (payment) =>
-            payment.dialCode === code.replaceAll(' ', '') &&
-            payment.status === 'pending' &&
-            (payment.handset === 'dial' || payment.handset === 'undelivered' || payment.handset === 'ignored') &&
-            !isOver(payment, now),
-        );
-        const payment = waiting ? await lockPayment(tx, waiting.reference) : null;
-        if (payment?.status !== 'pending') return { ok: false, message: 'There is nothing to confirm.' };
-        await updatePayments(tx, [{ ...payment, handset: 'prompt' }]);
-        await touchPhones(tx, [msisdn]);
-        return { ok: true, message: smsText('prompt', payment) };
-      }),
+    dial: (msisdn, code) => act(msisdn, (tx, now) => dialCode(tx, now, msisdn, code)),
     pay: (msisdn, given) =>
       act(msisdn, async (tx, now) => {
         if (!(await readPhone(tx, msisdn)).isOn) return { ok: false, message: 'The phone is off.', receipt: null };
@@ -174,7 +159,24 @@ export function createTestPhone(ctx: Context, scripts: Scripts, news: PhoneChang
   };
 }
 
-/** Whoever sends money sends it: when it fits what is awaited it settles that, and in any case the gateway hears of it. */
+/** Shows the prompt that waits for this code. */
+async function dialCode(tx: Tx, now: Date, msisdn: string, code: string): Promise<PhoneResult> {
+  if (!(await readPhone(tx, msisdn)).isOn) return { ok: false, message: 'The phone is off.' };
+  const waiting = (await listPhonePayments(tx, msisdn, PROMPTS_SHOWN)).find(
+    (payment) =>
+      payment.dialCode === code.replaceAll(' ', '') &&
+      payment.status === 'pending' &&
+      (payment.handset === 'dial' || payment.handset === 'undelivered' || payment.handset === 'ignored') &&
+      !isOver(payment, now),
+  );
+  const payment = waiting ? await lockPayment(tx, waiting.reference) : null;
+  if (payment?.status !== 'pending') return { ok: false, message: 'There is nothing to confirm.' };
+  await updatePayments(tx, [{ ...payment, handset: 'prompt' }]);
+  await touchPhones(tx, [msisdn]);
+  return { ok: true, message: smsText('prompt', payment) };
+}
+
+/** Settles the awaited payment if it matches; notifies the gateway either way. */
 async function sendMoney(
   tx: Tx,
   scripts: Scripts,
@@ -184,24 +186,24 @@ async function sendMoney(
 ): Promise<PhoneResult & { receipt: string }> {
   const accountReference = given.accountReference.trim().toUpperCase();
   const awaited = await lockAwaitedPayment(tx, given.to, accountReference);
-  const fits =
+  const matches =
     awaited !== null && awaited.amount === given.amount && awaited.currency === given.currency && !isOver(awaited, now);
   const receipt = createReceipt();
   const money = `${given.currency} ${formatAmount(given.amount)}`;
-  if (fits) {
-    const decision = decidePayments({ ...awaited, scenario: 'handset' }, 'succeed', now);
+  if (matches) {
+    const decision = decidePayment({ ...awaited, scenario: 'handset' }, 'succeed', now);
     await recordDecisions(tx, scripts, now, [
       {
         ...decision,
         payment: { ...decision.payment, receipt },
-        announcement: incomingPayment({ ...given, payTo: given.to, accountReference, receipt, payer: msisdn }),
+        callback: incomingPayment({ ...given, payTo: given.to, accountReference, receipt, payer: msisdn }),
         message: null,
       },
     ]);
   } else {
-    const announcement = incomingPayment({ ...given, payTo: given.to, accountReference, receipt, payer: msisdn });
-    const payment = awaited ?? unawaited(msisdn, given, receipt, now);
-    await queueOperatorCallbacks(tx, scripts, now, [{ payment, announcement, copies: 1 }]);
+    const callback = incomingPayment({ ...given, payTo: given.to, accountReference, receipt, payer: msisdn });
+    const payment = awaited ?? unmatchedPayment(msisdn, given, receipt, now);
+    await queueOperatorCallbacks(tx, scripts, now, [{ payment, callback, copies: 1 }]);
   }
   await writeMessages(tx, now, [
     { msisdn, sender: awaited?.operator ?? 'Bank', text: `${receipt} confirmed. You sent ${money} to ${given.to}.` },
@@ -210,8 +212,8 @@ async function sendMoney(
   return { ok: true, message: `Sent ${money} to ${given.to}. Receipt ${receipt}.`, receipt };
 }
 
-/** Money that nobody asked for, in the shape that announcements are made from. */
-function unawaited(msisdn: string, given: PhonePayment, receipt: string, now: Date): SandboxPayment {
+/** Money that matches no payment, as the record that callbacks are made from. */
+function unmatchedPayment(msisdn: string, given: PhonePayment, receipt: string, now: Date): SandboxPayment {
   return {
     reference: receipt,
     direction: 'collection',
@@ -220,7 +222,7 @@ function unawaited(msisdn: string, given: PhonePayment, receipt: string, now: Da
     msisdn,
     amount: given.amount,
     currency: given.currency,
-    label: '',
+    merchantName: '',
     scenario: 'handset',
     status: 'succeeded',
     receipt,
@@ -248,7 +250,7 @@ function showPrompt(payment: SandboxPayment): PhonePrompt[] {
       id: payment.reference,
       method: payment.method,
       operator: payment.operator,
-      label: payment.label,
+      merchantName: payment.merchantName,
       amount: payment.amount,
       currency: payment.currency,
       text: smsText(payment.handset === 'dial' ? 'dial' : 'prompt', payment),

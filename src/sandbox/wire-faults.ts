@@ -1,4 +1,4 @@
-// Every way in which a network can spoil an answer, on order of a script.
+// The wire faults that a script can inject into a response.
 
 import type { ServerResponse } from 'node:http';
 import type { WireFault } from './scripts.ts';
@@ -18,7 +18,7 @@ export function injectFault(fault: WireFault, response: ServerResponse, silenceM
       return;
     case 'timeout':
     case 'timeout_after':
-      keepSilent(response, silenceMs);
+      leaveUnanswered(response, silenceMs);
       return;
     case 'reset':
     case 'reset_after':
@@ -42,7 +42,7 @@ export function injectFault(fault: WireFault, response: ServerResponse, silenceM
   }
 }
 
-/** A byte now and then: each restarts a naive time-out. */
+/** Sends a byte every 50 ms: each restarts a time-out that is only an idle time-out. */
 function drip(response: ServerResponse, silenceMs: number): void {
   response.writeHead(200, JSON_TYPE);
   const timer = setInterval(() => response.write(' '), DRIP_EVERY_MS);
@@ -53,8 +53,8 @@ function drip(response: ServerResponse, silenceMs: number): void {
   });
 }
 
-/** Never answers; the connection ends long after a sensible caller gave up. */
-export function keepSilent(response: ServerResponse, silenceMs: number): void {
+/** Sends no response; the connection is closed after `silenceMs`. */
+export function leaveUnanswered(response: ServerResponse, silenceMs: number): void {
   const end = setTimeout(() => response.destroy(), silenceMs);
   response.once('close', () => clearTimeout(end));
 }

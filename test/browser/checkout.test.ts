@@ -245,8 +245,8 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await pay(page, url, { phone: payer, method: 'MPESA_KEN' });
       const pressed = send(page);
       await page.waitForRequest(/check=prompt/);
-      await gateway.gateway.operator?.phone.view(msisdn(payer)).then(async ({ prompts }) => {
-        await gateway.gateway.operator?.phone.answer(msisdn(payer), prompts[0]?.id ?? '', '1234');
+      await gateway.services.operator?.phone.view(msisdn(payer)).then(async ({ prompts }) => {
+        await gateway.services.operator?.phone.answer(msisdn(payer), prompts[0]?.id ?? '', '1234');
       });
       await gateway.settle();
       await pressed;

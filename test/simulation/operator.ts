@@ -194,7 +194,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
     payment.state = payment.becomes;
     note(`${payment.msisdn}: the operator's truth is ${payment.state}`);
     if (payment.till && payment.becomes === 'succeeded') payAtTill(payment);
-    else if (tell) announce(payment);
+    else if (tell) sendCallback(payment);
   }
 
   /** The payer sends money to the till: right, and sometimes also wrong, twice, or under a reference that nobody knows. */
@@ -211,7 +211,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       send(dice, { kind: 'payment_received', ...paid, currency: payment.currency, payer: payment.msisdn }, true);
   }
 
-  function announce(payment: Payment): void {
+  function sendCallback(payment: Payment): void {
     const dice = random.fork('callback', payment.msisdn, payment.state);
     const { reference } = payment;
     if (temper.hints) {
@@ -332,7 +332,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
         if (payment.state === 'succeeded' && payment.reverseAt <= now) {
           payment.state = 'reversed';
           note(`${payment.msisdn}: the operator gives it back`);
-          announce({ ...payment });
+          sendCallback({ ...payment });
           // Whatever else is lost, a reversal is told until it is heard: nobody asks about what has ended.
           messages.push({
             at: now,
