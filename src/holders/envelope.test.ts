@@ -12,10 +12,10 @@ import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { COMMAND_LINE } from './audit.ts';
+import { signedCall } from './authentication.ts';
 import { handleSigned } from './envelope.ts';
 import { setHolderStatus } from './holders.ts';
 import { rotateSecret, updateIntegration } from './integrations.ts';
-import { signedCall } from './routes.ts';
 import { maintainSignatures } from './signatures.ts';
 
 type World = { ctx: TestContext & { close(): Promise<void> }; app: HttpServer; shop: Shop };

@@ -1,10 +1,10 @@
 // Idempotency keys: the first request with a key is performed, later ones with the same params are answered as it was.
 
-import { canonicalJson } from './canonical-json.ts';
-import type { Reader, Tx } from './db.ts';
-import { Problem } from './errors.ts';
-import { constantTimeEqual, sha256 } from './secrets.ts';
-import type { JsonObject } from './strict-json.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
 
 const MAX_KEY_CHARACTERS = 128;
 /** A key older than this is free again, also before it is purged. */
