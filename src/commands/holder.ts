@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { createHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
-import { addMember } from '../holders/members.ts';
+import { createHolderWithOwner } from '../holders/registration.ts';
 import { addCommand, addGroup, confirm, parseId, print, type Terminal, table, withContext } from './terminal.ts';
 
 export function holderCommands(program: Command, terminal: Terminal): void {
@@ -16,12 +16,9 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     .option('--owner <email>', 'a person who owns it')
     .action(async (name: string, options: { json?: boolean; owner?: string }) => {
       const holder = await withContext(terminal, async (ctx) => {
-        const made = await createHolder(ctx, COMMAND_LINE, name);
-        if (options.owner) {
-          const person = { email: options.owner, name: options.owner, holderId: made.id, role: 'owner' } as const;
-          await addMember(ctx, COMMAND_LINE, person);
-        }
-        return made;
+        if (!options.owner) return createHolder(ctx, COMMAND_LINE, name);
+        const owner = { email: options.owner, name: options.owner };
+        return (await createHolderWithOwner(ctx, COMMAND_LINE, name, owner)).holder;
       });
       print(terminal, options, holder, rowsOf([holder]));
       terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);

@@ -2,15 +2,9 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Direction, Fee } from '../catalog/catalog.ts';
-import {
-  createHolder,
-  findHolder,
-  type Holder,
-  type HolderStatus,
-  listHolders,
-  setHolderStatus,
-} from '../holders/holders.ts';
-import { addMember, createLoginLink, listTeam } from '../holders/members.ts';
+import { findHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
+import { createLoginLink, listTeam } from '../holders/members.ts';
+import { createHolderWithOwner } from '../holders/registration.ts';
 import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
@@ -87,10 +81,9 @@ async function openHolder(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t, actor } = request;
   const [business, email] = [fieldOf(request, 'business', 120), fieldOf(request, 'email', 254)];
   if (business === '' || !isEmail(email)) return listPage(request, t.emailInvalid);
-  const holder = await createHolder(ctx, actor, business);
-  const name = email.split('@')[0] ?? email;
-  const member = await addMember(ctx, actor, { email, name, holderId: holder.id, role: 'owner' });
-  const { token, expiresAt } = await createLoginLink(ctx, member.id);
+  const person = { email, name: email.split('@')[0] ?? email };
+  const { holder, owner } = await createHolderWithOwner(ctx, actor, business, person);
+  const { token, expiresAt } = await createLoginLink(ctx, owner.id);
   return renderPage(request, {
     title: t.admin.created(business),
     lead: t.admin.createdText(email),

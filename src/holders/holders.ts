@@ -1,7 +1,7 @@
 // Holders: the businesses that use the gateway. Closing is final; a suspended holder can come back.
 
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 
@@ -17,16 +17,17 @@ export type Holder = {
 const HOLDER_COLUMNS = 'id, name, status, payouts_need_approval, created_at';
 
 export function createHolder(ctx: Context, actor: Actor, name: string): Promise<Holder> {
-  const at = ctx.clock.now();
-  return ctx.db.transaction(async (tx) => {
-    const [holder] = await tx.query<Holder>(
-      `insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning ${HOLDER_COLUMNS}`,
-      [name, at],
-    );
-    if (!holder) throw new Error('insert returned no holder');
-    await recordAudit(tx, { holderId: holder.id, actor, action: 'holder.created', subject: name }, at);
-    return holder;
-  });
+  return ctx.db.transaction((tx) => insertHolder(tx, actor, name, ctx.clock.now()));
+}
+
+export async function insertHolder(tx: Tx, actor: Actor, name: string, at: Date): Promise<Holder> {
+  const [holder] = await tx.query<Holder>(
+    `insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning ${HOLDER_COLUMNS}`,
+    [name, at],
+  );
+  if (!holder) throw new Error('insert returned no holder');
+  await recordAudit(tx, { holderId: holder.id, actor, action: 'holder.created', subject: name }, at);
+  return holder;
 }
 
 export function listHolders(reader: Reader): Promise<Holder[]> {

@@ -6,7 +6,8 @@ import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
-import { addMember, type Member, type MemberRole } from './members.ts';
+import { findOrInsertMember, giveRole, insertMember, type Member, type MemberRole } from './members.ts';
+import { hashPassword, storePassword } from './passwords.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 const MAX_OPEN = 50;
@@ -83,19 +84,35 @@ export function withdrawInvitation(ctx: Context, actor: Actor, holderId: bigint,
   });
 }
 
-/** Spends an invitation and makes its person a member. The update decides who was first. */
-export async function acceptInvitation(ctx: Context, token: string, name: string): Promise<Member> {
+/**
+ * Uses an invitation and adds the member, in one transaction. A `password` is for a new member only: otherwise the
+ * link alone would take over the account of a person who signed up in the meantime.
+ */
+export async function acceptInvitation(ctx: Context, token: string, name: string, password?: string): Promise<Member> {
+  const hashed = password === undefined ? null : await hashPassword(password);
   const at = ctx.clock.now();
-  const [row] = await ctx.db.query<{ holder_id: bigint; email: string; role: MemberRole }>(
-    `update invitations set used_at = $2
-     where token_hash = $1 and used_at is null and withdrawn_at is null and expires_at > $2
-     returning holder_id, email, role`,
-    [sha256(token), at],
-  );
-  if (!row)
-    throw new Problem('unauthenticated', {
-      message: 'This invitation was used before or is too old. Ask for another.',
-    });
-  const actor = { memberId: null, name: row.email };
-  return addMember(ctx, actor, { email: row.email, name, holderId: row.holder_id, role: row.role });
+  return ctx.db.transaction(async (tx) => {
+    // Of two requests with one invitation, the update lets the first pass.
+    const [row] = await tx.query<{ holder_id: bigint; email: string; role: MemberRole }>(
+      `update invitations set used_at = $2
+       where token_hash = $1 and used_at is null and withdrawn_at is null and expires_at > $2
+       returning holder_id, email, role`,
+      [sha256(token), at],
+    );
+    if (!row)
+      throw new Problem('unauthenticated', {
+        message: 'This invitation was already used or has expired. Ask for a new one.',
+      });
+    const person = { email: row.email, name };
+    const member = hashed === null ? await findOrInsertMember(tx, person, at) : await insertMember(tx, person, at);
+    if (!member)
+      throw new Problem('unauthenticated', {
+        message: 'This e-mail address already has an account. Sign in and open the invitation again.',
+      });
+    await giveRole(tx, { memberId: null, name: row.email }, member, row.holder_id, row.role, at);
+    const themselves = { memberId: member.id, name: member.email };
+    const keep = { sessionId: null, holderId: row.holder_id };
+    if (hashed !== null) await storePassword(tx, themselves, member.id, hashed, keep, at);
+    return member;
+  });
 }

@@ -1,7 +1,7 @@
 // People: members of holders, their one-time sign-in links and their sessions. Tokens of both are stored hashed.
 
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
@@ -27,7 +27,7 @@ export type Session = {
 
 const MEMBER_COLUMNS = 'id, email, name, is_admin';
 
-/** Makes a person, or finds the one with this address, and gives them a role at the holder. */
+/** Gives the person with this e-mail a role at the holder; creates the member if needed. */
 export function addMember(
   ctx: Context,
   actor: Actor,
@@ -35,33 +35,46 @@ export function addMember(
 ): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const [member] = await tx.query<Member>(
-      `insert into members (email, name, created_at) values (lower($1), $2, $3)
-       on conflict (email) do update set email = excluded.email returning ${MEMBER_COLUMNS}`,
-      [person.email, person.name, at],
-    );
-    if (!member) throw new Error('insert returned no member');
-    await tx.query(
-      `insert into memberships (member_id, holder_id, role, created_at) values ($1, $2, $3, $4)
-       on conflict (member_id, holder_id) do update set role = excluded.role`,
-      [member.id, person.holderId, person.role, at],
-    );
-    await recordAudit(
-      tx,
-      {
-        holderId: person.holderId,
-        actor,
-        action: 'member.added',
-        subject: member.email,
-        details: { role: person.role },
-      },
-      at,
-    );
+    const member = await findOrInsertMember(tx, person, at);
+    await giveRole(tx, actor, member, person.holderId, person.role, at);
     return member;
   });
 }
 
-/** Makes a person one of the ops team, who see every holder, or takes that back. Makes the person when there is none. */
+/** Inserts a member. Null: another member has this e-mail. */
+export async function insertMember(tx: Tx, person: { email: string; name: string }, at: Date): Promise<Member | null> {
+  const [member] = await tx.query<Member>(
+    `insert into members (email, name, created_at) values (lower($1), $2, $3)
+     on conflict (email) do nothing returning ${MEMBER_COLUMNS}`,
+    [person.email, person.name, at],
+  );
+  return member ?? null;
+}
+
+export async function findOrInsertMember(tx: Tx, person: { email: string; name: string }, at: Date): Promise<Member> {
+  const member = (await insertMember(tx, person, at)) ?? (await findMemberByEmail(tx, person.email));
+  if (!member) throw new Error('the member was deleted while it was added');
+  return member;
+}
+
+/** Sets the role of a member at a holder and records it in the audit log. */
+export async function giveRole(
+  tx: Tx,
+  actor: Actor,
+  member: Member,
+  holderId: bigint,
+  role: MemberRole,
+  at: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into memberships (member_id, holder_id, role, created_at) values ($1, $2, $3, $4)
+     on conflict (member_id, holder_id) do update set role = excluded.role`,
+    [member.id, holderId, role, at],
+  );
+  await recordAudit(tx, { holderId, actor, action: 'member.added', subject: member.email, details: { role } }, at);
+}
+
+/** Grants or revokes admin rights; creates the member if needed. */
 export function setAdmin(ctx: Context, actor: Actor, email: string, isAdmin: boolean): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {

@@ -3,6 +3,7 @@
 
 import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
+import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { createFailureCounter } from '../platform/rate-limit.ts';
 import { type Actor, recordAudit } from './audit.ts';
@@ -68,7 +69,7 @@ export function passwordError(password: string): 'short' | 'long' | null {
   return password.length > MOST_CHARACTERS ? 'long' : null;
 }
 
-/** Sets a password and ends every other session of the person: whoever else was signed in has to prove it anew. */
+/** Changes a password and ends every other session of the member. */
 export async function setPassword(
   ctx: Context,
   actor: Actor,
@@ -76,17 +77,30 @@ export async function setPassword(
   password: string,
   keep: { sessionId: bigint | null; holderId: bigint | null },
 ): Promise<void> {
+  const hashed = await hashPassword(password);
+  await ctx.db.transaction((tx) => storePassword(tx, actor, memberId, hashed, keep, ctx.clock.now()));
+}
+
+/** Hashing takes tens of milliseconds, so it is done before the transaction that stores the hash. */
+export async function hashPassword(password: string): Promise<string> {
   if (passwordError(password) !== null)
     throw new Problem('invalid_params', { message: `A password needs at least ${LEAST_CHARACTERS} characters.` });
-  const hashed = await hash(password, COST);
-  const at = ctx.clock.now();
-  await ctx.db.transaction(async (tx) => {
-    await tx.query('update members set password_hash = $2 where id = $1', [memberId, hashed]);
-    await tx.query(
-      `update sessions set revoked_at = $3
-       where member_id = $1 and revoked_at is null and ($2::bigint is null or id <> $2)`,
-      [memberId, keep.sessionId, at],
-    );
-    await recordAudit(tx, { holderId: keep.holderId, actor, action: 'member.password_set' }, at);
-  });
+  return hash(password, COST);
+}
+
+export async function storePassword(
+  tx: Tx,
+  actor: Actor,
+  memberId: bigint,
+  hashed: string,
+  keep: { sessionId: bigint | null; holderId: bigint | null },
+  at: Date,
+): Promise<void> {
+  await tx.query('update members set password_hash = $2 where id = $1', [memberId, hashed]);
+  await tx.query(
+    `update sessions set revoked_at = $3
+     where member_id = $1 and revoked_at is null and ($2::bigint is null or id <> $2)`,
+    [memberId, keep.sessionId, at],
+  );
+  await recordAudit(tx, { holderId: keep.holderId, actor, action: 'member.password_set' }, at);
 }
