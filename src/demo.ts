@@ -5,7 +5,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { type Actor, COMMAND_LINE } from './holders/audit.ts';
-import { createHolder, listHolders } from './holders/holders.ts';
+import { createHolder, findActiveHolder, listHolders } from './holders/holders.ts';
 import {
   createIntegration,
   type Integration,
@@ -118,12 +118,9 @@ export function loginUrl(base: string, token: string): string {
 async function findOrCreateAccount(
   ctx: Context,
 ): Promise<{ member: Member; integration: Integration; isNew: boolean } | null> {
-  const holders = await listHolders(ctx.db);
-  const isNew = holders.length === 0;
-  // A start that was killed half way is completed by the next: each piece is looked for and made if it is missing.
-  const holder = isNew
-    ? await createHolder(ctx, ACTOR, DEMO_NAME)
-    : holders.find((candidate) => candidate.name === DEMO_NAME && candidate.status === 'active');
+  const isNew = (await listHolders(ctx.db, { limit: 1 })).length === 0;
+  // Each part is looked for and created if it is missing, so the next start completes one that was killed half way.
+  const holder = isNew ? await createHolder(ctx, ACTOR, DEMO_NAME) : await findActiveHolder(ctx.db, DEMO_NAME);
   if (!holder) return null;
   const person = { email: DEMO_EMAIL, name: 'Demo', holderId: holder.id, role: 'owner' } as const;
   const member = (await findMemberByEmail(ctx.db, DEMO_EMAIL)) ?? (await addMember(ctx, ACTOR, person));

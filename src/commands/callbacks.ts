@@ -8,7 +8,17 @@ import { systemClock } from '../platform/clock.ts';
 import { readConfig } from '../platform/config.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, type Credentials, fetchToken, postJson, readCredentials, request } from './remote.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
+import {
+  addCommand,
+  addGroup,
+  CommandError,
+  EXIT,
+  parseLimit,
+  print,
+  type Terminal,
+  table,
+  withContext,
+} from './terminal.ts';
 
 const STATUSES: DeliveryStatus[] = ['waiting', 'retrying', 'paused', 'delivered', 'given_up', 'feed_only'];
 const MAX_LISTED = 200;
@@ -62,9 +72,7 @@ function addList(group: Command, terminal: Terminal): void {
         const status = STATUSES.find((known) => known === options.status);
         if (options.status !== undefined && !status)
           throw new CommandError(`--status is one of ${STATUSES.join(', ')}.`, EXIT.usage);
-        const limit = /^\d{1,3}$/.test(options.limit) ? Number(options.limit) : 0;
-        if (limit < 1 || limit > MAX_LISTED)
-          throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+        const limit = parseLimit(options.limit, MAX_LISTED);
         const deliveries = await withContext(terminal, async (ctx) => {
           const [{ listDeliveries }, { idFromRef }] = await Promise.all([
             import('../callbacks/resend.ts'),

@@ -2,9 +2,26 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { createHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
+import {
+  createHolder,
+  type Holder,
+  type HolderStatus,
+  listHolders,
+  MAX_HOLDERS_LISTED,
+  setHolderStatus,
+} from '../holders/holders.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
-import { addCommand, addGroup, confirm, parseId, print, type Terminal, table, withContext } from './terminal.ts';
+import {
+  addCommand,
+  addGroup,
+  confirm,
+  parseId,
+  parseLimit,
+  print,
+  type Terminal,
+  table,
+  withContext,
+} from './terminal.ts';
 
 export function holderCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'holder', 'make, list, suspend and close accounts');
@@ -24,12 +41,22 @@ export function holderCommands(program: Command, terminal: Terminal): void {
       terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
     });
 
-  addCommand(group, 'list', 'every account', ['npx simbi holder list', 'npx simbi holder list --json']).action(
-    async (options: { json?: boolean }) => {
-      const holders = await withContext(terminal, (ctx) => listHolders(ctx.db));
+  addCommand(group, 'list', 'accounts, newest first', [
+    'npx simbi holder list',
+    'npx simbi holder list --limit 50 --json',
+    'npx simbi holder list --limit 50 --before 120',
+  ])
+    .option('--limit <number>', 'how many at most', String(MAX_HOLDERS_LISTED))
+    .option('--before <id>', 'continue after the account that the last page ended with')
+    .action(async (options: { json?: boolean; limit: string; before?: string }) => {
+      const limit = parseLimit(options.limit, MAX_HOLDERS_LISTED);
+      const before = options.before === undefined ? undefined : parseId(options.before);
+      const holders = await withContext(terminal, (ctx) => listHolders(ctx.db, { limit, before }));
       print(terminal, options, holders, rowsOf(holders));
-    },
-  );
+      const last = holders.at(-1);
+      if (last && holders.length === limit)
+        terminal.say(`There may be more: npx simbi holder list --before ${last.id}`);
+    });
 
   const change = async (id: string, status: HolderStatus, options: { json?: boolean }) => {
     const holder = await withContext(terminal, (ctx) => setHolderStatus(ctx, COMMAND_LINE, parseId(id), status));

@@ -2,12 +2,14 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { findHolder, listHolders } from '../holders/holders.ts';
+import { findHolder } from '../holders/holders.ts';
 import {
   createIntegration,
   findByClientId,
   type Integration,
+  listAllIntegrations,
   listIntegrations,
+  MAX_INTEGRATIONS_LISTED,
   rotateSecret,
   updateIntegration,
 } from '../holders/integrations.ts';
@@ -38,14 +40,13 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
   ])
     .option('--holder <id>', 'only those of one account')
     .action(async (options: { json?: boolean; holder?: string }) => {
-      const found = await withContext(terminal, async (ctx) => {
-        const only = options.holder ? parseId(options.holder) : null;
-        const ids = only ? [only] : (await listHolders(ctx.db)).map((holder) => holder.id);
-        const lists = [];
-        for (const id of ids) lists.push(await listIntegrations(ctx.db, id));
-        return lists.flat();
-      });
+      const holderId = options.holder === undefined ? null : parseId(options.holder);
+      const found = await withContext(terminal, (ctx) =>
+        holderId === null ? listAllIntegrations(ctx.db) : listIntegrations(ctx.db, holderId),
+      );
       print(terminal, options, found.map(dataOf), rowsOf(found));
+      if (found.length === MAX_INTEGRATIONS_LISTED)
+        terminal.say(`Only the first ${MAX_INTEGRATIONS_LISTED} are shown. Use --holder to list those of one account.`);
     });
 
   addCommand(group, 'revoke <client_id>', 'refuse its requests for good', [

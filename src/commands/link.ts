@@ -6,7 +6,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import { chooseCountry, readCountries } from './collect.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
+import { addCommand, addGroup, parseLimit, print, type Terminal, table, withContext } from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -48,9 +48,7 @@ export function linkCommands(program: Command, terminal: Terminal): void {
     .option('--limit <number>', 'how many at most', '50')
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (options: { json?: boolean; status?: string; limit: string }) => {
-      const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
-      if (limit < 1 || limit > MAX_LISTED)
-        throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+      const limit = parseLimit(options.limit, MAX_LISTED);
       const credentials = await readCredentials(terminal);
       const { token } = await fetchToken(credentials);
       const query = new URLSearchParams({

@@ -66,7 +66,7 @@ export async function requireHolder(terminal: Terminal, ctx: Context, named: str
   const integration = clientId ? await findByClientId(ctx.db, clientId) : null;
   const own = integration ? await findHolder(ctx.db, integration.holderId) : null;
   if (own) return own;
-  const [first, second] = await listHolders(ctx.db);
+  const [first, second] = await listHolders(ctx.db, { limit: 2 });
   if (first && !second) return first;
   throw new CommandError('Which account? Name it with --holder; npx simbi holder list shows them.', EXIT.usage);
 }

@@ -12,7 +12,17 @@ import {
   withPayments,
 } from './payments-context.ts';
 import { payoutImportCommand } from './payout-import.ts';
-import { addCommand, addGroup, CommandError, confirm, EXIT, print, type Terminal, table } from './terminal.ts';
+import {
+  addCommand,
+  addGroup,
+  CommandError,
+  confirm,
+  EXIT,
+  parseLimit,
+  print,
+  type Terminal,
+  table,
+} from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -71,9 +81,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
     .option('--limit <number>', 'how many at most', '50')
     .option(...HOLDER_OPTION)
     .action(async (options: Shared & { limit: string }) => {
-      const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
-      if (limit < 1 || limit > MAX_LISTED)
-        throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+      const limit = parseLimit(options.limit, MAX_LISTED);
       const payouts = await withPayments(terminal, async (ctx) => {
         const [{ listPayouts }, { refOf }] = await Promise.all([
           import('../payments/payouts.ts'),

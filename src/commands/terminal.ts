@@ -130,3 +130,10 @@ export function parseId(text: string): bigint {
   if (!/^[1-9]\d{0,17}$/.test(text)) throw new CommandError(`"${text}" is not an id: a whole number.`, EXIT.usage);
   return BigInt(text);
 }
+
+/** The number of --limit. */
+export function parseLimit(text: string, max: number): number {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > max) throw new CommandError(`--limit must be a number from 1 to ${max}.`, EXIT.usage);
+  return limit;
+}

@@ -11,12 +11,13 @@ import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
-import { copyLine, dataTable, facts, type Tone, tag, timeTag } from './components.ts';
-import { fieldOf, idOf, type MemberRequest, paramOf } from './console-request.ts';
+import { copyLine, dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
+import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
+const PAGE_HOLDERS = 100;
 const HOLDER_TONES: Record<HolderStatus, Tone> = { active: 'success', suspended: 'warning', closed: 'error' };
 const STATUS_CHANGES: Record<string, HolderStatus> = { suspend: 'suspended', reopen: 'active', close: 'closed' };
 
@@ -30,7 +31,10 @@ export const adminHolderRoutes: ConsoleRoute[] = [
 
 async function listPage(request: MemberRequest, problem?: string): Promise<FastifyReply> {
   const { t } = request;
-  const holders = await listHolders(request.ctx.db);
+  const before = queryOf(request, 'before', 20);
+  const page = { limit: PAGE_HOLDERS, before: before === '' ? undefined : idOf(before) };
+  const holders = await listHolders(request.ctx.db, page);
+  const last = holders.length === PAGE_HOLDERS ? holders.at(-1) : undefined;
   return renderPage(request, {
     title: t.menu.admin,
     active: 'admin',
@@ -46,6 +50,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
           timeTag(each.created_at),
         ]),
       )}
+      ${pager(request, last ? `/console/admin?before=${last.id}` : null)}
       <section class="card">
         <h2>${t.admin.create}</h2>
         ${openForm(request)}

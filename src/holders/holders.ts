@@ -5,6 +5,9 @@ import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 
+/** Most holders that one query reads. */
+export const MAX_HOLDERS_LISTED = 1_000;
+
 export type HolderStatus = 'active' | 'suspended' | 'closed';
 export type Holder = {
   id: bigint;
@@ -30,8 +33,29 @@ export async function insertHolder(tx: Tx, actor: Actor, name: string, at: Date)
   return holder;
 }
 
-export function listHolders(reader: Reader): Promise<Holder[]> {
-  return reader.query<Holder>(`select ${HOLDER_COLUMNS} from holders order by id`);
+/** A page of holders, the newest first; `before` is the id that the page before it ended with. */
+export function listHolders(reader: Reader, page: { limit: number; before?: bigint | undefined }): Promise<Holder[]> {
+  return reader.query<Holder>(
+    `select ${HOLDER_COLUMNS} from holders where $1::bigint is null or id < $1 order by id desc limit $2`,
+    [page.before ?? null, Math.min(page.limit, MAX_HOLDERS_LISTED)],
+  );
+}
+
+/** The names of some holders, by id. */
+export async function holderNames(reader: Reader, ids: readonly bigint[]): Promise<Map<bigint, string>> {
+  const rows = await reader.query<{ id: bigint; name: string }>('select id, name from holders where id = any ($1)', [
+    ids,
+  ]);
+  return new Map(rows.map((row) => [row.id, row.name]));
+}
+
+/** The oldest active holder with this name. */
+export async function findActiveHolder(reader: Reader, name: string): Promise<Holder | null> {
+  const [holder] = await reader.query<Holder>(
+    `select ${HOLDER_COLUMNS} from holders where name = $1 and status = 'active' order by id limit 1`,
+    [name],
+  );
+  return holder ?? null;
 }
 
 export async function findHolder(reader: Reader, id: bigint): Promise<Holder | null> {

@@ -8,7 +8,7 @@ import { createShop } from '../../test/shop.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createVault } from '../platform/secrets.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
-import { createHolder, findHolder, setHolderStatus } from './holders.ts';
+import { createHolder, findHolder, holderNames, listHolders, setHolderStatus } from './holders.ts';
 import { purgeExpired } from './housekeeping.ts';
 import {
   canOpenSecrets,
@@ -50,6 +50,16 @@ describe('identity', () => {
     assert.equal((await findHolder(ctx.db, holder.id))?.status, 'closed');
     const actions = (await listAudit(ctx.db, holder.id, 10)).map((entry) => entry.action);
     assert.deepEqual(actions, ['holder.closed', 'holder.active', 'holder.suspended', 'holder.created']);
+  });
+
+  test('holders are listed in pages, the newest first', async () => {
+    const made = [];
+    for (const name of ['One', 'Two', 'Three']) made.unshift(await createHolder(ctx, COMMAND_LINE, name));
+    const first = await listHolders(ctx.db, { limit: 2 });
+    assert.deepEqual(first, made.slice(0, 2));
+    const [third] = await listHolders(ctx.db, { limit: 2, before: first[1]?.id });
+    assert.deepEqual(third, made[2]);
+    assert.deepEqual(await holderNames(ctx.db, [made[2]?.id ?? 0n]), new Map([[made[2]?.id, 'One']]));
   });
 
   test('the audit log is only ever added to', async () => {

@@ -14,6 +14,7 @@ import type { HolderStatus } from './holders.ts';
 
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_ALLOWED_ADDRESSES = 50;
+export const MAX_INTEGRATIONS_LISTED = 1_000;
 
 export type SecretKind = 'api' | 'callback';
 
@@ -228,13 +229,22 @@ async function readIntegration(reader: Reader, holderId: bigint, id: bigint): Pr
 }
 
 export async function listIntegrations(reader: Reader, holderId: bigint): Promise<Integration[]> {
-  const rows = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 order by i.id`, [
-    holderId,
-  ]);
+  const rows = await reader.query<IntegrationRow>(
+    `${SELECT_INTEGRATION} where i.holder_id = $1 order by i.id limit ${MAX_INTEGRATIONS_LISTED}`,
+    [holderId],
+  );
   return rows.map(integrationFrom);
 }
 
-/** The integration behind a client_id whoever its holder is: for the host's own command line. */
+/** Integrations of every holder: for the command line, which acts for the host. */
+export async function listAllIntegrations(reader: Reader): Promise<Integration[]> {
+  const rows = await reader.query<IntegrationRow>(
+    `${SELECT_INTEGRATION} order by i.holder_id, i.id limit ${MAX_INTEGRATIONS_LISTED}`,
+  );
+  return rows.map(integrationFrom);
+}
+
+/** The integration with this client_id, of any holder: for the command line, which acts for the host. */
 export async function findByClientId(reader: Reader, clientId: string): Promise<Integration | null> {
   const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.client_id = $1`, [clientId]);
   return row ? integrationFrom(row) : null;
