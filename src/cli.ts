@@ -84,7 +84,9 @@ export function createProgram(terminal: Terminal): Command {
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.say(text.trimEnd()),
     })
-    .exitOverride();
+    .exitOverride()
+    // Options belong to the command they follow: `token` and `token revoke` both have --json.
+    .enablePositionalOptions();
   for (const add of COMMANDS) add(program, terminal);
   inheritExit(program);
   return program;

@@ -65,6 +65,7 @@ admin add <email> [--json]
 admin remove <email> [--json]
 login-link [email] [--json]
 token [--json]
+token revoke <id> [--json]
 sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
 completion <shell> [--json]
 `.trim();
@@ -440,7 +441,11 @@ describe('beside a running gateway', () => {
     assert.equal(holders.length, 1);
     assert.deepEqual(await simbiJson(0, 'holder', 'list', '--before', String(holders[0]?.id)), []);
     assert.equal((await run(['holder', 'list', '--limit', '1001'], settings)).code, 2);
-    assert.deepEqual(keys(await simbiJson(0, 'token')), ['token', 'token_type', 'expires_at']);
+    const { token } = await simbiJson<{ token: string }>(0, 'token');
+    const revoked = await simbiJson<{ id: number }>(0, 'token', 'revoke', token);
+    assert.deepEqual(keys(revoked), ['id', 'client_id', 'revoked_at']);
+    assert.equal((await run(['token', 'revoke', String(revoked.id)], settings)).code, 4);
+    assert.equal((await run(['token', 'revoke', 'x'], settings)).code, 2);
     assert.deepEqual(keys(await simbiJson(0, 'migrate', '--dry-run')), ['pending']);
     const added = await simbiJson<{ admin: boolean }>(0, 'admin', 'add', 'Ops@example.org');
     assert.deepEqual(added, { email: 'ops@example.org', admin: true });

@@ -6,6 +6,7 @@ import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { createFailureCounter } from '../platform/rate-limit.ts';
 import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
+import { type Actor, recordAudit } from './audit.ts';
 import { findLiveIntegration, type LiveIntegration, loadLiveIntegration } from './integrations.ts';
 
 const FAILURES_PER_CLIENT = 10;
@@ -67,12 +68,26 @@ export async function issueToken(ctx: Context, integrationId: bigint): Promise<I
   return { token: `${row?.id}|${secret}`, expiresAt };
 }
 
-export async function revokeToken(ctx: Context, integrationId: bigint, tokenId: bigint): Promise<void> {
-  await ctx.db.query('update tokens set revoked_at = $3 where id = $1 and integration_id = $2 and revoked_at is null', [
-    tokenId,
-    integrationId,
-    ctx.clock.now(),
-  ]);
+/** Ends a token before it expires. The command line acts for the host, so the token may be of any integration. */
+export function revokeToken(ctx: Context, actor: Actor, tokenId: bigint): Promise<{ clientId: string; at: Date }> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const [row] = await tx.query<{ client_id: string; holder_id: bigint }>(
+      `update tokens t set revoked_at = $2 from integrations i
+       where t.id = $1 and i.id = t.integration_id and t.revoked_at is null and t.expires_at > $2
+       returning i.client_id, i.holder_id`,
+      [tokenId, at],
+    );
+    if (!row)
+      throw new Problem('not_found', { message: `There is no live token ${tokenId}: it expired or was revoked.` });
+    const details = { clientId: row.client_id };
+    await recordAudit(
+      tx,
+      { holderId: row.holder_id, actor, action: 'token.revoked', subject: String(tokenId), details },
+      at,
+    );
+    return { clientId: row.client_id, at };
+  });
 }
 
 /** The integration of a live token; anything else, in whatever way it is wrong, is the same refusal. */
