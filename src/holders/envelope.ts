@@ -8,11 +8,11 @@ import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
-import { createRateLimiter, type RateLimiter } from '../platform/rate-limit.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration } from './integrations.ts';
+import { integrationRate } from './limits.ts';
 import { isSignatureSpent, type SpentSignature, spendForRead } from './signatures.ts';
 
 /** Beyond this a number of seconds has no date; far outside every tolerance anyway. */
@@ -160,20 +160,12 @@ export function requireLiveAccount(integration: LiveIntegration, messages: Opera
     throw new Problem('account_suspended', { message: messages.accountSuspended });
 }
 
-const limiters = new WeakMap<object, RateLimiter>();
-
 /** Counted only once the signature is right, so nobody can use up another's allowance. */
 export function limitRate(ctx: Context, integration: LiveIntegration, call: Pick<SignedCall, 'setHeaders'>): void {
-  const perSecond = ctx.config.rateLimitPerSecond;
-  if (perSecond === 0) return;
-  let limiter = limiters.get(ctx.db);
-  if (!limiter) {
-    limiter = createRateLimiter(ctx.clock, perSecond, perSecond * 2);
-    limiters.set(ctx.db, limiter);
-  }
-  const verdict = limiter.take(integration.clientId);
-  if (!verdict.allowed) throw tooManyRequests(verdict, 'integration');
-  call.setHeaders(rateLimitHeaders(verdict, 'integration'));
+  if (ctx.config.rateLimitPerSecond === 0) return;
+  const result = integrationRate(ctx).take(integration.clientId);
+  if (!result.allowed) throw tooManyRequests(result, 'integration');
+  call.setHeaders(rateLimitHeaders(result, 'integration'));
 }
 
 /** Help for a developer in sandbox mode. Never a secret, never the right signature. */

@@ -5,42 +5,23 @@ import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { createFailureCounter } from '../platform/rate-limit.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import { memberGuesses } from './limits.ts';
 
 const LEAST_CHARACTERS = 10;
 const MOST_CHARACTERS = 200;
-const FAILURES_PER_PERSON = 10;
-const FAILURES_PER_ADDRESS = 50;
-const WINDOW_SECONDS = 60;
 /** argon2id with OWASP's first choice: 19 MiB, two passes, one lane. The library's own default, written down. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-type FailureCounter = ReturnType<typeof createFailureCounter>;
-const counters = new WeakMap<object, FailureCounter>();
 let nobody: Promise<string> | null = null;
 
-/** Counts failed proofs (passwords, codes) in this process; the key says whose, and from where. */
-export function proofFailures(ctx: Context): FailureCounter {
-  let counter = counters.get(ctx.db);
-  if (!counter) {
-    counter = createFailureCounter(ctx.clock, WINDOW_SECONDS);
-    counters.set(ctx.db, counter);
-  }
-  return counter;
-}
-
-/** Throws when too many proofs failed from this address, for this person or in all. */
+/** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
 export function refuseGuessing(ctx: Context, person: string, address: string): void {
-  const failures = proofFailures(ctx);
-  if (failures.count(`${address} ${person}`) >= FAILURES_PER_PERSON || failures.count(address) >= FAILURES_PER_ADDRESS)
-    throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
+  memberGuesses(ctx).refuse(person, address);
 }
 
 export function countFailure(ctx: Context, person: string, address: string): void {
-  const failures = proofFailures(ctx);
-  failures.add(`${address} ${person}`);
-  failures.add(address);
+  memberGuesses(ctx).addFailure(person, address);
 }
 
 /** The member with this address and password, or null. An unknown address costs the same time as a wrong password. */

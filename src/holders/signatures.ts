@@ -1,9 +1,10 @@
 // Signatures that were used. A signature works once, over all processes and restarts: spending it is a row
 // in the same transaction as the request's effect.
 
-import { type Batch, createBatch } from '../platform/batch.ts';
+import { createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { perProcess } from '../platform/memory.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
 
 const HOUR_MS = 3_600_000;
@@ -51,22 +52,20 @@ export async function isSignatureSpent(reader: Reader, entry: SpentSignature): P
   return rows.length > 0;
 }
 
-const batches = new WeakMap<object, Batch<SpentSignature, boolean>>();
+/** Gathers the signatures of requests that only read, so that many of them share one commit. */
+const readBatch = perProcess((ctx: Context) =>
+  createBatch<SpentSignature, boolean>({
+    run: (entries) =>
+      withPartitions(ctx, SIGNATURE_PARTITIONS, entries[0]?.signedAt ?? ctx.clock.now(), () =>
+        ctx.db.transaction((tx) => spendSignatures(tx, entries)),
+      ),
+    observe: (items) => ctx.metrics.batchItems.observe({ batch: 'reads' }, items),
+  }),
+);
 
 /** Spends the signature of a request that only reads. Answers false when it was used before. */
 export function spendForRead(ctx: Context, entry: SpentSignature): Promise<boolean> {
-  let batch = batches.get(ctx.db);
-  if (!batch) {
-    batch = createBatch<SpentSignature, boolean>({
-      run: (entries) =>
-        withPartitions(ctx, SIGNATURE_PARTITIONS, entries[0]?.signedAt ?? ctx.clock.now(), () =>
-          ctx.db.transaction((tx) => spendSignatures(tx, entries)),
-        ),
-      observe: (items) => ctx.metrics.batchItems.observe({ batch: 'reads' }, items),
-    });
-    batches.set(ctx.db, batch);
-  }
-  return batch.add(entry);
+  return readBatch(ctx).add(entry);
 }
 
 /** Housekeeping: partitions ahead, old ones dropped. */

@@ -4,31 +4,16 @@
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
-import { createFailureCounter } from '../platform/rate-limit.ts';
 import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { findLiveIntegration, type LiveIntegration, loadLiveIntegration } from './integrations.ts';
+import { credentialGuesses } from './limits.ts';
 
-const FAILURES_PER_CLIENT = 10;
-const FAILURES_PER_ADDRESS = 50;
-const FAILURE_WINDOW_SECONDS = 60;
 const SECRET_BYTES = 36;
 const TOKEN = /^([1-9]\d{0,18})\|([A-Za-z0-9_-]{40,128})$/;
 const LARGEST_ID = 2n ** 63n - 1n;
 
 export type IssuedToken = { token: string; expiresAt: Date };
-
-type FailureCounter = ReturnType<typeof createFailureCounter>;
-const counters = new WeakMap<object, FailureCounter>();
-
-function failuresOf(ctx: Context): FailureCounter {
-  let counter = counters.get(ctx.db);
-  if (!counter) {
-    counter = createFailureCounter(ctx.clock, FAILURE_WINDOW_SECONDS);
-    counters.set(ctx.db, counter);
-  }
-  return counter;
-}
 
 /**
  * Exchanges credentials for a token. An unknown client and a wrong secret take the same path: the same query,
@@ -40,18 +25,13 @@ export async function exchangeCredentials(
   secretKey: string,
   address: string,
 ): Promise<IssuedToken> {
-  const failures = failuresOf(ctx);
-  // Counted per address, so a stranger's failures never lock out the rightful caller elsewhere.
-  const perClient = `${address} ${clientId}`;
-  if (failures.count(perClient) >= FAILURES_PER_CLIENT || failures.count(address) >= FAILURES_PER_ADDRESS)
-    throw new Problem('rate_limited', { retryAfterSeconds: FAILURE_WINDOW_SECONDS });
+  credentialGuesses(ctx).refuse(clientId, address);
   const integration = await loadLiveIntegration(ctx, { clientId });
   const known = integration?.apiSecrets ?? [Buffer.from('no such integration')];
   const given = sha256(secretKey);
   const matches = known.map((secret) => constantTimeEqual(sha256(secret), given));
   if (integration?.status !== 'active' || !matches.includes(true)) {
-    failures.add(perClient);
-    failures.add(address);
+    credentialGuesses(ctx).addFailure(clientId, address);
     throw new Problem('credentials_not_verified');
   }
   return issueToken(ctx, integration.id);
