@@ -7,9 +7,9 @@ import type { Command } from 'commander';
 import type { Holder } from '../holders/holders.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PayoutOrder } from '../payments/payouts.ts';
+import { parseCsv, writeCsv } from '../platform/csv.ts';
 import { formatAmount } from '../platform/money.ts';
 import { sha256 } from '../platform/secrets.ts';
-import { parseCsv, writeCsv } from './csv.ts';
 import {
   HOLDER_OPTION,
   NO_ENGINE,
@@ -25,7 +25,7 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_ROWS = 50_000;
 const REQUIRED = ['amount', 'currency', 'mobile'];
 const OPTIONAL = ['method', 'payee', 'invoice_no', 'detail', 'callback_url'];
-const FAULT_COLUMN = 'fault';
+const PROBLEM_COLUMN = 'problem';
 
 type ImportOptions = {
   json?: boolean;
@@ -36,7 +36,7 @@ type ImportOptions = {
   again?: boolean;
   toFix?: string;
 };
-type Row = { cells: string[]; order: PayoutOrder | null; fault: string };
+type Row = { cells: string[]; order: PayoutOrder | null; problem: string };
 
 export function payoutImportCommand(group: Command, terminal: Terminal): void {
   addCommand(group, 'import <file>', 'order a CSV file of payouts', [
@@ -91,7 +91,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
       for (const [index, result] of results.entries()) {
         const row = good[index];
         if (result.ok) refs.push(refOf(result.transaction));
-        else if (row) row.fault = 'amount: The wallet does not hold enough.';
+        else if (row) row.problem = 'amount: The wallet does not hold enough.';
       }
     }
     const toFix = await writeToFix(options.toFix ?? `${path}.to-fix.csv`, heading, rows);
@@ -127,17 +127,18 @@ async function readTable(path: string): Promise<{ bytes: Buffer; heading: string
   if (size === null) throw new CommandError(`${path} cannot be read.`, EXIT.notFound);
   if (size > MAX_FILE_BYTES) throw new CommandError(`${path} is larger than 16 MiB; cut it.`, EXIT.usage);
   const bytes = await readFile(path);
-  const [head = [], ...lines] = parseCsv(bytes.toString('utf8').replace(/^\uFEFF/, ''));
-  const heading = head.map((name) => name.trim().toLowerCase());
+  const table = parseCsv(bytes.toString('utf8'), MAX_ROWS + 1);
+  if (table === null)
+    throw new CommandError(`${path} has more than ${MAX_ROWS} rows, or a quote in it is not closed.`, EXIT.usage);
+  const [head = [], ...lines] = table;
+  const heading = head.map((name) => name.toLowerCase());
   const missing = REQUIRED.filter((name) => !heading.includes(name));
-  const strange = heading.filter((name) => ![...REQUIRED, ...OPTIONAL, FAULT_COLUMN].includes(name));
+  const strange = heading.filter((name) => ![...REQUIRED, ...OPTIONAL, PROBLEM_COLUMN].includes(name));
   if (missing.length > 0 || strange.length > 0)
     throw new CommandError(
       `The first line must name the columns ${REQUIRED.join(', ')} and may name ${OPTIONAL.join(', ')}.${missing.length > 0 ? ` Missing: ${missing.join(', ')}.` : ''}${strange.length > 0 ? ` Unknown: ${strange.join(', ')}.` : ''}`,
       EXIT.usage,
     );
-  if (lines.length > MAX_ROWS)
-    throw new CommandError(`At most ${MAX_ROWS} rows; this file has ${lines.length}.`, EXIT.usage);
   return { bytes, heading, lines };
 }
 
@@ -152,7 +153,7 @@ async function checkRows(
   const bar = createProgressBar(terminal, 'Checking');
   const rows: Row[] = [];
   for (const cells of lines) {
-    const cell = (name: string) => cells[heading.indexOf(name)]?.trim() || undefined;
+    const cell = (name: string) => cells[heading.indexOf(name)] || undefined;
     const reading = await readPayout(ctx, holder.id, {
       amount: cell('amount') ?? '',
       currency: (cell('currency') ?? '').toUpperCase(),
@@ -163,8 +164,8 @@ async function checkRows(
       detail: cell('detail'),
       callbackUrl: cell('callback_url'),
     });
-    const faults = reading.ok ? [] : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
-    rows.push({ cells, order: reading.ok ? reading.order : null, fault: faults.join('; ') });
+    const problems = reading.ok ? [] : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
+    rows.push({ cells, order: reading.ok ? reading.order : null, problem: problems.join('; ') });
     bar.show(rows.length, lines.length, 'rows');
   }
   bar.end();
@@ -189,10 +190,10 @@ async function writeToFix(
   heading: string[],
   rows: Row[],
 ): Promise<{ file: string; rows: number } | null> {
-  const wrong = rows.filter((row) => row.fault !== '');
+  const wrong = rows.filter((row) => row.problem !== '');
   if (wrong.length === 0) return null;
-  const columns = heading.filter((name) => name !== FAULT_COLUMN);
-  const lines = wrong.map((row) => [...columns.map((name) => row.cells[heading.indexOf(name)] ?? ''), row.fault]);
-  await writeFile(file, writeCsv([[...columns, FAULT_COLUMN], ...lines]), { mode: 0o600 });
+  const columns = heading.filter((name) => name !== PROBLEM_COLUMN);
+  const lines = wrong.map((row) => [...columns.map((name) => row.cells[heading.indexOf(name)] ?? ''), row.problem]);
+  await writeFile(file, writeCsv([[...columns, PROBLEM_COLUMN], ...lines]), { mode: 0o600 });
   return { file, rows: wrong.length };
 }
