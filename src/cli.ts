@@ -9,7 +9,6 @@ import { backupCommands } from './commands/backup.ts';
 import { balanceCommand, topUpCommand } from './commands/balance.ts';
 import { callbackCommands } from './commands/callbacks.ts';
 import { collectCommand } from './commands/collect.ts';
-import { completionCommand } from './commands/completion.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { holderCommands } from './commands/holder.ts';
 import { integrationCommands } from './commands/integration.ts';
@@ -54,7 +53,6 @@ const COMMANDS = [
   loginLinkCommand,
   tokenCommand,
   signCommand,
-  completionCommand,
 ];
 
 const EXAMPLES = `Examples:

@@ -164,7 +164,9 @@ async function checkRows(
       detail: cell('detail'),
       callbackUrl: cell('callback_url'),
     });
-    const problems = reading.ok ? [] : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
+    const problems = reading.ok
+      ? []
+      : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
     rows.push({ cells, order: reading.ok ? reading.order : null, problem: problems.join('; ') });
     bar.show(rows.length, lines.length, 'rows');
   }
