@@ -7,7 +7,6 @@ import { findByClientId } from '../holders/integrations.ts';
 import { findMemberByEmail, roleAt } from '../holders/members.ts';
 import { runningServer } from '../open-context.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { findClientId } from './remote.ts';
 import { CommandError, EXIT, parseId, type Terminal, withContext } from './terminal.ts';
@@ -20,37 +19,16 @@ export const HOLDER_OPTION = [
 /** Sending is left to the workers: the row that the order wrote is due. */
 export const NO_ENGINE = { pass: async () => 0 };
 
-/** Opens the gateway for one operation about money. Nothing is sent from here, neither to operators nor to receivers. */
+/** Opens the gateway for one operation about money. This process sends nothing, neither to operators nor to receivers. */
 export function withPayments<T>(terminal: Terminal, work: (ctx: PaymentsContext) => Promise<T>): Promise<T> {
   return withContext(terminal, async (base) => {
-    // Loaded only here: commands that need none of it begin sooner.
-    const [{ loadCatalog }, { createRails }, { createOutbound }, { settleLinks }] = await Promise.all([
-      import('../catalog/catalog.ts'),
-      import('../rails/registry.ts'),
-      import('../platform/outbound.ts'),
-      import('../links/links.ts'),
-    ]);
-    const { config } = base;
-    const rails = createRails(base, { sandboxOperatorUrl: () => null });
-    const outbound = createOutbound({
-      mode: config.mode,
-      allowedPorts: config.callbackAllowedPorts,
-      allowedRanges: config.callbackAllowedRanges,
-      ownOrigin: publicUrl(config),
-    });
+    // Loaded only here, so that commands without payments start sooner.
+    const { openPayments } = await import('../open-payments.ts');
+    const payments = openPayments(base, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
     try {
-      return await work({
-        ...base,
-        catalog: loadCatalog(config.catalogFile),
-        rails,
-        onCollectionsSettled: [settleLinks],
-        // The rows are there; a running gateway sends them.
-        sendCallbacksNow: () => undefined,
-        checkCallbackUrl: (url) => outbound.checkUrl(url),
-      });
+      return await work(payments.ctx);
     } finally {
-      await rails.close();
-      await outbound.close();
+      await payments.close();
     }
   });
 }
