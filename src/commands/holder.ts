@@ -24,16 +24,16 @@ import {
 } from './terminal.ts';
 
 export function holderCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'holder', 'make, list, suspend and close accounts');
+  const group = addGroup(program, 'holder', 'create, list, suspend and close holders');
 
-  addCommand(group, 'create <name>', 'make an account', [
+  addCommand(group, 'create <name>', 'create a holder', [
     'npx simbi holder create "Mama Put Kitchen"',
     'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
   ])
-    .option('--owner <email>', 'a person who owns it')
+    .option('--owner <email>', 'e-mail of the owner')
     .action(async (name: string, options: { json?: boolean; owner?: string }) => {
       const holder = await withContext(terminal, async (ctx) => {
-        if (!options.owner) return createHolder(ctx, COMMAND_LINE, name);
+        if (options.owner === undefined) return createHolder(ctx, COMMAND_LINE, name);
         const owner = { email: options.owner, name: options.owner };
         return (await createHolderWithOwner(ctx, COMMAND_LINE, name, owner)).holder;
       });
@@ -41,21 +41,20 @@ export function holderCommands(program: Command, terminal: Terminal): void {
       terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
     });
 
-  addCommand(group, 'list', 'accounts, newest first', [
+  addCommand(group, 'list', 'list holders, newest first', [
     'npx simbi holder list',
     'npx simbi holder list --limit 50 --json',
     'npx simbi holder list --limit 50 --before 120',
   ])
-    .option('--limit <number>', 'how many at most', String(MAX_HOLDERS_LISTED))
-    .option('--before <id>', 'continue after the account that the last page ended with')
+    .option('--limit <number>', 'maximum number of rows', String(MAX_HOLDERS_LISTED))
+    .option('--before <id>', 'only older holders than this id')
     .action(async (options: { json?: boolean; limit: string; before?: string }) => {
       const limit = parseLimit(options.limit, MAX_HOLDERS_LISTED);
       const before = options.before === undefined ? undefined : parseId(options.before);
       const holders = await withContext(terminal, (ctx) => listHolders(ctx.db, { limit, before }));
       print(terminal, options, holders, rowsOf(holders));
       const last = holders.at(-1);
-      if (last && holders.length === limit)
-        terminal.say(`There may be more: npx simbi holder list --before ${last.id}`);
+      if (last && holders.length === limit) terminal.say(`Next page: npx simbi holder list --before ${last.id}`);
     });
 
   const change = async (id: string, status: HolderStatus, options: { json?: boolean }) => {
@@ -67,14 +66,14 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     (id: string, options: { json?: boolean }) => change(id, 'suspended', options),
   );
 
-  addCommand(group, 'resume <id>', 'take requests of a suspended account again', ['npx simbi holder resume 3']).action(
-    (id: string, options: { json?: boolean }) => change(id, 'active', options),
-  );
+  addCommand(group, 'resume <id>', 'accept the requests of a suspended holder again', [
+    'npx simbi holder resume 3',
+  ]).action((id: string, options: { json?: boolean }) => change(id, 'active', options));
 
-  addCommand(group, 'close <id>', 'close for good', ['npx simbi holder close 3 --yes'])
-    .option('--yes', 'do not ask')
+  addCommand(group, 'close <id>', 'close a holder permanently', ['npx simbi holder close 3 --yes'])
+    .option('--yes', 'do not ask for confirmation')
     .action(async (id: string, options: { json?: boolean; yes?: boolean }) => {
-      await confirm(terminal, options, `Closing account ${parseId(id)} is final.`);
+      await confirm(terminal, options, `Closing holder ${parseId(id)} cannot be undone.`);
       await change(id, 'closed', options);
     });
 }
