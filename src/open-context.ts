@@ -6,7 +6,7 @@ import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import type { Logger } from 'pino';
 import { DataDirInUseError, type DataDirLock, dataDirOwner, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
-import { canOpenSecrets } from './holders/integrations.ts';
+import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, dataPath, masterKeyBytes } from './platform/config.ts';
 import type { Context } from './platform/context.ts';

@@ -11,8 +11,8 @@ import { createVault } from '../platform/secrets.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
 import { createHolder, findHolder, holderNames, listHolders, setHolderStatus } from './holders.ts';
 import { purgeExpired } from './housekeeping.ts';
+import { canOpenSecrets } from './integration-secrets.ts';
 import {
-  canOpenSecrets,
   findLiveIntegration,
   isAddressAllowed,
   listIntegrations,
