@@ -466,6 +466,7 @@ describe('beside a running gateway', () => {
       admin: false,
     });
     assert.equal((await run(['admin', 'add', 'nobody'], settings)).code, 2);
+    assert.equal((await run(['holder', 'create', 'Kiosk', '--owner', 'nobody'], settings)).code, 2);
   });
 
   test('a holder and its integration from creation to closing: what --json prints', async () => {

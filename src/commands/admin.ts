@@ -3,13 +3,12 @@
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { setAdmin } from '../holders/members.ts';
-import { isEmail } from '../platform/email.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
+import { addCommand, addGroup, print, requireEmail, type Terminal, withContext } from './terminal.ts';
 
 export function adminCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'admin', 'administrators: people who manage every holder');
   const change = (isAdmin: boolean) => async (email: string, options: { json?: boolean }) => {
-    if (!isEmail(email)) throw new CommandError(`"${email}" is not an e-mail address.`, EXIT.usage);
+    requireEmail(email);
     const member = await withContext(terminal, (ctx) => setAdmin(ctx, COMMAND_LINE, email, isAdmin));
     print(terminal, options, { email: member.email, admin: member.is_admin }, member.email);
     if (isAdmin) terminal.say(`Sign in with: npx simbi login-link ${member.email}`);

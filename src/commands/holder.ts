@@ -18,6 +18,7 @@ import {
   parseId,
   parseLimit,
   print,
+  requireEmail,
   type Terminal,
   table,
   withContext,
@@ -32,6 +33,7 @@ export function holderCommands(program: Command, terminal: Terminal): void {
   ])
     .option('--owner <email>', 'e-mail of the owner')
     .action(async (name: string, options: { json?: boolean; owner?: string }) => {
+      if (options.owner !== undefined) requireEmail(options.owner);
       const holder = await withContext(terminal, async (ctx) => {
         if (options.owner === undefined) return createHolder(ctx, COMMAND_LINE, name);
         const owner = { email: options.owner, name: options.owner };

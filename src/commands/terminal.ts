@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { openInstance } from '../open-context.ts';
 import { type Environment, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
+import { isEmail } from '../platform/email.ts';
 import { createLogger } from '../platform/log.ts';
 
 const MAX_INPUT_BYTES = 4 * 1024 * 1024;
@@ -137,4 +138,8 @@ export function parseLimit(text: string, max: number): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > max) throw new CommandError(`--limit must be a number from 1 to ${max}.`, EXIT.usage);
   return limit;
+}
+
+export function requireEmail(text: string): void {
+  if (!isEmail(text)) throw new CommandError(`"${text}" is not an e-mail address.`, EXIT.usage);
 }
