@@ -1,4 +1,4 @@
-// The audit log: what people did, in the transaction in which they did it. Rows are only ever added.
+// The audit log: who did what. An entry is written in the transaction of the change it records. Rows are never changed.
 
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';

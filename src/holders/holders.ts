@@ -1,4 +1,4 @@
-// Holders: the businesses that use the gateway. Closing is final; a suspended holder can come back.
+// Holders: the businesses that use the gateway. A suspended holder can be resumed; closing is permanent.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -70,8 +70,7 @@ export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: 
       `update holders set status = $2, updated_at = $3 where id = $1 and status <> 'closed' returning ${HOLDER_COLUMNS}`,
       [id, status, at],
     );
-    if (!holder)
-      throw new Problem('not_found', { message: 'There is no such holder, or it is closed; closing is final.' });
+    if (!holder) throw new Problem('not_found', { message: 'The holder does not exist or is closed.' });
     await recordAudit(tx, { holderId: id, actor, action: `holder.${status}` }, at);
     return holder;
   });

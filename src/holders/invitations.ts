@@ -1,4 +1,4 @@
-// Invitations: an owner asks a person to join. There is no mail server: the link is shown to the owner, who passes it on.
+// Invitations to join a holder's team. No e-mail is sent: the owner sees the link and passes it on.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
@@ -25,7 +25,7 @@ export type Invitation = {
 
 const COLUMNS = 'i.id, i.holder_id, h.name as holder_name, i.email, i.role, i.invited_by, i.created_at, i.expires_at';
 
-/** Makes an invitation. Its token is in the answer and nowhere else. */
+/** Creates an invitation. Only the hash of the returned token is stored. */
 export function inviteMember(
   ctx: Context,
   actor: Actor,
@@ -61,7 +61,7 @@ export function listInvitations(reader: Reader, holderId: bigint, now: Date): Pr
   );
 }
 
-/** The invitation behind a link, while it can be accepted. */
+/** The invitation of a link; null when it cannot be accepted any more. */
 export async function findInvitation(reader: Reader, token: string, now: Date): Promise<Invitation | null> {
   const [row] = await reader.query<Invitation>(
     `select ${COLUMNS} from invitations i join holders h on h.id = i.holder_id

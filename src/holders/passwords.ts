@@ -1,5 +1,4 @@
-// Passwords: argon2id, one rule about length, and a count of failures that slows down guessing without letting a stranger
-// lock anybody out.
+// Passwords: argon2id, a minimum length, and a limit of failures that slows guessing down.
 
 import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
@@ -8,12 +7,13 @@ import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { memberGuesses } from './limits.ts';
 
-const LEAST_CHARACTERS = 10;
-const MOST_CHARACTERS = 200;
-/** argon2id with OWASP's first choice: 19 MiB, two passes, one lane. The library's own default, written down. */
+const MIN_CHARACTERS = 10;
+const MAX_CHARACTERS = 200;
+/** argon2id as OWASP recommends: 19 MiB, two passes, one lane. The defaults of the library, made explicit. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-let nobody: Promise<string> | null = null;
+/** Compared with when the e-mail is unknown, so that the response takes as long as for a wrong password. */
+let unknownMemberHash: Promise<string> | null = null;
 
 /** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
 export function refuseGuessing(ctx: Context, person: string, address: string): void {
@@ -24,7 +24,7 @@ export function countFailure(ctx: Context, person: string, address: string): voi
   memberGuesses(ctx).addFailure(person, address);
 }
 
-/** The member with this address and password, or null. An unknown address costs the same time as a wrong password. */
+/** The member with this e-mail and password, or null. */
 export async function findByPassword(
   ctx: Context,
   email: string,
@@ -37,17 +37,17 @@ export async function findByPassword(
     'select id, password_hash from members where email = $1',
     [person],
   );
-  nobody ??= hash('nobody has this password', COST);
-  const right = await verify(row?.password_hash ?? (await nobody), password.slice(0, MOST_CHARACTERS));
+  unknownMemberHash ??= hash('nobody has this password', COST);
+  const right = await verify(row?.password_hash ?? (await unknownMemberHash), password.slice(0, MAX_CHARACTERS));
   if (right && row?.password_hash) return row.id;
   countFailure(ctx, person, address);
   return null;
 }
 
-/** Why a password cannot be used; null when it can. */
+/** Why a password is not accepted; null when it is. */
 export function passwordError(password: string): 'short' | 'long' | null {
-  if (Array.from(password).length < LEAST_CHARACTERS) return 'short';
-  return password.length > MOST_CHARACTERS ? 'long' : null;
+  if (Array.from(password).length < MIN_CHARACTERS) return 'short';
+  return password.length > MAX_CHARACTERS ? 'long' : null;
 }
 
 /** Changes a password and ends every other session of the member. */
@@ -65,7 +65,7 @@ export async function setPassword(
 /** Hashing takes tens of milliseconds, so it is done before the transaction that stores the hash. */
 export async function hashPassword(password: string): Promise<string> {
   if (passwordError(password) !== null)
-    throw new Problem('invalid_params', { message: `A password needs at least ${LEAST_CHARACTERS} characters.` });
+    throw new Problem('invalid_params', { message: `A password needs at least ${MIN_CHARACTERS} characters.` });
   return hash(password, COST);
 }
 

@@ -16,8 +16,8 @@ const LARGEST_ID = 2n ** 63n - 1n;
 export type IssuedToken = { token: string; expiresAt: Date };
 
 /**
- * Exchanges credentials for a token. An unknown client and a wrong secret take the same path: the same query,
- * past the cache, and the same comparison.
+ * Exchanges credentials for a token. An unknown client_id and a wrong secret take the same time: the same query, without
+ * the cache, and the same comparison.
  */
 export async function exchangeCredentials(
   ctx: Context,
@@ -70,7 +70,7 @@ export function revokeToken(ctx: Context, actor: Actor, tokenId: bigint): Promis
   });
 }
 
-/** The integration of a live token; anything else, in whatever way it is wrong, is the same refusal. */
+/** The integration of a live token. Every kind of wrong token gets the same error. */
 export async function authenticateToken(ctx: Context, token: string | null): Promise<LiveIntegration> {
   const match = token !== null && token.length <= 200 ? TOKEN.exec(token) : null;
   const id = match?.[1] ? BigInt(match[1]) : null;
