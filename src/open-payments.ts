@@ -10,7 +10,7 @@ import type { Context } from './platform/context.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
 import { createRails } from './rails/registry.ts';
 
-export type PaymentsOptions = {
+type PaymentsOptions = {
   /** Where the simulated operator listens; null where none runs in this process. */
   sandboxOperatorUrl: () => string | null;
   /** Called with the events of a commit. Without a deliverer in this process it does nothing: the rows are due. */
@@ -19,7 +19,7 @@ export type PaymentsOptions = {
   railTimeoutMs?: number | undefined;
 };
 
-export type OpenPayments = { ctx: PaymentsContext; outbound: Outbound; close(): Promise<void> };
+type OpenPayments = { ctx: PaymentsContext; outbound: Outbound; close(): Promise<void> };
 
 export function openPayments(base: Context, options: PaymentsOptions): OpenPayments {
   const { config } = base;

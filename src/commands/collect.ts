@@ -21,7 +21,7 @@ type CollectOptions = {
 type Accepted = { ref: string; mobile: string; verification: { method: string; instructions: string } };
 
 /** A row of a countries table of the API. */
-export type CountryRow = {
+type CountryRow = {
   country_id: number;
   country: string;
   dial_code: string;

@@ -7,7 +7,7 @@ const WIDTH = 24;
 const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
 
-export type ProgressBar = {
+type ProgressBar = {
   show(done: number, total: number, what: string): void;
   /** Removes the bar. */
   end(): void;

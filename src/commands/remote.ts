@@ -71,7 +71,7 @@ export async function fetchToken(credentials: Credentials): Promise<{ token: str
   return body.data as { token: string; expires_at: string };
 }
 
-export type RemoteAnswer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
+type RemoteAnswer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
 
 /** Posts JSON. An error response ends the command with its message. */
 export function postJson(

@@ -10,7 +10,7 @@ const MAX_WAIT_SECONDS = 3_600;
 const FINAL = ['success', 'failed', 'expired', 'reversed'];
 
 /** The fields of the API's record that commands show. */
-export type TransactionRecord = {
+type TransactionRecord = {
   ref: string;
   status: string;
   amount: number;

@@ -84,8 +84,10 @@ function healthTable({ ctx, t }: MemberRequest): Html {
 async function casesPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const cases = await listAllOpenCases(ctx.db, MAX_CASES);
-  const holderIds = cases.flatMap((each) => each.holder_id ?? []);
-  const names = await holderNames(ctx.db, holderIds);
+  const names = await holderNames(
+    ctx.db,
+    cases.map((each) => each.holder_id),
+  );
   return renderPage(request, {
     title: t.menu.allCases,
     active: 'allCases',

@@ -8,7 +8,7 @@ export type Actor = { memberId: bigint | null; name: string };
 
 export const COMMAND_LINE: Actor = { memberId: null, name: 'command line' };
 
-export type AuditEntry = {
+type AuditEntry = {
   holderId: bigint | null;
   actor: Actor;
   action: string;
@@ -36,7 +36,7 @@ export async function recordAudits(tx: Tx, entries: readonly AuditEntry[], at: D
   ]);
 }
 
-export type AuditRow = {
+type AuditRow = {
   id: bigint;
   at: Date;
   actor: string;

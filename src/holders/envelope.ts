@@ -153,7 +153,7 @@ function readEnvelope(body: JsonValue, messages: OperationMessages): Static<type
 }
 
 /** Refuses closed and suspended holders: the last check before the operation. */
-export function requireLiveAccount(integration: LiveIntegration, messages: OperationMessages): void {
+function requireLiveAccount(integration: LiveIntegration, messages: OperationMessages): void {
   if (integration.holderStatus === 'closed')
     throw new Problem('account_not_found', { message: messages.accountClosed });
   if (integration.holderStatus === 'suspended')

@@ -11,7 +11,7 @@ const MAX_KEY_CHARACTERS = 128;
 export const KEY_TTL_MS = 24 * 3_600_000;
 
 /** Keys are those of one integration; its holder comes first, as in every key of the database. */
-export type KeyOwner = { holderId: bigint; integrationId: bigint };
+type KeyOwner = { holderId: bigint; integrationId: bigint };
 
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
 

@@ -141,7 +141,7 @@ export function rotateSecret(
   });
 }
 
-export type IntegrationChange = { allowedAddresses?: string[]; defaultCallbackUrl?: string | null; status?: 'revoked' };
+type IntegrationChange = { allowedAddresses?: string[]; defaultCallbackUrl?: string | null; status?: 'revoked' };
 
 export function updateIntegration(
   ctx: Context,

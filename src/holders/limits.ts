@@ -11,7 +11,7 @@ const FAILURES_PER_ADDRESS = 50;
 const WINDOW_SECONDS = 60;
 
 /** Slows guessing down. Failures count per caller's address, so a stranger cannot lock anybody out. */
-export type GuessLimit = {
+type GuessLimit = {
   /** Throws when too many guesses failed from this address, for this subject or in all. */
   refuse(subject: string, address: string): void;
   addFailure(subject: string, address: string): void;

@@ -200,7 +200,7 @@ export async function chooseHolder(ctx: Context, sessionId: bigint, holderId: bi
   await ctx.db.query('update sessions set holder_id = $2 where id = $1', [sessionId, holderId]);
 }
 
-export type SessionRow = { id: bigint; user_agent: string; address: string; created_at: Date; last_seen_at: Date };
+type SessionRow = { id: bigint; user_agent: string; address: string; created_at: Date; last_seen_at: Date };
 
 /** The live sessions of a member, newest first. */
 export function listSessions(reader: Reader, memberId: bigint, now: Date): Promise<SessionRow[]> {

@@ -39,7 +39,7 @@ export async function spendSignatures(tx: Tx, signatures: SpentSignature[]): Pro
 }
 
 /** Of several equal signatures in one batch, the first counts as new. */
-export function takeOnce(signatures: SpentSignature[], fresh: Buffer[]): boolean[] {
+function takeOnce(signatures: SpentSignature[], fresh: Buffer[]): boolean[] {
   const left = new Set(fresh.map((signature) => signature.toString('hex')));
   return signatures.map((entry) => left.delete(entry.signature.toString('hex')));
 }

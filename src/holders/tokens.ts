@@ -13,7 +13,7 @@ const SECRET_BYTES = 36;
 const TOKEN = /^([1-9]\d{0,18})\|([A-Za-z0-9_-]{40,128})$/;
 const LARGEST_ID = 2n ** 63n - 1n;
 
-export type IssuedToken = { token: string; expiresAt: Date };
+type IssuedToken = { token: string; expiresAt: Date };
 
 /**
  * Exchanges credentials for a token. An unknown client_id and a wrong secret take the same time: the same query, without
