@@ -1,4 +1,4 @@
-// The command table, and how a command ends: its exit code and its last words.
+// The command table, and how a command ends: its exit code and its error message.
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -9,7 +9,6 @@ import { backupCommands } from './commands/backup.ts';
 import { balanceCommand, topUpCommand } from './commands/balance.ts';
 import { callbackCommands } from './commands/callbacks.ts';
 import { collectCommand } from './commands/collect.ts';
-import { completionCommand } from './commands/completion.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { holderCommands } from './commands/holder.ts';
 import { integrationCommands } from './commands/integration.ts';
@@ -54,29 +53,28 @@ const COMMANDS = [
   loginLinkCommand,
   tokenCommand,
   signCommand,
-  completionCommand,
 ];
 
 const EXAMPLES = `Examples:
   $ npx simbi up                                      start everything in sandbox mode
   $ npx simbi collect 2500 UGX --phone 0772123456     ask a customer for money
   $ npx simbi phone 256772123456 --pin 1234           approve it on the test phone
-  $ npx simbi sign --explain --params '{"id":"TX_1"}'   see how a request is signed
-  $ npx simbi doctor                                  find out what is wrong, and the fix
+  $ npx simbi sign --explain --params '{"id":"TX_1"}'   show how a request is signed
+  $ npx simbi doctor                                  check the installation and show fixes
 `;
 
 const EXIT_CODES = `
 Exit codes:
-  0 done   1 fault   2 usage or configuration   3 not authenticated   4 not found
-  5 conflict (already running, taken)   6 network or service unavailable   7 payment failed
+  0 success   1 error   2 wrong usage or configuration   3 not authenticated   4 not found
+  5 conflict (already running, already exists)   6 network or service unavailable   7 payment failed
 
-Settings are environment variables, or lines of a file .env; .env.example lists them all.`;
+Settings are environment variables or lines of the file .env. See .env.example for all of them.`;
 
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('simbi')
     .description('A payments gateway that you run yourself.')
     .version(readVersion(), '-V, --version')
-    .helpCommand('help [command]', 'the help of a command')
+    .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
     .showHelpAfterError('Help: npx simbi --help')
@@ -84,13 +82,15 @@ export function createProgram(terminal: Terminal): Command {
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.say(text.trimEnd()),
     })
-    .exitOverride();
+    .exitOverride()
+    // Options belong to the command they follow: `token` and `token revoke` both have --json.
+    .enablePositionalOptions();
   for (const add of COMMANDS) add(program, terminal);
   inheritExit(program);
   return program;
 }
 
-/** Groups and commands end by the same rules as the program. */
+/** Without this, commander would end the process itself for errors in subcommands. */
 function inheritExit(command: Command): void {
   for (const child of command.commands) {
     child.exitOverride();
@@ -103,7 +103,7 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Runs one command and answers the code to end with. */
+/** Runs one command and returns its exit code. */
 export async function runCommand(terminal: Terminal, args: string[]): Promise<number> {
   const program = createProgram(terminal);
   if (args.length === 0) {
@@ -118,16 +118,16 @@ export async function runCommand(terminal: Terminal, args: string[]): Promise<nu
   }
 }
 
-/** The last words on standard error, and the code. What we do not know is a fault of ours, shown whole. */
+/** Prints the error and returns the exit code. An error of an unknown kind is a bug, so its stack is printed. */
 function explain(terminal: Terminal, error: unknown, json: boolean): number {
-  // Commander has already printed its own words.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   const code = exitCodeFor(error);
   const known = code !== null;
   const message = error instanceof Error ? error.message : String(error);
-  if (json) terminal.say(toJson({ success: false, message, exit_code: code ?? EXIT.fault }));
-  else terminal.say(known ? message : `A fault of Simbi: ${error instanceof Error ? error.stack : message}`);
-  return code ?? EXIT.fault;
+  if (json) terminal.say(toJson({ success: false, message, exit_code: code ?? EXIT.error }));
+  else terminal.say(known ? message : `Internal error: ${error instanceof Error ? error.stack : message}`);
+  return code ?? EXIT.error;
 }
 
 function exitCodeFor(error: unknown): number | null {
@@ -135,15 +135,15 @@ function exitCodeFor(error: unknown): number | null {
   if (error instanceof CommandError || error instanceof StartError) return error.exitCode;
   if (error instanceof DataDirInUseError) return EXIT.conflict;
   if (error instanceof EmbeddedPostgresError || error instanceof MigrationError || error instanceof BackupError)
-    return EXIT.fault;
+    return EXIT.error;
   if (error instanceof Problem) return exitCodeOf(error.status);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  // The database of DATABASE_URL is away, or does not let us in (class 28, unknown database 3D000).
+  // The database of DATABASE_URL is not reachable or refuses the login (class 28, unknown database 3D000).
   if (/^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|28...|3D000)$/.test(code)) return EXIT.unavailable;
   return null;
 }
 
-// The launcher imports this file; a test that imports it runs no command.
+// Run as a program, not when a test imports this file.
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
   const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
   process.exitCode = await runCommand(createTerminal({ ...file, ...process.env }), process.argv.slice(2));

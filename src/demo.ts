@@ -1,11 +1,11 @@
-// The first five minutes: in sandbox mode a new database gets an account to play with, and DATA_DIR/demo.json
-// tells programs (ours and yours) how to use it. Everything in it can be read back from the database, so the
-// file is simply written anew at every start, with the address of today.
+// The demo holder: in sandbox mode a new database gets a holder with an integration and a payment link, and
+// DATA_DIR/demo.json has its credentials. All of it can be read from the database, so the file is written again at every
+// start, with the current address.
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { type Actor, COMMAND_LINE } from './holders/audit.ts';
-import { createHolder, listHolders } from './holders/holders.ts';
+import { createHolder, findActiveHolder, listHolders } from './holders/holders.ts';
 import {
   createIntegration,
   type Integration,
@@ -22,7 +22,7 @@ import type { Context } from './platform/context.ts';
 
 const DEMO_NAME = 'Demo shop';
 export const DEMO_EMAIL = 'demo@simbi.local';
-/** Reusable, so that one can try as often as one likes. */
+/** Reusable, so that it can be paid many times. */
 const DEMO_LINK = {
   business_name: DEMO_NAME,
   item_name: 'Woven basket',
@@ -31,10 +31,10 @@ const DEMO_LINK = {
   country_id: 1,
   reusable: true,
 };
-const CATCHER_PATH = '/sandbox/callbacks';
-/** Rings on the test phone: its last digits decide nothing by themselves. */
+const RECEIVER_PATH = '/sandbox/callbacks';
+/** A number without a scenario: its prompt waits on the test phone. */
 const FIRST_PAYER = '254712345678';
-/** "demo" in ASCII: of several processes that start on one new database, one makes the account. */
+/** "demo" in ASCII. With this lock, only one of several processes creates the demo holder in a new database. */
 const DEMO_LOCK = '1684368751';
 const ACTOR: Actor = { ...COMMAND_LINE, name: 'first start' };
 
@@ -53,12 +53,12 @@ export type DemoFile = {
 
 export type Demo = { file: DemoFile; path: string; isNew: boolean };
 
-/** A wallet to look at and a link to pay, found or made: this runs at every start. */
-async function furnishDemo(
+/** The wallets and the payment link of the demo holder; created if missing, at every start. */
+async function prepareWalletAndLink(
   ctx: PaymentsContext,
   integration: Integration,
 ): Promise<Pick<DemoFile, 'wallet_accounts' | 'payment_link'>> {
-  // Loaded only here: commands read demo.json and need no catalogue for it.
+  // Loaded only here, because commands that read demo.json need no catalogue.
   const [{ createLink, linkUrl }, { listLinks }] = await Promise.all([
     import('./links/links.ts'),
     import('./links/listing.ts'),
@@ -82,62 +82,59 @@ async function furnishDemo(
   };
 }
 
-/** Makes the demo account in a new database, finds it in a used one, and writes demo.json. */
+/** Creates the demo holder in a new database, finds it in a used one, and writes demo.json. */
 export async function prepareDemo(ctx: PaymentsContext): Promise<Demo | null> {
-  const account = await ctx.db.withConnection(async (connection) => {
+  const demo = await ctx.db.withConnection(async (connection) => {
     await connection.query(`select pg_advisory_lock(${DEMO_LOCK})`);
     try {
-      return await findOrCreateAccount(ctx);
+      return await findOrCreateDemo(ctx);
     } finally {
       await connection.query(`select pg_advisory_unlock(${DEMO_LOCK})`);
     }
   });
-  if (!account) return null;
+  if (!demo) return null;
   const base = publicUrl(ctx.config);
-  const live = await loadLiveIntegration(ctx, { id: account.integration.id });
-  const link = await createLoginLink(ctx, account.member.id);
+  const live = await loadLiveIntegration(ctx, { id: demo.integration.id });
+  const link = await createLoginLink(ctx, demo.member.id);
   const file: DemoFile = {
     base_url: base,
-    client_id: account.integration.clientId,
+    client_id: demo.integration.clientId,
     secret_key: live?.apiSecrets[0]?.toString('utf8') ?? '',
-    sender: account.integration.title,
+    sender: demo.integration.title,
     callback_secret: live?.callbackSecrets[0] ?? '',
     console_url: `${base}/console`,
     login_link: loginUrl(base, link.token),
-    ...(await furnishDemo(ctx, account.integration)),
+    ...(await prepareWalletAndLink(ctx, demo.integration)),
     phone_url: `${base}/sandbox/phone`,
   };
-  return { file, path: await writeDemoFile(ctx.config, file), isNew: account.isNew };
+  return { file, path: await writeDemoFile(ctx.config, file), isNew: demo.isNew };
 }
 
-/** Where a one-time sign-in token is spent. */
+/** The URL of a one-time sign-in token. */
 export function loginUrl(base: string, token: string): string {
   return `${base}/console/login/${token}`;
 }
 
-async function findOrCreateAccount(
+async function findOrCreateDemo(
   ctx: Context,
 ): Promise<{ member: Member; integration: Integration; isNew: boolean } | null> {
-  const holders = await listHolders(ctx.db);
-  const isNew = holders.length === 0;
-  // A start that was killed half way is completed by the next: each piece is looked for and made if it is missing.
-  const holder = isNew
-    ? await createHolder(ctx, ACTOR, DEMO_NAME)
-    : holders.find((candidate) => candidate.name === DEMO_NAME && candidate.status === 'active');
+  const isNew = (await listHolders(ctx.db, { limit: 1 })).length === 0;
+  // Each part is looked for and created if it is missing, so the next start completes one that was killed half way.
+  const holder = isNew ? await createHolder(ctx, ACTOR, DEMO_NAME) : await findActiveHolder(ctx.db, DEMO_NAME);
   if (!holder) return null;
   const person = { email: DEMO_EMAIL, name: 'Demo', holderId: holder.id, role: 'owner' } as const;
   const member = (await findMemberByEmail(ctx.db, DEMO_EMAIL)) ?? (await addMember(ctx, ACTOR, person));
   const integrations = await listIntegrations(ctx.db, holder.id);
-  const callbackUrl = `${publicUrl(ctx.config)}${CATCHER_PATH}`;
+  const callbackUrl = `${publicUrl(ctx.config)}${RECEIVER_PATH}`;
   if (integrations.length === 0) {
     const integration = await createIntegration(ctx, ACTOR, holder.id, DEMO_NAME, { defaultCallbackUrl: callbackUrl });
     return { member, integration, isNew };
   }
   const integration = integrations.find((one) => one.title === DEMO_NAME && one.status === 'active');
   if (!integration) return null;
-  // The built-in receiver moves with the port; an address that a person chose stays.
+  // The URL of the built-in receiver follows the port; a URL that somebody configured stays.
   const moved =
-    integration.defaultCallbackUrl?.endsWith(CATCHER_PATH) && integration.defaultCallbackUrl !== callbackUrl;
+    integration.defaultCallbackUrl?.endsWith(RECEIVER_PATH) && integration.defaultCallbackUrl !== callbackUrl;
   if (moved) await updateIntegration(ctx, ACTOR, holder.id, integration.id, { defaultCallbackUrl: callbackUrl });
   return { member, integration, isNew };
 }
@@ -156,13 +153,13 @@ export async function readDemoFile(config: Config): Promise<DemoFile | null> {
   return text === null ? null : (JSON.parse(text) as DemoFile);
 }
 
-/** The block that a start ends with: every line a link, a key or the next command to try. */
+/** What `simbi up` prints: links, credentials and the next command to try. */
 export function demoBlock(demo: DemoFile, options: { path: string; secret: boolean }): string {
   const lines: [string, string, string?][] = [
-    ['Console', demo.login_link, 'one-time, 30 minutes; another: npx simbi login-link'],
+    ['Console', demo.login_link, 'works once, for 30 minutes; new link: npx simbi login-link'],
     ...(demo.payment_link ? [['Checkout', demo.payment_link, 'a payment link'] as [string, string, string]] : []),
-    ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the test phone: type any four digits to approve'],
-    ['Callbacks', `${demo.base_url}${CATCHER_PATH}`, 'what your server would receive, verified'],
+    ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the test phone: enter any four digits to approve'],
+    ['Callbacks', `${demo.base_url}${RECEIVER_PATH}`, 'the callbacks that your server would receive'],
     ['API', demo.base_url],
     ['Docs', `${demo.base_url}/docs/quickstart`],
     ['client_id', demo.client_id],
@@ -173,7 +170,7 @@ export function demoBlock(demo: DemoFile, options: { path: string; secret: boole
   return [
     ...rows,
     '',
-    '  The first payment: open the phone above, then in a second terminal',
+    '  First payment: open the phone above, then run in a second terminal',
     `    npx simbi collect 2500 KES --phone ${FIRST_PAYER} --wait`,
     '    npx simbi callbacks list',
     '',

@@ -80,8 +80,10 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   const config = { ...settings, port: await findPort(settings) };
   const database = await openDatabase(config, onProgress);
   opened.database = database;
-  // To the person who waits, many migrations are one step.
-  await migrate(database.url, (sentence) => onProgress(sentence.replace(/^Applying migration.*/, 'Making the tables')));
+  // Shown as one step.
+  await migrate(database.url, (sentence) =>
+    onProgress(sentence.replace(/^Applying migration.*/, 'Applying migrations')),
+  );
   const ctx = await createContext(config, database.url, opened.log.logger);
   opened.ctx = ctx;
   await maintainSignatures(ctx);

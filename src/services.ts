@@ -3,20 +3,17 @@
 
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
-import { loadCatalog } from './catalog/catalog.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { extendChain } from './ledger/chain.ts';
-import { settleLinks } from './links/links.ts';
+import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
 import { createOperatorInbox } from './payments/operator-callbacks.ts';
 import type { PaymentServices } from './payments/routes.ts';
-import { publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import type { Job } from './platform/jobs.ts';
-import { createOutbound, type OutboundOptions } from './platform/outbound.ts';
-import { createRails } from './rails/registry.ts';
+import type { OutboundOptions } from './platform/outbound.ts';
 import {
   createSimulatedOperator,
   type SimulatedOperator,
@@ -52,30 +49,18 @@ export async function createServices(base: Context, options: ServicesOptions = {
       ? createSimulatedOperator(base, { gatewayUrl: `http://127.0.0.1:${config.port}`, ...options.operator })
       : null;
   await operator?.listen();
-  const outbound = createOutbound({
-    mode: config.mode,
-    allowedPorts: config.callbackAllowedPorts,
-    allowedRanges: config.callbackAllowedRanges,
-    ownOrigin: publicUrl(config),
-    ...options.outbound,
-  });
-  const rails = createRails(base, {
+  const payments = openPayments(base, {
     sandboxOperatorUrl: () => operator?.url() ?? null,
-    ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),
+    sendCallbacksNow: (events) => deliverer.deliverFresh(events),
+    outbound: options.outbound,
+    railTimeoutMs: options.railTimeoutMs,
   });
+  const { ctx } = payments;
   const deliverer = createDeliverer(base, {
-    outbound,
+    outbound: payments.outbound,
     secretsOf: (integrationId) => callbackSecrets(base, integrationId),
     ...(options.callbackTimeoutMs === undefined ? {} : { timeoutMs: options.callbackTimeoutMs }),
   });
-  const ctx: PaymentsContext = {
-    ...base,
-    catalog: loadCatalog(config.catalogFile),
-    rails,
-    onCollectionsSettled: [settleLinks],
-    sendCallbacksNow: (events) => deliverer.deliverFresh(events),
-    checkCallbackUrl: (url) => outbound.checkUrl(url),
-  };
   const engine = createPaymentEngine(ctx);
   const intake = createOperatorInbox(ctx);
   const jobs: Job[] = [
@@ -96,8 +81,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
       await intake.idle();
       await deliverer.stop();
       await operator?.close();
-      await rails.close();
-      await outbound.close();
+      await payments.close();
     },
   };
 }

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { TOTP } from 'otpauth';
 import { createApp } from '../src/app.ts';
 import { safePath } from '../src/console/console-request.ts';
 import { CONSOLE_ROUTES } from '../src/console/routes.ts';
@@ -16,7 +17,7 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { canonicalEnvelope } from '../src/holders/envelope.ts';
 import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
 import { setPassword } from '../src/holders/passwords.ts';
-import { base32, startFactor, stepAt, totpCode } from '../src/holders/second-factor.ts';
+import { base32, startFactor } from '../src/holders/second-factor.ts';
 import { listTransactions } from '../src/payments/listing.ts';
 import { topUpSandbox } from '../src/payments/payouts.ts';
 import type { Reader } from '../src/platform/db.ts';
@@ -248,9 +249,10 @@ describe('signing in', () => {
       true,
     );
     const secret = await startFactor(ctx, member.id);
+    const codeNow = () => new TOTP({ secret: base32(secret) }).generate({ timestamp: ctx.clock.millis() });
     const enrolling = await signIn(gateway, member, { holderId: shop.holderId });
     assert.match((await enrolling.get('/console/account/factor')).text, new RegExp(base32(secret).slice(0, 4)));
-    const code = totpCode(secret, stepAt(ctx.clock.millis()));
+    const code = codeNow();
     assert.equal((await enrolling.post('/console/account/factor/proof', { code: '000000' })).status, 400);
     assert.equal((await enrolling.post('/console/account/factor/proof', { code })).status, 303);
     ctx.clock.advance(30_000);
@@ -261,7 +263,7 @@ describe('signing in', () => {
     });
     assert.equal(asked.status, 200);
     const pending = /name="pending" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
-    const second = totpCode(secret, stepAt(ctx.clock.millis()));
+    const second = codeNow();
     assert.equal((await person.post('/console/sign-in/code', { pending, code })).status, 401, 'an old code');
     const entered = await person.post('/console/sign-in/code', { pending, code: second });
     assert.equal(entered.location, '/console/payouts');
@@ -275,18 +277,10 @@ describe('signing in', () => {
     const refused = await inside.get('/console/integrations/new');
     assert.match(refused.location ?? '', /^\/console\/confirm\?next=%2Fconsole%2Fintegrations%2Fnew/);
     ctx.clock.advance(30_000);
-    const third = totpCode(secret, stepAt(ctx.clock.millis()));
+    const third = codeNow();
     const proved = await inside.post('/console/confirm', { code: third, next: '/console/integrations/new' });
     assert.equal(proved.location, '/console/integrations/new');
     assert.equal((await inside.get('/console/integrations/new')).status, 200);
-  });
-
-  test('codes match the test values of RFC 6238', () => {
-    const secret = Buffer.from('12345678901234567890');
-    const codes = [59, 1_111_111_109, 1_234_567_890, 20_000_000_000].map((seconds) =>
-      totpCode(secret, stepAt(seconds * 1000)),
-    );
-    assert.deepEqual(codes, ['287082', '081804', '005924', '353130']);
   });
 
   test('guessing is slowed down', async () => {

@@ -250,7 +250,7 @@ describe('the embedded database', () => {
     assert.equal(code, 0);
     assert.deepEqual(
       (JSON.parse(out) as { name: string }[]).map((holder) => holder.name),
-      ['Demo shop', 'Made by command'],
+      ['Made by command', 'Demo shop'],
     );
     assert.equal(existsSync(join(dataDir, 'postgres/cluster/postmaster.pid')), false);
   });

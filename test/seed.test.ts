@@ -279,7 +279,7 @@ describe('the transaction record', () => {
     assert.deepEqual([data.status, data.status_code], ['failed', '400']);
     assert.deepEqual(data.failureReason, {
       failureCode: 'INSUFFICIENT_FUNDS',
-      failureMessage: 'The wallet of the payer does not hold enough money.',
+      failureMessage: 'The payer does not have enough money.',
     });
   });
 

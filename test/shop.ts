@@ -2,10 +2,10 @@
 
 import { createHmac } from 'node:crypto';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { signedCall } from '../src/holders/authentication.ts';
 import { canonicalEnvelope, handleSigned, type OperationMessages, spendOrRefuse } from '../src/holders/envelope.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { type CreatedIntegration, createIntegration } from '../src/holders/integrations.ts';
-import { signedCall } from '../src/holders/routes.ts';
 import type { Context } from '../src/platform/context.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { randomSecret } from '../src/platform/ids.ts';

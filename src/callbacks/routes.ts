@@ -1,7 +1,7 @@
 // The feed and what integrations may do about their callbacks, with a bearer token.
 
 import Type from 'typebox';
-import { requireToken } from '../holders/routes.ts';
+import { requireToken } from '../holders/authentication.ts';
 import { answerOf, moment, nullable } from '../platform/api-schemas.ts';
 import type { Context } from '../platform/context.ts';
 import type { HttpServer } from '../platform/http.ts';

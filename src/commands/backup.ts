@@ -16,43 +16,43 @@ import { createProgressBar } from './progress.ts';
 import { addCommand, CommandError, confirm, EXIT, print, type Terminal } from './terminal.ts';
 
 const KEY_WARNING =
-  'The file holds the master key: whoever has it can read every secret and sign in the name of every account. Keep it like a key.';
+  'The file contains the master key: anyone who has it can read every secret and sign as every holder. Store it like a key.';
 const KEY_MISSING =
-  'The master key is not in the file. Keep MASTER_KEY (or master.key of DATA_DIR) apart from it: without the key the secrets in it are lost.';
+  'The master key is not in the file. Store MASTER_KEY (or DATA_DIR/master.key) separately: without it the secrets in the file are lost.';
 
 type BackupOptions = { json?: boolean; includeMasterKey?: boolean; yes?: boolean; force?: boolean };
 type RestoreOptions = { json?: boolean; dataDir?: string; dryRun?: boolean };
 
 export function backupCommands(program: Command, terminal: Terminal): void {
-  addCommand(program, 'backup <file>', 'write everything into one file, while the service goes on', [
+  addCommand(program, 'backup <file>', 'write everything to one file while the service runs', [
     'npx simbi backup simbi-2026-03-02.backup',
     'npx simbi backup /backups/now.backup --force --json',
-    'npx simbi backup moving-house.backup --include-master-key --yes',
+    'npx simbi backup move.backup --include-master-key --yes',
   ])
-    .option('--include-master-key', 'put the master key into the file')
-    .option('--force', 'replace a file of this name')
-    .option('--yes', 'do not ask')
+    .option('--include-master-key', 'include the master key in the file')
+    .option('--force', 'overwrite an existing file')
+    .option('--yes', 'do not ask for confirmation')
     .action((path: string, options: BackupOptions) => backup(terminal, program.version() ?? '', path, options));
 
-  addCommand(program, 'restore <file>', 'read a backup into a new data directory or an empty database', [
+  addCommand(program, 'restore <file>', 'restore a backup into a new data directory or an empty database', [
     'npx simbi restore simbi-2026-03-02.backup --data-dir ./restored',
     'DATABASE_URL=postgres://… npx simbi restore simbi-2026-03-02.backup',
     'npx simbi restore simbi-2026-03-02.backup --dry-run',
   ])
-    .option('--data-dir <folder>', 'a new folder for an embedded database; default: DATA_DIR or DATABASE_URL')
-    .option('--dry-run', 'read the file to its end and say what is in it; write nothing')
+    .option('--data-dir <folder>', 'a new folder with an embedded database; default: DATA_DIR or DATABASE_URL')
+    .option('--dry-run', 'check the file and show what is in it; restore nothing')
     .action((path: string, options: RestoreOptions) => restore(terminal, path, options));
 }
 
 async function backup(terminal: Terminal, version: string, given: string, options: BackupOptions): Promise<void> {
   const path = resolve(given);
   if (existsSync(path) && !options.force)
-    throw new CommandError(`${path} exists. Choose another name, or --force to replace it.`, EXIT.conflict);
+    throw new CommandError(`${path} already exists. Choose another name, or overwrite it with --force.`, EXIT.conflict);
   if (options.includeMasterKey) await confirm(terminal, options, KEY_WARNING);
   const bar = createProgressBar(terminal, 'Backing up');
   const config = readConfig(terminal.environment);
   if (!config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION')))
-    throw new CommandError(`There is no data in ${dataPath(config)}.`, EXIT.notFound);
+    throw new CommandError(`There is no database in ${dataPath(config)}.`, EXIT.notFound);
   const database = await openCommandDatabase(config, (sentence) => terminal.say(`  ${sentence}`));
   let made: WrittenBackup;
   try {
@@ -85,7 +85,7 @@ async function backup(terminal: Terminal, version: string, given: string, option
     terminal,
     options,
     data,
-    `${path}\n${total} rows of ${Object.keys(made.rows).length} tables, ${(size / 1024).toFixed(0)} KiB, as of ${made.header.made_at}`,
+    `${path}\n${total} rows in ${Object.keys(made.rows).length} tables, ${(size / 1024).toFixed(0)} KiB, as of ${made.header.made_at}`,
   );
   terminal.say(options.includeMasterKey ? KEY_WARNING : KEY_MISSING);
 }
@@ -102,13 +102,14 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
     const checked = await checkBackup(path, showRows(bar));
     bar.end();
     print(terminal, options, { ...describe(checked), restored: false }, linesOf(checked));
-    terminal.say('The file is whole. Nothing was restored.');
+    terminal.say('The file is complete. Nothing was restored.');
     return;
   }
   const header = await readHeader(path);
-  bringKey(terminal, config, header.master_key);
+  writeKey(terminal, config, header.master_key);
   requireKey(header, findMasterKey(config));
-  const say = (sentence: string) => terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Making the tables')}`);
+  const say = (sentence: string) =>
+    terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Applying migrations')}`);
   const database = await openCommandDatabase(config, say);
   try {
     let asked = 0;
@@ -128,29 +129,34 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
     print(terminal, options, data, linesOf(restored));
     for (const { sentence } of verification.differences) terminal.say(`DIFFERS  ${sentence}`);
     if (asked > 0)
-      say(`${asked} payments had not been sent when the backup was made: operators are asked before anything is sent.`);
-    terminal.say(verification.ok ? 'The books are right.' : 'The books are not right: do not run on this database.');
-    if (!verification.ok) process.exitCode = EXIT.fault;
+      say(`${asked} payments were not sent when the backup was made. Their operators are asked before they are sent.`);
+    terminal.say(
+      verification.ok
+        ? 'Ledger verified: all balances match.'
+        : 'Ledger check failed after the restore. Do not start Simbi on this database.',
+    );
+    if (!verification.ok) process.exitCode = EXIT.error;
   } finally {
     bar.end();
     await database.close();
   }
 }
 
-/** A key that came with the file is put where the new instance looks for it; one that is there already stays. */
-function bringKey(terminal: Terminal, config: Config, key: string | undefined): void {
+/** Writes the key of the backup to DATA_DIR, unless there is one already. */
+function writeKey(terminal: Terminal, config: Config, key: string | undefined): void {
   if (key === undefined || findMasterKey(config)) return;
   mkdirSync(dataPath(config), { recursive: true, mode: 0o700 });
   writeFileSync(dataPath(config, 'master.key'), `${key}\n`, { mode: 0o600, flag: 'wx' });
-  terminal.say(`  The master key of the backup is now in ${dataPath(config, 'master.key')}.`);
+  terminal.say(`  The master key of the backup was written to ${dataPath(config, 'master.key')}.`);
 }
 
 async function verify(config: Config, url: string, terminal: Terminal) {
-  const bar = createProgressBar(terminal, 'Verifying the books');
+  const bar = createProgressBar(terminal, 'Verifying the ledger');
   const ctx = await createContext(config, url, createLogger('silent'));
   try {
     const pending = await pendingMigrations(ctx.db);
-    if (pending.length > 0) throw new CommandError(`The database lacks ${pending.join(', ')}.`, EXIT.fault);
+    if (pending.length > 0)
+      throw new CommandError(`Migrations are missing after the restore: ${pending.join(', ')}.`, EXIT.error);
     return await verifyLedger(ctx, { onProgress: (transfers) => bar.show(transfers, transfers, 'transfers') });
   } finally {
     bar.end();
@@ -178,5 +184,6 @@ function describe({ header, rows }: CheckedBackup) {
 }
 
 function linesOf({ header, rows }: CheckedBackup): string {
-  return `${sum(rows)} rows of ${Object.keys(rows).length} tables, as of ${header.made_at} (version ${header.version}, ${header.mode} mode)`;
+  const origin = `version ${header.version}, ${header.mode} mode`;
+  return `${sum(rows)} rows in ${Object.keys(rows).length} tables, as of ${header.made_at} (${origin})`;
 }

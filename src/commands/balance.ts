@@ -1,4 +1,4 @@
-// simbi balance: the wallets of the account; simbi topup: test money for them.
+// simbi balance: the wallets of a holder; simbi topup: test money for them.
 
 import type { Command } from 'commander';
 import { parseAmount } from '../platform/money.ts';
@@ -16,10 +16,7 @@ type Wallet = {
 };
 
 export function balanceCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'balance', 'the wallets of the account', [
-    'npx simbi balance',
-    'npx simbi balance --currency UGX',
-  ])
+  addCommand(program, 'balance', 'show the wallet balances', ['npx simbi balance', 'npx simbi balance --currency UGX'])
     .option('--currency <code>', 'only this currency')
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (options: { json?: boolean; currency?: string }) => {
@@ -35,18 +32,16 @@ export function balanceCommand(program: Command, terminal: Terminal): void {
         wallets,
         table(['wallet', 'currency', 'balance', 'available', 'pending', 'reserved'], rows),
       );
-      if (wallets.length === 0) terminal.say('No wallet yet: the first payment makes one.');
+      if (wallets.length === 0) terminal.say('No wallet yet. The first payment creates one.');
     });
 }
 
 export function topUpCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'topup <amount> <currency>', 'put test money into a sandbox wallet', [
-    'npx simbi topup 100000 UGX',
-  ])
+  addCommand(program, 'topup <amount> <currency>', 'add test money to a sandbox wallet', ['npx simbi topup 100000 UGX'])
     .option(...HOLDER_OPTION)
     .action(async (text: string, code: string, options: { json?: boolean; holder?: string }) => {
       const amount = parseAmount(text, 2);
-      if (!amount.ok) throw new CommandError(`"${text}" is not an amount: digits, such as 100000.`, EXIT.usage);
+      if (!amount.ok) throw new CommandError(`"${text}" is not an amount. Use digits, for example 100000.`, EXIT.usage);
       const currency = code.toUpperCase();
       const wallet = await withPayments(terminal, async (ctx) => {
         const [{ topUpSandbox }, { listBalances }, { COMMAND_LINE }] = await Promise.all([

@@ -1,4 +1,4 @@
-// simbi collect: asks a customer for money, through the API of a running gateway.
+// simbi collect: starts a collection through the API of a running gateway.
 
 import type { Command } from 'commander';
 import { randomSecret } from '../platform/ids.ts';
@@ -21,7 +21,7 @@ type CollectOptions = {
 type Accepted = { ref: string; mobile: string; verification: { method: string; instructions: string } };
 
 /** A row of a countries table of the API. */
-export type CountryRow = {
+type CountryRow = {
   country_id: number;
   country: string;
   dial_code: string;
@@ -30,18 +30,18 @@ export type CountryRow = {
 };
 
 export function collectCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'collect <amount> <currency>', 'ask a customer for money', [
+  addCommand(program, 'collect <amount> <currency>', 'request a payment from a customer', [
     'npx simbi collect 2500 UGX --phone 0772123456',
     'npx simbi collect 2500 UGX --phone 256772123000 --wait',
     'npx simbi collect 500 KES --phone 0712345678 --reference order-1042 --json',
   ])
-    .requiredOption('--phone <number>', 'the customer, international or national')
-    .option('--country <name or id>', 'where the currency has several and the number does not tell')
-    .option('--method <name>', 'the operator, where the number does not tell')
+    .requiredOption('--phone <number>', 'phone number of the customer, international or national')
+    .option('--country <name or id>', 'needed if the currency has several countries and the number is national')
+    .option('--method <name>', 'the operator, if the number does not determine it')
     .option('--reference <text>', 'your own reference')
-    .option('--callback-url <url>', 'where the result is told')
-    .option('--idempotency-key <key>', 'the same key never makes a second payment; default: random')
-    .option('--wait [seconds]', 'wait for the end; code 7 when the payment failed')
+    .option('--callback-url <url>', 'URL for the result')
+    .option('--idempotency-key <key>', 'prevents a second payment with the same key; default: random')
+    .option('--wait [seconds]', 'wait for the result; exit code 7 if the payment failed')
     .addHelpText('after', CREDENTIALS_HELP)
     .action((amount: string, currency: string, options: CollectOptions) =>
       collect(terminal, amount, currency.toUpperCase(), options),
@@ -49,7 +49,7 @@ export function collectCommand(program: Command, terminal: Terminal): void {
 }
 
 async function collect(terminal: Terminal, amount: string, currency: string, options: CollectOptions): Promise<void> {
-  const patience = readWait(options.wait);
+  const waitSeconds = readWait(options.wait);
   const credentials = await readCredentials(terminal);
   const rows = (await readCountries(credentials)).collections.filter((row) => row.supported !== false);
   const mobile = options.phone.replace(/[\s().-]/g, '');
@@ -66,14 +66,14 @@ async function collect(terminal: Terminal, amount: string, currency: string, opt
   const { body, isSandbox } = await postSigned(credentials, '/api/v3/service-unified-collections', params, headers);
   const accepted = body.data as Accepted;
   terminal.say(`  ${accepted.verification.instructions}`);
-  if (patience > 0) {
+  if (waitSeconds > 0) {
     terminal.say(`  ${accepted.ref}`);
-    await follow(terminal, credentials, accepted.ref, patience, options);
+    await follow(terminal, credentials, accepted.ref, waitSeconds, options);
     return;
   }
   print(terminal, options, accepted, accepted.ref);
-  terminal.say(`Follow it: npx simbi transaction ${accepted.ref} --wait`);
-  if (isSandbox) terminal.say(`Sandbox phone: npx simbi phone ${accepted.mobile} --pin 1234`);
+  terminal.say(`Follow it with: npx simbi transaction ${accepted.ref} --wait`);
+  if (isSandbox) terminal.say(`Approve it on the test phone: npx simbi phone ${accepted.mobile} --pin 1234`);
 }
 
 type Countries = { collections: CountryRow[]; payment_links: CountryRow[] };
@@ -84,7 +84,7 @@ export async function readCountries(credentials: Credentials): Promise<Countries
   return (await request(credentials.url, '/api/v3/countries', { headers })).body.data as Countries;
 }
 
-/** The row that is meant: by name or id, as the only one of the currency, or by the number's dial code. */
+/** The country: named with --country, the only one of the currency, or the one of the number's dial code. */
 export function chooseCountry(
   rows: CountryRow[],
   currency: string,
@@ -107,8 +107,8 @@ export function chooseCountry(
   const choices = ofCurrency.map((row) => `${row.country} (${row.country_id})`).join(', ');
   throw new CommandError(
     ofCurrency.length === 0
-      ? `There is no country with ${currency}. Currencies: ${known}.`
-      : `Which country? --country takes one of ${choices}.`,
+      ? `No country uses ${currency}. Currencies: ${known}.`
+      : `Several countries use ${currency}. Choose one with --country: ${choices}.`,
     EXIT.usage,
   );
 }

@@ -2,37 +2,62 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { createHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
-import { addMember } from '../holders/members.ts';
-import { addCommand, addGroup, confirm, parseId, print, type Terminal, table, withContext } from './terminal.ts';
+import {
+  createHolder,
+  type Holder,
+  type HolderStatus,
+  listHolders,
+  MAX_HOLDERS_LISTED,
+  setHolderStatus,
+} from '../holders/holders.ts';
+import { createHolderWithOwner } from '../holders/registration.ts';
+import {
+  addCommand,
+  addGroup,
+  confirm,
+  parseId,
+  parseLimit,
+  print,
+  requireEmail,
+  type Terminal,
+  table,
+  withContext,
+} from './terminal.ts';
 
 export function holderCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'holder', 'make, list, suspend and close accounts');
+  const group = addGroup(program, 'holder', 'create, list, suspend and close holders');
 
-  addCommand(group, 'create <name>', 'make an account', [
+  addCommand(group, 'create <name>', 'create a holder', [
     'npx simbi holder create "Mama Put Kitchen"',
     'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
   ])
-    .option('--owner <email>', 'a person who owns it')
+    .option('--owner <email>', 'e-mail of the owner')
     .action(async (name: string, options: { json?: boolean; owner?: string }) => {
+      if (options.owner !== undefined) requireEmail(options.owner);
       const holder = await withContext(terminal, async (ctx) => {
-        const made = await createHolder(ctx, COMMAND_LINE, name);
-        if (options.owner) {
-          const person = { email: options.owner, name: options.owner, holderId: made.id, role: 'owner' } as const;
-          await addMember(ctx, COMMAND_LINE, person);
-        }
-        return made;
+        if (options.owner === undefined) return createHolder(ctx, COMMAND_LINE, name);
+        const owner = { email: options.owner, name: options.owner };
+        return (await createHolderWithOwner(ctx, COMMAND_LINE, name, owner)).holder;
       });
       print(terminal, options, holder, rowsOf([holder]));
       terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
     });
 
-  addCommand(group, 'list', 'every account', ['npx simbi holder list', 'npx simbi holder list --json']).action(
-    async (options: { json?: boolean }) => {
-      const holders = await withContext(terminal, (ctx) => listHolders(ctx.db));
+  addCommand(group, 'list', 'list holders, newest first', [
+    'npx simbi holder list',
+    'npx simbi holder list --limit 50 --json',
+    'npx simbi holder list --limit 50 --before 120',
+  ])
+    .option('--limit <number>', 'maximum number of rows', String(MAX_HOLDERS_LISTED))
+    .option('--before <id>', 'only older holders than this id')
+    .action(async (options: { json?: boolean; limit: string; before?: string }) => {
+      const limit = parseLimit(options.limit, MAX_HOLDERS_LISTED);
+      const before = options.before === undefined ? undefined : parseId(options.before);
+      const holders = await withContext(terminal, (ctx) => listHolders(ctx.db, { limit, before }));
       print(terminal, options, holders, rowsOf(holders));
-    },
-  );
+      const last = holders.at(-1);
+      if (last && holders.length === limit) terminal.say(`Next page: npx simbi holder list --before ${last.id}`);
+    });
 
   const change = async (id: string, status: HolderStatus, options: { json?: boolean }) => {
     const holder = await withContext(terminal, (ctx) => setHolderStatus(ctx, COMMAND_LINE, parseId(id), status));
@@ -43,14 +68,14 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     (id: string, options: { json?: boolean }) => change(id, 'suspended', options),
   );
 
-  addCommand(group, 'resume <id>', 'take requests of a suspended account again', ['npx simbi holder resume 3']).action(
-    (id: string, options: { json?: boolean }) => change(id, 'active', options),
-  );
+  addCommand(group, 'resume <id>', 'accept the requests of a suspended holder again', [
+    'npx simbi holder resume 3',
+  ]).action((id: string, options: { json?: boolean }) => change(id, 'active', options));
 
-  addCommand(group, 'close <id>', 'close for good', ['npx simbi holder close 3 --yes'])
-    .option('--yes', 'do not ask')
+  addCommand(group, 'close <id>', 'close a holder permanently', ['npx simbi holder close 3 --yes'])
+    .option('--yes', 'do not ask for confirmation')
     .action(async (id: string, options: { json?: boolean; yes?: boolean }) => {
-      await confirm(terminal, options, `Closing account ${parseId(id)} is final.`);
+      await confirm(terminal, options, `Closing holder ${parseId(id)} cannot be undone.`);
       await change(id, 'closed', options);
     });
 }

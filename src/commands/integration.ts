@@ -1,13 +1,15 @@
-// simbi integration: how an account's programs speak to the gateway. Secrets are shown once, when they are made.
+// simbi integration: the API credentials of a holder. Secrets are shown once, when they are created.
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { findHolder, listHolders } from '../holders/holders.ts';
+import { findHolder } from '../holders/holders.ts';
 import {
   createIntegration,
   findByClientId,
   type Integration,
+  listAllIntegrations,
   listIntegrations,
+  MAX_INTEGRATIONS_LISTED,
   rotateSecret,
   updateIntegration,
 } from '../holders/integrations.ts';
@@ -28,32 +30,31 @@ import {
 const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
 export function integrationCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'integration', 'make, list, rotate and revoke API integrations');
+  const group = addGroup(program, 'integration', 'create, list, rotate and revoke API integrations');
   addCreate(group, terminal);
   addRotate(group, terminal);
 
-  addCommand(group, 'list', 'every integration', [
+  addCommand(group, 'list', 'list integrations', [
     'npx simbi integration list',
     'npx simbi integration list --holder 3',
   ])
-    .option('--holder <id>', 'only those of one account')
+    .option('--holder <id>', 'only those of one holder')
     .action(async (options: { json?: boolean; holder?: string }) => {
-      const found = await withContext(terminal, async (ctx) => {
-        const only = options.holder ? parseId(options.holder) : null;
-        const ids = only ? [only] : (await listHolders(ctx.db)).map((holder) => holder.id);
-        const lists = [];
-        for (const id of ids) lists.push(await listIntegrations(ctx.db, id));
-        return lists.flat();
-      });
+      const holderId = options.holder === undefined ? null : parseId(options.holder);
+      const found = await withContext(terminal, (ctx) =>
+        holderId === null ? listAllIntegrations(ctx.db) : listIntegrations(ctx.db, holderId),
+      );
       print(terminal, options, found.map(dataOf), rowsOf(found));
+      if (found.length === MAX_INTEGRATIONS_LISTED)
+        terminal.say(`Only the first ${MAX_INTEGRATIONS_LISTED} are shown. Use --holder to list those of one holder.`);
     });
 
-  addCommand(group, 'revoke <client_id>', 'refuse its requests for good', [
+  addCommand(group, 'revoke <client_id>', 'refuse its requests permanently', [
     'npx simbi integration revoke client_7k… --yes',
   ])
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (clientId: string, options: { json?: boolean; yes?: boolean }) => {
-      await confirm(terminal, options, `Revoking ${clientId} is final: its programs are refused at once.`);
+      await confirm(terminal, options, `Revoking ${clientId} cannot be undone. Its requests are refused at once.`);
       const revoked = await withContext(terminal, async (ctx) => {
         const { holderId, id } = await requireIntegration(ctx, clientId);
         return await updateIntegration(ctx, COMMAND_LINE, holderId, id, { status: 'revoked' });
@@ -63,17 +64,17 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
 }
 
 function addCreate(group: Command, terminal: Terminal): void {
-  addCommand(group, 'create <holder> <title>', 'make an integration; prints its secrets once', [
+  addCommand(group, 'create <holder> <title>', 'create an integration and show its secrets once', [
     'npx simbi integration create 3 "Web shop"',
     'npx simbi integration create 3 "Web shop" --callback-url https://shop.example.org/paid',
   ])
-    .option('--callback-url <url>', 'where callbacks go when a request names no other place')
+    .option('--callback-url <url>', 'default URL for callbacks')
     .action(async (holder: string, title: string, options: { json?: boolean; callbackUrl?: string }) => {
       const made = await withContext(terminal, async (ctx) => {
         const found = await findHolder(ctx.db, parseId(holder));
-        if (!found) throw new CommandError(`There is no account ${holder}.`, EXIT.notFound);
-        const place = options.callbackUrl ? { defaultCallbackUrl: options.callbackUrl } : {};
-        return await createIntegration(ctx, COMMAND_LINE, found.id, title, place);
+        if (!found) throw new CommandError(`There is no holder ${holder}.`, EXIT.notFound);
+        const defaults = options.callbackUrl ? { defaultCallbackUrl: options.callbackUrl } : {};
+        return await createIntegration(ctx, COMMAND_LINE, found.id, title, defaults);
       });
       const lines = [
         `client_id        ${made.clientId}`,
@@ -83,23 +84,23 @@ function addCreate(group: Command, terminal: Terminal): void {
       ];
       const secrets = { secret_key: made.secretKey, callback_secret: made.callbackSecret };
       print(terminal, options, { ...dataOf(made), ...secrets }, lines.join('\n'));
-      terminal.say('Keep both secrets now: they are never shown again.');
+      terminal.say('Store both secrets now. They are not shown again.');
     });
 }
 
 function addRotate(group: Command, terminal: Terminal): void {
-  addCommand(group, 'rotate <client_id>', 'make a new secret; the present one goes on working for a while', [
+  addCommand(group, 'rotate <client_id>', 'create a new secret; the current one keeps working for a while', [
     'npx simbi integration rotate client_7k…',
     'npx simbi integration rotate client_7k… --kind callback --overlap 3600',
   ])
     .option('--kind <kind>', 'api or callback', 'api')
-    .option('--overlap <seconds>', 'how long the present secret goes on working', '86400')
+    .option('--overlap <seconds>', 'how long the current secret keeps working', '86400')
     .action(async (clientId: string, options: { json?: boolean; kind: string; overlap: string }) => {
       const { kind } = options;
-      if (kind !== 'api' && kind !== 'callback') throw new CommandError('--kind is api or callback.', EXIT.usage);
+      if (kind !== 'api' && kind !== 'callback') throw new CommandError('--kind must be api or callback.', EXIT.usage);
       const overlap = /^\d{1,8}$/.test(options.overlap) ? Number(options.overlap) : Number.NaN;
       if (!(overlap <= MAX_OVERLAP_SECONDS))
-        throw new CommandError(`--overlap is a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
+        throw new CommandError(`--overlap must be a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
       const rotated = await withContext(terminal, async (ctx) => {
         const { holderId, id } = await requireIntegration(ctx, clientId);
         return await rotateSecret(ctx, COMMAND_LINE, holderId, id, kind, overlap);
@@ -112,7 +113,7 @@ function addRotate(group: Command, terminal: Terminal): void {
       };
       print(terminal, options, data, rotated.secret);
       terminal.say(
-        `Shown once. The secret before it works until ${rotated.previousExpiresAt.toISOString()}; one older than that has stopped working.`,
+        `Store it now; it is not shown again. The previous secret works until ${rotated.previousExpiresAt.toISOString()}.`,
       );
     });
 }
@@ -123,7 +124,7 @@ async function requireIntegration(ctx: Context, clientId: string): Promise<Integ
   return integration;
 }
 
-/** For programs, in the words of the API. */
+/** The JSON of an integration, with the field names of the API. */
 function dataOf(one: Integration): Record<string, unknown> {
   return {
     client_id: one.clientId,
@@ -138,7 +139,7 @@ function dataOf(one: Integration): Record<string, unknown> {
 
 function rowsOf(integrations: Integration[]): string {
   return table(
-    ['client_id', 'holder', 'title', 'status', 'callbacks to'],
+    ['client_id', 'holder', 'title', 'status', 'callback URL'],
     integrations.map((one) => [
       one.clientId,
       String(one.holderId),

@@ -1,4 +1,4 @@
-// simbi link: payment links. Made and listed through the API; disabled on the database, as a person does in the console.
+// simbi link: payment links. Created and listed through the API; disabled directly in the database, like in the console.
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
@@ -6,7 +6,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import { chooseCountry, readCountries } from './collect.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
+import { addCommand, addGroup, parseLimit, print, type Terminal, table, withContext } from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -37,20 +37,18 @@ type Link = {
 };
 
 export function linkCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'link', 'make, list and disable payment links');
+  const group = addGroup(program, 'link', 'create, list and disable payment links');
   addCreate(group, terminal);
 
-  addCommand(group, 'list', 'payment links, newest first', [
+  addCommand(group, 'list', 'list payment links, newest first', [
     'npx simbi link list',
     'npx simbi link list --status active --limit 10',
   ])
     .option('--status <status>', 'active, paid, expired or disabled')
-    .option('--limit <number>', 'how many at most', '50')
+    .option('--limit <number>', 'maximum number of rows', '50')
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (options: { json?: boolean; status?: string; limit: string }) => {
-      const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
-      if (limit < 1 || limit > MAX_LISTED)
-        throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+      const limit = parseLimit(options.limit, MAX_LISTED);
       const credentials = await readCredentials(terminal);
       const { token } = await fetchToken(credentials);
       const query = new URLSearchParams({
@@ -64,7 +62,7 @@ export function linkCommands(program: Command, terminal: Terminal): void {
       print(terminal, options, links, rowsOf(links));
     });
 
-  addCommand(group, 'disable <id>', 'take a link out of use', ['npx simbi link disable pl_01J…'])
+  addCommand(group, 'disable <id>', 'disable a payment link', ['npx simbi link disable pl_01J…'])
     .option(...HOLDER_OPTION)
     .action(async (id: string, options: { json?: boolean; holder?: string }) => {
       const link = await withContext(terminal, async (ctx) => {
@@ -77,23 +75,23 @@ export function linkCommands(program: Command, terminal: Terminal): void {
 }
 
 function addCreate(group: Command, terminal: Terminal): void {
-  addCommand(group, 'create <currency>', 'make a page on which anybody can pay', [
+  addCommand(group, 'create <currency>', 'create a payment page', [
     'npx simbi link create UGX --amount 25000 --item "Chicken and rice"',
     'npx simbi link create XOF --country Benin --reusable',
   ])
-    .option('--amount <amount>', 'left out, the payer types it')
-    .option('--country <name or id>', 'your country, where the currency has several')
-    .option('--payer-country <name or id>', "the payer's country; left out, the payer chooses")
-    .option('--item <name>', 'what is paid for')
-    .option('--business <name>', 'who is paid')
-    .option('--phone <number>', "the payer's number")
-    .option('--email <address>', "the payer's address")
+    .option('--amount <amount>', 'without it the payer enters the amount')
+    .option('--country <name or id>', 'your country, if the currency has several')
+    .option('--payer-country <name or id>', "the payer's country; without it the payer chooses")
+    .option('--item <name>', 'name of the item')
+    .option('--business <name>', 'name of the business')
+    .option('--phone <number>', "the payer's phone number")
+    .option('--email <address>', "the payer's e-mail address")
     .option('--first-name <name>', "the payer's first name")
     .option('--last-name <name>', "the payer's last name")
-    .option('--callback-url <url>', 'where payments are told')
-    .option('--redirect-url <url>', 'where the payer goes afterwards')
-    .option('--expires <moment>', 'such as 2026-12-31T18:00:00Z')
-    .option('--reusable', 'may be paid many times')
+    .option('--callback-url <url>', 'URL for callbacks')
+    .option('--redirect-url <url>', 'URL the payer is sent to after paying')
+    .option('--expires <moment>', 'expiry time, for example 2026-12-31T18:00:00Z')
+    .option('--reusable', 'allow more than one payment')
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (code: string, options: CreateOptions) => {
       const credentials = await readCredentials(terminal);
@@ -101,7 +99,7 @@ function addCreate(group: Command, terminal: Terminal): void {
       const rows = (await readCountries(credentials)).payment_links;
       const country = chooseCountry(rows, currency, options.country);
       const payer = options.payerCountry && chooseCountry(rows, currency, options.payerCountry);
-      const wished: Record<string, JsonObject[string] | undefined> = {
+      const given: Record<string, JsonObject[string] | undefined> = {
         currency,
         country_id: country.country_id,
         currency_country_id: payer ? payer.country_id : undefined,
@@ -118,7 +116,7 @@ function addCreate(group: Command, terminal: Terminal): void {
         reusable: options.reusable,
       };
       const params: JsonObject = {};
-      for (const [name, value] of Object.entries(wished)) if (value !== undefined) params[name] = value;
+      for (const [name, value] of Object.entries(given)) if (value !== undefined) params[name] = value;
       const { body } = await postSigned(credentials, '/api/v3/payment-link-api/create', params);
       const link = body.data as Link;
       print(terminal, options, link, link.payment_link);
@@ -127,7 +125,7 @@ function addCreate(group: Command, terminal: Terminal): void {
 
 function rowsOf(links: Link[]): string {
   return table(
-    ['id', 'status', 'amount', 'item', 'paid', 'address'],
+    ['id', 'status', 'amount', 'item', 'payments', 'URL'],
     links.map((link) => [
       link.id,
       link.status,

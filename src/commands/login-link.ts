@@ -1,4 +1,4 @@
-// simbi login-link: a one-time link that signs a person into the console.
+// simbi login-link: a one-time link to sign in to the console.
 
 import type { Command } from 'commander';
 import { DEMO_EMAIL, loginUrl } from '../demo.ts';
@@ -8,19 +8,19 @@ import { publicUrl } from '../platform/config.ts';
 import { addCommand, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
 
 export function loginLinkCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'login-link [email]', 'make a one-time sign-in link for a person', [
+  addCommand(program, 'login-link [email]', 'create a one-time sign-in link', [
     'npx simbi login-link',
     'npx simbi login-link ada@example.org',
   ]).action(async (email: string | undefined, options: { json?: boolean }) => {
     const address = email ?? DEMO_EMAIL;
     const link = await withContext(terminal, async (ctx) => {
       const member = await findMemberByEmail(ctx.db, address);
-      if (!member) throw new CommandError(`Nobody signs in as ${address}.`, EXIT.notFound);
+      if (!member) throw new CommandError(`No user with the e-mail ${address}.`, EXIT.notFound);
       const made = await createLoginLink(ctx, member.id);
       const base = ctx.config.publicUrl || runningServer(ctx.config)?.url || publicUrl(ctx.config);
       return { login_link: loginUrl(base, made.token), expires_at: made.expiresAt.toISOString() };
     });
     print(terminal, options, link, link.login_link);
-    terminal.say(`Works once, until ${link.expires_at}.`);
+    terminal.say(`The link works once and expires at ${link.expires_at}.`);
   });
 }

@@ -1,4 +1,4 @@
-// simbi migrate: brings the database to the schema of this version.
+// simbi migrate: applies the migrations of this version to the database.
 
 import type { Command } from 'commander';
 import { openCommandDatabase } from '../open-context.ts';
@@ -12,14 +12,14 @@ export function migrateCommand(program: Command, terminal: Terminal): void {
     'npx simbi migrate',
     'npx simbi migrate --dry-run',
   ])
-    .option('--dry-run', 'only list what is missing')
+    .option('--dry-run', 'only list the missing migrations')
     .action(async (options: { json?: boolean; dryRun?: boolean }) => {
       const say = (sentence: string) => terminal.say(`  ${sentence}`);
       const database = await openCommandDatabase(readConfig(terminal.environment), say);
       try {
         const files = options.dryRun ? await listPending(database.url) : await migrate(database.url, say);
         const data = options.dryRun ? { pending: files } : { applied: files };
-        print(terminal, options, data, files.length > 0 ? files.join('\n') : 'Nothing is missing.');
+        print(terminal, options, data, files.length > 0 ? files.join('\n') : 'The database is up to date.');
       } finally {
         await database.close();
       }

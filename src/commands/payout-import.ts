@@ -1,5 +1,5 @@
-// simbi payout import: a file of payouts. Every row is checked first; the good ones are ordered together, the others come
-// back as a file to fix, each with its faults.
+// simbi payout import: orders a CSV file of payouts. Every row is checked first; valid rows are ordered together, the
+// others are written to a second file with the reason in each row.
 
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -7,15 +7,15 @@ import type { Command } from 'commander';
 import type { Holder } from '../holders/holders.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PayoutOrder } from '../payments/payouts.ts';
+import { parseCsv, writeCsv } from '../platform/csv.ts';
 import { formatAmount } from '../platform/money.ts';
 import { sha256 } from '../platform/secrets.ts';
-import { parseCsv, writeCsv } from './csv.ts';
 import {
   HOLDER_OPTION,
   NO_ENGINE,
   requireActor,
   requireHolder,
-  sayWhoWorks,
+  sayWhenSent,
   withPayments,
 } from './payments-context.ts';
 import { createProgressBar } from './progress.ts';
@@ -25,7 +25,7 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_ROWS = 50_000;
 const REQUIRED = ['amount', 'currency', 'mobile'];
 const OPTIONAL = ['method', 'payee', 'invoice_no', 'detail', 'callback_url'];
-const FAULT_COLUMN = 'fault';
+const PROBLEM_COLUMN = 'problem';
 
 type ImportOptions = {
   json?: boolean;
@@ -36,23 +36,24 @@ type ImportOptions = {
   again?: boolean;
   toFix?: string;
 };
-type Row = { cells: string[]; order: PayoutOrder | null; fault: string };
+type Row = { cells: string[]; order: PayoutOrder | null; problem: string };
 
 export function payoutImportCommand(group: Command, terminal: Terminal): void {
-  addCommand(group, 'import <file>', 'order a CSV file of payouts', [
+  addCommand(group, 'import <file>', 'order the payouts of a CSV file', [
     'npx simbi payout import salaries.csv --dry-run',
     'npx simbi payout import salaries.csv --as ada@example.org',
     'npx simbi payout import salaries.csv --to-fix wrong.csv --yes --json',
   ])
     .option('--dry-run', 'check every row, order nothing')
-    .option('--to-fix <file>', 'where rows with faults are written; default: <file>.to-fix.csv')
-    .option('--as <email>', 'the person who orders them')
-    .option('--again', 'order a file that was ordered before')
-    .option('--yes', 'do not ask')
+    .option('--to-fix <file>', 'file for the rows with problems; default: <file>.to-fix.csv')
+    .option('--as <email>', 'e-mail of the user who orders them')
+    .option('--again', 'order a file that was already imported')
+    .option('--yes', 'do not ask for confirmation')
     .option(...HOLDER_OPTION)
     .addHelpText(
       'after',
-      `\nThe first line names the columns: ${REQUIRED.join(', ')}; and, where wanted, ${OPTIONAL.join(', ')}.\nCode 1 when rows are left to fix.`,
+      `\nThe first line names the columns: ${REQUIRED.join(', ')} (required), ${OPTIONAL.join(', ')} (optional).` +
+        '\nExit code 1 if rows have to be fixed.',
     )
     .action((path: string, options: ImportOptions) => importPayouts(terminal, path, options));
 }
@@ -69,29 +70,29 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
     const rows = await checkRows(terminal, ctx, holder, heading, lines);
     const good = rows.filter((row) => row.order !== null);
     const total = sumOf(good);
-    // Named after its content: the same file under another name is still the same file.
+    // The name of the file and a hash of its content.
     const batch = `${basename(path).slice(0, 60)} ${sha256(bytes).toString('hex').slice(0, 16)}`;
     const before = await findBatchTime(ctx.db, holder.id, batch);
     if (before && !options.again && !options.dryRun)
       throw new CommandError(
-        `This very file was ordered at ${before.toISOString()}. To pay everybody once more, add --again.`,
+        `This file was already imported on ${before.toISOString()}. Use --again to pay every row a second time.`,
         EXIT.conflict,
       );
     const refs: string[] = [];
     if (!options.dryRun && good.length > 0) {
       const left = rows.length - good.length;
-      const rest = left > 0 ? ` ${left} rows with faults are left out.` : '';
+      const rest = left > 0 ? ` ${left} rows with problems are left out.` : '';
       await confirm(
         terminal,
         options,
-        `Pay ${good.length} people ${total}.${rest} Payouts cannot be taken back once they are sent.`,
+        `Order ${good.length} payouts: ${total}.${rest} A payout cannot be cancelled after it was sent.`,
       );
       const orders = good.flatMap((row) => (row.order ? [row.order] : []));
       const results = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, orders, { batchName: batch });
       for (const [index, result] of results.entries()) {
         const row = good[index];
         if (result.ok) refs.push(refOf(result.transaction));
-        else if (row) row.fault = 'amount: The wallet does not hold enough.';
+        else if (row) row.problem = 'amount: The wallet balance is too low.';
       }
     }
     const toFix = await writeToFix(options.toFix ?? `${path}.to-fix.csv`, heading, rows);
@@ -105,17 +106,17 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
     };
     const done = options.dryRun
       ? `${good.length} of ${rows.length} rows can be ordered`
-      : `${refs.length} of ${rows.length} rows are ordered`;
+      : `${refs.length} of ${rows.length} rows were ordered`;
     print(
       terminal,
       options,
       data,
       [`${done}: ${total}.`, ...(toFix ? [`${toFix.rows} rows to fix: ${toFix.file}`] : [])].join('\n'),
     );
-    if (refs.length > 0 && !holder.payouts_need_approval) sayWhoWorks(terminal, ctx, 'They are sent');
+    if (refs.length > 0 && !holder.payouts_need_approval) sayWhenSent(terminal, ctx, refs.length);
     if (refs.length > 0 && holder.payouts_need_approval)
-      terminal.say('They wait for another person: npx simbi payout approve …');
-    if (toFix) process.exitCode = EXIT.fault;
+      terminal.say('They need the approval of a second person: npx simbi payout approve …');
+    if (toFix) process.exitCode = EXIT.error;
   });
 }
 
@@ -125,19 +126,23 @@ async function readTable(path: string): Promise<{ bytes: Buffer; heading: string
     () => null,
   );
   if (size === null) throw new CommandError(`${path} cannot be read.`, EXIT.notFound);
-  if (size > MAX_FILE_BYTES) throw new CommandError(`${path} is larger than 16 MiB; cut it.`, EXIT.usage);
+  if (size > MAX_FILE_BYTES)
+    throw new CommandError(`${path} is larger than 16 MiB. Split it into smaller files.`, EXIT.usage);
   const bytes = await readFile(path);
-  const [head = [], ...lines] = parseCsv(bytes.toString('utf8').replace(/^\uFEFF/, ''));
-  const heading = head.map((name) => name.trim().toLowerCase());
+  const table = parseCsv(bytes.toString('utf8'), MAX_ROWS + 1);
+  if (table === null)
+    throw new CommandError(`${path} has more than ${MAX_ROWS} rows, or a quote in it is not closed.`, EXIT.usage);
+  const [head = [], ...lines] = table;
+  const heading = head.map((name) => name.toLowerCase());
   const missing = REQUIRED.filter((name) => !heading.includes(name));
-  const strange = heading.filter((name) => ![...REQUIRED, ...OPTIONAL, FAULT_COLUMN].includes(name));
-  if (missing.length > 0 || strange.length > 0)
+  const unknown = heading.filter((name) => ![...REQUIRED, ...OPTIONAL, PROBLEM_COLUMN].includes(name));
+  if (missing.length > 0 || unknown.length > 0)
     throw new CommandError(
-      `The first line must name the columns ${REQUIRED.join(', ')} and may name ${OPTIONAL.join(', ')}.${missing.length > 0 ? ` Missing: ${missing.join(', ')}.` : ''}${strange.length > 0 ? ` Unknown: ${strange.join(', ')}.` : ''}`,
+      `The first line must name the columns ${REQUIRED.join(', ')} and may name ${OPTIONAL.join(', ')}.` +
+        (missing.length > 0 ? ` Missing: ${missing.join(', ')}.` : '') +
+        (unknown.length > 0 ? ` Unknown: ${unknown.join(', ')}.` : ''),
       EXIT.usage,
     );
-  if (lines.length > MAX_ROWS)
-    throw new CommandError(`At most ${MAX_ROWS} rows; this file has ${lines.length}.`, EXIT.usage);
   return { bytes, heading, lines };
 }
 
@@ -152,7 +157,7 @@ async function checkRows(
   const bar = createProgressBar(terminal, 'Checking');
   const rows: Row[] = [];
   for (const cells of lines) {
-    const cell = (name: string) => cells[heading.indexOf(name)]?.trim() || undefined;
+    const cell = (name: string) => cells[heading.indexOf(name)] || undefined;
     const reading = await readPayout(ctx, holder.id, {
       amount: cell('amount') ?? '',
       currency: (cell('currency') ?? '').toUpperCase(),
@@ -163,8 +168,10 @@ async function checkRows(
       detail: cell('detail'),
       callbackUrl: cell('callback_url'),
     });
-    const faults = reading.ok ? [] : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
-    rows.push({ cells, order: reading.ok ? reading.order : null, fault: faults.join('; ') });
+    const problems = reading.ok
+      ? []
+      : Object.entries(reading.errors).map(([name, said]) => `${name}: ${said.join(' ')}`);
+    rows.push({ cells, order: reading.ok ? reading.order : null, problem: problems.join('; ') });
     bar.show(rows.length, lines.length, 'rows');
   }
   bar.end();
@@ -189,10 +196,10 @@ async function writeToFix(
   heading: string[],
   rows: Row[],
 ): Promise<{ file: string; rows: number } | null> {
-  const wrong = rows.filter((row) => row.fault !== '');
+  const wrong = rows.filter((row) => row.problem !== '');
   if (wrong.length === 0) return null;
-  const columns = heading.filter((name) => name !== FAULT_COLUMN);
-  const lines = wrong.map((row) => [...columns.map((name) => row.cells[heading.indexOf(name)] ?? ''), row.fault]);
-  await writeFile(file, writeCsv([[...columns, FAULT_COLUMN], ...lines]), { mode: 0o600 });
+  const columns = heading.filter((name) => name !== PROBLEM_COLUMN);
+  const lines = wrong.map((row) => [...columns.map((name) => row.cells[heading.indexOf(name)] ?? ''), row.problem]);
+  await writeFile(file, writeCsv([[...columns, PROBLEM_COLUMN], ...lines]), { mode: 0o600 });
   return { file, rows: wrong.length };
 }

@@ -1,4 +1,4 @@
-// simbi payout: money from an account's wallet to people. Ordered on the database, sent by the workers of the gateway.
+// simbi payout: pays out from a holder's wallet. Orders are written to the database; a running gateway sends them.
 
 import type { Command } from 'commander';
 import type { PayoutOrder, PayoutRequest, PayoutRow } from '../payments/payouts.ts';
@@ -8,11 +8,21 @@ import {
   NO_ENGINE,
   requireActor,
   requireHolder,
-  sayWhoWorks,
+  sayWhenSent,
   withPayments,
 } from './payments-context.ts';
 import { payoutImportCommand } from './payout-import.ts';
-import { addCommand, addGroup, CommandError, confirm, EXIT, print, type Terminal, table } from './terminal.ts';
+import {
+  addCommand,
+  addGroup,
+  CommandError,
+  confirm,
+  EXIT,
+  parseLimit,
+  print,
+  type Terminal,
+  table,
+} from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -29,14 +39,14 @@ type CreateOptions = Shared & {
 };
 
 export function payoutCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'payout', 'pay money out: one, or a file of them');
+  const group = addGroup(program, 'payout', 'order, approve, cancel and list payouts');
   addCreate(group, terminal);
   payoutImportCommand(group, terminal);
 
-  addCommand(group, 'approve <ref>', 'allow a payout that another person ordered', [
+  addCommand(group, 'approve <ref>', 'approve a payout that another user ordered', [
     'npx simbi payout approve TX_01J… --as bola@example.org',
   ])
-    .requiredOption('--as <email>', 'the person who approves')
+    .requiredOption('--as <email>', 'e-mail of the user who approves')
     .option(...HOLDER_OPTION)
     .action(async (ref: string, options: Shared) => {
       await withPayments(terminal, async (ctx) => {
@@ -44,16 +54,16 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
         const holder = await requireHolder(terminal, ctx, options.holder);
         await approvePayout(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
         print(terminal, options, { ref, approved: true }, `${ref} is approved.`);
-        sayWhoWorks(terminal, ctx, 'It is sent');
+        sayWhenSent(terminal, ctx, 1);
       });
     });
 
-  addCommand(group, 'cancel <ref>', 'take a payout back before it is sent', ['npx simbi payout cancel TX_01J… --yes'])
-    .option('--as <email>', 'the person who cancels')
-    .option('--yes', 'do not ask')
+  addCommand(group, 'cancel <ref>', 'cancel a payout before it is sent', ['npx simbi payout cancel TX_01J… --yes'])
+    .option('--as <email>', 'e-mail of the user who cancels')
+    .option('--yes', 'do not ask for confirmation')
     .option(...HOLDER_OPTION)
     .action(async (ref: string, options: Shared & { yes?: boolean }) => {
-      await confirm(terminal, options, `Cancelling ${ref} is final.`);
+      await confirm(terminal, options, `Cancelling ${ref} cannot be undone.`);
       await withPayments(terminal, async (ctx) => {
         const { cancelPayout } = await import('../payments/payouts.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
@@ -62,18 +72,19 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
           terminal,
           options,
           { ref, status: cancelled.status },
-          `${ref} is cancelled; its money is available again.`,
+          `${ref} is cancelled. Its amount is available again.`,
         );
       });
     });
 
-  addCommand(group, 'list', 'the newest payouts', ['npx simbi payout list', 'npx simbi payout list --limit 10 --json'])
-    .option('--limit <number>', 'how many at most', '50')
+  addCommand(group, 'list', 'list payouts, newest first', [
+    'npx simbi payout list',
+    'npx simbi payout list --limit 10 --json',
+  ])
+    .option('--limit <number>', 'maximum number of rows', '50')
     .option(...HOLDER_OPTION)
     .action(async (options: Shared & { limit: string }) => {
-      const limit = /^\d{1,4}$/.test(options.limit) ? Number(options.limit) : 0;
-      if (limit < 1 || limit > MAX_LISTED)
-        throw new CommandError(`--limit is a number from 1 to ${MAX_LISTED}.`, EXIT.usage);
+      const limit = parseLimit(options.limit, MAX_LISTED);
       const payouts = await withPayments(terminal, async (ctx) => {
         const [{ listPayouts }, { refOf }] = await Promise.all([
           import('../payments/payouts.ts'),
@@ -87,20 +98,20 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
 }
 
 function addCreate(group: Command, terminal: Terminal): void {
-  addCommand(group, 'create <amount> <currency>', 'pay one person', [
+  addCommand(group, 'create <amount> <currency>', 'order one payout', [
     'npx simbi payout create 5000 UGX --phone 0772123000 --payee "Ada Obi"',
     'npx simbi payout create 5000 UGX --phone 0772123000 --dry-run',
     'npx simbi payout create 5000 UGX --phone 0772123000 --invoice INV-7 --yes --json',
   ])
-    .requiredOption('--phone <number>', 'who is paid')
-    .option('--method <name>', 'the operator, where the number does not tell')
-    .option('--payee <name>', 'the name of the person')
-    .option('--invoice <number>', 'what is paid')
+    .requiredOption('--phone <number>', 'phone number of the payee')
+    .option('--method <name>', 'the operator, if the number does not determine it')
+    .option('--payee <name>', 'name of the payee')
+    .option('--invoice <number>', 'invoice number')
     .option('--detail <text>', 'free text')
-    .option('--callback-url <url>', 'where the result is told')
-    .option('--as <email>', 'the person who orders it')
-    .option('--dry-run', 'check, show the fee, order nothing')
-    .option('--yes', 'do not ask')
+    .option('--callback-url <url>', 'URL for the result')
+    .option('--as <email>', 'e-mail of the user who orders it')
+    .option('--dry-run', 'check it and show the fee, order nothing')
+    .option('--yes', 'do not ask for confirmation')
     .option(...HOLDER_OPTION)
     .action((amount: string, currency: string, options: CreateOptions) =>
       createPayout(terminal, amount, currency.toUpperCase(), options),
@@ -127,8 +138,8 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     const actor = await requireActor(ctx, holder, options.as);
     const reading = await readPayout(ctx, holder.id, request);
     if (!reading.ok) {
-      const faults = Object.entries(reading.errors).map(([field, sentences]) => `${field}: ${sentences.join(' ')}`);
-      throw new CommandError(`This payout cannot be ordered.\n  ${faults.join('\n  ')}`, EXIT.usage);
+      const problems = Object.entries(reading.errors).map(([field, sentences]) => `${field}: ${sentences.join(' ')}`);
+      throw new CommandError(`The payout was not ordered.\n  ${problems.join('\n  ')}`, EXIT.usage);
     }
     const { order } = reading;
     if (options.dryRun) {
@@ -136,10 +147,10 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
       terminal.say('Nothing was ordered.');
       return;
     }
-    await confirm(terminal, options, `${sentenceOf(order)} A payout cannot be taken back once it is sent.`);
+    await confirm(terminal, options, `${sentenceOf(order)} A payout cannot be cancelled after it was sent.`);
     const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
     if (!result?.ok)
-      throw new CommandError(`The wallet of ${holder.name} in ${currency} does not hold enough.`, EXIT.paymentFailed);
+      throw new CommandError(`The ${currency} balance of ${holder.name} is too low.`, EXIT.paymentFailed);
     const ref = refOf(result.transaction);
     const data = {
       ref,
@@ -149,8 +160,8 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     };
     print(terminal, options, data, ref);
     if (holder.payouts_need_approval)
-      terminal.say(`It waits for another person: npx simbi payout approve ${ref} --as …`);
-    else sayWhoWorks(terminal, ctx, 'It is sent');
+      terminal.say(`It needs the approval of a second person: npx simbi payout approve ${ref} --as …`);
+    else sayWhenSent(terminal, ctx, 1);
   });
 }
 
@@ -168,7 +179,8 @@ function describeOrder(order: PayoutOrder) {
 
 function sentenceOf(order: PayoutOrder): string {
   const money = `${formatAmount(order.amount)} ${order.method.currency}`;
-  return `Pay ${money} to ${order.payee ? `${order.payee}, ` : ''}${order.msisdn} by ${order.method.name}, fee ${formatAmount(order.fee)}.`;
+  const payee = order.payee ? `${order.payee}, ${order.msisdn}` : order.msisdn;
+  return `Pay ${money} to ${payee} by ${order.method.name}, fee ${formatAmount(order.fee)}.`;
 }
 
 function describePayout(ref: string, row: PayoutRow) {
@@ -191,14 +203,10 @@ function describePayout(ref: string, row: PayoutRow) {
 
 function rowsOf(payouts: ReturnType<typeof describePayout>[]): string {
   return table(
-    ['ref', 'status', 'amount', 'mobile', 'payee', 'ordered by', 'when'],
+    ['ref', 'status', 'amount', 'mobile', 'payee', 'ordered by', 'created'],
     payouts.map((one) => [
       one.ref,
-      one.waits_for_approval
-        ? 'waits for approval'
-        : one.failure_code
-          ? `${one.status} ${one.failure_code}`
-          : one.status,
+      one.waits_for_approval ? 'needs approval' : one.failure_code ? `${one.status} ${one.failure_code}` : one.status,
       `${one.amount} ${one.currency}`,
       one.mobile ?? '-',
       one.payee ?? '-',

@@ -1,5 +1,4 @@
-// simbi phone: the test phone in the terminal. A person reads messages, dials, types the PIN; a script says what to do
-// with flags.
+// simbi phone: the test phone of the sandbox in the terminal, interactive or controlled by options.
 
 import type { Command } from 'commander';
 import { readDemoFile } from '../demo.ts';
@@ -9,7 +8,7 @@ import { request } from './remote.ts';
 import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
 
 const RING_WAIT_MS = 20_000;
-const NEWS_TIMEOUT_MS = 30_000;
+const CHANGE_TIMEOUT_MS = 30_000;
 const MESSAGES_SHOWN = 5;
 
 type Prompt = {
@@ -40,24 +39,25 @@ type PhoneOptions = {
 };
 
 export function phoneCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'phone <number>', 'the test phone: read messages, dial, type the PIN', [
+  addCommand(program, 'phone <number>', 'use the test phone: read messages, dial, enter the PIN', [
     'npx simbi phone 256772123456',
     'npx simbi phone 256772123456 --pin 1234',
     'npx simbi phone 256772123456 --dial "*165#" --pin 1234',
     'npx simbi phone 256772123456 --cancel',
   ])
     .option('--dial <code>', 'dial a short code')
-    .option('--pin <digits>', 'answer the prompt; any four digits approve, 0000 is wrong')
-    .option('--cancel', 'refuse the prompt')
-    .option('--ignore', 'put the prompt away without an answer')
+    .option('--pin <digits>', 'enter the PIN; any four digits approve, 0000 is a wrong PIN')
+    .option('--cancel', 'reject the prompt')
+    .option('--ignore', 'close the prompt without an answer')
     .option('--off', 'switch the phone off')
     .option('--on', 'switch the phone on')
-    .addHelpText('after', '\nSandbox only. The number has its country code. Code 7 when the phone says no.')
+    .addHelpText('after', '\nSandbox only. The number includes the country code. Exit code 7 if the action fails.')
     .action((number: string, options: PhoneOptions) => usePhone(terminal, number.replace(/[\s+().-]/g, ''), options));
 }
 
 async function usePhone(terminal: Terminal, number: string, options: PhoneOptions): Promise<void> {
-  if (!/^\d{6,15}$/.test(number)) throw new CommandError('A number is digits with the country code.', EXIT.usage);
+  if (!/^\d{6,15}$/.test(number))
+    throw new CommandError('The number must be digits with the country code, for example 256772123456.', EXIT.usage);
   const base = await findGateway(terminal);
   const acts =
     options.pin !== undefined ||
@@ -66,13 +66,13 @@ async function usePhone(terminal: Terminal, number: string, options: PhoneOption
     options.dial !== undefined ||
     options.on ||
     options.off;
-  if (acts) return operate(terminal, base, number, options);
-  const view = await look(base, number);
+  if (acts) return applyOptions(terminal, base, number, options);
+  const view = await readPhone(base, number);
   if (options.json || !terminal.interactive) {
     print(terminal, options, view, screenOf(view));
     return;
   }
-  await converse(terminal, base, view);
+  await useInteractively(terminal, base, view);
 }
 
 async function findGateway(terminal: Terminal): Promise<string> {
@@ -81,9 +81,9 @@ async function findGateway(terminal: Terminal): Promise<string> {
   return SIMBI_URL || runningServer(config)?.url || (await readDemoFile(config))?.base_url || publicUrl(config);
 }
 
-async function look(base: string, number: string, version?: number): Promise<View> {
+async function readPhone(base: string, number: string, version?: number): Promise<View> {
   const query = version === undefined ? '' : `?version=${version}`;
-  return (await request(base, `/sandbox/phone/${number}${query}`, {}, NEWS_TIMEOUT_MS)).body as unknown as View;
+  return (await request(base, `/sandbox/phone/${number}${query}`, {}, CHANGE_TIMEOUT_MS)).body as unknown as View;
 }
 
 async function press(base: string, number: string, action: string, fields: Record<string, string>): Promise<Result> {
@@ -95,8 +95,8 @@ async function press(base: string, number: string, action: string, fields: Recor
   return answer.body as unknown as Result;
 }
 
-/** What the flags say, in the order a hand would do it. */
-async function operate(terminal: Terminal, base: string, number: string, options: PhoneOptions): Promise<void> {
+/** Applies the options in the order in which a person would: power, dial, answer. */
+async function applyOptions(terminal: Terminal, base: string, number: string, options: PhoneOptions): Promise<void> {
   const results: Result[] = [];
   const good = () => results.every((result) => result.ok);
   if (options.on || options.off) results.push(await press(base, number, 'switch', { on: options.on ? '1' : '0' }));
@@ -110,7 +110,7 @@ async function operate(terminal: Terminal, base: string, number: string, options
             prompt: prompt.id,
             ...(options.pin === undefined ? {} : { pin: options.pin }),
           })
-        : { ok: false, message: 'No prompt came within 20 seconds.' },
+        : { ok: false, message: 'No prompt arrived within 20 seconds.' },
     );
   }
   print(
@@ -122,17 +122,17 @@ async function operate(terminal: Terminal, base: string, number: string, options
   if (!good()) process.exitCode = EXIT.paymentFailed;
 }
 
-/** The oldest prompt on the screen; rings are waited for a moment, because a payment takes one to arrive. */
+/** The oldest prompt on the screen. Waits for one, because a payment takes a moment to arrive. */
 async function waitForPrompt(terminal: Terminal, base: string, number: string): Promise<Prompt | null> {
   const until = performance.now() + RING_WAIT_MS;
-  let view = await look(base, number);
+  let view = await readPhone(base, number);
   for (;;) {
     const prompt = view.prompts.findLast((each) => each.state === 'prompt');
     if (prompt) return prompt;
     const dial = view.prompts.findLast((each) => each.state === 'dial');
-    if (dial) terminal.say(`  A message asks to dial ${dial.dial_code ?? ''}: add --dial "${dial.dial_code ?? ''}".`);
+    if (dial) terminal.say(`  An SMS asks the payer to dial a code. Add --dial "${dial.dial_code ?? ''}".`);
     if (dial || performance.now() > until) return null;
-    view = await look(base, number, view.version);
+    view = await readPhone(base, number, view.version);
   }
 }
 
@@ -145,38 +145,38 @@ function screenOf(view: View): string {
       (prompt) =>
         `  > ${prompt.text}${prompt.dial_code && prompt.state === 'dial' ? ` (dial ${prompt.dial_code})` : ''}`,
     ),
-    ...(prompts.length === 0 ? ['  Nothing on the screen.'] : []),
+    ...(prompts.length === 0 ? ['  No prompt on the screen.'] : []),
   ].join('\n');
 }
 
-/** A person at the terminal: shows the screen, asks, acts, until Ctrl-C or "hang up". */
-async function converse(terminal: Terminal, base: string, first: View): Promise<void> {
+/** Shows the screen and asks what to do, until Ctrl-C or "Quit". */
+async function useInteractively(terminal: Terminal, base: string, first: View): Promise<void> {
   const prompts = await import('@clack/prompts');
   const output = process.stderr;
-  for (let view = first; ; view = await look(base, view.msisdn)) {
+  for (let view = first; ; view = await readPhone(base, view.msisdn)) {
     terminal.out(screenOf(view));
     const prompt = view.prompts.findLast((each) => each.state === 'prompt');
     const dial = view.prompts.findLast((each) => each.state === 'dial');
     const action = await prompts.select({
-      message: prompt ? `${prompt.operator}: ${prompt.amount} ${prompt.currency}` : 'The phone',
+      message: prompt ? `${prompt.operator}: ${prompt.amount} ${prompt.currency}` : 'Test phone',
       options: [
         ...(prompt
           ? [
-              { value: 'pin', label: 'Type the PIN' },
+              { value: 'pin', label: 'Enter the PIN' },
               { value: 'cancel', label: 'Cancel' },
-              { value: 'ignore', label: 'Put it away' },
+              { value: 'ignore', label: 'Ignore' },
             ]
           : []),
         ...(dial ? [{ value: 'dial', label: `Dial ${dial.dial_code ?? ''}` }] : []),
-        { value: 'wait', label: 'Wait for something to happen' },
+        { value: 'wait', label: 'Wait for a message or prompt' },
         { value: 'switch', label: view.is_on ? 'Switch off' : 'Switch on' },
-        { value: 'end', label: 'Hang up' },
+        { value: 'end', label: 'Quit' },
       ],
       output,
     });
     if (prompts.isCancel(action) || action === 'end') return;
     if (action === 'wait') {
-      view = await look(base, view.msisdn, view.version);
+      view = await readPhone(base, view.msisdn, view.version);
       continue;
     }
     const pin =

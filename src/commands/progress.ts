@@ -1,4 +1,5 @@
-// A bar on standard error for work that takes longer than a breath. Without a person it is a line now and then.
+// Progress of long-running work on standard error: a bar on a terminal, otherwise a line every few seconds. The progress
+// bar of @clack/prompts reads the keyboard and ends the process with code 0 at Ctrl-C, also in the middle of a restore.
 
 import type { Terminal } from './terminal.ts';
 
@@ -6,9 +7,9 @@ const WIDTH = 24;
 const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
 
-export type ProgressBar = {
+type ProgressBar = {
   show(done: number, total: number, what: string): void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void;
 };
 
@@ -18,7 +19,7 @@ export function createProgressBar(terminal: Terminal, title: string): ProgressBa
     show(done, total, what) {
       const now = performance.now();
       if (now - shownAt < (terminal.interactive ? REDRAW_MS : LINE_EVERY_MS)) return;
-      // The first moment says nothing yet; short work needs no line at all.
+      // Without a terminal, work that ends within the first interval prints nothing.
       const isFirst = shownAt === Number.NEGATIVE_INFINITY;
       shownAt = now;
       const share = total > 0 ? Math.min(1, done / total) : 0;

@@ -1,5 +1,5 @@
-// Commands that speak to a running gateway over HTTP, as any client does: with the credentials of the
-// environment, or else with those of the demo account.
+// For commands that call a running gateway over HTTP like any client, with the credentials of the environment or those
+// of the demo holder.
 
 import { readDemoFile } from '../demo.ts';
 import { signatureOf } from '../holders/envelope.ts';
@@ -14,8 +14,8 @@ const TIMEOUT_MS = 15_000;
 export type Credentials = { url: string; clientId: string; secretKey: string; sender: string };
 
 export const CREDENTIALS_HELP = `
-Credentials come from SIMBI_URL, SIMBI_CLIENT_ID, SIMBI_SECRET_KEY and SIMBI_SENDER,
-or else from demo.json in DATA_DIR, which the sandbox writes when it starts.`;
+Credentials are read from SIMBI_URL, SIMBI_CLIENT_ID, SIMBI_SECRET_KEY and SIMBI_SENDER,
+or from DATA_DIR/demo.json, which the sandbox writes when it starts.`;
 
 export async function readCredentials(terminal: Terminal): Promise<Credentials> {
   const { environment } = terminal;
@@ -28,24 +28,24 @@ export async function readCredentials(terminal: Terminal): Promise<Credentials> 
   };
   if (credentials.clientId && credentials.secretKey) return credentials;
   throw new CommandError(
-    'There are no credentials. Start the sandbox first (npm start), or set SIMBI_URL, SIMBI_CLIENT_ID, SIMBI_SECRET_KEY and SIMBI_SENDER.',
+    'No credentials found. Start the sandbox (npm start), or set SIMBI_URL, SIMBI_CLIENT_ID, SIMBI_SECRET_KEY and SIMBI_SENDER.',
     EXIT.auth,
   );
 }
 
-/** Whose credentials a command would use; null when there are none. */
+/** The client_id of the credentials that a command would use; null without credentials. */
 export async function findClientId(terminal: Terminal): Promise<string | null> {
   const { SIMBI_CLIENT_ID: given } = terminal.environment;
   return given || ((await readDemoFile(dataDirOf(terminal)))?.client_id ?? null);
 }
 
-/** Only DATA_DIR matters to a client; the server's other settings may be anything here. */
+/** A client only needs DATA_DIR; the other settings of the server may be invalid here. */
 function dataDirOf(terminal: Terminal): Config {
   const dataDir = terminal.environment.DATA_DIR;
   return readConfig(dataDir ? { DATA_DIR: dataDir } : {});
 }
 
-/** Signs the params as any client does, and posts them. */
+/** Signs and posts params like any client. */
 export function postSigned(
   credentials: Credentials,
   path: string,
@@ -71,9 +71,9 @@ export async function fetchToken(credentials: Credentials): Promise<{ token: str
   return body.data as { token: string; expires_at: string };
 }
 
-export type RemoteAnswer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
+type RemoteAnswer = { status: number; body: Record<string, unknown>; isSandbox: boolean };
 
-/** Posts JSON and answers what came back; an answer that is no success ends the command with its message. */
+/** Posts JSON. An error response ends the command with its message. */
 export function postJson(
   credentials: Pick<Credentials, 'url'>,
   path: string,
@@ -87,14 +87,14 @@ export function postJson(
   });
 }
 
-/** Asks one of our addresses and answers its JSON. `timeoutMs` for those that wait for news. */
+/** Requests a path of the gateway and returns its JSON. Long polls need a longer `timeoutMs`. */
 export async function request(
   base: string,
   path: string,
   options: RequestInit = {},
   timeoutMs = TIMEOUT_MS,
 ): Promise<RemoteAnswer> {
-  if (!URL.canParse(base)) throw new CommandError('SIMBI_URL is not a URL.', EXIT.usage);
+  if (!URL.canParse(base)) throw new CommandError('SIMBI_URL is not a valid URL.', EXIT.usage);
   const url = new URL(path, base);
   let status: number;
   let text: string;
@@ -109,7 +109,10 @@ export async function request(
     isSandbox = response.headers.get('x-simbi-mode') === 'sandbox';
     text = await response.text();
   } catch {
-    throw new CommandError(`Nothing answers at ${url.origin}. Is the gateway running? Try: npx simbi status`, 6);
+    throw new CommandError(
+      `No response from ${url.origin}. Check that the gateway is running: npx simbi status`,
+      EXIT.unavailable,
+    );
   }
   const answer = { status, body: readAnswer(text, url), isSandbox };
   if (status >= 400) throw new CommandError(sentenceOf(answer), exitCodeOf(status));
@@ -121,9 +124,9 @@ function readAnswer(text: string, url: URL): Record<string, unknown> {
     const body: unknown = JSON.parse(text);
     if (typeof body === 'object' && body !== null) return body as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new CommandError(`${url.origin} answered something that is not ours. Is SIMBI_URL right?`, EXIT.unavailable);
+  throw new CommandError(`${url.origin} did not return a Simbi response. Check SIMBI_URL.`, EXIT.unavailable);
 }
 
 function sentenceOf(answer: RemoteAnswer): string {
@@ -137,5 +140,5 @@ export function exitCodeOf(status: number): number {
   if (status === 404) return EXIT.notFound;
   if (status === 409) return EXIT.conflict;
   if (status === 429 || status === 503) return EXIT.unavailable;
-  return EXIT.fault;
+  return EXIT.error;
 }

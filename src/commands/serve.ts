@@ -1,5 +1,5 @@
-// simbi up, serve, worker: the process itself. `up` is for a person at a terminal (a short block, the log in
-// a file), `serve` and `worker` are for a machine (the log on standard output).
+// simbi up, serve, worker: start the service. `up` is for a terminal (short output, log in a file), `serve` and `worker`
+// are for a process manager (log on standard output).
 
 import type { Command } from 'commander';
 import { demoBlock, readDemoFile } from '../demo.ts';
@@ -8,25 +8,26 @@ import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import type { Server, ServerOptions } from '../server.ts';
 import { addCommand, CommandError, EXIT, type Terminal, toJson } from './terminal.ts';
 
-/** One Ctrl-C reaches us several times: from the terminal, from npm and from the launcher. */
+/** One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. */
 const SAME_KEY_PRESS_MS = 500;
 
 export function serveCommands(program: Command, terminal: Terminal): void {
-  addCommand(program, 'up', 'start everything, for a person at a terminal', [
+  addCommand(program, 'up', 'start everything, with short output for a terminal', [
     'npx simbi up',
     'PORT=9000 npx simbi up',
     'npx simbi up --verbose',
   ])
-    .option('-v, --verbose', 'the log on standard output instead of a file in DATA_DIR')
+    .option('-v, --verbose', 'write the log to standard output instead of DATA_DIR/simbi.log')
     .action((options: { json?: boolean; verbose?: boolean }) => up(terminal, options));
 
-  addCommand(program, 'serve', 'start the service, for a process manager: the log goes to standard output', [
+  addCommand(program, 'serve', 'start the service for a process manager, with the log on standard output', [
     'npx simbi serve',
-    'MODE=live DATABASE_URL=postgres://… MASTER_KEY_FILE=/run/secrets/key PUBLIC_URL=https://pay.example.org npx simbi serve',
+    'MODE=live DATABASE_URL=postgres://… MASTER_KEY_FILE=/run/secrets/key PUBLIC_URL=https://pay.example.org ' +
+      'npx simbi serve',
     'ROLE=api npx simbi serve',
   ]).action(() => serve(terminal, readConfig(terminal.environment)));
 
-  addCommand(program, 'worker', 'do background work only (serve with ROLE=worker)', [
+  addCommand(program, 'worker', 'start background work only, like serve with ROLE=worker', [
     'PORT=8081 DATABASE_URL=postgres://… npx simbi worker',
   ]).action(() => serve(terminal, readConfig({ ...terminal.environment, ROLE: 'worker' })));
 }
@@ -56,7 +57,7 @@ async function up(terminal: Terminal, options: { json?: boolean; verbose?: boole
     if (demo && error.url)
       terminal.out(`\n${demoBlock(demo, { path: dataPath(config, 'demo.json'), secret: false })}\n`);
     throw new CommandError(
-      `${error.message} Nothing was started; set DATA_DIR and PORT for a second one.`,
+      `${error.message} Nothing was started. Set DATA_DIR and PORT to start a second one.`,
       EXIT.conflict,
     );
   }
@@ -65,7 +66,12 @@ async function up(terminal: Terminal, options: { json?: boolean; verbose?: boole
 function blockOf(server: Server): string {
   const { demo } = server;
   if (demo) return demoBlock(demo.file, { path: demo.path, secret: demo.isNew });
-  return `  API         ${server.url}\n  Console     ${server.url}/console   (sign-in link: npx simbi login-link <email>)\n\n  Stop: Ctrl-C (data is kept)   Problems: npx simbi doctor`;
+  return [
+    `  API         ${server.url}`,
+    `  Console     ${server.url}/console   (sign-in link: npx simbi login-link <email>)`,
+    '',
+    '  Stop: Ctrl-C (data is kept)   Problems: npx simbi doctor',
+  ].join('\n');
 }
 
 async function serve(terminal: Terminal, config: Config): Promise<void> {
@@ -73,7 +79,7 @@ async function serve(terminal: Terminal, config: Config): Promise<void> {
   await runUntilStopped(config, { onProgress }, (server) => terminal.say(`Listening: ${server.url}`), terminal);
 }
 
-/** Each step on a line of its own, with the time it took once the next one begins. */
+/** One line per step, with its duration when the next step starts. */
 function showProgress(terminal: Terminal): { next: (sentence: string) => void; end: () => void } {
   let current: { sentence: string; at: number } | null = null;
   function end(): void {
@@ -93,7 +99,7 @@ function showProgress(terminal: Terminal): { next: (sentence: string) => void; e
   };
 }
 
-/** Runs the server until a signal, or until the launcher that started us is gone. Ends the process. */
+/** Runs the server until a signal, or until the launcher has exited. Ends the process. */
 async function runUntilStopped(
   config: Config,
   options: ServerOptions,
@@ -102,27 +108,27 @@ async function runUntilStopped(
 ): Promise<void> {
   let signalled = 0;
   const asked = new Promise<string>((resolve) => {
-    const ask = (why: string) => {
+    const ask = (reason: string) => {
       const now = performance.now();
       if (signalled === 0) signalled = now;
-      else if (why === 'SIGINT' && now - signalled > SAME_KEY_PRESS_MS) process.exit(130);
-      resolve(why);
+      else if (reason === 'SIGINT' && now - signalled > SAME_KEY_PRESS_MS) process.exit(130);
+      resolve(reason);
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
-    process.once('disconnect', () => ask('the launcher is gone'));
+    process.once('disconnect', () => ask('the launcher has exited'));
   });
-  // Loaded only here: every other command begins in half the time without it.
+  // Loaded only here, so that the other commands start in half the time.
   const { startServer } = await import('../server.ts');
   const server = await startServer(config, options);
   process.on('uncaughtException', (error) => {
-    server.ctx.log.fatal({ err: error }, 'an error that nobody caught; the process ends');
+    server.ctx.log.fatal({ err: error }, 'uncaught exception, exiting');
     terminal.say(String(error.stack ?? error));
     process.exit(1);
   });
   onReady(server);
-  const why = await asked;
-  server.ctx.log.info({ why }, 'stopping');
-  if (terminal.interactive) terminal.say('\n  Stopping; a second Ctrl-C ends at once.');
+  const reason = await asked;
+  server.ctx.log.info({ reason }, 'stopping');
+  if (terminal.interactive) terminal.say('\n  Stopping. Press Ctrl-C again to exit at once.');
   await server.stop();
   process.exit(EXIT.ok);
 }

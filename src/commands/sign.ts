@@ -1,4 +1,4 @@
-// simbi sign: signs a request body on this machine, and shows each step of it.
+// simbi sign: signs a request body locally and explains each step.
 
 import type { Command } from 'commander';
 import { canonicalEnvelope, signatureOf } from '../holders/envelope.ts';
@@ -14,28 +14,29 @@ type SignOptions = { json?: boolean; explain?: boolean; params?: string; timesta
 export function signCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'sign', 'sign a request body and print it, ready to send', [
     `npx simbi sign --explain --params '{"id":"TX_1"}'`,
-    `npx simbi sign --params '{}' | curl -H 'Content-Type: application/json' -d @- http://localhost:8080/api/v3/get-unified-balance`,
+    `npx simbi sign --params '{}' | ` +
+      `curl -H 'Content-Type: application/json' -d @- http://localhost:8080/api/v3/get-unified-balance`,
     'npx simbi sign < body.json',
   ])
-    .option('--params <json>', 'the params; without it the body (or the params) is read from standard input')
+    .option('--params <json>', 'the params; without it the body or the params are read from standard input')
     .option('--explain', 'also print the canonical string, its SHA-256 and the signature')
     .option('--timestamp <seconds>', 'Unix time; default: now')
     .option('--salt <text>', 'default: random')
     .addHelpText(
       'after',
-      `\nInput with a member "params" is taken as a whole body: what it lacks is filled in.${CREDENTIALS_HELP}`,
+      `\nInput with a member "params" is a whole body: missing members are added.${CREDENTIALS_HELP}`,
     )
     .action((options: SignOptions) => sign(terminal, options));
 }
 
 async function sign(terminal: Terminal, options: SignOptions): Promise<void> {
   const input = options.params === undefined ? await terminal.readInput() : Buffer.from(options.params);
-  if (input === null) throw new CommandError('Give the params with --params, or a body on standard input.', EXIT.usage);
+  if (input === null) throw new CommandError('Pass the params with --params, or a body on standard input.', EXIT.usage);
   const given = parseInput(input);
   const isBody = options.params === undefined && 'params' in given;
   const credentials = await readCredentials(terminal);
   if (options.timestamp !== undefined && !/^-?\d{1,15}$/.test(options.timestamp))
-    throw new CommandError('--timestamp is a whole number of seconds.', EXIT.usage);
+    throw new CommandError('--timestamp must be a whole number of seconds.', EXIT.usage);
   const body: JsonObject = {
     client_id: credentials.clientId,
     sender: credentials.sender,
@@ -70,10 +71,10 @@ function parseInput(input: Buffer): JsonObject {
   let value: JsonValue;
   try {
     value = parseStrictJson(input);
-  } catch (fault) {
-    if (!(fault instanceof JsonError)) throw fault;
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
     throw new CommandError(
-      `The input is not acceptable JSON: ${fault.message}, at position ${fault.position}.`,
+      `The input is not acceptable JSON: ${error.message}, at position ${error.position}.`,
       EXIT.usage,
     );
   }

@@ -1,4 +1,4 @@
-// simbi status: whether a gateway runs here, whether it is ready, and how to reach it.
+// simbi status: whether the gateway is running and ready, and its addresses.
 
 import type { Command } from 'commander';
 import { readDemoFile } from '../demo.ts';
@@ -9,7 +9,7 @@ import { addCommand, EXIT, print, type Terminal } from './terminal.ts';
 const TIMEOUT_MS = 5_000;
 
 export function statusCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'status', 'is it running, is it ready, where', [
+  addCommand(program, 'status', 'show whether the service is running and ready', [
     'npx simbi status',
     'npx simbi status --json',
     'eval "$(npx simbi status --env)"',
@@ -34,10 +34,10 @@ export function statusCommand(program: Command, terminal: Terminal): void {
       }
       const owner = runningServer(config);
       const url = owner?.url ?? demo?.base_url ?? publicUrl(config);
-      const ready = await askReadiness(url, config);
+      const ready = await readReadiness(url, config);
       const data = { running: ready !== null, ready: ready?.ready ?? false, url, pid: owner?.pid ?? null };
       const lines = [
-        ready === null ? `Nothing answers at ${url}. Start it: npm start` : `${ready.message} ${url}`,
+        ready === null ? `No response from ${url}. Start the service: npm start` : `${ready.message} ${url}`,
         ...(owner ? [`Process    ${owner.pid}`] : []),
         `Data       ${dataPath(config)}`,
         ...(demo ? [`Console    ${demo.console_url}   (sign-in link: npx simbi login-link)`] : []),
@@ -47,8 +47,8 @@ export function statusCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-async function askReadiness(url: string, config: Config): Promise<{ ready: boolean; message: string } | null> {
-  // An address that listens everywhere or on loopback is asked directly; PUBLIC_URL may be behind a proxy.
+async function readReadiness(url: string, config: Config): Promise<{ ready: boolean; message: string } | null> {
+  // Asks the local port, because PUBLIC_URL may be behind a proxy that this machine cannot reach.
   const local = config.publicUrl && config.port ? `http://127.0.0.1:${config.port}` : url;
   try {
     const response = await fetch(new URL('/readyz', local), { signal: AbortSignal.timeout(TIMEOUT_MS) });

@@ -1,19 +1,20 @@
-// What every command shares: the terminal it speaks to (data on standard output, words on standard error),
-// the codes it ends with, and the way it opens the gateway.
+// What every command shares: the terminal (data on standard output, messages on standard error), the exit codes, and
+// how it opens the gateway.
 
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { openInstance } from '../open-context.ts';
 import { type Environment, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
+import { isEmail } from '../platform/email.ts';
 import { createLogger } from '../platform/log.ts';
 
 const MAX_INPUT_BYTES = 4 * 1024 * 1024;
 
-/** Documented in the help; scripts depend on them. */
+/** Documented in the help. Scripts depend on these numbers. */
 export const EXIT = {
   ok: 0,
-  fault: 1,
+  error: 1,
   usage: 2,
   auth: 3,
   notFound: 4,
@@ -22,9 +23,9 @@ export const EXIT = {
   paymentFailed: 7,
 } as const;
 
-/** A command that cannot do what was asked: a sentence for the person and a code for the script. */
+/** Why a command failed: a sentence for people and an exit code for scripts. */
 export class CommandError extends Error {
-  override readonly name = 'CommandFault';
+  override readonly name = 'CommandError';
   readonly exitCode: number;
   constructor(message: string, exitCode: number) {
     super(message);
@@ -34,12 +35,12 @@ export class CommandError extends Error {
 
 export type Terminal = {
   environment: Environment;
-  /** A person can answer questions. */
+  /** Somebody can answer questions. */
   interactive: boolean;
   out(text: string): void;
   say(text: string): void;
   bold(text: string): string;
-  /** What is piped in, or null when nothing is. */
+  /** What is piped in; null when nothing is. */
   readInput(): Promise<Buffer | null>;
 };
 
@@ -66,7 +67,7 @@ async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Adds a command whose help begins with examples and that knows --json. */
+/** Adds a command with --json, whose help starts with examples. */
 export function addCommand(parent: Command, usage: string, summary: string, examples: string[]): Command {
   return parent
     .command(usage)
@@ -80,7 +81,7 @@ export function addGroup(parent: Command, name: string, summary: string): Comman
   return parent.command(name).description(summary);
 }
 
-/** The result: JSON for programs, otherwise lines for people. */
+/** Prints the result: JSON with --json, otherwise lines. */
 export function print(terminal: Terminal, options: { json?: boolean }, data: unknown, lines: string): void {
   terminal.out(options.json ? toJson(data) : lines);
 }
@@ -104,7 +105,7 @@ export function table(headings: string[], rows: string[][]): string {
     .join('\n');
 }
 
-/** Opens the gateway as the server does, for one operation. */
+/** Opens the gateway as the server does, runs one operation, and closes it. */
 export async function withContext<T>(terminal: Terminal, work: (ctx: Context) => Promise<T>): Promise<T> {
   const config = readConfig(terminal.environment);
   const log = createLogger(config.logLevel === 'silent' ? 'silent' : 'warn', pino.destination({ dest: 2, sync: true }));
@@ -116,17 +117,29 @@ export async function withContext<T>(terminal: Terminal, work: (ctx: Context) =>
   }
 }
 
-/** Asks before something that cannot be taken back. Without a person at the terminal, --yes must say so. */
+/** Asks before something that cannot be undone. Without a terminal to ask at, --yes is required. */
 export async function confirm(terminal: Terminal, options: { yes?: boolean }, question: string): Promise<void> {
   if (options.yes) return;
   if (!terminal.interactive) throw new CommandError(`${question} Add --yes to confirm.`, EXIT.usage);
   const prompts = await import('@clack/prompts');
   if ((await prompts.confirm({ message: question, initialValue: false, output: process.stderr })) !== true)
-    throw new CommandError('Nothing was changed.', EXIT.fault);
+    throw new CommandError('Cancelled. Nothing was changed.', EXIT.error);
 }
 
-/** A number that a person typed as an id. */
+/** The id of an argument. */
 export function parseId(text: string): bigint {
-  if (!/^[1-9]\d{0,17}$/.test(text)) throw new CommandError(`"${text}" is not an id: a whole number.`, EXIT.usage);
+  if (!/^[1-9]\d{0,17}$/.test(text))
+    throw new CommandError(`"${text}" is not an id. An id is a whole number.`, EXIT.usage);
   return BigInt(text);
+}
+
+/** The number of --limit. */
+export function parseLimit(text: string, max: number): number {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > max) throw new CommandError(`--limit must be a number from 1 to ${max}.`, EXIT.usage);
+  return limit;
+}
+
+export function requireEmail(text: string): void {
+  if (!isEmail(text)) throw new CommandError(`"${text}" is not an e-mail address.`, EXIT.usage);
 }

@@ -1,4 +1,4 @@
-// simbi transaction: one payment, as the API shows it; and the waiting for its end that `simbi collect` shares.
+// simbi transaction: shows a transaction, and waits for its result (also for `simbi collect`).
 
 import type { Command } from 'commander';
 import { CREDENTIALS_HELP, type Credentials, postSigned, readCredentials } from './remote.ts';
@@ -9,8 +9,8 @@ const DEFAULT_WAIT_SECONDS = 120;
 const MAX_WAIT_SECONDS = 3_600;
 const FINAL = ['success', 'failed', 'expired', 'reversed'];
 
-/** What commands show of a record; the API gives more. */
-export type TransactionRecord = {
+/** The fields of the API's record that commands show. */
+type TransactionRecord = {
   ref: string;
   status: string;
   amount: number;
@@ -25,55 +25,57 @@ export type TransactionRecord = {
 };
 
 export function transactionCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'transaction <ref>', 'show a payment; with --wait until it is over', [
+  addCommand(program, 'transaction <ref>', 'show a transaction; with --wait, wait for its result', [
     'npx simbi transaction TX_01J…',
     'npx simbi transaction TX_01J… --wait',
     'npx simbi transaction TX_01J… --token 123456',
   ])
-    .option('--wait [seconds]', `wait for the end, at most this long (${DEFAULT_WAIT_SECONDS})`)
-    .option('--token <digits>', 'first give the six digits that the payer received by SMS')
+    .option('--wait [seconds]', `wait for the result, at most this long (default ${DEFAULT_WAIT_SECONDS})`)
+    .option('--token <digits>', 'first submit the six digits that the payer received by SMS')
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (ref: string, options: { json?: boolean; wait?: string | true; token?: string }) => {
-      const patience = readWait(options.wait);
+      const waitSeconds = readWait(options.wait);
       const credentials = await readCredentials(terminal);
       if (options.token !== undefined)
         await postSigned(credentials, '/api/v3/service-unified-collections/verify', { id: ref, token: options.token });
-      await follow(terminal, credentials, ref, patience, options);
+      await follow(terminal, credentials, ref, waitSeconds, options);
     });
 }
 
-/** The seconds of --wait; 0: do not wait. */
+/** The seconds of --wait; 0 without it. */
 export function readWait(given: string | true | undefined): number {
   if (given === undefined) return 0;
   if (given === true) return DEFAULT_WAIT_SECONDS;
   const seconds = /^\d{1,4}$/.test(given) ? Number(given) : Number.NaN;
   if (!(seconds >= 1 && seconds <= MAX_WAIT_SECONDS))
-    throw new CommandError(`--wait is a number of seconds, at most ${MAX_WAIT_SECONDS}.`, EXIT.usage);
+    throw new CommandError(`--wait must be a number of seconds from 1 to ${MAX_WAIT_SECONDS}.`, EXIT.usage);
   return seconds;
 }
 
-/** Shows the record, after waiting for its end when there is patience. Code 7 when the payment failed. */
+/** Prints the record, after waiting for a final status if asked to. Exit code 7 if the payment failed. */
 export async function follow(
   terminal: Terminal,
   credentials: Credentials,
   ref: string,
-  patienceSeconds: number,
+  waitSeconds: number,
   options: { json?: boolean },
 ): Promise<void> {
-  const until = performance.now() + patienceSeconds * 1_000;
+  const until = performance.now() + waitSeconds * 1_000;
   let record = await readRecord(credentials, ref);
-  let said = '';
+  let printed = '';
   while (!FINAL.includes(record.status) && performance.now() < until) {
-    if (record.status !== said) terminal.say(`  ${record.status} …`);
-    said = record.status;
+    if (record.status !== printed) terminal.say(`  ${record.status} …`);
+    printed = record.status;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     record = await readRecord(credentials, ref);
   }
   print(terminal, options, record, linesOf(record));
   if (record.status === 'failed' || record.status === 'expired' || record.status === 'reversed')
     process.exitCode = EXIT.paymentFailed;
-  else if (patienceSeconds > 0 && record.status !== 'success') {
-    terminal.say(`Still ${record.status} after ${patienceSeconds} s: npx simbi transaction ${ref} --wait`);
+  else if (waitSeconds > 0 && record.status !== 'success') {
+    terminal.say(
+      `Still ${record.status} after ${waitSeconds} s. Wait longer with: npx simbi transaction ${ref} --wait`,
+    );
     process.exitCode = EXIT.unavailable;
   }
 }

@@ -2,27 +2,22 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Direction, Fee } from '../catalog/catalog.ts';
-import {
-  createHolder,
-  findHolder,
-  type Holder,
-  type HolderStatus,
-  listHolders,
-  setHolderStatus,
-} from '../holders/holders.ts';
-import { addMember, createLoginLink, listTeam } from '../holders/members.ts';
+import { findHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
+import { createLoginLink, listTeam } from '../holders/members.ts';
+import { createHolderWithOwner } from '../holders/registration.ts';
 import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount, parseAmount } from '../platform/money.ts';
-import { copyLine, dataTable, facts, type Tone, tag, timeTag } from './components.ts';
-import { fieldOf, idOf, type MemberRequest, paramOf } from './console-request.ts';
+import { copyLine, dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
+import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
+const PAGE_HOLDERS = 100;
 const HOLDER_TONES: Record<HolderStatus, Tone> = { active: 'success', suspended: 'warning', closed: 'error' };
 const STATUS_CHANGES: Record<string, HolderStatus> = { suspend: 'suspended', reopen: 'active', close: 'closed' };
 
@@ -36,7 +31,10 @@ export const adminHolderRoutes: ConsoleRoute[] = [
 
 async function listPage(request: MemberRequest, problem?: string): Promise<FastifyReply> {
   const { t } = request;
-  const holders = await listHolders(request.ctx.db);
+  const before = queryOf(request, 'before', 20);
+  const page = { limit: PAGE_HOLDERS, before: before === '' ? undefined : idOf(before) };
+  const holders = await listHolders(request.ctx.db, page);
+  const last = holders.length === PAGE_HOLDERS ? holders.at(-1) : undefined;
   return renderPage(request, {
     title: t.menu.admin,
     active: 'admin',
@@ -52,6 +50,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
           timeTag(each.created_at),
         ]),
       )}
+      ${pager(request, last ? `/console/admin?before=${last.id}` : null)}
       <section class="card">
         <h2>${t.admin.create}</h2>
         ${openForm(request)}
@@ -87,10 +86,9 @@ async function openHolder(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t, actor } = request;
   const [business, email] = [fieldOf(request, 'business', 120), fieldOf(request, 'email', 254)];
   if (business === '' || !isEmail(email)) return listPage(request, t.emailInvalid);
-  const holder = await createHolder(ctx, actor, business);
-  const name = email.split('@')[0] ?? email;
-  const member = await addMember(ctx, actor, { email, name, holderId: holder.id, role: 'owner' });
-  const { token, expiresAt } = await createLoginLink(ctx, member.id);
+  const person = { email, name: email.split('@')[0] ?? email };
+  const { holder, owner } = await createHolderWithOwner(ctx, actor, business, person);
+  const { token, expiresAt } = await createLoginLink(ctx, owner.id);
   return renderPage(request, {
     title: t.admin.created(business),
     lead: t.admin.createdText(email),

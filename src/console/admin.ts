@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { countDueDeliveries } from '../callbacks/endpoints.ts';
 import { recordAudit } from '../holders/audit.ts';
-import { listHolders } from '../holders/holders.ts';
+import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { type Case, listAllOpenCases, resolveAnyCase } from '../payments/cases.ts';
@@ -83,8 +83,11 @@ function healthTable({ ctx, t }: MemberRequest): Html {
 
 async function casesPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const [cases, holders] = await Promise.all([listAllOpenCases(ctx.db, MAX_CASES), listHolders(ctx.db)]);
-  const names = new Map(holders.map((each) => [each.id, each.name]));
+  const cases = await listAllOpenCases(ctx.db, MAX_CASES);
+  const names = await holderNames(
+    ctx.db,
+    cases.map((each) => each.holder_id),
+  );
   return renderPage(request, {
     title: t.menu.allCases,
     active: 'allCases',

@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { listFailingReceivers, listPausedAddresses } from '../callbacks/endpoints.ts';
 import { listCollectionCountries } from '../catalog/countries.ts';
-import { listIntegrations } from '../holders/integrations.ts';
+import { findActiveIntegration, listIntegrations } from '../holders/integrations.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { acceptWithin } from '../payments/accept.ts';
 import { listOpenCases } from '../payments/cases.ts';
@@ -280,7 +280,7 @@ async function testPayment(request: HolderRequest): Promise<FastifyReply> {
       request,
       new Problem('invalid_params', { errors: fieldErrors.errors, message: request.t.pleaseCorrect }),
     );
-  const [integration] = (await listIntegrations(ctx.db, holder.id)).filter((each) => each.status === 'active');
+  const integration = await findActiveIntegration(ctx.db, holder.id);
   const order = await completeOrder(ctx, payment, {
     holderId: holder.id,
     integrationId: integration?.id ?? null,

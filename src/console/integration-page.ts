@@ -1,13 +1,8 @@
 // The page of one integration: its callback URL and allowed IP addresses, and rotating or revoking its secrets.
 
 import type { FastifyReply } from 'fastify';
-import {
-  type Integration,
-  requireIntegration,
-  rotateSecret,
-  type SecretKind,
-  updateIntegration,
-} from '../holders/integrations.ts';
+import type { SecretKind } from '../holders/integration-secrets.ts';
+import { type Integration, requireIntegration, rotateSecret, updateIntegration } from '../holders/integrations.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';

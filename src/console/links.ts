@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { recordAudit } from '../holders/audit.ts';
-import { listIntegrations } from '../holders/integrations.ts';
+import { findActiveIntegration } from '../holders/integrations.ts';
 import {
   createLink,
   describeLink,
@@ -136,7 +136,7 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
 
 async function create(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, actor } = request;
-  const [integration] = (await listIntegrations(ctx.db, holder.id)).filter((each) => each.status === 'active');
+  const integration = await findActiveIntegration(ctx.db, holder.id);
   try {
     const link = await createLink(
       ctx,

@@ -1,10 +1,10 @@
 // New members: sign-up, where the settings allow it, and invitations.
 
 import type { FastifyReply } from 'fastify';
-import { createHolder } from '../holders/holders.ts';
 import { acceptInvitation, findInvitation, type Invitation } from '../holders/invitations.ts';
-import { addMember, chooseHolder, findMemberByEmail } from '../holders/members.ts';
-import { countFailure, passwordError, refuseGuessing, setPassword } from '../holders/passwords.ts';
+import { chooseHolder, findMemberByEmail } from '../holders/members.ts';
+import { countFailure, passwordError, refuseGuessing } from '../holders/passwords.ts';
+import { registerHolder } from '../holders/registration.ts';
 import { isEmail } from '../platform/email.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -92,13 +92,8 @@ async function signUp(request: ConsoleRequest): Promise<FastifyReply> {
   else if (await findMemberByEmail(ctx.db, email)) errors.email = [t.signUp.taken];
   if (passwordError(password) !== null) errors.password = [t.passwordHint];
   if (Object.keys(errors).length > 0) return signUpPage(request, errors);
-  const actor = { memberId: null, name: email.toLowerCase() };
-  const holder = await createHolder(ctx, actor, business);
-  const member = await addMember(ctx, actor, { email, name, holderId: holder.id, role: 'owner' });
-  await setPassword(ctx, { memberId: member.id, name: member.email }, member.id, password, {
-    sessionId: null,
-    holderId: holder.id,
-  });
+  const member = await registerHolder(ctx, { business, name, email, password });
+  if (!member) return signUpPage(request, { email: [t.signUp.taken] });
   return continueSignIn(request, member.id, '/console');
 }
 
@@ -166,10 +161,6 @@ async function accept(request: ConsoleRequest): Promise<FastifyReply> {
   if (name === '') errors.name = [t.fieldRequired];
   if (passwordError(password) !== null) errors.password = [t.passwordHint];
   if (Object.keys(errors).length > 0) return invitationPage(request, errors);
-  const member = await acceptInvitation(ctx, token, name);
-  await setPassword(ctx, { memberId: member.id, name: member.email }, member.id, password, {
-    sessionId: null,
-    holderId: invitation.holder_id,
-  });
+  const member = await acceptInvitation(ctx, token, name, password);
   return continueSignIn(request, member.id, '/console');
 }

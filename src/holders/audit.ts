@@ -1,4 +1,4 @@
-// The audit log: what people did, in the transaction in which they did it. Rows are only ever added.
+// The audit log: who did what. An entry is written in the transaction of the change it records. Rows are never changed.
 
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -8,7 +8,7 @@ export type Actor = { memberId: bigint | null; name: string };
 
 export const COMMAND_LINE: Actor = { memberId: null, name: 'command line' };
 
-export type AuditEntry = {
+type AuditEntry = {
   holderId: bigint | null;
   actor: Actor;
   action: string;
@@ -36,7 +36,7 @@ export async function recordAudits(tx: Tx, entries: readonly AuditEntry[], at: D
   ]);
 }
 
-export type AuditRow = {
+type AuditRow = {
   id: bigint;
   at: Date;
   actor: string;

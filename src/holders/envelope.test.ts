@@ -9,13 +9,14 @@ import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
+import { createMemory } from '../platform/memory.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { COMMAND_LINE } from './audit.ts';
+import { signedCall } from './authentication.ts';
 import { handleSigned } from './envelope.ts';
 import { setHolderStatus } from './holders.ts';
 import { rotateSecret, updateIntegration } from './integrations.ts';
-import { signedCall } from './routes.ts';
 import { maintainSignatures } from './signatures.ts';
 
 type World = { ctx: TestContext & { close(): Promise<void> }; app: HttpServer; shop: Shop };
@@ -287,7 +288,10 @@ describe('a signature works once', () => {
   /** A second process on the same database: its own pool, its own memory. */
   function secondProcess(): { app: HttpServer; close(): Promise<void> } {
     const db = connectDatabase({ url: world.ctx.databaseUrl });
-    return { app: createApp({ ...world.ctx, db, metrics: createMetrics() }), close: () => db.close() };
+    return {
+      app: createApp({ ...world.ctx, db, metrics: createMetrics(), memory: createMemory() }),
+      close: () => db.close(),
+    };
   }
 
   test('again, on another path, in another process, after a restart: refused', async () => {

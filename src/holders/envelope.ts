@@ -1,4 +1,4 @@
-// The signed envelope: who speaks, and whether what they say is theirs, fresh and said for the first time.
+// The signed envelope: authenticates the integration and checks that the request is fresh and not a replay.
 // Every signed endpoint goes through `handleSigned`, so the order of the checks exists once.
 
 import { createHmac, type KeyObject } from 'node:crypto';
@@ -8,18 +8,18 @@ import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
-import { createRateLimiter, type RateLimiter } from '../platform/rate-limit.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration } from './integrations.ts';
+import { integrationRate } from './limits.ts';
 import { isSignatureSpent, type SpentSignature, spendForRead } from './signatures.ts';
 
 /** Beyond this a number of seconds has no date; far outside every tolerance anyway. */
 const MAX_TIMESTAMP = 8_640_000_000_000;
 const HEX_SIGNATURE = /^[0-9a-f]{64}$/;
 
-/** The specification words the same refusal differently in each operation. */
+/** The specification gives each operation its own messages for the same errors. */
 export type OperationMessages = {
   badParams: string;
   integrationNotFound: string;
@@ -63,7 +63,7 @@ export const ENVELOPE_MEMBERS = {
 const Envelope = Type.Object({ ...ENVELOPE_MEMBERS, params: Type.Unsafe<JsonObject>(Type.Object({})) });
 const envelopeReader = createReader(Envelope);
 
-/** A request that passed every check but "used before", which the database answers when it is spent. */
+/** A request that passed every check but "used before", which the database decides when the signature is spent. */
 export type SignedRequest = SpentSignature & { integration: LiveIntegration; params: JsonObject; address: string };
 
 export type SignedCall = {
@@ -105,7 +105,7 @@ export async function handleSigned<T>(
   }
 }
 
-/** For operations that only read: answers what `read` found, provided the signature is fresh. */
+/** For operations that only read: spends the signature, or refuses one that was used before. */
 export async function spendOrRefuse(ctx: Context, messages: OperationMessages, request: SignedRequest): Promise<void> {
   if (!(await spendForRead(ctx, request))) throw signatureReused(messages);
 }
@@ -128,7 +128,7 @@ async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: S
     throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
   const canonical = canonicalEnvelope(call.body as JsonObject);
   const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;
-  // Every live key is tried, so that the time does not tell which one matched.
+  // Every live key is tried, so that the response time does not reveal which one matched.
   const matches = integration.apiKeys.map((key) => {
     const expected = createHmac('sha256', key).update(canonical).digest();
     return claimed !== null && constantTimeEqual(expected, claimed);
@@ -152,31 +152,23 @@ function readEnvelope(body: JsonValue, messages: OperationMessages): Static<type
   return { ...envelope, timestamp: Math.max(-MAX_TIMESTAMP, Math.min(MAX_TIMESTAMP, envelope.timestamp)) };
 }
 
-/** The account behind the integration, the last check before the operation itself. */
-export function requireLiveAccount(integration: LiveIntegration, messages: OperationMessages): void {
+/** Refuses closed and suspended holders: the last check before the operation. */
+function requireLiveAccount(integration: LiveIntegration, messages: OperationMessages): void {
   if (integration.holderStatus === 'closed')
     throw new Problem('account_not_found', { message: messages.accountClosed });
   if (integration.holderStatus === 'suspended')
     throw new Problem('account_suspended', { message: messages.accountSuspended });
 }
 
-const limiters = new WeakMap<object, RateLimiter>();
-
-/** Counted only once the signature is right, so nobody can use up another's allowance. */
+/** Counted after the signature check, so that nobody can use up the limit of another integration. */
 export function limitRate(ctx: Context, integration: LiveIntegration, call: Pick<SignedCall, 'setHeaders'>): void {
-  const perSecond = ctx.config.rateLimitPerSecond;
-  if (perSecond === 0) return;
-  let limiter = limiters.get(ctx.db);
-  if (!limiter) {
-    limiter = createRateLimiter(ctx.clock, perSecond, perSecond * 2);
-    limiters.set(ctx.db, limiter);
-  }
-  const verdict = limiter.take(integration.clientId);
-  if (!verdict.allowed) throw tooManyRequests(verdict, 'integration');
-  call.setHeaders(rateLimitHeaders(verdict, 'integration'));
+  if (ctx.config.rateLimitPerSecond === 0) return;
+  const result = integrationRate(ctx).take(integration.clientId);
+  if (!result.allowed) throw tooManyRequests(result, 'integration');
+  call.setHeaders(rateLimitHeaders(result, 'integration'));
 }
 
-/** Help for a developer in sandbox mode. Never a secret, never the right signature. */
+/** Debug output for sandbox mode. Never contains a secret or the right signature. */
 function debugClock(ctx: Context, skewSeconds: number): Record<string, unknown> {
   if (ctx.config.mode !== 'sandbox') return {};
   return { debug: { server_time: isoMicroseconds(ctx.clock.now()), skew_seconds: skewSeconds } };

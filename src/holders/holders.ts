@@ -1,9 +1,12 @@
-// Holders: the businesses that use the gateway. Closing is final; a suspended holder can come back.
+// Holders: the businesses that use the gateway. A suspended holder can be resumed; closing is permanent.
 
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
+
+/** Most holders that one query reads. */
+export const MAX_HOLDERS_LISTED = 1_000;
 
 export type HolderStatus = 'active' | 'suspended' | 'closed';
 export type Holder = {
@@ -17,20 +20,42 @@ export type Holder = {
 const HOLDER_COLUMNS = 'id, name, status, payouts_need_approval, created_at';
 
 export function createHolder(ctx: Context, actor: Actor, name: string): Promise<Holder> {
-  const at = ctx.clock.now();
-  return ctx.db.transaction(async (tx) => {
-    const [holder] = await tx.query<Holder>(
-      `insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning ${HOLDER_COLUMNS}`,
-      [name, at],
-    );
-    if (!holder) throw new Error('insert returned no holder');
-    await recordAudit(tx, { holderId: holder.id, actor, action: 'holder.created', subject: name }, at);
-    return holder;
-  });
+  return ctx.db.transaction((tx) => insertHolder(tx, actor, name, ctx.clock.now()));
 }
 
-export function listHolders(reader: Reader): Promise<Holder[]> {
-  return reader.query<Holder>(`select ${HOLDER_COLUMNS} from holders order by id`);
+export async function insertHolder(tx: Tx, actor: Actor, name: string, at: Date): Promise<Holder> {
+  const [holder] = await tx.query<Holder>(
+    `insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning ${HOLDER_COLUMNS}`,
+    [name, at],
+  );
+  if (!holder) throw new Error('insert returned no holder');
+  await recordAudit(tx, { holderId: holder.id, actor, action: 'holder.created', subject: name }, at);
+  return holder;
+}
+
+/** A page of holders, the newest first; `before` is the id that the page before it ended with. */
+export function listHolders(reader: Reader, page: { limit: number; before?: bigint | undefined }): Promise<Holder[]> {
+  return reader.query<Holder>(
+    `select ${HOLDER_COLUMNS} from holders where $1::bigint is null or id < $1 order by id desc limit $2`,
+    [page.before ?? null, Math.min(page.limit, MAX_HOLDERS_LISTED)],
+  );
+}
+
+/** The names of some holders, by id. */
+export async function holderNames(reader: Reader, ids: readonly bigint[]): Promise<Map<bigint, string>> {
+  const rows = await reader.query<{ id: bigint; name: string }>('select id, name from holders where id = any ($1)', [
+    ids,
+  ]);
+  return new Map(rows.map((row) => [row.id, row.name]));
+}
+
+/** The oldest active holder with this name. */
+export async function findActiveHolder(reader: Reader, name: string): Promise<Holder | null> {
+  const [holder] = await reader.query<Holder>(
+    `select ${HOLDER_COLUMNS} from holders where name = $1 and status = 'active' order by id limit 1`,
+    [name],
+  );
+  return holder ?? null;
 }
 
 export async function findHolder(reader: Reader, id: bigint): Promise<Holder | null> {
@@ -45,8 +70,7 @@ export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: 
       `update holders set status = $2, updated_at = $3 where id = $1 and status <> 'closed' returning ${HOLDER_COLUMNS}`,
       [id, status, at],
     );
-    if (!holder)
-      throw new Problem('not_found', { message: 'There is no such holder, or it is closed; closing is final.' });
+    if (!holder) throw new Problem('not_found', { message: 'The holder does not exist or is closed.' });
     await recordAudit(tx, { holderId: id, actor, action: `holder.${status}` }, at);
     return holder;
   });

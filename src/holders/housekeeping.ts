@@ -1,12 +1,11 @@
-// Forgets what can no longer matter: keys, links, tokens and sessions past their time. Bounded batches, so
-// that a long-neglected table never makes one long transaction.
+// Deletes expired idempotency keys, sign-in links, tokens and sessions, in batches, so that no transaction takes long.
 
 import type { Context } from '../platform/context.ts';
 
 const BATCH_ROWS = 1_000;
 const DAY_MS = 86_400_000;
 
-/** How long after its moment a row is kept: an expired token still explains a line in the log for a week. */
+/** How long expired rows are kept: for a week, the log can still be matched with an expired token. */
 const PURGES = [
   {
     keepMs: DAY_MS,
@@ -34,7 +33,7 @@ const PURGES = [
   },
 ];
 
-/** One batch of each kind. Answers how many rows went; more than none means: ask again at once. */
+/** Deletes one batch of each kind. Returns the number of rows; call again until it is zero. */
 export async function purgeExpired(ctx: Context): Promise<number> {
   let purged = 0;
   for (const { keepMs, sql } of PURGES) {

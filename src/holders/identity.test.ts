@@ -6,12 +6,13 @@ import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop } from '../../test/shop.ts';
 import { connectDatabase } from '../platform/db.ts';
+import { createMemory } from '../platform/memory.ts';
 import { createVault } from '../platform/secrets.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
-import { createHolder, findHolder, setHolderStatus } from './holders.ts';
+import { createHolder, findHolder, holderNames, listHolders, setHolderStatus } from './holders.ts';
 import { purgeExpired } from './housekeeping.ts';
+import { canOpenSecrets } from './integration-secrets.ts';
 import {
-  canOpenSecrets,
   findLiveIntegration,
   isAddressAllowed,
   listIntegrations,
@@ -52,6 +53,16 @@ describe('identity', () => {
     assert.deepEqual(actions, ['holder.closed', 'holder.active', 'holder.suspended', 'holder.created']);
   });
 
+  test('holders are listed in pages, the newest first', async () => {
+    const made = [];
+    for (const name of ['One', 'Two', 'Three']) made.unshift(await createHolder(ctx, COMMAND_LINE, name));
+    const first = await listHolders(ctx.db, { limit: 2 });
+    assert.deepEqual(first, made.slice(0, 2));
+    const [third] = await listHolders(ctx.db, { limit: 2, before: first[1]?.id });
+    assert.deepEqual(third, made[2]);
+    assert.deepEqual(await holderNames(ctx.db, [made[2]?.id ?? 0n]), new Map([[made[2]?.id, 'One']]));
+  });
+
   test('the audit log is only ever added to', async () => {
     for (const sql of ['update audit_log set actor = $$x$$', 'delete from audit_log', 'truncate audit_log'])
       await assert.rejects(ctx.db.query(sql), /append-only/);
@@ -88,7 +99,7 @@ describe('identity', () => {
 
   test('a change made by one process is seen by another within a second', async () => {
     const shop = await createShop(ctx, 'Seen late');
-    const other = { ...ctx, db: connectDatabase({ url: ctx.databaseUrl }) };
+    const other = { ...ctx, db: connectDatabase({ url: ctx.databaseUrl }), memory: createMemory() };
     const seen = async () => (await findLiveIntegration(other, { clientId: shop.clientId }))?.status;
     assert.equal(await seen(), 'active');
     await updateIntegration(ctx, COMMAND_LINE, shop.holderId, shop.id, { status: 'revoked' });

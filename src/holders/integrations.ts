@@ -1,21 +1,21 @@
-// Integrations: how a holder's programs speak to us. An integration has a public client_id, a title (the
-// specification's `sender`), up to two live API secrets and up to two live callback secrets.
+// Integrations: the API credentials of a holder. An integration has a public client_id, a title (the specification's
+// `sender`), up to two live API secrets and up to two live callback secrets.
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
-import type { Reader, Tx } from '../platform/db.ts';
+import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { isAddressIn } from '../platform/http.ts';
-import { randomName, randomSecret } from '../platform/ids.ts';
+import { randomName } from '../platform/ids.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { HolderStatus } from './holders.ts';
+import { openSecret, putSecret, type SecretKind } from './integration-secrets.ts';
 
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_ALLOWED_ADDRESSES = 50;
-
-export type SecretKind = 'api' | 'callback';
+export const MAX_INTEGRATIONS_LISTED = 1_000;
 
 export type Integration = {
   id: bigint;
@@ -30,12 +30,12 @@ export type Integration = {
   lastUsedAt: Date | null;
 };
 
-/** An integration with its live secrets opened. Lives in memory only. */
+/** An integration with its live secrets decrypted. Never stored. */
 export type LiveIntegration = Integration & {
   apiKeys: KeyObject[];
   apiSecrets: Buffer[];
   callbackSecrets: string[];
-  /** When the first of its secrets ends, in milliseconds; Infinity when none does. */
+  /** When the first of its secrets expires, in milliseconds; Infinity when none does. */
   validUntil: number;
 };
 
@@ -74,7 +74,7 @@ function integrationFrom(row: IntegrationRow): Integration {
   };
 }
 
-/** Makes an integration. Its two secrets are in the answer and can never be read again. */
+/** Creates an integration. Its two secrets are in the result and cannot be read again. */
 export function createIntegration(
   ctx: Context,
   actor: Actor,
@@ -91,47 +91,19 @@ export function createIntegration(
       [holderId, clientId, title, options.defaultCallbackUrl ?? null, at],
     );
     if (!row) throw new Error('insert returned no integration');
-    const secretKey = await putSecret(ctx, tx, row.id, 'api', 1, at);
-    const callbackSecret = await putSecret(ctx, tx, row.id, 'callback', 1, at);
+    const secretKey = await putSecret(tx, ctx.vault, row.id, 'api', 1, at);
+    const callbackSecret = await putSecret(tx, ctx.vault, row.id, 'callback', 1, at);
     await recordAudit(
       tx,
       { holderId, actor, action: 'integration.created', subject: title, details: { clientId } },
       at,
     );
-    const integration = await readIntegration(tx, holderId, row.id);
+    const integration = await requireIntegration(tx, holderId, row.id);
     return { ...integration, secretKey, callbackSecret };
   });
 }
 
-function newSecret(kind: SecretKind): string {
-  // Standard Webhooks writes its secrets as whsec_ and plain base 64.
-  return kind === 'api'
-    ? `sk_${randomSecret()}`
-    : `whsec_${Buffer.from(randomSecret(), 'base64url').toString('base64')}`;
-}
-
-async function putSecret(
-  ctx: Context,
-  tx: Tx,
-  integrationId: bigint,
-  kind: SecretKind,
-  slot: number,
-  at: Date,
-): Promise<string> {
-  const secret = newSecret(kind);
-  await tx.query(
-    `insert into integration_secrets (integration_id, kind, slot, sealed, created_at) values ($1, $2, $3, $4, $5)
-     on conflict (integration_id, kind, slot) do update set sealed = excluded.sealed, created_at = excluded.created_at, expires_at = null`,
-    [integrationId, kind, slot, ctx.vault.seal(secret, sealPurpose(kind, integrationId)), at],
-  );
-  return secret;
-}
-
-function sealPurpose(kind: SecretKind, integrationId: bigint): string {
-  return `integration-secret:${kind}:${integrationId}`;
-}
-
-/** A new secret beside the present one, which goes on working for `overlapSeconds`. Shown once. */
+/** Adds a secret; the current one keeps working for `overlapSeconds`. The new one is shown once. */
 export function rotateSecret(
   ctx: Context,
   actor: Actor,
@@ -143,7 +115,7 @@ export function rotateSecret(
   const at = ctx.clock.now();
   const previousExpiresAt = new Date(at.getTime() + overlapSeconds * 1000);
   return ctx.db.transaction(async (tx) => {
-    const integration = await readIntegration(tx, holderId, integrationId);
+    const integration = await requireIntegration(tx, holderId, integrationId);
     const secrets = await tx.query<{ slot: number }>(
       `select slot from integration_secrets where integration_id = $1 and kind = $2 order by created_at desc, slot desc for update`,
       [integrationId, kind],
@@ -153,7 +125,7 @@ export function rotateSecret(
       'update integration_secrets set expires_at = $4 where integration_id = $1 and kind = $2 and slot = $3',
       [integrationId, kind, newest, previousExpiresAt],
     );
-    const secret = await putSecret(ctx, tx, integrationId, kind, newest === 1 ? 2 : 1, at);
+    const secret = await putSecret(tx, ctx.vault, integrationId, kind, newest === 1 ? 2 : 1, at);
     await recordAudit(
       tx,
       {
@@ -169,7 +141,7 @@ export function rotateSecret(
   });
 }
 
-export type IntegrationChange = { allowedAddresses?: string[]; defaultCallbackUrl?: string | null; status?: 'revoked' };
+type IntegrationChange = { allowedAddresses?: string[]; defaultCallbackUrl?: string | null; status?: 'revoked' };
 
 export function updateIntegration(
   ctx: Context,
@@ -189,7 +161,7 @@ export function updateIntegration(
     });
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const before = await readIntegration(tx, holderId, integrationId);
+    const before = await requireIntegration(tx, holderId, integrationId);
     await tx.query(
       `update integrations set allowed_addresses = $3, default_callback_url = $4, status = $5, updated_at = $6
        where id = $1 and holder_id = $2`,
@@ -204,21 +176,17 @@ export function updateIntegration(
     );
     const action = change.status === 'revoked' ? 'integration.revoked' : 'integration.changed';
     await recordAudit(tx, { holderId, actor, action, subject: before.title, details: { ...change } }, at);
-    return readIntegration(tx, holderId, integrationId);
+    return requireIntegration(tx, holderId, integrationId);
   });
 }
 
-/** Notes that integrations were used. Kept off the hot path: whoever gathers requests calls it, rarely. */
+/** Records the last use of integrations. Not on the hot path: the request log calls it for many requests at once. */
 export async function noteUse(reader: Reader, ids: readonly bigint[], at: Date): Promise<void> {
   await reader.query('update integrations set last_used_at = $2 where id = any ($1)', [ids, at]);
 }
 
-/** An integration of this holder. */
-export function requireIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
-  return readIntegration(reader, holderId, id);
-}
-
-async function readIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
+/** An integration of this holder, or "not found". */
+export async function requireIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
   const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 and i.id = $2`, [
     holderId,
     id,
@@ -228,19 +196,37 @@ async function readIntegration(reader: Reader, holderId: bigint, id: bigint): Pr
 }
 
 export async function listIntegrations(reader: Reader, holderId: bigint): Promise<Integration[]> {
-  const rows = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 order by i.id`, [
-    holderId,
-  ]);
+  const rows = await reader.query<IntegrationRow>(
+    `${SELECT_INTEGRATION} where i.holder_id = $1 order by i.id limit ${MAX_INTEGRATIONS_LISTED}`,
+    [holderId],
+  );
   return rows.map(integrationFrom);
 }
 
-/** The integration behind a client_id whoever its holder is: for the host's own command line. */
+/** The oldest active integration of a holder: the one that orders of the console and the command line belong to. */
+export async function findActiveIntegration(reader: Reader, holderId: bigint): Promise<Integration | null> {
+  const [row] = await reader.query<IntegrationRow>(
+    `${SELECT_INTEGRATION} where i.holder_id = $1 and i.status = 'active' order by i.id limit 1`,
+    [holderId],
+  );
+  return row ? integrationFrom(row) : null;
+}
+
+/** Integrations of every holder: for the command line, which acts for the host. */
+export async function listAllIntegrations(reader: Reader): Promise<Integration[]> {
+  const rows = await reader.query<IntegrationRow>(
+    `${SELECT_INTEGRATION} order by i.holder_id, i.id limit ${MAX_INTEGRATIONS_LISTED}`,
+  );
+  return rows.map(integrationFrom);
+}
+
+/** The integration with this client_id, of any holder: for the command line, which acts for the host. */
 export async function findByClientId(reader: Reader, clientId: string): Promise<Integration | null> {
   const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.client_id = $1`, [clientId]);
   return row ? integrationFrom(row) : null;
 }
 
-/** Reads an integration with its live secrets from the database, past every cache. */
+/** Reads an integration with its live secrets from the database, without the cache. */
 export async function loadLiveIntegration(
   ctx: Context,
   by: { clientId: string } | { id: bigint },
@@ -261,11 +247,9 @@ export async function loadLiveIntegration(
   const first = rows[0];
   if (!first) return null;
   const open = (kind: SecretKind) =>
-    rows.flatMap((row) =>
-      row.kind === kind && row.sealed ? [ctx.vault.open(row.sealed, sealPurpose(kind, row.id))] : [],
-    );
+    rows.flatMap((row) => (row.kind === kind && row.sealed ? [openSecret(ctx.vault, kind, row.id, row.sealed)] : []));
   const apiSecrets = open('api').map((secret) => Buffer.from(secret, 'utf8'));
-  // A KeyObject made once is eight times faster to sign with than raw bytes.
+  // Signing with a KeyObject is eight times faster than with raw bytes.
   return {
     ...integrationFrom(first),
     apiSecrets,
@@ -281,7 +265,7 @@ const live = createCache(
   (integration) => integration?.validUntil ?? Number.POSITIVE_INFINITY,
 );
 
-/** The same, from this process' memory. A change anywhere shows within a second; unknown ids are remembered too. */
+/** The same from the cache of this process, which is at most a second old. Unknown ids are cached too. */
 export function findLiveIntegration(
   ctx: Context,
   by: { clientId: string } | { id: bigint },
@@ -289,26 +273,12 @@ export function findLiveIntegration(
   return live.get(ctx, 'clientId' in by ? `@${by.clientId}` : `#${by.id}`);
 }
 
-/** Whether the vault's master key is the one that this database's secrets were sealed under. */
-export async function canOpenSecrets(ctx: Context): Promise<boolean> {
-  const [row] = await ctx.db.query<{ integration_id: bigint; kind: SecretKind; sealed: Buffer }>(
-    'select integration_id, kind, sealed from integration_secrets limit 1',
-  );
-  if (!row) return true;
-  try {
-    ctx.vault.open(row.sealed, sealPurpose(row.kind, row.integration_id));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Live callback secrets (`whsec_…`), newest first, at most two. */
 export async function callbackSecrets(ctx: Context, integrationId: bigint): Promise<string[]> {
   return (await findLiveIntegration(ctx, { id: integrationId }))?.callbackSecrets ?? [];
 }
 
-/** Whether an address may call for this integration. An empty list allows every address. */
+/** Whether requests from this address are allowed. An empty list allows every address. */
 export function isAddressAllowed(integration: Integration, address: string): boolean {
   return integration.allowedAddresses.length === 0 || isAddressIn(integration.allowedAddresses, address);
 }

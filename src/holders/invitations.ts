@@ -1,4 +1,4 @@
-// Invitations: an owner asks a person to join. There is no mail server: the link is shown to the owner, who passes it on.
+// Invitations to join a holder's team. No e-mail is sent: the owner sees the link and passes it on.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
@@ -6,7 +6,8 @@ import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
-import { addMember, type Member, type MemberRole } from './members.ts';
+import { findOrInsertMember, giveRole, insertMember, type Member, type MemberRole } from './members.ts';
+import { hashPassword, storePassword } from './passwords.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 const MAX_OPEN = 50;
@@ -24,7 +25,7 @@ export type Invitation = {
 
 const COLUMNS = 'i.id, i.holder_id, h.name as holder_name, i.email, i.role, i.invited_by, i.created_at, i.expires_at';
 
-/** Makes an invitation. Its token is in the answer and nowhere else. */
+/** Creates an invitation. Only the hash of the returned token is stored. */
 export function inviteMember(
   ctx: Context,
   actor: Actor,
@@ -60,7 +61,7 @@ export function listInvitations(reader: Reader, holderId: bigint, now: Date): Pr
   );
 }
 
-/** The invitation behind a link, while it can be accepted. */
+/** The invitation of a link; null when it cannot be accepted any more. */
 export async function findInvitation(reader: Reader, token: string, now: Date): Promise<Invitation | null> {
   const [row] = await reader.query<Invitation>(
     `select ${COLUMNS} from invitations i join holders h on h.id = i.holder_id
@@ -83,19 +84,35 @@ export function withdrawInvitation(ctx: Context, actor: Actor, holderId: bigint,
   });
 }
 
-/** Spends an invitation and makes its person a member. The update decides who was first. */
-export async function acceptInvitation(ctx: Context, token: string, name: string): Promise<Member> {
+/**
+ * Uses an invitation and adds the member, in one transaction. A `password` is for a new member only: otherwise the
+ * link alone would take over the account of a person who signed up in the meantime.
+ */
+export async function acceptInvitation(ctx: Context, token: string, name: string, password?: string): Promise<Member> {
+  const hashed = password === undefined ? null : await hashPassword(password);
   const at = ctx.clock.now();
-  const [row] = await ctx.db.query<{ holder_id: bigint; email: string; role: MemberRole }>(
-    `update invitations set used_at = $2
-     where token_hash = $1 and used_at is null and withdrawn_at is null and expires_at > $2
-     returning holder_id, email, role`,
-    [sha256(token), at],
-  );
-  if (!row)
-    throw new Problem('unauthenticated', {
-      message: 'This invitation was used before or is too old. Ask for another.',
-    });
-  const actor = { memberId: null, name: row.email };
-  return addMember(ctx, actor, { email: row.email, name, holderId: row.holder_id, role: row.role });
+  return ctx.db.transaction(async (tx) => {
+    // Of two requests with one invitation, the update lets the first pass.
+    const [row] = await tx.query<{ holder_id: bigint; email: string; role: MemberRole }>(
+      `update invitations set used_at = $2
+       where token_hash = $1 and used_at is null and withdrawn_at is null and expires_at > $2
+       returning holder_id, email, role`,
+      [sha256(token), at],
+    );
+    if (!row)
+      throw new Problem('unauthenticated', {
+        message: 'This invitation was already used or has expired. Ask for a new one.',
+      });
+    const person = { email: row.email, name };
+    const member = hashed === null ? await findOrInsertMember(tx, person, at) : await insertMember(tx, person, at);
+    if (!member)
+      throw new Problem('unauthenticated', {
+        message: 'This e-mail address already has an account. Sign in and open the invitation again.',
+      });
+    await giveRole(tx, { memberId: null, name: row.email }, member, row.holder_id, row.role, at);
+    const themselves = { memberId: member.id, name: member.email };
+    const keep = { sessionId: null, holderId: row.holder_id };
+    if (hashed !== null) await storePassword(tx, themselves, member.id, hashed, keep, at);
+    return member;
+  });
 }

@@ -1,7 +1,7 @@
-// People: members of holders, their one-time sign-in links and their sessions. Tokens of both are stored hashed.
+// Members (the users of the console), their one-time sign-in links and their sessions. Tokens are stored hashed.
 
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
@@ -19,7 +19,7 @@ export type Session = {
   id: bigint;
   member: Member;
   confirmedUntil: Date | null;
-  /** Which holder the person looks at; null until one was chosen. */
+  /** The holder that was chosen in the console; null before. */
   holderId: bigint | null;
   hasPassword: boolean;
   hasFactor: boolean;
@@ -27,7 +27,7 @@ export type Session = {
 
 const MEMBER_COLUMNS = 'id, email, name, is_admin';
 
-/** Makes a person, or finds the one with this address, and gives them a role at the holder. */
+/** Gives the person with this e-mail a role at the holder; creates the member if needed. */
 export function addMember(
   ctx: Context,
   actor: Actor,
@@ -35,33 +35,46 @@ export function addMember(
 ): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const [member] = await tx.query<Member>(
-      `insert into members (email, name, created_at) values (lower($1), $2, $3)
-       on conflict (email) do update set email = excluded.email returning ${MEMBER_COLUMNS}`,
-      [person.email, person.name, at],
-    );
-    if (!member) throw new Error('insert returned no member');
-    await tx.query(
-      `insert into memberships (member_id, holder_id, role, created_at) values ($1, $2, $3, $4)
-       on conflict (member_id, holder_id) do update set role = excluded.role`,
-      [member.id, person.holderId, person.role, at],
-    );
-    await recordAudit(
-      tx,
-      {
-        holderId: person.holderId,
-        actor,
-        action: 'member.added',
-        subject: member.email,
-        details: { role: person.role },
-      },
-      at,
-    );
+    const member = await findOrInsertMember(tx, person, at);
+    await giveRole(tx, actor, member, person.holderId, person.role, at);
     return member;
   });
 }
 
-/** Makes a person one of the ops team, who see every holder, or takes that back. Makes the person when there is none. */
+/** Inserts a member. Null: another member has this e-mail. */
+export async function insertMember(tx: Tx, person: { email: string; name: string }, at: Date): Promise<Member | null> {
+  const [member] = await tx.query<Member>(
+    `insert into members (email, name, created_at) values (lower($1), $2, $3)
+     on conflict (email) do nothing returning ${MEMBER_COLUMNS}`,
+    [person.email, person.name, at],
+  );
+  return member ?? null;
+}
+
+export async function findOrInsertMember(tx: Tx, person: { email: string; name: string }, at: Date): Promise<Member> {
+  const member = (await insertMember(tx, person, at)) ?? (await findMemberByEmail(tx, person.email));
+  if (!member) throw new Error('the member was deleted while it was added');
+  return member;
+}
+
+/** Sets the role of a member at a holder and records it in the audit log. */
+export async function giveRole(
+  tx: Tx,
+  actor: Actor,
+  member: Member,
+  holderId: bigint,
+  role: MemberRole,
+  at: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into memberships (member_id, holder_id, role, created_at) values ($1, $2, $3, $4)
+     on conflict (member_id, holder_id) do update set role = excluded.role`,
+    [member.id, holderId, role, at],
+  );
+  await recordAudit(tx, { holderId, actor, action: 'member.added', subject: member.email, details: { role } }, at);
+}
+
+/** Grants or revokes admin rights; creates the member if needed. */
 export function setAdmin(ctx: Context, actor: Actor, email: string, isAdmin: boolean): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
@@ -91,7 +104,7 @@ export async function roleAt(reader: Reader, memberId: bigint, holderId: bigint)
   return row?.role ?? null;
 }
 
-/** A link token that signs this member in once, within 30 minutes. */
+/** Creates a token that signs this member in once, within 30 minutes. */
 export async function createLoginLink(ctx: Context, memberId: bigint): Promise<{ token: string; expiresAt: Date }> {
   const token = `otl_${randomSecret()}`;
   const at = ctx.clock.now();
@@ -103,7 +116,7 @@ export async function createLoginLink(ctx: Context, memberId: bigint): Promise<{
   return { token, expiresAt };
 }
 
-/** Whom a login link would sign in, without spending it. */
+/** The member of a sign-in link, without using it up. */
 export async function peekLoginLink(ctx: Context, token: string): Promise<Member | null> {
   const [member] = await ctx.db.query<Member>(
     `select m.id, m.email, m.name, m.is_admin from login_links l join members m on m.id = l.member_id
@@ -113,7 +126,7 @@ export async function peekLoginLink(ctx: Context, token: string): Promise<Member
   return member ?? null;
 }
 
-/** Spends a login link. The update itself decides who was first. */
+/** Uses a sign-in link. Of two requests with one link, the update lets the first pass. */
 export async function useLoginLink(ctx: Context, token: string): Promise<bigint> {
   const at = ctx.clock.now();
   const [row] = await ctx.db.query<{ member_id: bigint }>(
@@ -121,7 +134,7 @@ export async function useLoginLink(ctx: Context, token: string): Promise<bigint>
     [sha256(token), at],
   );
   if (!row)
-    throw new Problem('unauthenticated', { message: 'This link was used before or is too old. Ask for a new one.' });
+    throw new Problem('unauthenticated', { message: 'This link was already used or has expired. Ask for a new one.' });
   return row.member_id;
 }
 
@@ -141,10 +154,7 @@ export async function createSession(
   return { token, expiresAt };
 }
 
-/**
- * The session behind a cookie, if it is live: not revoked, not past its end, not idle too long. A page that only looks for
- * news (`idle`) does not count as its owner being there.
- */
+/** The live session of a cookie. A page that refreshes itself (`idle`) does not keep the session alive. */
 export async function findSession(ctx: Context, token: string, idle = false): Promise<Session | null> {
   const at = ctx.clock.now();
   type Row = Member & {
@@ -172,7 +182,7 @@ export async function findSession(ctx: Context, token: string, idle = false): Pr
   };
 }
 
-/** Ends a session of this member; another's is left alone. */
+/** Ends a session of this member. */
 export async function revokeSession(ctx: Context, memberId: bigint, sessionId: bigint): Promise<void> {
   await ctx.db.query('update sessions set revoked_at = $3 where id = $1 and member_id = $2 and revoked_at is null', [
     sessionId,
@@ -181,7 +191,7 @@ export async function revokeSession(ctx: Context, memberId: bigint, sessionId: b
   ]);
 }
 
-/** Until then the person has proved who they are: dangerous actions ask no more. */
+/** Until then, actions that need a fresh proof of identity do not ask again. */
 export async function confirmSession(ctx: Context, sessionId: bigint, until: Date): Promise<void> {
   await ctx.db.query('update sessions set confirmed_until = $2 where id = $1', [sessionId, until]);
 }
@@ -190,9 +200,9 @@ export async function chooseHolder(ctx: Context, sessionId: bigint, holderId: bi
   await ctx.db.query('update sessions set holder_id = $2 where id = $1', [sessionId, holderId]);
 }
 
-export type SessionRow = { id: bigint; user_agent: string; address: string; created_at: Date; last_seen_at: Date };
+type SessionRow = { id: bigint; user_agent: string; address: string; created_at: Date; last_seen_at: Date };
 
-/** The live sessions of a person, the newest first. */
+/** The live sessions of a member, newest first. */
 export function listSessions(reader: Reader, memberId: bigint, now: Date): Promise<SessionRow[]> {
   return reader.query<SessionRow>(
     `select id, user_agent, address, created_at, last_seen_at from sessions
@@ -203,7 +213,7 @@ export function listSessions(reader: Reader, memberId: bigint, now: Date): Promi
 
 export type MembershipRow = { holder_id: bigint; name: string; role: MemberRole };
 
-/** The holders that a person acts for. */
+/** The holders of a member. */
 export function listMemberships(reader: Reader, memberId: bigint): Promise<MembershipRow[]> {
   return reader.query<MembershipRow>(
     `select m.holder_id, h.name, m.role from memberships m join holders h on h.id = m.holder_id
@@ -214,7 +224,7 @@ export function listMemberships(reader: Reader, memberId: bigint): Promise<Membe
 
 export type TeamRow = Member & { role: MemberRole; joined_at: Date; has_factor: boolean; last_seen_at: Date | null };
 
-/** The people of a holder. */
+/** The members of a holder. */
 export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
   return reader.query<TeamRow>(
     `select p.id, p.email, p.name, p.is_admin, m.role, m.created_at as joined_at, p.totp_sealed is not null as has_factor,
@@ -224,7 +234,7 @@ export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
   );
 }
 
-/** Changes a person's role, or with null takes them out of the team. A holder keeps at least one owner. */
+/** Changes a member's role, or removes the member when it is null. A holder keeps at least one owner. */
 export function changeMembership(
   ctx: Context,
   actor: Actor,
@@ -234,17 +244,17 @@ export function changeMembership(
 ): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    // All of the holder's rows are held, so that two owners cannot remove each other at the same moment.
+    // Locks all rows of the holder, so that two owners cannot remove each other at the same time.
     const rows = await tx.query<{ member_id: bigint; role: MemberRole; email: string }>(
       `select m.member_id, m.role, p.email from memberships m join members p on p.id = m.member_id
        where m.holder_id = $1 order by m.member_id for update of m`,
       [holderId],
     );
     const current = rows.find((row) => row.member_id === memberId);
-    if (!current) throw new Problem('not_found', { message: 'There is no such person in this team.' });
+    if (!current) throw new Problem('not_found', { message: 'This member is not in the team.' });
     const owners = rows.filter((row) => row.role === 'owner');
     if (current.role === 'owner' && role !== 'owner' && owners.length === 1)
-      throw new Problem('invalid_params', { message: 'A team keeps at least one owner.' });
+      throw new Problem('invalid_params', { message: 'A team must have at least one owner.' });
     if (role === null)
       await tx.query('delete from memberships where member_id = $1 and holder_id = $2', [memberId, holderId]);
     else

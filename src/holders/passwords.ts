@@ -1,48 +1,30 @@
-// Passwords: argon2id, one rule about length, and a count of failures that slows down guessing without letting a stranger
-// lock anybody out.
+// Passwords: argon2id, a minimum length, and a limit of failures that slows guessing down.
 
 import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
+import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { createFailureCounter } from '../platform/rate-limit.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import { memberGuesses } from './limits.ts';
 
-const LEAST_CHARACTERS = 10;
-const MOST_CHARACTERS = 200;
-const FAILURES_PER_PERSON = 10;
-const FAILURES_PER_ADDRESS = 50;
-const WINDOW_SECONDS = 60;
-/** argon2id with OWASP's first choice: 19 MiB, two passes, one lane. The library's own default, written down. */
+const MIN_CHARACTERS = 10;
+const MAX_CHARACTERS = 200;
+/** argon2id as OWASP recommends: 19 MiB, two passes, one lane. The defaults of the library, made explicit. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-type FailureCounter = ReturnType<typeof createFailureCounter>;
-const counters = new WeakMap<object, FailureCounter>();
-let nobody: Promise<string> | null = null;
+/** Compared with when the e-mail is unknown, so that the response takes as long as for a wrong password. */
+let unknownMemberHash: Promise<string> | null = null;
 
-/** Counts failed proofs (passwords, codes) in this process; the key says whose, and from where. */
-export function proofFailures(ctx: Context): FailureCounter {
-  let counter = counters.get(ctx.db);
-  if (!counter) {
-    counter = createFailureCounter(ctx.clock, WINDOW_SECONDS);
-    counters.set(ctx.db, counter);
-  }
-  return counter;
-}
-
-/** Throws when too many proofs failed from this address, for this person or in all. */
+/** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
 export function refuseGuessing(ctx: Context, person: string, address: string): void {
-  const failures = proofFailures(ctx);
-  if (failures.count(`${address} ${person}`) >= FAILURES_PER_PERSON || failures.count(address) >= FAILURES_PER_ADDRESS)
-    throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
+  memberGuesses(ctx).refuse(person, address);
 }
 
 export function countFailure(ctx: Context, person: string, address: string): void {
-  const failures = proofFailures(ctx);
-  failures.add(`${address} ${person}`);
-  failures.add(address);
+  memberGuesses(ctx).addFailure(person, address);
 }
 
-/** The member with this address and password, or null. An unknown address costs the same time as a wrong password. */
+/** The member with this e-mail and password, or null. */
 export async function findByPassword(
   ctx: Context,
   email: string,
@@ -55,20 +37,20 @@ export async function findByPassword(
     'select id, password_hash from members where email = $1',
     [person],
   );
-  nobody ??= hash('nobody has this password', COST);
-  const right = await verify(row?.password_hash ?? (await nobody), password.slice(0, MOST_CHARACTERS));
+  unknownMemberHash ??= hash('nobody has this password', COST);
+  const right = await verify(row?.password_hash ?? (await unknownMemberHash), password.slice(0, MAX_CHARACTERS));
   if (right && row?.password_hash) return row.id;
   countFailure(ctx, person, address);
   return null;
 }
 
-/** Why a password cannot be used; null when it can. */
+/** Why a password is not accepted; null when it is. */
 export function passwordError(password: string): 'short' | 'long' | null {
-  if (Array.from(password).length < LEAST_CHARACTERS) return 'short';
-  return password.length > MOST_CHARACTERS ? 'long' : null;
+  if (Array.from(password).length < MIN_CHARACTERS) return 'short';
+  return password.length > MAX_CHARACTERS ? 'long' : null;
 }
 
-/** Sets a password and ends every other session of the person: whoever else was signed in has to prove it anew. */
+/** Changes a password and ends every other session of the member. */
 export async function setPassword(
   ctx: Context,
   actor: Actor,
@@ -76,17 +58,30 @@ export async function setPassword(
   password: string,
   keep: { sessionId: bigint | null; holderId: bigint | null },
 ): Promise<void> {
+  const hashed = await hashPassword(password);
+  await ctx.db.transaction((tx) => storePassword(tx, actor, memberId, hashed, keep, ctx.clock.now()));
+}
+
+/** Hashing takes tens of milliseconds, so it is done before the transaction that stores the hash. */
+export async function hashPassword(password: string): Promise<string> {
   if (passwordError(password) !== null)
-    throw new Problem('invalid_params', { message: `A password needs at least ${LEAST_CHARACTERS} characters.` });
-  const hashed = await hash(password, COST);
-  const at = ctx.clock.now();
-  await ctx.db.transaction(async (tx) => {
-    await tx.query('update members set password_hash = $2 where id = $1', [memberId, hashed]);
-    await tx.query(
-      `update sessions set revoked_at = $3
-       where member_id = $1 and revoked_at is null and ($2::bigint is null or id <> $2)`,
-      [memberId, keep.sessionId, at],
-    );
-    await recordAudit(tx, { holderId: keep.holderId, actor, action: 'member.password_set' }, at);
-  });
+    throw new Problem('invalid_params', { message: `A password needs at least ${MIN_CHARACTERS} characters.` });
+  return hash(password, COST);
+}
+
+export async function storePassword(
+  tx: Tx,
+  actor: Actor,
+  memberId: bigint,
+  hashed: string,
+  keep: { sessionId: bigint | null; holderId: bigint | null },
+  at: Date,
+): Promise<void> {
+  await tx.query('update members set password_hash = $2 where id = $1', [memberId, hashed]);
+  await tx.query(
+    `update sessions set revoked_at = $3
+     where member_id = $1 and revoked_at is null and ($2::bigint is null or id <> $2)`,
+    [memberId, keep.sessionId, at],
+  );
+  await recordAudit(tx, { holderId: keep.holderId, actor, action: 'member.password_set' }, at);
 }

@@ -1,44 +1,21 @@
-// The two operations about credentials (token, signature), and what other modules' routes use to know
-// their caller: a signed envelope or a bearer token.
+// The two operations about credentials: exchange them for a token, and sign an envelope.
 
 import { createHmac } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
-import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
 import { createReader, refuse } from '../platform/validation.ts';
-import { canonicalEnvelope, limitRate, type SignedCall } from './envelope.ts';
+import { requireToken } from './authentication.ts';
+import { canonicalEnvelope } from './envelope.ts';
 import type { LiveIntegration } from './integrations.ts';
 import { SignatureAnswer, SignatureRequest, TokenAnswer, TokenRequest } from './schemas.ts';
-import { authenticateToken, bearerToken, exchangeCredentials } from './tokens.ts';
+import { exchangeCredentials } from './tokens.ts';
 
 const tokenRequest = createReader(TokenRequest);
 const signatureRequest = createReader(SignatureRequest);
-
-/** What `handleSigned` needs of a request. */
-export function signedCall(request: FastifyRequest, reply: FastifyReply): SignedCall {
-  return {
-    body: request.body as JsonValue,
-    address: addressOf(request),
-    logged: request.logged,
-    setHeaders: (headers) => void reply.headers(headers),
-  };
-}
-
-/** The integration that a bearer token belongs to, within its rate limit. */
-export async function requireToken(
-  ctx: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<LiveIntegration> {
-  const integration = await authenticateToken(ctx, bearerToken(request.headers.authorization));
-  request.logged.client_id = integration.clientId;
-  limitRate(ctx, integration, { setHeaders: (headers) => void reply.headers(headers) });
-  return integration;
-}
 
 export function holderRoutes(app: HttpServer, ctx: Context): void {
   app.post(

@@ -1,40 +1,24 @@
-// The second factor: time-based one-time passwords (RFC 6238, SHA-1, six digits, thirty seconds), as every authenticator
-// reads them. The secret is sealed under the master key; a code is accepted once.
+// The second factor: time-based one-time passwords (RFC 6238: SHA-1, six digits, thirty seconds), which every
+// authenticator app supports. The secret is sealed under the master key; a code is accepted once.
 
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
-import { constantTimeEqual } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { countFailure, refuseGuessing } from './passwords.ts';
 
 const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
-/** Clocks of phones differ: one step to either side counts. */
+/** Phone clocks are often some seconds off, so one step before and after now is accepted. */
 const STEPS_AROUND = 1;
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The code of one step. */
-export function totpCode(secret: Buffer, step: number): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(step));
-  const digest = createHmac('sha1', secret).update(counter).digest();
-  const offset = (digest.at(-1) ?? 0) & 15;
-  const number = digest.readUInt32BE(offset) & 0x7fff_ffff;
-  return String(number % 1_000_000).padStart(6, '0');
+/** A secret as authenticator apps take it: base 32 without padding. */
+export function base32(secret: Buffer): string {
+  return secretOf(secret).base32;
 }
 
-export function stepAt(millis: number): number {
-  return Math.floor(millis / 1000 / STEP_SECONDS);
-}
-
-export function base32(bytes: Buffer): string {
-  let bits = '';
-  for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
-  return (bits.match(/.{1,5}/g) ?? []).map((five) => BASE32.charAt(Number.parseInt(five.padEnd(5, '0'), 2))).join('');
-}
-
-/** Begins an enrolment: a secret that counts only once its owner has shown a code of it. */
+/** Starts an enrolment: the secret becomes active once the member enters a code made with it. */
 export async function startFactor(ctx: Context, memberId: bigint): Promise<Buffer> {
   const secret = randomBytes(SECRET_BYTES);
   await ctx.db.query('update members set totp_pending = $2 where id = $1', [
@@ -44,7 +28,7 @@ export async function startFactor(ctx: Context, memberId: bigint): Promise<Buffe
   return secret;
 }
 
-/** The secret of an enrolment under way, or null. */
+/** The secret of an enrolment that was started and not finished, or null. */
 export async function pendingFactor(ctx: Context, memberId: bigint): Promise<Buffer | null> {
   const [row] = await ctx.db.query<{ totp_pending: Buffer | null }>('select totp_pending from members where id = $1', [
     memberId,
@@ -52,7 +36,7 @@ export async function pendingFactor(ctx: Context, memberId: bigint): Promise<Buf
   return row?.totp_pending ? openSecret(ctx, memberId, row.totp_pending) : null;
 }
 
-/** Ends an enrolment: from now on the factor is asked for. Answers false when the code is not right. */
+/** Finishes an enrolment: sign-in asks for a code from now on. False: the code is wrong. */
 export async function finishFactor(
   ctx: Context,
   actor: Actor,
@@ -89,7 +73,7 @@ export async function hasFactor(ctx: Context, memberId: bigint): Promise<boolean
   return rows.length > 0;
 }
 
-/** Whether the code is right and fresh. The update decides between two that use one code at the same time. */
+/** Whether the code is right and not used before. Of two requests with one code, the update lets the first pass. */
 export async function proveFactor(ctx: Context, memberId: bigint, code: string, address: string): Promise<boolean> {
   refuseGuessing(ctx, `factor ${memberId}`, address);
   const [row] = await ctx.db.query<{ totp_sealed: Buffer | null }>('select totp_sealed from members where id = $1', [
@@ -109,13 +93,15 @@ export async function proveFactor(ctx: Context, memberId: bigint, code: string, 
   return false;
 }
 
-function matchingStep(secret: Buffer, code: string, millis: number): number | null {
-  const given = Buffer.from(code.replace(/\s/g, ''));
-  const now = stepAt(millis);
-  let found: number | null = null;
-  for (let step = now - STEPS_AROUND; step <= now + STEPS_AROUND; step++)
-    if (constantTimeEqual(Buffer.from(totpCode(secret, step)), given)) found = step;
-  return found;
+/** The time step whose code this is, within the window around now; null when the code is wrong. */
+export function matchingStep(secret: Buffer, code: string, millis: number): number | null {
+  const totp = new TOTP({ secret: secretOf(secret), algorithm: 'SHA1', digits: 6, period: STEP_SECONDS });
+  const delta = totp.validate({ token: code.replace(/\s/g, ''), timestamp: millis, window: STEPS_AROUND });
+  return delta === null ? null : totp.counter({ timestamp: millis }) + delta;
+}
+
+function secretOf(secret: Buffer): Secret {
+  return new Secret({ buffer: Uint8Array.from(secret).buffer });
 }
 
 function sealPurpose(memberId: bigint): string {

@@ -1,14 +1,15 @@
-// Signatures that were used. A signature works once, over all processes and restarts: spending it is a row
-// in the same transaction as the request's effect.
+// Used signatures. A signature works once, across processes and restarts: using it inserts a row in the transaction of the
+// request's effect.
 
-import { type Batch, createBatch } from '../platform/batch.ts';
+import { createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { perProcess } from '../platform/memory.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What of a verified request is spent. The signed timestamp picks the partition, and is itself signed. */
+/** The signature of a verified request. Its timestamp, which is signed too, selects the partition. */
 export type SpentSignature = { signature: Buffer; signedAt: Date };
 
 export const SIGNATURE_PARTITIONS: PartitionPlan = {
@@ -25,7 +26,7 @@ const SPEND = {
          on conflict do nothing returning signature`,
 };
 
-/** Spends signatures inside the caller's transaction. Answers which of them were fresh, in order. */
+/** Marks signatures as used. Returns for each, in order, whether it was new. */
 export async function spendSignatures(tx: Tx, signatures: SpentSignature[]): Promise<boolean[]> {
   const rows = await tx.query<{ signature: Buffer }>(SPEND, [
     signatures.map((entry) => entry.signedAt),
@@ -37,8 +38,8 @@ export async function spendSignatures(tx: Tx, signatures: SpentSignature[]): Pro
   );
 }
 
-/** Of several equal signatures in one batch the first is the fresh one. */
-export function takeOnce(signatures: SpentSignature[], fresh: Buffer[]): boolean[] {
+/** Of several equal signatures in one batch, the first counts as new. */
+function takeOnce(signatures: SpentSignature[], fresh: Buffer[]): boolean[] {
   const left = new Set(fresh.map((signature) => signature.toString('hex')));
   return signatures.map((entry) => left.delete(entry.signature.toString('hex')));
 }
@@ -51,25 +52,23 @@ export async function isSignatureSpent(reader: Reader, entry: SpentSignature): P
   return rows.length > 0;
 }
 
-const batches = new WeakMap<object, Batch<SpentSignature, boolean>>();
+/** Gathers the signatures of requests that only read, so that many of them share one commit. */
+const readBatch = perProcess((ctx: Context) =>
+  createBatch<SpentSignature, boolean>({
+    run: (entries) =>
+      withPartitions(ctx, SIGNATURE_PARTITIONS, entries[0]?.signedAt ?? ctx.clock.now(), () =>
+        ctx.db.transaction((tx) => spendSignatures(tx, entries)),
+      ),
+    observe: (items) => ctx.metrics.batchItems.observe({ batch: 'reads' }, items),
+  }),
+);
 
-/** Spends the signature of a request that only reads. Answers false when it was used before. */
+/** Marks the signature of a read request as used. False: it was used before. */
 export function spendForRead(ctx: Context, entry: SpentSignature): Promise<boolean> {
-  let batch = batches.get(ctx.db);
-  if (!batch) {
-    batch = createBatch<SpentSignature, boolean>({
-      run: (entries) =>
-        withPartitions(ctx, SIGNATURE_PARTITIONS, entries[0]?.signedAt ?? ctx.clock.now(), () =>
-          ctx.db.transaction((tx) => spendSignatures(tx, entries)),
-        ),
-      observe: (items) => ctx.metrics.batchItems.observe({ batch: 'reads' }, items),
-    });
-    batches.set(ctx.db, batch);
-  }
-  return batch.add(entry);
+  return readBatch(ctx).add(entry);
 }
 
-/** Housekeeping: partitions ahead, old ones dropped. */
+/** Creates the next partitions and drops old ones. */
 export function maintainSignatures(ctx: Context): Promise<number> {
   return maintainPartitions(ctx, SIGNATURE_PARTITIONS);
 }

@@ -7,7 +7,7 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { sha256 } from '../platform/secrets.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { COMMAND_LINE } from './audit.ts';
+import { COMMAND_LINE, listAudit } from './audit.ts';
 import { signatureOf } from './envelope.ts';
 import { rotateSecret, updateIntegration } from './integrations.ts';
 import { holderRoutes } from './routes.ts';
@@ -81,8 +81,12 @@ describe('tokens', () => {
     const [first, second] = [await buy(), await buy()];
     assert.equal((await sign(`Bearer ${first}`)).status, 200);
     assert.equal((await sign(`bearer ${second}`)).status, 200, 'the scheme is not case sensitive');
-    await revokeToken(ctx, shop.id, BigInt(first.split('|')[0] ?? ''));
+    const id = BigInt(first.split('|')[0] ?? '');
+    assert.deepEqual(await revokeToken(ctx, COMMAND_LINE, id), { clientId: shop.clientId, at: ctx.clock.now() });
     assert.equal((await sign(`Bearer ${first}`)).status, 401);
+    await assert.rejects(revokeToken(ctx, COMMAND_LINE, id), { code: 'not_found' });
+    const [entry] = await listAudit(ctx.db, shop.holderId, 1);
+    assert.deepEqual([entry?.action, entry?.subject], ['token.revoked', String(id)]);
     ctx.clock.advance(DAY_MS - 1);
     assert.equal((await sign(`Bearer ${second}`)).status, 200);
     ctx.clock.advance(1);
@@ -166,7 +170,8 @@ describe('tokens', () => {
     const [id, secret] = good.split('|');
     const forms = [
       '1', '|x', '1|', `0${id}|${secret}`, `+${id}|${secret}`, `9223372036854775808|${secret}`, `9223372036854775807|${secret}`,
-      `${id}|${secret}|y`, `${id}|${secret}x`, `${id}|${secret?.slice(1)}`, `-${id}|${secret}`, `${id}.0|${secret}`, `१|${encodeURIComponent('१')}`,
+      `${id}|${secret}|y`, `${id}|${secret}x`, `${id}|${secret?.slice(1)}`, `-${id}|${secret}`, `${id}.0|${secret}`,
+      `१|${encodeURIComponent('१')}`,
       `${id}|${'x'.repeat(8_000)}`, `99999999999999999999|${secret}`, `${id}%7C${secret}`, `${Number(id) + 1_000}|${secret}`,
     ]; // biome-ignore format: a list of forms
     for (const form of [

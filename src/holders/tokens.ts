@@ -4,34 +4,20 @@
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
-import { createFailureCounter } from '../platform/rate-limit.ts';
 import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
+import { type Actor, recordAudit } from './audit.ts';
 import { findLiveIntegration, type LiveIntegration, loadLiveIntegration } from './integrations.ts';
+import { credentialGuesses } from './limits.ts';
 
-const FAILURES_PER_CLIENT = 10;
-const FAILURES_PER_ADDRESS = 50;
-const FAILURE_WINDOW_SECONDS = 60;
 const SECRET_BYTES = 36;
 const TOKEN = /^([1-9]\d{0,18})\|([A-Za-z0-9_-]{40,128})$/;
 const LARGEST_ID = 2n ** 63n - 1n;
 
-export type IssuedToken = { token: string; expiresAt: Date };
-
-type FailureCounter = ReturnType<typeof createFailureCounter>;
-const counters = new WeakMap<object, FailureCounter>();
-
-function failuresOf(ctx: Context): FailureCounter {
-  let counter = counters.get(ctx.db);
-  if (!counter) {
-    counter = createFailureCounter(ctx.clock, FAILURE_WINDOW_SECONDS);
-    counters.set(ctx.db, counter);
-  }
-  return counter;
-}
+type IssuedToken = { token: string; expiresAt: Date };
 
 /**
- * Exchanges credentials for a token. An unknown client and a wrong secret take the same path: the same query,
- * past the cache, and the same comparison.
+ * Exchanges credentials for a token. An unknown client_id and a wrong secret take the same time: the same query, without
+ * the cache, and the same comparison.
  */
 export async function exchangeCredentials(
   ctx: Context,
@@ -39,18 +25,13 @@ export async function exchangeCredentials(
   secretKey: string,
   address: string,
 ): Promise<IssuedToken> {
-  const failures = failuresOf(ctx);
-  // Counted per address, so a stranger's failures never lock out the rightful caller elsewhere.
-  const perClient = `${address} ${clientId}`;
-  if (failures.count(perClient) >= FAILURES_PER_CLIENT || failures.count(address) >= FAILURES_PER_ADDRESS)
-    throw new Problem('rate_limited', { retryAfterSeconds: FAILURE_WINDOW_SECONDS });
+  credentialGuesses(ctx).refuse(clientId, address);
   const integration = await loadLiveIntegration(ctx, { clientId });
   const known = integration?.apiSecrets ?? [Buffer.from('no such integration')];
   const given = sha256(secretKey);
   const matches = known.map((secret) => constantTimeEqual(sha256(secret), given));
   if (integration?.status !== 'active' || !matches.includes(true)) {
-    failures.add(perClient);
-    failures.add(address);
+    credentialGuesses(ctx).addFailure(clientId, address);
     throw new Problem('credentials_not_verified');
   }
   return issueToken(ctx, integration.id);
@@ -67,15 +48,29 @@ export async function issueToken(ctx: Context, integrationId: bigint): Promise<I
   return { token: `${row?.id}|${secret}`, expiresAt };
 }
 
-export async function revokeToken(ctx: Context, integrationId: bigint, tokenId: bigint): Promise<void> {
-  await ctx.db.query('update tokens set revoked_at = $3 where id = $1 and integration_id = $2 and revoked_at is null', [
-    tokenId,
-    integrationId,
-    ctx.clock.now(),
-  ]);
+/** Ends a token before it expires. The command line acts for the host, so the token may be of any integration. */
+export function revokeToken(ctx: Context, actor: Actor, tokenId: bigint): Promise<{ clientId: string; at: Date }> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const [row] = await tx.query<{ client_id: string; holder_id: bigint }>(
+      `update tokens t set revoked_at = $2 from integrations i
+       where t.id = $1 and i.id = t.integration_id and t.revoked_at is null and t.expires_at > $2
+       returning i.client_id, i.holder_id`,
+      [tokenId, at],
+    );
+    if (!row)
+      throw new Problem('not_found', { message: `There is no live token ${tokenId}: it expired or was revoked.` });
+    const details = { clientId: row.client_id };
+    await recordAudit(
+      tx,
+      { holderId: row.holder_id, actor, action: 'token.revoked', subject: String(tokenId), details },
+      at,
+    );
+    return { clientId: row.client_id, at };
+  });
 }
 
-/** The integration of a live token; anything else, in whatever way it is wrong, is the same refusal. */
+/** The integration of a live token. Every kind of wrong token gets the same error. */
 export async function authenticateToken(ctx: Context, token: string | null): Promise<LiveIntegration> {
   const match = token !== null && token.length <= 200 ? TOKEN.exec(token) : null;
   const id = match?.[1] ? BigInt(match[1]) : null;

@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { requireToken, signedCall } from '../holders/authentication.ts';
 import {
   handleSigned,
   type OperationMessages,
@@ -9,13 +10,12 @@ import {
   signatureReused,
   spendOrRefuse,
 } from '../holders/envelope.ts';
-import { requireToken, signedCall } from '../holders/routes.ts';
+import { claimKey, findAnswer, readIdempotencyKey } from '../holders/idempotency.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { SIGNATURE_PARTITIONS, spendSignatures } from '../holders/signatures.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { claimKey, findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, NOT_CREATED } from './draft.ts';

@@ -2,12 +2,12 @@
 // in one statement and one commit. The requests are answered after that.
 
 import type { VerificationStyle } from '../catalog/catalog.ts';
+import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
 import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
-import { type IdempotencyKey, KEY_TTL_MS } from '../platform/idempotency.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';

@@ -1,7 +1,7 @@
 // The HTTP operations of collections: create, verify by token, send the token again.
 
+import { signedCall } from '../holders/authentication.ts';
 import { handleSigned } from '../holders/envelope.ts';
-import { signedCall } from '../holders/routes.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import type { Tx } from '../platform/db.ts';

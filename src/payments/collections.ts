@@ -6,9 +6,9 @@ import { findCollectionCountry, listCollectionCountries } from '../catalog/count
 import { chooseMethod, describeVerification } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
 import { type OperationMessages, type SignedRequest, signatureReused, spendOrRefuse } from '../holders/envelope.ts';
+import { findAnswer, readIdempotencyKey } from '../holders/idempotency.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
-import { findAnswer, readIdempotencyKey } from '../platform/idempotency.ts';
 import { amountToNumber } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { type AddError, type FieldReading, refuse } from '../platform/validation.ts';

@@ -1,7 +1,7 @@
 // The HTTP routes of payments: collections, status and balance (in their own files), discovery, and the address that
 // operators call.
 
-import { requireToken } from '../holders/routes.ts';
+import { requireToken } from '../holders/authentication.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { CollectionWriter } from './accept.ts';

@@ -1,7 +1,7 @@
 // The HTTP operations that read: status v2 and v3, and balance.
 
+import { signedCall } from '../holders/authentication.ts';
 import { handleSigned } from '../holders/envelope.ts';
-import { signedCall } from '../holders/routes.ts';
 import { envelopeErrors } from '../holders/schemas.ts';
 import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';

@@ -1,5 +1,4 @@
-// Every way a request can be refused: one class, one table. The table is also what /docs/errors shows,
-// so each entry says to a person what caused it and what to do.
+// Every error of the API: one class and one table. /docs/errors shows the table, so each entry has a cause and a fix.
 
 type ProblemKind = { status: number; message: string; cause: string; fix: string };
 
@@ -8,14 +7,17 @@ export const PROBLEMS = {
     status: 400,
     message: 'The request body is not acceptable JSON.',
     cause:
-      'The body is empty, malformed, not UTF-8, nested too deeply, has too many members, repeats a key, or holds a number whose digits a double cannot keep.',
-    fix: 'Serialise the body once with a JSON library and send those bytes. The message names the position of the first fault.',
+      'The body is empty, malformed, not UTF-8, nested too deeply, has too many members or a repeated key, ' +
+      'or contains a number that a double cannot represent exactly.',
+    fix: 'Serialise the body once with a JSON library and send those bytes. The message names the position of the first error.',
   },
   invalid_envelope: {
     status: 400,
     message: 'The envelope is not complete.',
     cause: 'One of client_id, sender, timestamp, salt, signature, params is missing or has the wrong type.',
-    fix: 'Send all six members: four strings, timestamp as an integer of Unix seconds, params as an object. `errors` names the member.',
+    fix:
+      'Send all six members: four strings, timestamp as an integer of Unix seconds, params as an object. ' +
+      '`errors` names the member.',
   },
   integration_not_found: {
     status: 403,
@@ -27,43 +29,45 @@ export const PROBLEMS = {
     status: 403,
     message: 'Client id not matched',
     cause: 'sender is not exactly the title of the integration that client_id names.',
-    fix: 'Copy the title of the integration as it is, capitals and spaces included.',
+    fix: 'Copy the title of the integration exactly, with capitals and spaces.',
   },
   address_not_allowed: {
     status: 403,
     message: 'Request was not verified.',
     cause: 'The integration has an address allow-list and the request came from another address.',
-    fix: 'Add the address of your server to the allow-list of the integration, or send from a listed one.',
+    fix: 'Add the address of your server to the allow-list of the integration, or send from a listed address.',
   },
   timestamp_out_of_range: {
     status: 403,
     message: 'Request was not verified.',
     cause: 'timestamp is too far from the clock of the server, into the past or the future.',
-    fix: 'Use the current Unix time in seconds (not milliseconds) and keep the clock of your machine right (NTP).',
+    fix: 'Use the current Unix time in seconds (not milliseconds) and synchronise the clock of your machine (NTP).',
   },
   signature_mismatch: {
     status: 403,
     message: 'Request was not verified.',
     cause: 'The signature is not the HMAC-SHA256 of the canonical body under a live secret of the integration.',
-    fix: 'Compare with docs/signing; `simbi sign --explain` prints each step. In sandbox mode the answer carries the string the server built.',
+    fix:
+      'Compare with docs/signing; `simbi sign --explain` prints each step. ' +
+      'In sandbox mode the response contains the canonical string that the server built.',
   },
   signature_reused: {
     status: 403,
     message: 'Request was not verified.',
     cause: 'This exact signature was already used. Each signature works once, on reads too.',
-    fix: 'Sign again with a fresh salt (or a new timestamp). To retry safely, keep the Idempotency-Key and sign anew.',
+    fix: 'Sign again with a new salt or timestamp. To retry safely, use the same Idempotency-Key with a new signature.',
   },
   account_not_found: {
     status: 400,
     message: 'User not found',
-    cause: 'The account behind the integration was closed.',
-    fix: 'Ask whoever runs this gateway.',
+    cause: 'The account holder of the integration is closed.',
+    fix: 'Contact the administrators of the gateway.',
   },
   account_suspended: {
     status: 400,
     message: 'Service user not found',
-    cause: 'The account behind the integration is suspended.',
-    fix: 'Ask whoever runs this gateway.',
+    cause: 'The account holder of the integration is suspended.',
+    fix: 'Contact the administrators of the gateway.',
   },
   invalid_params: {
     status: 400,
@@ -93,12 +97,12 @@ export const PROBLEMS = {
     status: 404,
     message: 'Transaction was not created!',
     cause: 'No transaction of your account has this reference (and type).',
-    fix: 'Use the `ref` that the collection answered with.',
+    fix: 'Use the `ref` from the response to the collection.',
   },
   verification_failed: {
     status: 400,
-    message: 'The verification token is not right.',
-    cause: 'The six-digit token does not match the one sent by SMS, or the transaction no longer waits for one.',
+    message: 'The verification token is wrong.',
+    cause: 'The six-digit token does not match the one sent by SMS, or the transaction is not waiting for a token.',
     fix: 'Ask the customer to read the newest SMS. Five wrong tokens fail the transaction.',
   },
   resend_too_soon: {
@@ -117,7 +121,7 @@ export const PROBLEMS = {
     status: 404,
     message: 'Payment link was not found.',
     cause: 'No payment link has this id.',
-    fix: 'Use the `id` or `payment_link` that creation answered with.',
+    fix: 'Use the `id` or `payment_link` from the response that created the link.',
   },
   event_not_found: {
     status: 404,
@@ -127,22 +131,22 @@ export const PROBLEMS = {
   },
   callback_url_refused: {
     status: 400,
-    message: 'The callback address is refused.',
+    message: 'The callback URL is not allowed.',
     cause:
-      'The URL is not one the gateway may call: in live mode only https to public addresses on ports 443 and 8443.',
-    fix: 'Use a public https URL. Whoever runs the gateway can allow addresses of the own network.',
+      'The gateway may not call this URL. In live mode only https to public addresses on ports 443 and 8443 is allowed.',
+    fix: 'Use a public https URL. The administrators of the gateway can allow addresses of their own network.',
   },
   overdraft: {
     status: 409,
-    message: 'The wallet does not hold enough money.',
+    message: 'The wallet balance is too low.',
     cause: 'The amount and its fee are more than the available balance.',
     fix: 'Pay out less, or wait for collections to arrive.',
   },
   credentials_not_verified: {
     status: 401,
     message: 'Credentials were not verified.',
-    cause: 'client_id and secret_key do not belong together, or the integration is not active.',
-    fix: 'Copy both from the console. A lost secret cannot be shown again; rotate it.',
+    cause: 'client_id and secret_key do not match, or the integration is not active.',
+    fix: 'Copy client_id from the console. A lost secret cannot be shown again: rotate it.',
   },
   unauthenticated: {
     status: 401,
@@ -153,19 +157,19 @@ export const PROBLEMS = {
   forbidden: {
     status: 403,
     message: 'This is not allowed.',
-    cause: 'Your role or your token does not reach this.',
+    cause: 'Your role or your token does not allow this.',
     fix: 'Ask the owner of the account for the role you need.',
   },
   not_found: {
     status: 404,
     message: 'There is nothing at this address.',
-    cause: 'The path is not one of the service.',
+    cause: 'The path does not exist.',
     fix: 'See /docs for every path.',
   },
   method_not_allowed: {
     status: 405,
-    message: 'This address does not take that method.',
-    cause: 'The path exists, the HTTP method does not.',
+    message: 'This path does not allow that method.',
+    cause: 'The path exists, but not for this HTTP method.',
     fix: 'Use a method from the Allow header.',
   },
   not_acceptable_request: {
@@ -201,53 +205,53 @@ export const PROBLEMS = {
   overloaded: {
     status: 503,
     message: 'The service is busy. Nothing was done.',
-    cause: 'More requests are waiting than the gateway can finish in good time.',
+    cause: 'More requests are waiting than the gateway can finish in time.',
     fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
   },
   database_unavailable: {
     status: 503,
     message: 'The service is not available at the moment. Nothing was done.',
-    cause: 'The database does not answer.',
+    cause: 'The database does not respond.',
     fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
   },
   not_ready: {
     status: 503,
     message: 'The service is not ready.',
-    cause: 'GET /readyz found the database away, migrations missing, or the clocks apart.',
-    fix: '`errors` names each finding; `simbi doctor` prints the fix for it.',
+    cause: 'GET /readyz found that the database does not respond, migrations are missing, or clocks differ.',
+    fix: '`errors` names each problem; `simbi doctor` prints a fix for it.',
   },
   outcome_unknown: {
     status: 503,
     message: 'The outcome is not known. Ask again with the same Idempotency-Key.',
-    cause: 'The database lost the connection or its standby while it was committing.',
-    fix: 'Repeat the request with the same Idempotency-Key and a new signature: it answers what happened, once.',
+    cause: 'The connection to the database or its standby was lost during a commit.',
+    fix: 'Repeat the request with the same Idempotency-Key and a new signature. The response says what happened; nothing is done twice.',
   },
   internal: {
     status: 500,
     message: 'Something went wrong on our side.',
-    cause: 'A fault in the gateway.',
-    fix: 'Tell whoever runs the gateway the request_id.',
+    cause: 'An error in the gateway.',
+    fix: 'Report the request_id to the administrators of the gateway.',
   },
 } as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Field name → plain sentences about it. */
+/** Field name → sentences about it. */
 export type FieldErrors = Record<string, string[]>;
 
 export type ProblemDetails = {
-  /** Replaces the table's message where the specification gives the operation its own words. */
+  /** Replaces the table's message where the specification gives the operation its own. */
   message?: string;
   /** Replaces the table's status, for the same reason. */
   status?: number;
   errors?: FieldErrors;
   retryAfterSeconds?: number;
   headers?: Record<string, string>;
-  /** Further members of the answer's body, for instance `debug` in sandbox mode. */
+  /** More members of the response body, for example `debug` in sandbox mode. */
   extra?: Record<string, unknown>;
 };
 
-/** The one error class: the caller can fix it, or must wait. Everything else that is thrown is a fault of ours. */
+/** An error that the caller can fix or wait out. Anything else that is thrown is a bug of the gateway. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
@@ -262,7 +266,7 @@ export class Problem extends Error {
   }
 }
 
-/** Gathers faults of fields so that a caller reads all of them in one answer. */
+/** Collects the errors of all fields, so that one response names all of them. */
 export function collectFieldErrors(): {
   errors: FieldErrors;
   add: (field: string, sentence: string) => void;

@@ -1,21 +1,21 @@
-// Idempotency keys: the first request with a key is performed, later ones with the same params are answered as it was.
+// Idempotency keys: the first request with a key is performed; later ones with the same params get the same response.
 
-import { canonicalJson } from './canonical-json.ts';
-import type { Reader, Tx } from './db.ts';
-import { Problem } from './errors.ts';
-import { constantTimeEqual, sha256 } from './secrets.ts';
-import type { JsonObject } from './strict-json.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
 
 const MAX_KEY_CHARACTERS = 128;
-/** A key older than this is free again, also before it is purged. */
+/** A key older than this can be used again, even before it is deleted. */
 export const KEY_TTL_MS = 24 * 3_600_000;
 
 /** Keys are those of one integration; its holder comes first, as in every key of the database. */
-export type KeyOwner = { holderId: bigint; integrationId: bigint };
+type KeyOwner = { holderId: bigint; integrationId: bigint };
 
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
 
-/** Reads the `Idempotency-Key` header. `refusal` is the operation's own message for bad input. */
+/** Reads the `Idempotency-Key` header. `refusal` is the operation's message for bad params. */
 export function readIdempotencyKey(
   header: string | string[] | undefined,
   params: JsonObject,
@@ -39,7 +39,7 @@ export function readIdempotencyKey(
   return { key: header, paramsHash: sha256(canonicalJson(params)) };
 }
 
-/** What the first request with this key answered; null when there was none within 24 hours. Other params: 409. */
+/** The response to the first request with this key within 24 hours, or null. Other params: 409. */
 export async function findAnswer(
   reader: Reader,
   { holderId, integrationId }: KeyOwner,
@@ -62,8 +62,8 @@ export async function findAnswer(
 }
 
 /**
- * Takes a key for the request that is being performed, with the answer that repetitions will get. Answers false when
- * another request took it within 24 hours. Two at once take turns: the second waits until the first has committed.
+ * Stores a key with the response that repetitions get. False: another request used it within 24 hours. Of two at the same
+ * time, the second waits until the first has committed.
  */
 export async function claimKey(
   tx: Tx,

@@ -1,0 +1,66 @@
+// Joining: an invitation or a sign-up happens as a whole or not at all.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
+import { createShop } from '../../test/shop.ts';
+import { COMMAND_LINE, listAudit } from './audit.ts';
+import { acceptInvitation, findInvitation, inviteMember } from './invitations.ts';
+import { addMember, findMemberByEmail, listMemberships, roleAt } from './members.ts';
+import { findByPassword } from './passwords.ts';
+import { registerHolder } from './registration.ts';
+
+const PASSWORD = 'a long enough secret';
+
+describe('joining', () => {
+  let ctx: Awaited<ReturnType<typeof createTestContext>>;
+  before(async () => {
+    ctx = await createTestContext();
+    await ctx.db.query(`create function fail() returns trigger language plpgsql as $$ begin raise 'failed'; end $$`);
+  });
+  after(() => ctx.close());
+
+  /** Runs `work` while every insert into `table` fails, as if the process had ended there. */
+  async function withFailing(table: string, work: () => Promise<unknown>): Promise<void> {
+    await ctx.db.query(`create trigger fail before insert on ${table} execute function fail()`);
+    await assert.rejects(work(), /failed/);
+    await ctx.db.query(`drop trigger fail on ${table}`);
+  }
+
+  test('an invitation that could not be accepted to the end can still be used', async () => {
+    const shop = await createShop(ctx, 'Inviting');
+    const { token } = await inviteMember(ctx, COMMAND_LINE, shop.holderId, 'Bola@example.org', 'finance');
+    for (const table of ['memberships', 'audit_log'])
+      await withFailing(table, () => acceptInvitation(ctx, token, 'Bola'));
+    assert.equal(await findMemberByEmail(ctx.db, 'bola@example.org'), null);
+    assert.equal((await findInvitation(ctx.db, token, ctx.clock.now()))?.email, 'bola@example.org');
+    const member = await acceptInvitation(ctx, token, 'Bola');
+    assert.equal(await roleAt(ctx.db, member.id, shop.holderId), 'finance');
+    await assert.rejects(acceptInvitation(ctx, token, 'Bola'), { code: 'unauthenticated' });
+  });
+
+  test('an invitation never sets the password of a person who has an account', async () => {
+    const shop = await createShop(ctx, 'Inviting again');
+    const person = { email: 'chi@example.org', name: 'Chi', holderId: shop.holderId, role: 'viewer' } as const;
+    await addMember(ctx, COMMAND_LINE, person);
+    const { token } = await inviteMember(ctx, COMMAND_LINE, shop.holderId, 'chi@example.org', 'owner');
+    await assert.rejects(acceptInvitation(ctx, token, 'Chi', PASSWORD), { code: 'unauthenticated' });
+    assert.equal(await findByPassword(ctx, 'chi@example.org', PASSWORD, '192.0.2.1'), null);
+    assert.ok(await findInvitation(ctx.db, token, ctx.clock.now()), 'it can be used after signing in');
+  });
+
+  test('a sign-up that failed leaves nothing behind and can be repeated', async () => {
+    const details = { business: 'Kiosk', name: 'Dayo', email: 'Dayo@example.org', password: PASSWORD };
+    for (const table of ['holders', 'memberships', 'audit_log'])
+      await withFailing(table, () => registerHolder(ctx, details));
+    assert.equal(await findMemberByEmail(ctx.db, details.email), null);
+    assert.deepEqual(await ctx.db.query('select 1 from holders where name = $1', ['Kiosk']), []);
+    const member = await registerHolder(ctx, details);
+    assert.equal(await findByPassword(ctx, 'dayo@example.org', PASSWORD, '192.0.2.1'), member?.id);
+    assert.equal(await registerHolder(ctx, { ...details, password: 'another password' }), null);
+    assert.equal(await findByPassword(ctx, 'dayo@example.org', PASSWORD, '192.0.2.1'), member?.id);
+    const [membership] = await listMemberships(ctx.db, member?.id ?? 0n);
+    const actions = (await listAudit(ctx.db, membership?.holder_id ?? 0n, 10)).map((entry) => entry.action);
+    assert.deepEqual(actions, ['member.password_set', 'member.added', 'holder.created']);
+  });
+});

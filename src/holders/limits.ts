@@ -1,0 +1,45 @@
+// What is limited per process: guesses of a secret, and the requests of an integration.
+
+import type { Clock } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
+import { perProcess } from '../platform/memory.ts';
+import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
+
+const FAILURES_PER_SUBJECT = 10;
+const FAILURES_PER_ADDRESS = 50;
+const WINDOW_SECONDS = 60;
+
+/** Slows guessing down. Failures count per caller's address, so a stranger cannot lock anybody out. */
+type GuessLimit = {
+  /** Throws when too many guesses failed from this address, for this subject or in all. */
+  refuse(subject: string, address: string): void;
+  addFailure(subject: string, address: string): void;
+};
+
+function createGuessLimit(clock: Clock): GuessLimit {
+  const failures = createFailureCounter(clock, WINDOW_SECONDS);
+  return {
+    refuse(subject, address) {
+      const tooMany =
+        failures.count(`${address} ${subject}`) >= FAILURES_PER_SUBJECT ||
+        failures.count(address) >= FAILURES_PER_ADDRESS;
+      if (tooMany) throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
+    },
+    addFailure(subject, address) {
+      failures.add(`${address} ${subject}`);
+      failures.add(address);
+    },
+  };
+}
+
+/** Guesses of passwords and second-factor codes. */
+export const memberGuesses = perProcess((ctx: Context) => createGuessLimit(ctx.clock));
+
+/** Guesses of an integration's secret_key. */
+export const credentialGuesses = perProcess((ctx: Context) => createGuessLimit(ctx.clock));
+
+/** Requests of each integration, in a burst of up to two seconds' worth. */
+export const integrationRate = perProcess((ctx: Context) =>
+  createRateLimiter(ctx.clock, ctx.config.rateLimitPerSecond, ctx.config.rateLimitPerSecond * 2),
+);

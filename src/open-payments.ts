@@ -1,0 +1,53 @@
+// The context of payments: the catalogue, the rails and the hooks between modules. The server and the commands that
+// move money both build it here, so that both apply the same rules.
+
+import type { RecordedEvent } from './callbacks/events.ts';
+import { loadCatalog } from './catalog/catalog.ts';
+import { settleLinks } from './links/links.ts';
+import type { PaymentsContext } from './payments/context.ts';
+import { publicUrl } from './platform/config.ts';
+import type { Context } from './platform/context.ts';
+import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
+import { createRails } from './rails/registry.ts';
+
+type PaymentsOptions = {
+  /** Where the simulated operator listens; null where none runs in this process. */
+  sandboxOperatorUrl: () => string | null;
+  /** Called with the events of a commit. Without a deliverer in this process it does nothing: the rows are due. */
+  sendCallbacksNow: (events: RecordedEvent[]) => void;
+  outbound?: Partial<OutboundOptions> | undefined;
+  railTimeoutMs?: number | undefined;
+};
+
+type OpenPayments = { ctx: PaymentsContext; outbound: Outbound; close(): Promise<void> };
+
+export function openPayments(base: Context, options: PaymentsOptions): OpenPayments {
+  const { config } = base;
+  const outbound = createOutbound({
+    mode: config.mode,
+    allowedPorts: config.callbackAllowedPorts,
+    allowedRanges: config.callbackAllowedRanges,
+    ownOrigin: publicUrl(config),
+    ...options.outbound,
+  });
+  const rails = createRails(base, {
+    sandboxOperatorUrl: options.sandboxOperatorUrl,
+    ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),
+  });
+  const ctx: PaymentsContext = {
+    ...base,
+    catalog: loadCatalog(config.catalogFile),
+    rails,
+    onCollectionsSettled: [settleLinks],
+    sendCallbacksNow: options.sendCallbacksNow,
+    checkCallbackUrl: (url) => outbound.checkUrl(url),
+  };
+  return {
+    ctx,
+    outbound,
+    async close() {
+      await rails.close();
+      await outbound.close();
+    },
+  };
+}
