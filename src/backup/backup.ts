@@ -4,8 +4,8 @@
 
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import { type BackupWriter, createBackupWriter } from './backup-file.ts';
-import { copyOut } from './copy.ts';
 
 const KEY_CHECK = 'simbi backup key check';
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -85,19 +85,29 @@ async function copyTables(
     const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
     // A query, not the table: only so can a partitioned table be copied whole by every version.
     const statement = `copy (select ${list} from ${pg.escapeIdentifier(name)}) to stdout`;
-    let lines = 0;
-    const copied = await copyOut(client, statement, async (piece) => {
-      await writer.write('D', piece);
-      for (const byte of piece) if (byte === 10) lines++;
-      onProgress?.({ table: name, rows: rowsBefore + lines, expectedRows: Math.max(expectedRows, rowsBefore + lines) });
-    });
+    const stream = client.query(copyTo(statement));
+    let rows = rowsBefore;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      await writer.write('D', chunk);
+      rows += countLines(chunk);
+      onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
+    }
     await client.query('commit');
+    // The server sends the count after the last row; the answer to the commit shows that it has arrived.
+    const copied = stream.rowCount;
     await writer.write('E', { name, rows: copied });
     counts[name] = copied;
     rowsBefore += copied;
   }
   onProgress?.({ table: '', rows: rowsBefore, expectedRows: rowsBefore });
   return counts;
+}
+
+/** COPY writes one row a line. */
+export function countLines(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines++;
+  return lines;
 }
 
 async function describe(client: pg.Client, options: BackupOptions): Promise<BackupHeader> {

@@ -1,7 +1,9 @@
 // Reads a backup into an empty database: all of it in one transaction, or nothing. The rows are loaded with our own
 // triggers off (they would move money a second time); foreign keys, checks and unique keys stay on and judge every row.
 
+import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 import type { Tx } from '../platform/db.ts';
 import { migrate, readMigrations } from '../platform/migrate.ts';
 import {
@@ -10,11 +12,11 @@ import {
   type BackupSummary,
   type BackupTable,
   connect,
+  countLines,
   keyCheck,
   listTables,
 } from './backup.ts';
 import { BackupError, type BackupFrame, readBackup } from './backup-file.ts';
-import { copyIn } from './copy.ts';
 
 /** What a partition of ours can look like; the file is not asked to speak any other SQL. */
 const PARTITION_NAME = /^[a-z0-9_]{1,63}$/;
@@ -189,17 +191,17 @@ async function loadTables(
     if (!file.header.tables.some((table) => table.name === name))
       throw new BackupError(`${name} is not in the header.`);
     const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
-    let lines = 0;
-    const loaded = await copyIn(client, `copy ${pg.escapeIdentifier(name)} (${list}) from stdin`, async () => {
-      const part = await file.next();
-      if (part.kind !== 'D') return null;
-      for (const byte of part.bytes) if (byte === 10) lines++;
-      const rows = rowsBefore + lines;
-      onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
-      return part.bytes;
-    });
-    counts[name] = loaded;
-    rowsBefore += loaded;
+    const stream = client.query(copyFrom(`copy ${pg.escapeIdentifier(name)} (${list}) from stdin`));
+    let rows = rowsBefore;
+    await pipeline(async function* () {
+      for (let part = await file.next(); part.kind === 'D'; part = await file.next()) {
+        rows += countLines(part.bytes);
+        onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
+        yield part.bytes;
+      }
+    }, stream);
+    counts[name] = stream.rowCount;
+    rowsBefore += stream.rowCount;
   }
   onProgress?.({ table: '', rows: rowsBefore, expectedRows: rowsBefore });
   return counts;
