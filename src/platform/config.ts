@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
+import { isAddressOrRange } from './addresses.ts';
 
 type Setting<T> = {
   about: string;
@@ -80,8 +80,6 @@ function origin(about: string): Setting<string> {
   };
 }
 
-const isRange = (value: string) => ipaddr.isValidCIDR(value) || ipaddr.isValid(value);
-
 export const SETTINGS = {
   PORT: integer('Port that the service listens on.', 8080, 0, 65535),
   HOST: text('Address that the service listens on. 0.0.0.0 opens it to the network.', '127.0.0.1'),
@@ -123,13 +121,13 @@ export const SETTINGS = {
   TRUSTED_PROXIES: list(
     'Addresses or ranges of reverse proxies whose X-Forwarded-For is believed.',
     '',
-    isRange,
+    isAddressOrRange,
     'IP addresses or CIDR ranges',
   ),
   METRICS_ALLOWED_RANGES: list(
     'Addresses or ranges besides this machine that may read /metrics in live mode.',
     '',
-    isRange,
+    isAddressOrRange,
     'IP addresses or CIDR ranges',
   ),
   ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
@@ -153,7 +151,7 @@ export const SETTINGS = {
   CALLBACK_ALLOWED_RANGES: list(
     'Private ranges that callbacks may go to in live mode (receivers of your own network).',
     '',
-    isRange,
+    isAddressOrRange,
     'IP addresses or CIDR ranges',
   ),
   FAILPOINT: text(

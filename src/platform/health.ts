@@ -1,10 +1,11 @@
 // What the ops team asks the process itself: is it alive, can it work, and its numbers.
 
+import { isAddressIn } from './addresses.ts';
 import { isoMicroseconds } from './clock.ts';
 import type { Context } from './context.ts';
 import type { Reader } from './db.ts';
 import { PROBLEMS, Problem } from './errors.ts';
-import { addressOf, type HttpServer, isAddressIn } from './http.ts';
+import { addressOf, type HttpServer } from './http.ts';
 import { pendingMigrations } from './migrate.ts';
 
 const MAX_CLOCK_SKEW_MS = 30_000;

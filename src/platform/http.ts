@@ -3,7 +3,6 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
@@ -265,16 +264,4 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:
 /** The address a request came from, for allow-lists and counters: IPv4 in its plain form. */
 export function addressOf(request: FastifyRequest | (IncomingMessage & { ip: string })): string {
   return request.ip.startsWith('::ffff:') ? request.ip.slice(7) : request.ip;
-}
-
-/** Whether an address is one of the entries or inside one of the ranges. */
-export function isAddressIn(entries: readonly string[], address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const caller = ipaddr.process(address);
-  return entries.some((entry) => {
-    const [range, bits] = ipaddr.isValidCIDR(entry)
-      ? ipaddr.parseCIDR(entry)
-      : [ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128];
-    return range.kind() === caller.kind() && caller.match(range, bits);
-  });
 }
