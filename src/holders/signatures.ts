@@ -2,18 +2,17 @@
 // in the same transaction as the request's effect.
 
 import { type Batch, createBatch } from '../platform/batch.ts';
+import { HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** What of a verified request is spent. The signed timestamp picks the partition, and is itself signed. */
 export type SpentSignature = { signature: Buffer; signedAt: Date };
 
 export const SIGNATURE_PARTITIONS: PartitionPlan = {
   table: 'spent_signatures',
-  spanMs: HOUR_MS,
+  span: 'hour',
   ahead: 6,
   keepMs: 3 * HOUR_MS,
 };

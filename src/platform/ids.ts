@@ -51,6 +51,12 @@ export function holderOfUuid(uuid: string): bigint {
   return BigInt(`0x${uuid.slice(-HOLDER_DIGITS)}`);
 }
 
+/** The smallest UUIDv7 of a moment: its first 48 bits are the milliseconds. */
+export function lowestUuid(moment: Date): string {
+  const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
 /** `pl_01JD…`: the public form of a UUID. 128 bits are 26 digits of five bits, the first of which holds three. */
 export function publicId(prefix: IdPrefix, uuid: string): string {
   const hex = uuid.replaceAll('-', '');
