@@ -12,6 +12,7 @@ import { readConfig } from '../src/platform/config.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createLogger } from '../src/platform/log.ts';
+import { createMemory } from '../src/platform/memory.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
 import { createVault } from '../src/platform/secrets.ts';
 import { createServices } from '../src/services.ts';
@@ -26,7 +27,15 @@ export async function withApp<T>(use: (app: HttpServer) => T | Promise<T>): Prom
   const db = connectDatabase({ url: NO_DATABASE, poolSize: 2, applicationName: 'simbi-docs' });
   const vault = createVault(randomBytes(32));
   const log = createLogger(config.logLevel);
-  const gateway = await createServices({ config, db, clock: systemClock, log, vault, metrics: createMetrics() });
+  const gateway = await createServices({
+    config,
+    db,
+    clock: systemClock,
+    log,
+    vault,
+    metrics: createMetrics(),
+    memory: createMemory(),
+  });
   const app = createApp(gateway);
   try {
     await app.ready();

@@ -11,6 +11,7 @@ import { systemClock } from './platform/clock.ts';
 import { type Config, dataPath, masterKeyBytes } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { connectDatabase } from './platform/db.ts';
+import { createMemory } from './platform/memory.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { migrate } from './platform/migrate.ts';
 import { createVault } from './platform/secrets.ts';
@@ -122,7 +123,7 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
     // Only its words: the error carries the whole client with it.
     onConnectionError: (error) => log.warn({ reason: error.message }, 'a database connection broke'),
   });
-  const ctx: Context = { config, db, clock: systemClock, log, vault, metrics: createMetrics() };
+  const ctx: Context = { config, db, clock: systemClock, log, vault, metrics: createMetrics(), memory: createMemory() };
   if (await canOpenSecrets(ctx)) return ctx;
   await db.close();
   throw new StartError(

@@ -18,6 +18,7 @@ import { extendChain } from '../src/ledger/chain.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { requeryAfterRestore } from '../src/payments/requery-after-restore.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
+import { createMemory } from '../src/platform/memory.ts';
 import { createServices } from '../src/services.ts';
 import { type Client, createClient, PATHS, ugandanCollection } from './client.ts';
 import { createEmptyDatabase, type TestDatabase } from './database.ts';
@@ -178,7 +179,7 @@ describe('callbacks after a restore', () => {
     assert.equal(failing.length, 1);
     assert.deepEqual(failing[0], source[0]);
     const told = receiver.arrived.length;
-    const base = { ...world.ctx, db: restored };
+    const base = { ...world.ctx, db: restored, memory: createMemory() };
     const second = await createServices(base);
     try {
       for (let round = 0; round < 5; round++) {

@@ -10,6 +10,7 @@ import type { Context } from '../src/platform/context.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { runLoop } from '../src/platform/jobs.ts';
 import { createLogger } from '../src/platform/log.ts';
+import { createMemory } from '../src/platform/memory.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
 import { createOutbound } from '../src/platform/outbound.ts';
 import { createVault } from '../src/platform/secrets.ts';
@@ -26,6 +27,7 @@ const ctx: Context = {
   log: createLogger('silent'),
   vault: createVault(randomBytes(32)),
   metrics: createMetrics(),
+  memory: createMemory(),
 };
 const outbound = createOutbound({ mode: 'sandbox' });
 const deliverer = createDeliverer(ctx, { outbound, secretsOf: () => Promise.resolve([secret]) });

@@ -7,6 +7,7 @@ import { type Environment, readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
+import { createMemory } from '../src/platform/memory.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
 import { createVault } from '../src/platform/secrets.ts';
 import { createTestDatabase } from './database.ts';
@@ -33,6 +34,7 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
     log: createLogger(config.logLevel),
     vault: createVault(randomBytes(32)),
     metrics: createMetrics(),
+    memory: createMemory(),
     databaseUrl: database.url,
     async close() {
       await db.close();

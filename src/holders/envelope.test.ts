@@ -9,6 +9,7 @@ import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
+import { createMemory } from '../platform/memory.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { COMMAND_LINE } from './audit.ts';
@@ -287,7 +288,10 @@ describe('a signature works once', () => {
   /** A second process on the same database: its own pool, its own memory. */
   function secondProcess(): { app: HttpServer; close(): Promise<void> } {
     const db = connectDatabase({ url: world.ctx.databaseUrl });
-    return { app: createApp({ ...world.ctx, db, metrics: createMetrics() }), close: () => db.close() };
+    return {
+      app: createApp({ ...world.ctx, db, metrics: createMetrics(), memory: createMemory() }),
+      close: () => db.close(),
+    };
   }
 
   test('again, on another path, in another process, after a restart: refused', async () => {

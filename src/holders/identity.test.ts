@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop } from '../../test/shop.ts';
 import { connectDatabase } from '../platform/db.ts';
+import { createMemory } from '../platform/memory.ts';
 import { createVault } from '../platform/secrets.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
 import { createHolder, findHolder, setHolderStatus } from './holders.ts';
@@ -88,7 +89,7 @@ describe('identity', () => {
 
   test('a change made by one process is seen by another within a second', async () => {
     const shop = await createShop(ctx, 'Seen late');
-    const other = { ...ctx, db: connectDatabase({ url: ctx.databaseUrl }) };
+    const other = { ...ctx, db: connectDatabase({ url: ctx.databaseUrl }), memory: createMemory() };
     const seen = async () => (await findLiveIntegration(other, { clientId: shop.clientId }))?.status;
     assert.equal(await seen(), 'active');
     await updateIntegration(ctx, COMMAND_LINE, shop.holderId, shop.id, { status: 'revoked' });

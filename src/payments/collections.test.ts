@@ -7,6 +7,7 @@ import { createShop, type Shop, signBody } from '../../test/shop.ts';
 import { createApp } from '../app.ts';
 import { connectDatabase, type Database } from '../platform/db.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { createMemory } from '../platform/memory.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { createServices, type Services } from '../services.ts';
 
@@ -31,7 +32,7 @@ describe('two processes on one database', () => {
     // Another process: its own connections, caches, batches and engine.
     secondDb = connectDatabase({ url: first.ctx.databaseUrl });
     const { config, clock, log, vault, metrics } = first.ctx;
-    second = await createServices({ config, clock, log, vault, metrics, db: secondDb });
+    second = await createServices({ config, clock, log, vault, metrics, db: secondDb, memory: createMemory() });
     apps = [first.app, createApp(second)];
     shop = await createShop(first.ctx);
   });

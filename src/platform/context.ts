@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db.ts';
+import type { Memory } from './memory.ts';
 import type { Metrics } from './metrics.ts';
 import type { Vault } from './secrets.ts';
 
@@ -15,4 +16,6 @@ export type Context = {
   readonly log: Logger;
   readonly vault: Vault;
   readonly metrics: Metrics;
+  /** Read with `perProcess`. */
+  readonly memory: Memory;
 };

@@ -8,6 +8,7 @@ import { createPaymentEngine, type PaymentEngine } from '../../src/payments/engi
 import { createOperatorInbox, type OperatorInbox } from '../../src/payments/operator-callbacks.ts';
 import type { Context } from '../../src/platform/context.ts';
 import type { Database } from '../../src/platform/db.ts';
+import { createMemory } from '../../src/platform/memory.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { withPayments } from '../payments.ts';
 import { readMessage, type SimulatedOperator, TILL_DIGITS, TOKEN_DIGITS } from './operator.ts';
@@ -96,7 +97,7 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
     close: async () => undefined,
   };
 
-  const ctx = withPayments({ ...base, db }, rail);
+  const ctx = withPayments({ ...base, db, memory: createMemory() }, rail);
   const engine = createPaymentEngine(ctx);
   return {
     name: options.name,
