@@ -9,7 +9,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PUBLIC_LENGTH = 26;
 const DIGIT_NINE = 0x39;
 
-/** What each prefix names. A public id of one kind is never accepted where another is asked for. */
+/** One prefix for each kind of row. A public id of one kind is never accepted in place of another. */
 export type IdPrefix = 'TX' | 'pl' | 'evt' | 'case' | 'req' | 'bat';
 
 let pool = randomBytes(4096);
@@ -77,7 +77,7 @@ export function publicId(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${text}`;
 }
 
-/** The UUID behind a public id, or null when the text is not one of that kind. Case matters not. */
+/** The UUID of a public id, or null if the text is not one of that kind. Upper and lower case are equal. */
 export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null {
   if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;
   if (text.slice(0, prefix.length + 1).toLowerCase() !== `${prefix}_`.toLowerCase()) return null;
@@ -100,7 +100,7 @@ export function randomSecret(bytes = 32): string {
   return randomBytes(bytes).toString('base64url');
 }
 
-/** Random text in lower-case base 32 for names that people copy by hand (client ids, short codes). */
+/** Random text in lower-case base 32, for names that are copied by hand (client ids, short codes). */
 export function randomName(length: number): string {
   return Array.from(random(length), (byte) => ALPHABET.charAt(byte & 31).toLowerCase()).join('');
 }
