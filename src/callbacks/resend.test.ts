@@ -16,6 +16,7 @@ import {
 import { isRepeatedEvent } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { COMMAND_LINE, listAudit } from '../holders/audit.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
 import { createArrivalLog, listArrivals, recordArrival } from './arrivals.ts';
 import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';
@@ -23,7 +24,6 @@ import { listEvents } from './feed.ts';
 import { createCallbackHousekeeping } from './housekeeping.ts';
 import { listDeliveries, replayFailed, resendEvent } from './resend.ts';
 
-const DAY_MS = 86_400_000;
 const secret = createCallbackSecret();
 let ctx: Awaited<ReturnType<typeof createTestContext>>;
 let receiver: TestReceiver;

@@ -51,6 +51,11 @@ export function holderOfUuid(uuid: string): bigint {
   return BigInt(`0x${uuid.slice(-HOLDER_DIGITS)}`);
 }
 
+/** Whether a text is a UUID as PostgreSQL prints it. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text);
+}
+
 /** The smallest UUIDv7 of a moment: its first 48 bits are the milliseconds. */
 export function lowestUuid(moment: Date): string {
   const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0');
