@@ -13,7 +13,7 @@ import { linkRoutes } from './links/routes.ts';
 import { countDuePayments } from './payments/engine.ts';
 import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
 import { paymentRoutes } from './payments/routes.ts';
-import { type Backlogs, healthRoutes } from './platform/health.ts';
+import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';

@@ -1,5 +1,5 @@
-// One opened gateway: the database (an outside one, or the embedded one of DATA_DIR), the master key and the
-// context that operations are given. The server opens it for good, a command for the moment.
+// Opens the database (DATABASE_URL, or the embedded one of DATA_DIR) and the master key, and creates the context that
+// operations receive. The server keeps it open; a command closes it when it is done.
 
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,9 +21,9 @@ const OWNER_POLL_MS = 50;
 
 export type Progress = (sentence: string) => void;
 
-/** Why the gateway cannot be opened, for the person who typed the command. */
+/** Why the gateway cannot start; the command line prints the message and exits with the code. */
 export class StartError extends Error {
-  override readonly name = 'StartFault';
+  override readonly name = 'StartError';
   readonly exitCode: number;
   constructor(message: string, exitCode: number) {
     super(message);
@@ -35,19 +35,19 @@ export type OpenDatabase = { readonly url: string; close(): Promise<void> };
 
 const NO_LOCK: DataDirLock = { setUrl: () => undefined, release: () => undefined };
 
-/** A server alone owns its DATA_DIR, unless the database is an outside one, which may have many servers. */
+/** A server locks its DATA_DIR, unless the database is external: that may have several servers. */
 export function claimDataDir(config: Config): Promise<DataDirLock> {
   return config.databaseUrl ? Promise.resolve(NO_LOCK) : lockWhenSettled(config);
 }
 
-/** The database of DATABASE_URL, or the embedded one, started. Only for the owner of DATA_DIR. */
+/** The database of DATABASE_URL, or the embedded one, started. Requires the lock of DATA_DIR. */
 export async function openDatabase(config: Config, onProgress: Progress): Promise<OpenDatabase> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined };
   const postgres = await startEmbeddedPostgres({ dataDir: dataPath(config, 'postgres'), onProgress });
   return { url: postgres.url, close: () => postgres.stop() };
 }
 
-/** The database for a command: that of the running server, or our own for as long as the command takes. */
+/** The database for a command: that of the running server, or the embedded one, started until the command ends. */
 export async function openCommandDatabase(config: Config, onProgress: Progress): Promise<OpenDatabase> {
   let lock: DataDirLock;
   try {
@@ -55,7 +55,7 @@ export async function openCommandDatabase(config: Config, onProgress: Progress):
   } catch (error) {
     if (!(error instanceof DataDirInUseError)) throw error;
     const running = await findEmbeddedPostgres(dataPath(config, 'postgres'));
-    if (!running) throw new StartError(`${error.message} Its database does not answer, though; restart it.`, 6);
+    if (!running) throw new StartError(`${error.message} Its database does not answer; restart it.`, 6);
     return { url: running.url, close: async () => undefined };
   }
   try {
@@ -73,21 +73,21 @@ export async function openCommandDatabase(config: Config, onProgress: Progress):
   }
 }
 
-/** An owner without an address is just starting, just stopping or a short command: its end is worth waiting for. */
+/** A lock without an address belongs to a server that is starting or stopping, or to a command: wait for it to end. */
 async function lockWhenSettled(config: Config): Promise<DataDirLock> {
   const started = performance.now();
   for (;;) {
     try {
       return lockDataDir(dataPath(config), { url: '' });
     } catch (error) {
-      const passing = error instanceof DataDirInUseError && error.url === '';
-      if (!passing || performance.now() - started > OWNER_WAIT_MS) throw error;
+      const isTemporary = error instanceof DataDirInUseError && error.url === '';
+      if (!isTemporary || performance.now() - started > OWNER_WAIT_MS) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, OWNER_POLL_MS));
   }
 }
 
-/** The address of the server that owns DATA_DIR, if one runs. */
+/** The server that uses DATA_DIR, if one is running. */
 export function runningServer(config: Config): { pid: number; url: string } | null {
   const owner = dataDirOwner(dataPath(config));
   return owner?.url ? owner : null;
@@ -120,32 +120,32 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
     url: databaseUrl,
     poolSize: config.databasePoolSize,
     applicationName: `simbi-${config.role}`,
-    // Only its words: the error carries the whole client with it.
-    onConnectionError: (error) => log.warn({ reason: error.message }, 'a database connection broke'),
+    // Only the message: the error object contains the whole client.
+    onConnectionError: (error) => log.warn({ reason: error.message }, 'database connection lost'),
   });
   const ctx: Context = { config, db, clock: systemClock, log, vault, metrics: createMetrics(), memory: createMemory() };
   if (await canOpenSecrets(ctx)) return ctx;
   await db.close();
   throw new StartError(
-    `The secrets in this database were sealed under another master key. Set MASTER_KEY to the one it was made with${
-      config.masterKey ? '' : `, or bring back the file ${dataPath(config, 'master.key')}`
+    `The secrets in this database are encrypted with another master key. Set MASTER_KEY to that key${
+      config.masterKey ? '' : `, or restore the file ${dataPath(config, 'master.key')}`
     }.`,
     2,
   );
 }
 
-/** The master key of this instance as it is written down, if it has one yet. */
+/** The master key of this instance, if it has one yet. */
 export function findMasterKey(config: Config): Buffer | null {
   const text = config.masterKey || readKeyFile(dataPath(config, 'master.key'));
   return text ? masterKeyBytes(text) : null;
 }
 
-/** In sandbox mode the key is made once and kept in DATA_DIR; settings have seen to it that live mode has one. */
+/** In sandbox mode the key is generated once and kept in DATA_DIR; in live mode the settings require MASTER_KEY. */
 function openMasterKey(config: Config): Buffer {
   const path = dataPath(config, 'master.key');
   const text = config.masterKey || readKeyFile(path) || createKeyFile(config, path);
   const key = masterKeyBytes(text);
-  if (!key) throw new StartError(`${path} does not hold a master key: 64 hexadecimal characters.`, 2);
+  if (!key) throw new StartError(`${path} is not a master key (64 hexadecimal characters).`, 2);
   return key;
 }
 
@@ -162,7 +162,7 @@ function createKeyFile(config: Config, path: string): string {
   mkdirSync(dataPath(config), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true });
-  // A link refuses to replace: of several processes that start at once, one makes the key and all use it.
+  // link() fails if the file exists: of several processes that start at once, one creates the key and all use it.
   try {
     linkSync(draft, path);
   } catch (error) {

@@ -1,5 +1,5 @@
-// Start and stop. Starting: settings, DATA_DIR, port, database, migrations, demo, then listening and background
-// work. Stopping is the reverse: nothing new is taken, what is in flight is finished, the database goes last.
+// Start and stop. Start: settings, DATA_DIR, port, database, migrations, demo, then listening and background work. Stop is
+// the reverse: new requests are refused, those in flight are finished, the database is closed last.
 
 import { statSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
@@ -26,7 +26,7 @@ import { migrate } from './platform/migrate.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
 
-/** Requests in flight may take this long once we stop; with the database's own end it stays under ten seconds. */
+/** Requests in flight have this long to finish; with the end of the database a stop takes less than ten seconds. */
 const DRAIN_MS = 8_000;
 const IDLE_SWEEP_MS = 50;
 const POOL_CLOSE_MS = 1_000;
@@ -80,7 +80,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   const config = { ...settings, port: await findPort(settings) };
   const database = await openDatabase(config, onProgress);
   opened.database = database;
-  // Shown as one step.
+  // Many migrations are shown as one step.
   await migrate(database.url, (sentence) =>
     onProgress(sentence.replace(/^Applying migration.*/, 'Applying migrations')),
   );
@@ -102,13 +102,13 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
 }
 
 async function close(opened: Opened): Promise<void> {
-  // Whoever starts next on this DATA_DIR sees an owner on its way out, and waits.
+  // A lock without an address tells the next process on this DATA_DIR that this one is stopping, and to wait.
   opened.lock.setUrl('');
   const until = performance.now() + DRAIN_MS;
   const jobs = opened.workers?.stop();
   if (opened.app) await drain(opened.app, until);
   await within(until, jobs);
-  // Payments and callbacks under way are finished; what had not begun waits in the database for the next start.
+  // Payments and callbacks in progress are finished; the others stay in the database for the next start.
   await within(until, opened.services?.stop());
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
@@ -117,31 +117,28 @@ async function close(opened: Opened): Promise<void> {
 }
 
 async function drain(app: HttpServer, until: number): Promise<void> {
-  // A connection that was busy when we began becomes idle when its answer is sent; nobody else closes it then.
+  // A connection that was busy when the stop began becomes idle after its answer; nothing else closes it then.
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
   await within(until, app.close());
   clearInterval(sweep);
   app.server.closeAllConnections();
 }
 
-/** Waits for the work, but not beyond the moment: all of stopping shares one patience. */
+/** Waits for the work until the given time at most: all steps of the stop share one deadline. */
 async function within(until: number, work: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
+  const deadline = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, Math.max(0, until - performance.now()));
   });
-  await Promise.race([work?.catch(() => undefined), patience]);
+  await Promise.race([work?.catch(() => undefined), deadline]);
   clearTimeout(timer);
 }
 
-/**
- * The port, known before anything is started: a taken one costs nothing, and 0 becomes a number that can be
- * written into links.
- */
+/** The port, found before anything is started: an occupied one fails early, and 0 becomes a number for links. */
 export function findPort(config: Config): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, config)));
+    probe.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, config)));
     probe.listen(config.port, config.host, () => {
       const address = probe.address();
       probe.close(() => resolve(typeof address === 'object' && address ? address.port : config.port));
@@ -153,21 +150,22 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
   try {
     await app.listen({ port: config.port, host: config.host });
   } catch (error) {
-    throw listenFault(error as NodeJS.ErrnoException, config);
+    throw listenError(error as NodeJS.ErrnoException, config);
   }
 }
 
-function listenFault(error: NodeJS.ErrnoException, config: Config): Error {
+function listenError(error: NodeJS.ErrnoException, config: Config): Error {
   if (error.code === 'EADDRINUSE')
     return new StartError(
-      `Port ${config.port} of ${config.host} is taken by another program. Choose another with PORT, for instance: PORT=${config.port + 1} npm start`,
+      `Port ${config.port} of ${config.host} is used by another program. ` +
+        `Choose another with PORT, for instance: PORT=${config.port + 1} npm start`,
       5,
     );
   if (error.code === 'EACCES')
     return new StartError(`This user may not listen on port ${config.port}. Choose one above 1023 with PORT.`, 2);
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new StartError(
-      `HOST names an address that this machine does not have (it is "${config.host}"). Use 127.0.0.1, or 0.0.0.0 for every address.`,
+      `HOST is an address that this machine does not have ("${config.host}"). Use 127.0.0.1, or 0.0.0.0 for every address.`,
       2,
     );
   return error;

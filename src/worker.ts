@@ -1,4 +1,4 @@
-// Every background job, one line a job.
+// Every background job, one line each.
 
 import { purgeExpired } from './holders/housekeeping.ts';
 import { maintainSignatures } from './holders/signatures.ts';

@@ -246,7 +246,7 @@ describe('what is refused', () => {
   test('another file, another key, a database that is in use, a schema we do not know', async () => {
     await refused(
       copy('other', () => Buffer.from('PGDMP something else')),
-      /not a backup/,
+      /not a Simbi backup/,
     );
     await refused(join(folder, 'missing'), /cannot be read/);
     await refused(path, /not empty: \w+ has rows/);

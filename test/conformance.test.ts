@@ -7,7 +7,6 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { type CollectionCountry, type LinkCountry, loadCatalog } from '../src/catalog/catalog.ts';
 import { listCollectionCountries, listLinkCountries } from '../src/catalog/countries.ts';
-import { splitRow } from '../src/docs/markdown.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const LEAST_ROWS = 150;
@@ -16,6 +15,14 @@ const TITLE = /\btest\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
 const read = (path: string) => readFileSync(resolve(ROOT, path), 'utf8');
 const conformance = read('docs/conformance.md');
 const catalog = loadCatalog();
+
+/** The cells of a row of a table in Markdown. A bar within a cell is written \\|. */
+const splitRow = (line: string) =>
+  line
+    .trim()
+    .replace(/^\||\|$/g, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
 
 /** The names of the tests of a file, as its source writes them. */
 const titles = new Map<string, Set<string>>();

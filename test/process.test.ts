@@ -145,7 +145,7 @@ describe('the embedded database', () => {
     assert.equal(code, 5);
     assert.match(
       stderr,
-      new RegExp(`already runs on this DATA_DIR \\(process ${serverPid()}, http://localhost:${settings.PORT}\\)`),
+      new RegExp(`is already running on this DATA_DIR \\(process ${serverPid()}, http://localhost:${settings.PORT}\\)`),
     );
     assert.ok(out.includes(demo().console_url ?? '') && !out.includes(demo().secret_key ?? ''));
     assert.equal((await fetch(`http://127.0.0.1:${settings.PORT}/readyz`)).status, 200);
@@ -299,7 +299,7 @@ describe('one outside database, several processes', () => {
     assert.equal((JSON.parse(list.out) as unknown[]).length, 1);
     const stranger = await run(['serve'], { ...settings, DATA_DIR: join(folder, 'stranger') });
     assert.equal(stranger.code, 2);
-    assert.match(stranger.stderr, /sealed under another master key/);
+    assert.match(stranger.stderr, /encrypted with another master key/);
     for (const each of both) each.child.kill('SIGTERM');
     for (const each of both) assert.equal((await each.ended).code, 0);
   });

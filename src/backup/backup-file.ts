@@ -1,5 +1,5 @@
-// The file of a backup: a first line that names it, zstd over frames (a letter, a length, bytes), and a last line. The last
-// frame holds the SHA-256 of all before it, so that a file that was changed is recognised. Written and read as a stream.
+// The backup file: a first line that names the format, zstd over frames (a letter, a length, bytes), and a last line. The
+// last frame holds the SHA-256 of all frames before it, so a changed file is detected. Written and read as a stream.
 
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -9,7 +9,7 @@ import { finished } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 
 const MAGIC = 'SIMBI BACKUP 1\n';
-/** Behind the last frame: a file that was cut is recognised before it is read. */
+/** After the last frame: a truncated file is detected before it is read. */
 const TAIL = '\nEND OF BACKUP\n';
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const FRAME_HEAD_BYTES = 5;
@@ -19,25 +19,25 @@ const DIGEST_BYTES = 32;
 export type BackupFrameKind = 'H' | 'T' | 'D' | 'E' | 'S';
 export type BackupFrame = { kind: BackupFrameKind; bytes: Buffer };
 
-/** A file that cannot be restored; the sentence says why. */
+/** The backup cannot be used; the message says why and what to do. */
 export class BackupError extends Error {
-  override readonly name = 'BackupFault';
+  override readonly name = 'BackupError';
 }
 
 export type BackupWriter = {
   write(kind: BackupFrameKind, content: Buffer | object): Promise<void>;
   /** Bytes of the frames so far, before compression. */
   readonly bytes: () => number;
-  /** Completes the file, puts it in its place and answers its digest. */
+  /** Completes the file, renames it to its final name and returns its digest. */
   finish(): Promise<string>;
-  /** Leaves nothing behind. */
+  /** Deletes the unfinished file. */
   discard(): Promise<void>;
 };
 
-/** Writes beside `path` and renames at the end: whatever carries the name is whole. */
+/** Writes to `<path>.partial` and renames at the end: a file with the final name is always complete. */
 export async function createBackupWriter(path: string): Promise<BackupWriter> {
-  const draft = `${path}.partial`;
-  const file = createWriteStream(draft, { mode: 0o600, flags: 'w' });
+  const partial = `${path}.partial`;
+  const file = createWriteStream(partial, { mode: 0o600, flags: 'w' });
   const packed = createZstdCompress();
   const digest = createHash('sha256');
   let bytes = 0;
@@ -66,16 +66,16 @@ export async function createBackupWriter(path: string): Promise<BackupWriter> {
       await send('Z', hash);
       packed.end();
       await written;
-      const handle = await open(draft, 'r+');
+      const handle = await open(partial, 'r+');
       await handle.sync();
       await handle.close();
-      await rename(draft, path);
+      await rename(partial, path);
       return hash.toString('hex');
     },
     async discard() {
       packed.destroy();
       file.destroy();
-      await rm(draft, { force: true });
+      await rm(partial, { force: true });
     },
   };
 }
@@ -86,7 +86,7 @@ function drained(stream: Writable): Promise<void> {
   });
 }
 
-/** The frames of a file, in order. Ends normally only when the file was whole and unchanged. */
+/** The frames of a file, in order. Ends without an error only if the file is complete and unchanged. */
 export async function* readBackup(path: string): AsyncGenerator<BackupFrame> {
   const end = await requireWhole(path);
   const packed = createReadStream(path, { start: MAGIC.length, end });
@@ -111,7 +111,7 @@ export async function* readBackup(path: string): AsyncGenerator<BackupFrame> {
       yield { kind: kind as BackupFrameKind, bytes: content };
     }
   } catch (error) {
-    // zlib's own words ("unexpected end of file") mean the same to the person who holds the file.
+    // What zlib reports ("unexpected end of file") is damage too.
     if (error instanceof BackupError || !isDataError(error)) throw error;
     throw new BackupError(damaged(path));
   } finally {
@@ -121,22 +121,22 @@ export async function* readBackup(path: string): AsyncGenerator<BackupFrame> {
 }
 
 const damaged = (path: string) =>
-  `${path} is damaged or was cut: its checksum does not match. Nothing can be restored from it.`;
+  `${path} is damaged or incomplete: its checksum does not match. It cannot be restored.`;
 
 function isDataError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(ZSTD_|Z_|ERR_|UNEXPECTED_END)/.test(String(error.code));
 }
 
-/** Looks at both ends of the file and answers where the last packed byte is. */
+/** Checks the first and last line of the file and returns the position of the last compressed byte. */
 async function requireWhole(path: string): Promise<number> {
   const handle = await open(path, 'r').catch(() => {
-    throw new BackupError(`${path} cannot be read.`);
+    throw new BackupError(`${path} cannot be read. Check that it exists and that you may read it.`);
   });
   try {
     const { size } = await handle.stat();
     const textAt = async (position: number, length: number) =>
       (await handle.read(Buffer.alloc(length), 0, length, Math.max(0, position))).buffer.toString('latin1');
-    if ((await textAt(0, MAGIC.length)) !== MAGIC) throw new BackupError(`${path} is not a backup of this gateway.`);
+    if ((await textAt(0, MAGIC.length)) !== MAGIC) throw new BackupError(`${path} is not a Simbi backup.`);
     const tailAt = size - TAIL.length;
     if (tailAt <= MAGIC.length || (await textAt(tailAt, TAIL.length)) !== TAIL) throw new BackupError(damaged(path));
     return tailAt - 1;
@@ -145,7 +145,7 @@ async function requireWhole(path: string): Promise<number> {
   }
 }
 
-/** Takes exact numbers of bytes from a stream. */
+/** Reads exact numbers of bytes from a stream. */
 function createByteReader(stream: Transform) {
   const chunks = Readable.prototype[Symbol.asyncIterator].call(stream);
   let rest: Buffer = Buffer.alloc(0);
@@ -166,9 +166,9 @@ function createByteReader(stream: Transform) {
   return {
     async take(length: number): Promise<Buffer> {
       if (!(await fill(length))) throw Object.assign(new Error('the file ends early'), { code: 'UNEXPECTED_END' });
-      const taken = rest.subarray(0, length);
+      const bytes = rest.subarray(0, length);
       rest = rest.subarray(length);
-      return taken;
+      return bytes;
     },
     isAtEnd: async () => !(await fill(1)),
   };

@@ -1,11 +1,11 @@
-// Writes a backup: every logged table as of one moment, while the service goes on. Each table is copied in a short
-// transaction of its own on one exported snapshot, so that no table stays locked for longer than its own copy.
-// Unlogged tables (the simulated operator's memory) are left out.
+// Writes a backup: every logged table as of one moment, while the service keeps running. Each table is copied in a short
+// transaction of its own on one exported snapshot, so no table is locked for longer than its own copy takes.
+// Unlogged tables (the simulated operator's state) are left out.
 
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import { type BackupWriter, createBackupWriter } from './backup-file.ts';
-import { copyOut } from './copy.ts';
 
 const KEY_CHECK = 'simbi backup key check';
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -21,7 +21,7 @@ export type BackupHeader = {
   postgres: string;
   schema: SchemaVersion[];
   tables: BackupTable[];
-  /** Tells whether a master key is the one that sealed the secrets, and nothing about the key. */
+  /** Shows whether a master key is the one that encrypted the secrets; reveals nothing about the key. */
   key_check: string | null;
   master_key?: string;
 };
@@ -54,7 +54,7 @@ export async function writeBackup(options: BackupOptions): Promise<WrittenBackup
     writer = await createBackupWriter(options.path);
     await writer.write('H', header);
     const rows = await copyTables(reader, writer, snapshot, header.tables, options.onProgress);
-    // A sequence knows no snapshot: read last, it stands at or behind every id that was copied.
+    // Sequences are not part of a snapshot: read last, they are past every id that was copied.
     const summary: BackupSummary = { rows, sequences: await readSequences(reader) };
     await writer.write('S', summary);
     const bytes = writer.bytes();
@@ -83,21 +83,31 @@ async function copyTables(
     await client.query(`set transaction snapshot ${pg.escapeLiteral(snapshot)}`);
     await writer.write('T', { name, columns });
     const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
-    // A query, not the table: only so can a partitioned table be copied whole by every version.
+    // A query, not the table: not every version of PostgreSQL copies a partitioned table by its name.
     const statement = `copy (select ${list} from ${pg.escapeIdentifier(name)}) to stdout`;
-    let lines = 0;
-    const copied = await copyOut(client, statement, async (piece) => {
-      await writer.write('D', piece);
-      for (const byte of piece) if (byte === 10) lines++;
-      onProgress?.({ table: name, rows: rowsBefore + lines, expectedRows: Math.max(expectedRows, rowsBefore + lines) });
-    });
+    const stream = client.query(copyTo(statement));
+    let rows = rowsBefore;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      await writer.write('D', chunk);
+      rows += countLines(chunk);
+      onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
+    }
     await client.query('commit');
+    // The server sends the count after the last row; the answer to the commit shows that it has arrived.
+    const copied = stream.rowCount;
     await writer.write('E', { name, rows: copied });
     counts[name] = copied;
     rowsBefore += copied;
   }
   onProgress?.({ table: '', rows: rowsBefore, expectedRows: rowsBefore });
   return counts;
+}
+
+/** COPY writes one row a line. */
+export function countLines(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines++;
+  return lines;
 }
 
 async function describe(client: pg.Client, options: BackupOptions): Promise<BackupHeader> {
@@ -122,7 +132,7 @@ export function keyCheck(masterKey: Buffer): string {
   return createHmac('sha256', masterKey).update(KEY_CHECK).digest('hex').slice(0, 32);
 }
 
-/** Every table that a backup holds, each after those it refers to: so they can be loaded with foreign keys on. */
+/** Every table of a backup, each after those it references, so that they can be loaded with foreign keys on. */
 export async function listTables(client: pg.Client): Promise<BackupTable[]> {
   const { rows } = await client.query<BackupTable & { refers_to: string[] }>(
     `select c.relname as name,
@@ -143,7 +153,7 @@ export async function listTables(client: pg.Client): Promise<BackupTable[]> {
   const waiting = new Map(rows.map((row) => [row.name, row]));
   while (waiting.size > 0) {
     const free = [...waiting.values()].filter((row) => !row.refers_to.some((name) => waiting.has(name)));
-    if (free.length === 0) throw new Error('tables refer to each other in a circle');
+    if (free.length === 0) throw new Error('tables reference each other in a circle');
     for (const { refers_to: _, ...table } of free) {
       sorted.push(table);
       waiting.delete(table.name);
@@ -170,7 +180,7 @@ async function readSequences(client: pg.Client): Promise<SequenceState[]> {
   return states;
 }
 
-/** A connection of its own: copying takes longer than the time-outs that guard requests. */
+/** A separate connection: copying takes longer than the time-outs for requests. */
 export async function connect(databaseUrl: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -183,7 +193,7 @@ export async function connect(databaseUrl: string, applicationName: string): Pro
   // A connection that breaks rejects the running query; without a listener Node would stop the process.
   client.on('error', () => undefined);
   await client.connect();
-  // The text of a row must not depend on how the server was set up.
+  // The text of a row must not depend on the server's settings.
   await client.query(
     `set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set bytea_output = hex; set extra_float_digits = 3`,
   );

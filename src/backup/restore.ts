@@ -1,7 +1,9 @@
-// Reads a backup into an empty database: all of it in one transaction, or nothing. The rows are loaded with our own
-// triggers off (they would move money a second time); foreign keys, checks and unique keys stay on and judge every row.
+// Reads a backup into an empty database, in one transaction. The rows are loaded with our own triggers off (they would
+// move money a second time); foreign keys, checks and unique keys stay on and are enforced for every row.
 
+import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 import type { Tx } from '../platform/db.ts';
 import { migrate, readMigrations } from '../platform/migrate.ts';
 import {
@@ -10,13 +12,13 @@ import {
   type BackupSummary,
   type BackupTable,
   connect,
+  countLines,
   keyCheck,
   listTables,
 } from './backup.ts';
 import { BackupError, type BackupFrame, readBackup } from './backup-file.ts';
-import { copyIn } from './copy.ts';
 
-/** What a partition of ours can look like; the file is not asked to speak any other SQL. */
+/** The names and bounds that our partitions have. Nothing else from the file becomes SQL. */
 const PARTITION_NAME = /^[a-z0-9_]{1,63}$/;
 const PARTITION_BOUND = /^(DEFAULT|FOR VALUES FROM \('[^'\\]{1,64}'\) TO \('[^'\\]{1,64}'\))$/;
 
@@ -25,15 +27,15 @@ export type CheckedBackup = { header: BackupHeader; rows: Record<string, number>
 export type RestoreOptions = {
   databaseUrl: string;
   path: string;
-  /** The key this instance will run with; null: it has none, and takes the backup's if that is inside. */
+  /** The key this instance will run with; null if it has none yet and uses the one in the backup, if any. */
   masterKey: Buffer | null;
   onProgress?: BackupProgress;
   onStep?: (sentence: string) => void;
-  /** What modules change in what was restored, in the same transaction. */
+  /** Changes that modules make to the restored rows, in the same transaction. */
   finish?: (tx: Tx) => Promise<void>;
 };
 
-/** Reads the file to its end: what it holds, and whether it is whole. Writes nothing. */
+/** Reads the file to its end and checks it: what it contains, and that it is complete. Writes nothing. */
 export async function checkBackup(path: string, onProgress?: BackupProgress): Promise<CheckedBackup> {
   const file = await openFile(path);
   const expectedRows = expectedOf(file.header);
@@ -49,7 +51,7 @@ export async function checkBackup(path: string, onProgress?: BackupProgress): Pr
   return { header: file.header, rows: summary.rows };
 }
 
-/** Only the header: enough to refuse before anything is written. */
+/** Only the header: enough to reject a backup before anything is written. */
 export async function readHeader(path: string): Promise<BackupHeader> {
   const file = await openFile(path);
   await file.close();
@@ -65,19 +67,19 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
     try {
       await client.query('begin');
       const summary = await load(client, file, options).catch(async (error: unknown) => {
-        // The database refused a row: most likely the file is damaged there, and then that is what to say.
+        // The database rejected a row. Most likely the file is damaged there; then report that instead.
         await checkBackup(options.path);
         throw error;
       });
       await options.finish?.(transactionOf(client));
       await client.query('commit');
-      options.onStep?.('Gathering statistics');
+      options.onStep?.('Collecting planner statistics');
       await client.query('analyze');
       // The backup may be older than this code.
       await migrate(options.databaseUrl, options.onStep);
       return { header: file.header, rows: summary.rows };
     } finally {
-      // Ends a transaction that was not committed.
+      // Also rolls back a transaction that was not committed.
       await client.end();
     }
   } finally {
@@ -85,26 +87,28 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
   }
 }
 
-/** Refuses before anything is written. */
+/** Throws when the secrets in the backup cannot be decrypted with this key. */
 export function requireKey(header: BackupHeader, masterKey: Buffer | null): void {
   if (header.key_check === null) return;
   if (masterKey && keyCheck(masterKey) === header.key_check) return;
   if (masterKey)
     throw new BackupError(
-      'The secrets of this backup are sealed under another master key. Set MASTER_KEY to that one.',
+      'The secrets in this backup are encrypted with another master key. Set MASTER_KEY to that key.',
     );
   throw new BackupError(
-    'The master key is not in this backup, and its secrets are useless without it. Set MASTER_KEY, or put the old master.key into the new data directory.',
+    'The master key is not in this backup, and its secrets cannot be decrypted without it. ' +
+      'Set MASTER_KEY, or copy the old master.key into the new data directory.',
   );
 }
 
-/** An empty database gets the schema of the backup; one with rows is refused. */
+/** Gives an empty database the schema of the backup; a database with rows is rejected. */
 async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?: (sentence: string) => void) {
   const known = new Map((await readMigrations()).map((migration) => [migration.version, migration]));
   for (const { version, name, checksum } of header.schema)
     if (known.get(version)?.checksum !== checksum)
       throw new BackupError(
-        `The backup was made by version ${header.version} with a schema (migration ${version}, ${name}) that this version does not have. Restore it with that version.`,
+        `The backup was made by version ${header.version}, whose schema (migration ${version}, ${name}) this version does not know. ` +
+          `Restore it with version ${header.version}.`,
       );
   const last = header.schema.at(-1)?.version ?? 0;
   const client = await connect(databaseUrl, 'simbi-restore');
@@ -119,12 +123,14 @@ async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?:
   }
   await migrate(databaseUrl, onStep, undefined, last).catch((error: unknown) => {
     throw new BackupError(
-      `The database has tables of another version. Restore into an empty one. (${error instanceof Error ? error.message : String(error)})`,
+      `The database has tables of another version. Restore into an empty database. (${
+        error instanceof Error ? error.message : String(error)
+      })`,
     );
   });
 }
 
-/** A table that has rows, if any has. Tables with a column `single` hold one row from the beginning. */
+/** The name of a table that has rows, or null. Tables with a column `single` have one row from the start. */
 async function findRows(client: pg.Client): Promise<string | null> {
   for (const { name, columns } of await listTables(client)) {
     if (columns.includes('single')) continue;
@@ -137,17 +143,18 @@ async function findRows(client: pg.Client): Promise<string | null> {
 async function load(client: pg.Client, file: BackupFile, options: RestoreOptions): Promise<BackupSummary> {
   const tables = await listTables(client);
   requireSameTables(file.header, tables);
-  for (const table of file.header.tables) await makePartitions(client, table);
+  for (const table of file.header.tables) await createPartitions(client, table);
   const names = tables.map(({ name }) => pg.escapeIdentifier(name));
   for (const name of names) await client.query(`alter table ${name} disable trigger user`);
   for (const name of names.toReversed()) await client.query(`delete from ${name}`);
   const counts = await loadTables(client, file, options.onProgress);
   for (const name of names) await client.query(`alter table ${name} enable trigger user`);
   const summary = file.summary();
-  // Read to the end before anything is kept: only then is it known that the file is whole.
+  // Read to the end before the commit: only then is it certain that the file is complete.
   await file.end();
   for (const [name, rows] of Object.entries(summary.rows))
-    if (counts[name] !== rows) throw new BackupError(`${name} should have ${rows} rows; ${counts[name] ?? 0} came.`);
+    if (counts[name] !== rows)
+      throw new BackupError(`Row count mismatch in ${name}: expected ${rows}, restored ${counts[name] ?? 0}.`);
   await setSequences(client, summary);
   return summary;
 }
@@ -160,14 +167,14 @@ function requireSameTables(header: BackupHeader, tables: BackupTable[]): void {
       .join();
   if (shape(header.tables) !== shape(tables))
     throw new BackupError(
-      'The tables of the backup are not those of its own schema version. The file was not made by us.',
+      'The tables in the backup do not match its schema version. The file was not written by simbi backup.',
     );
 }
 
-async function makePartitions(client: pg.Client, table: BackupTable): Promise<void> {
+async function createPartitions(client: pg.Client, table: BackupTable): Promise<void> {
   for (const { name, bound } of table.partitions) {
     if (!PARTITION_NAME.test(name) || !PARTITION_BOUND.test(bound))
-      throw new BackupError('A partition has no valid name.');
+      throw new BackupError(`The backup has a partition with an invalid name or range in ${table.name}.`);
     const { rows } = await client.query('select to_regclass($1) is not null as present', [name]);
     if ((rows[0] as { present: boolean }).present) continue;
     const parent = pg.escapeIdentifier(table.name);
@@ -184,22 +191,25 @@ async function loadTables(
   const expectedRows = expectedOf(file.header);
   let rowsBefore = 0;
   for (let frame = await file.next(); frame.kind !== 'S'; frame = await file.next()) {
-    if (frame.kind !== 'T') throw new BackupError('The parts of the backup are not in order.');
+    if (frame.kind !== 'T')
+      throw new BackupError(
+        'The parts of the backup are in the wrong order. The file was not written by simbi backup.',
+      );
     const { name, columns } = read<{ name: string; columns: string[] }>(frame);
     if (!file.header.tables.some((table) => table.name === name))
-      throw new BackupError(`${name} is not in the header.`);
+      throw new BackupError(`The backup has rows of ${name}, which its header does not list.`);
     const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
-    let lines = 0;
-    const loaded = await copyIn(client, `copy ${pg.escapeIdentifier(name)} (${list}) from stdin`, async () => {
-      const part = await file.next();
-      if (part.kind !== 'D') return null;
-      for (const byte of part.bytes) if (byte === 10) lines++;
-      const rows = rowsBefore + lines;
-      onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
-      return part.bytes;
-    });
-    counts[name] = loaded;
-    rowsBefore += loaded;
+    const stream = client.query(copyFrom(`copy ${pg.escapeIdentifier(name)} (${list}) from stdin`));
+    let rows = rowsBefore;
+    await pipeline(async function* () {
+      for (let part = await file.next(); part.kind === 'D'; part = await file.next()) {
+        rows += countLines(part.bytes);
+        onProgress?.({ table: name, rows, expectedRows: Math.max(expectedRows, rows) });
+        yield part.bytes;
+      }
+    }, stream);
+    counts[name] = stream.rowCount;
+    rowsBefore += stream.rowCount;
   }
   onProgress?.({ table: '', rows: rowsBefore, expectedRows: rowsBefore });
   return counts;
@@ -218,9 +228,9 @@ async function setSequences(client: pg.Client, summary: BackupSummary): Promise<
 type BackupFile = {
   readonly header: BackupHeader;
   next(): Promise<BackupFrame>;
-  /** Of the frame that `next` gave last. */
+  /** The content of the frame that `next` returned last. */
   summary(): BackupSummary;
-  /** Reads on until the checksum has proved the file. */
+  /** Reads the rest and verifies the checksum. */
   end(): Promise<void>;
   close(): Promise<void>;
 };
@@ -230,12 +240,12 @@ async function openFile(path: string): Promise<BackupFile> {
   let last: BackupFrame | null = null;
   async function next(): Promise<BackupFrame> {
     const { done, value } = await frames.next();
-    if (done) throw new BackupError(`${path} ends without a summary.`);
+    if (done) throw new BackupError(`${path} has no summary at its end.`);
     last = value;
     return value;
   }
   const first = await next();
-  if (first.kind !== 'H') throw new BackupError(`${path} begins without a header.`);
+  if (first.kind !== 'H') throw new BackupError(`${path} has no header.`);
   return {
     header: read<BackupHeader>(first),
     next,
@@ -244,7 +254,7 @@ async function openFile(path: string): Promise<BackupFile> {
       return read<BackupSummary>(last);
     },
     async end() {
-      if (!(await frames.next()).done) throw new BackupError(`${path} goes on after its end.`);
+      if (!(await frames.next()).done) throw new BackupError(`${path} has data after its end marker.`);
     },
     async close() {
       await frames.return(undefined);
@@ -254,7 +264,7 @@ async function openFile(path: string): Promise<BackupFile> {
 
 function read<T>(frame: BackupFrame): T {
   try {
-    // Written by us, and proved by the checksum before anything of it is kept.
+    // Written by simbi backup; the checksum is verified before anything is committed.
     return JSON.parse(frame.bytes.toString('utf8')) as T;
   } catch {
     throw new BackupError('The backup is damaged: a part of it cannot be read. Nothing was restored.');

@@ -106,7 +106,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       const signature = signCallback(secrets, parcel.publicId, seconds, parcel.body);
       const result: OutboundResult =
         secrets.length === 0
-          ? { error: 'unreachable', words: 'The integration has no live callback secret to sign with.', latencyMs: 0 }
+          ? { error: 'unreachable', reason: 'The integration has no live callback secret to sign with.', latencyMs: 0 }
           : await options.outbound.request({
               url: parcel.url,
               method: 'POST',
@@ -151,7 +151,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       answerStart:
         result.error === null && result.bodyStart.length > 0 ? result.bodyStart.subarray(0, KEPT_ANSWER_BYTES) : null,
       latencyMs: result.latencyMs,
-      error: delivered ? null : result.error === null ? describeStatus(result.status) : result.words,
+      error: delivered ? null : result.error === null ? describeStatus(result.status) : result.reason,
       attempts,
       nextAt: delivered || gone ? null : (parcel.keptDate ?? nextAttempt(retry, random)),
       gone,

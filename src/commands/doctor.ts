@@ -7,7 +7,7 @@ import { createContext, openCommandDatabase, runningServer } from '../open-conte
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';
-import { measureClockSkew } from '../platform/health.ts';
+import { measureClockSkew } from '../platform/health-routes.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { addCommand, EXIT, type Terminal, toJson } from './terminal.ts';

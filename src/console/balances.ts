@@ -6,7 +6,7 @@ import { balanceAt, balancesOf, type StatementLine, statement, type WalletBalanc
 import { topUpSandbox } from '../payments/payouts.ts';
 import { pendingOf } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
-import { dateTimeSeconds } from '../platform/clock.ts';
+import { DAY_MS, dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -21,7 +21,6 @@ import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
-const DAY_MS = 86_400_000;
 const DEFAULT_TOP_UP = '100000';
 
 export const balanceRoutes: ConsoleRoute[] = [

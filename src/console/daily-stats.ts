@@ -2,9 +2,9 @@
 // Stored numbers are shown at once, however old; counting goes on in the background.
 
 import { countTransactions, type TransactionTotal } from '../payments/listing.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 
-const DAY_MS = 86_400_000;
 /** Today is counted again after the first, the last days after the second; days that ended long ago never. */
 const TODAY_FRESH_MS = 15_000;
 const RECENT_FRESH_MS = 3_600_000;

@@ -1,13 +1,13 @@
 // Forms that move money carry an id of their own: however often one is sent (a double click, Reload, a lost answer), it
 // counts once, over all processes. The id is spent in the transaction of what the form does: if that fails, so does this.
 
+import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { type Html, html } from '../platform/html.ts';
-import { createUuid } from '../platform/ids.ts';
+import { createUuid, isUuid } from '../platform/ids.ts';
 
-const KEPT_MS = 7 * 86_400_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const KEPT_MS = 7 * DAY_MS;
 
 /** This form was sent before, and what it asked for was done then. */
 export class FormUsedError extends Error {}
@@ -19,7 +19,7 @@ export function onceField(ctx: Context): Html {
 
 /** Spends the id of a form. A form without an id was not made by us and is taken as it is. */
 export async function useForm(tx: Tx, ctx: Context, holderId: bigint, id: string): Promise<void> {
-  if (!UUID.test(id)) return;
+  if (!isUuid(id)) return;
   const now = ctx.clock.millis();
   await tx.query('delete from used_forms where holder_id = $1 and used_at < $2', [holderId, new Date(now - KEPT_MS)]);
   const rows = await tx.query(

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import { KEPT_DAYS, type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { refOf } from '../payments/transactions.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { dataTable, emptyState, pager, tag, timeTag, transactionLink } from './components.ts';
@@ -13,7 +14,6 @@ import { renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
 const PAGE_ROWS = 50;
-const DAY_MS = 86_400_000;
 /** The first digit of the status that was answered. */
 const STATUS_FAMILIES = ['2', '4', '5'] as const;
 

@@ -2,12 +2,12 @@
 
 import type { TransactionFilter } from '../payments/listing.ts';
 import { STATUS_CODES, type Status } from '../payments/states.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
 import { parseAmount } from '../platform/money.ts';
 import { type HolderRequest, queryOf, readDay } from './console-request.ts';
 import { type FormField, formField } from './form-components.ts';
 
-const DAY_MS = 86_400_000;
 const MAX_CHARACTERS = 128;
 /** Fewer digits than this are looked for as a part of a number. */
 const WHOLE_NUMBER_DIGITS = 9;

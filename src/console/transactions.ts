@@ -6,6 +6,7 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
+import { isUuid } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import { emptyState, pager, timeTag } from './components.ts';
 import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
@@ -18,7 +19,6 @@ import { transactionTable } from './transaction-table.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export const transactionRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/transactions', listPage),
@@ -32,7 +32,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const isFiltered = Object.keys(filter).length > 0;
   const after = queryOf(request, 'after', 40);
   const page = await listTransactions(request.ctx.db, request.holder.id, filter, {
-    before: UUID.test(after) ? after : null,
+    before: isUuid(after) ? after : null,
     limit: PAGE_ROWS,
   });
   const next = page.next === null ? null : `/console/transactions?${filterQuery(request, { after: page.next })}`;

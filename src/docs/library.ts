@@ -1,5 +1,5 @@
-// The texts that are served: guides from docs/ in the order a newcomer reads them, decisions, and data that guides link
-// to. Read once at start; they name this gateway's own address instead of the default one.
+// The texts that are served: the guides of docs/ in the order a newcomer reads them, decisions, and data files that guides
+// link to. Read once at start; the default address in them is replaced by the address of this gateway.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { writeErrors } from './reference.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDER = resolve(ROOT, 'docs');
 const DEFAULT_URL = 'http://localhost:8080';
-/** Whatever else lies in the folder follows, by name. */
+/** Other guides follow, by name. */
 const ORDER = [
   'quickstart',
   'signing',
@@ -28,7 +28,7 @@ const ORDER = [
   'decisions',
   'changelog',
 ];
-/** Texts of the repository that stand outside its docs/; an image of the service may lack them. */
+/** Texts of the repository outside docs/; a container image may not have them. */
 const ELSEWHERE = [
   { name: 'architecture', title: 'Architecture', file: 'ARCHITECTURE.md' },
   { name: 'changelog', title: 'Changelog', file: 'CHANGELOG.md' },
@@ -46,7 +46,7 @@ export function readLibrary(base: string): Library {
   const read = (path: string) => readFileSync(path, 'utf8').replaceAll(DEFAULT_URL, base);
   const files = namesIn(FOLDER);
   const written = files
-    // The committed errors.md is a copy of what the table of problems says.
+    // errors.md is generated from the table of problems, see writeErrors.
     .filter((name) => name.endsWith('.md') && name !== 'errors.md')
     .map((name) => toGuide(name.replace(/\.md$/, ''), read(resolve(FOLDER, name))));
   const elsewhere = ELSEWHERE.filter(({ file }) => existsSync(resolve(ROOT, file))).map(({ name, title, file }) => ({
@@ -56,10 +56,10 @@ export function readLibrary(base: string): Library {
   const decisions = namesIn(resolve(FOLDER, 'decisions'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => toGuide(name.replace(/\.md$/, ''), read(resolve(FOLDER, 'decisions', name))));
-  const made = [toGuide('errors', writeErrors()), toGuide('decisions', writeDecisions(decisions))];
+  const generated = [toGuide('errors', writeErrors()), toGuide('decisions', writeDecisions(decisions))];
   const data = files.filter((name) => name.endsWith('.json') && name !== 'openapi.json');
   return {
-    guides: [...written, ...elsewhere, ...made].sort(
+    guides: [...written, ...elsewhere, ...generated].sort(
       (left, right) => placeOf(left) - placeOf(right) || (left.name < right.name ? -1 : 1),
     ),
     decisions,
@@ -85,5 +85,5 @@ function placeOf({ name }: Guide): number {
 
 function writeDecisions(decisions: Guide[]): string {
   const rows = decisions.map(({ name, title }) => `- [${title}](/docs/decisions/${name})`);
-  return `# Decisions\n\nWhy it is as it is: the context, the choice and what it costs.\n\n${rows.join('\n')}\n`;
+  return `# Decisions\n\nDesign decisions: the context, the choice and its cost.\n\n${rows.join('\n')}\n`;
 }

@@ -2,6 +2,7 @@
 // (security, refusals, callbacks), and put in an order that does not depend on the order of registration.
 
 import swagger from '@fastify/swagger';
+import type { EventType } from '../callbacks/events.ts';
 import type { ProblemMessages } from '../platform/api-schemas.ts';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
@@ -14,10 +15,10 @@ const REQUEST_ID = 'req_01JNAFQ7M0E9SRC45Y6Z8XKBDT';
 
 const TAGS: { name: string; description: string }[] = [
   { name: 'Collections', description: 'Money from a customer’s mobile wallet.' },
-  { name: 'Status', description: 'What became of one transaction.' },
-  { name: 'Balance', description: 'Wallets of the account.' },
+  { name: 'Status', description: 'The status of one transaction.' },
+  { name: 'Balance', description: 'The wallets of the account.' },
   { name: 'Payment links', description: 'Hosted pages that anybody can pay on.' },
-  { name: 'Callbacks', description: 'What happened, to be pulled; callbacks push the same.' },
+  { name: 'Callbacks', description: 'Events, to be polled; callbacks push the same events.' },
   { name: 'Discovery', description: 'Countries, methods, limits and fees.' },
   { name: 'Credentials', description: 'Tokens and signatures.' },
 ];
@@ -78,10 +79,7 @@ type RouteFacts = {
   problemBody: (body: Record<string, unknown>) => Record<string, unknown>;
 };
 
-/**
- * Begins to collect routes: call it before any of them is added. Answers how to read the document once the app is
- * ready.
- */
+/** Starts to collect routes; call it before the first one is added. The returned function reads the document when the app is ready. */
 export function collectRoutes(app: HttpServer, ctx: Context): () => ApiDocument {
   const facts = new Map<string, RouteFacts>();
   app.addHook('onRoute', (route) => {
@@ -98,13 +96,13 @@ export function collectRoutes(app: HttpServer, ctx: Context): () => ApiDocument 
     },
     hideUntagged: true,
     stripBasePath: false,
-    // The plugin hands over either document; we asked for this one.
+    // The plugin's type allows for Swagger 2 as well; the document is always OpenAPI 3.
     transformObject: (documents: object) =>
       complete((documents as { openapiObject: ApiDocument }).openapiObject, facts) as never,
   };
-  // Called, not registered: registered plugins load after the routes of the app, and would see none of them.
-  swagger(app, options, (fault) => {
-    if (fault) throw fault;
+  // Called, not registered: a registered plugin loads after the routes of the app and would see none of them.
+  swagger(app, options, (error) => {
+    if (error) throw error;
   });
   return () => app.swagger() as unknown as ApiDocument;
 }
@@ -151,17 +149,17 @@ function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDoc
   };
 }
 
-/** Refusals grouped by status, each with an example of its exact words. */
+/** Refusals grouped by status, each with an example of its exact message. */
 function addRefusals(operation: OperationObject, method: string, facts: RouteFacts | undefined): void {
   const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
-  const words: ProblemMessages = {
+  const problems: ProblemMessages = {
     ...(method === 'post' ? WITH_BODY : {}),
     ...(needsToken ? { unauthenticated: {} } : {}),
     ...facts?.problems,
     ...EVERYWHERE,
   };
   const byStatus = Map.groupBy(
-    Object.entries(words),
+    Object.entries(problems),
     ([code, own]) => own.status ?? PROBLEMS[code as ProblemCode].status,
   );
   for (const [status, group] of [...byStatus].sort(([left], [right]) => left - right)) {
@@ -189,8 +187,11 @@ function addRefusals(operation: OperationObject, method: string, facts: RouteFac
 
 const PROBLEM_MEMBERS = {
   message: { type: 'string', description: 'A sentence for a person; some operations have their own.' },
-  code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'What programs go by. See /docs/errors/<code>.' },
-  request_id: { type: ['string', 'null'], description: 'Tell it to whoever runs the gateway.' },
+  code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'For programs. See /docs/errors/<code>.' },
+  request_id: {
+    type: ['string', 'null'],
+    description: 'Quote it when you report a problem to the administrators of the gateway.',
+  },
   errors: {
     type: 'object',
     additionalProperties: { type: 'array', items: { type: 'string' } },
@@ -211,16 +212,16 @@ const PROBLEM_SCHEMAS: Record<string, SchemaObject> = {
   },
 };
 
-const EVENT_TYPES = [
-  'collection.success',
-  'collection.failed',
-  'collection.expired',
-  'collection.reversed',
-  'payout.success',
-  'payout.failed',
-  'payout.reversed',
-  'payment_link.paid',
-];
+const EVENT_TYPES: Record<EventType, true> = {
+  'collection.success': true,
+  'collection.failed': true,
+  'collection.expired': true,
+  'collection.reversed': true,
+  'payout.success': true,
+  'payout.failed': true,
+  'payout.reversed': true,
+  'payment_link.paid': true,
+};
 const RECORD_OF_V3 =
   '#/paths/~1api~1v3~1get-unified-transaction-status/post/responses/200/content/application~1json/schema/properties/data';
 
@@ -229,7 +230,8 @@ const WEBHOOKS = {
     post: {
       summary: 'Callback: a transaction ended or was reversed',
       description:
-        'Sent to callback_url. Signed as Standard Webhooks with the callback secret of the integration; the id is the same on every retry. Any 2xx within ten seconds is delivered; 410 stops.',
+        'Sent to callback_url. Signed as Standard Webhooks with the callback secret of the integration; the id is the same on ' +
+        'every retry. Any 2xx within ten seconds is delivered; 410 stops.',
       parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => ({
         name,
         in: 'header',
@@ -244,7 +246,7 @@ const WEBHOOKS = {
               required: ['id', 'type', 'created_at', 'data'],
               properties: {
                 id: { type: 'string', pattern: '^evt_' },
-                type: { type: 'string', enum: EVENT_TYPES },
+                type: { type: 'string', enum: Object.keys(EVENT_TYPES) },
                 created_at: { type: 'string' },
                 data: {
                   allOf: [{ $ref: RECORD_OF_V3 }],
@@ -258,7 +260,10 @@ const WEBHOOKS = {
           },
         },
       },
-      responses: { '2XX': { description: 'Taken.' }, '410': { description: 'Send no more.' } },
+      responses: {
+        '2XX': { description: 'Received.' },
+        '410': { description: 'Send no more events to this address.' },
+      },
     },
   },
 };

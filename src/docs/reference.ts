@@ -1,5 +1,5 @@
-// The reference and the page of each error, written as Markdown from the OpenAPI document and the table of problems.
-// The pages render this text, programs read it as it is.
+// The API reference and the page of each error, as Markdown, from the OpenAPI document and the table of problems. Pages
+// render this text; programs can read it directly.
 
 import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
 import { anchorOf } from './markdown.ts';
@@ -7,16 +7,16 @@ import type { ApiDocument, MediaObject, OperationObject, ResponseObject, SchemaO
 
 const JSON_TYPE = 'application/json';
 
-type Entry = { path: string; method: string; operation: OperationObject };
+type OperationEntry = { path: string; method: string; operation: OperationObject };
 
-export function listOperations(document: ApiDocument): Entry[] {
+export function listOperations(document: ApiDocument): OperationEntry[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
 }
 
 /** Where the reference describes an operation. */
-export function anchorOfOperation({ path, method }: Entry): string {
+export function anchorOfOperation({ path, method }: OperationEntry): string {
   return anchorOf(`${method} ${path}`);
 }
 
@@ -35,10 +35,19 @@ export function writeReference(document: ApiDocument): string {
     const own = operations.filter(({ operation }) => operation.tags?.[0] === name);
     return `## ${name}\n\n${description}\n\n${own.map(writeOperation).join('\n\n')}`;
   });
-  return `# API reference\n\n${document.info.description}\n\nBase URL: \`${document.servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).\n\n${writeOperations(document)}\n\n${sections.join('\n\n')}\n`;
+  return `# API reference
+
+${document.info.description}
+
+Base URL: \`${document.servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).
+
+${writeOperations(document)}
+
+${sections.join('\n\n')}
+`;
 }
 
-function writeOperation(entry: Entry): string {
+function writeOperation(entry: OperationEntry): string {
   const { operation } = entry;
   const body = operation.requestBody?.content[JSON_TYPE];
   const params = memberOf(body?.schema, 'params');
@@ -89,7 +98,7 @@ function writeSuccess(answer: ResponseObject): string {
     '200:',
     media?.example === undefined ? null : writeJson(media.example),
     members &&
-      `Members of ${data?.type === 'array' ? 'an entry of `data`' : '`data`'} (all are always present unless the last column but one says no):\n\n${members}`,
+      `Members of ${data?.type === 'array' ? 'an entry of `data`' : '`data`'} (always present unless "required" says no):\n\n${members}`,
   ]
     .filter(Boolean)
     .join('\n\n');
@@ -162,7 +171,20 @@ export function writeProblem(code: ProblemCode, document: ApiDocument | null): s
     users.length > 0 && users.length < 12
       ? `\n\n| operation | status | message |\n|---|---|---|\n${users.join('\n')}`
       : '';
-  return `# ${code}\n\nStatus ${status}: “${message}”\n\n## Cause\n\n${cause}\n\n## What to do\n\n${fix}${table}\n\n[All errors](/docs/errors)\n`;
+  return `# ${code}
+
+Status ${status}: “${message}”
+
+## Cause
+
+${cause}
+
+## What to do
+
+${fix}${table}
+
+[All errors](/docs/errors)
+`;
 }
 
 /** The guide to all errors; committed as docs/errors.md. */
@@ -173,8 +195,8 @@ export function writeErrors(): string {
   });
   return `# Errors
 
-A refusal is JSON: \`success\` is false, \`message\` is a sentence, \`code\` is what programs go by, \`request_id\` is for
-whoever runs the gateway, and \`errors\`, where there is one, maps each field to what is wrong with it:
+An error is JSON: \`success\` is false, \`message\` is a sentence, \`code\` is for programs, \`request_id\` is for the
+administrators of the gateway, and \`errors\`, if present, maps each field to what is wrong with it:
 
 \`\`\`json
 {
@@ -186,9 +208,10 @@ whoever runs the gateway, and \`errors\`, where there is one, maps each field to
 }
 \`\`\`
 
-Messages differ between operations, to the full stop: the specification words them so. On the balance operation
-\`success\` is the string \`"false"\` and \`data\` an empty array. A 4xx did nothing and used no signature up; after a 503
-or a lost answer, sign again and send again with the same \`Idempotency-Key\`.
+Messages differ between operations, as the specification says. On the balance operation \`success\` is the string
+\`"false"\` and \`data\` an empty array. A 4xx has no effect and does not use the signature, with one exception: a wrong
+token sent to verify a collection counts as a try and uses its signature. After a 503 or a lost answer, sign again and
+send again with the same \`Idempotency-Key\`.
 
 | code | status | cause | what to do |
 |---|---|---|---|

@@ -1,5 +1,5 @@
-// The documentation that the gateway serves about itself: /docs (guides, reference, one page an error), each page also as
-// Markdown, a search over all of them, /openapi.json and /llms.txt. No scripts, nothing from elsewhere.
+// The documentation that the gateway serves: /docs (guides, reference, one page an error), each page also as Markdown, a
+// search over all of them, /openapi.json and /llms.txt. No scripts, nothing from other hosts.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { publicUrl } from '../platform/config.ts';
@@ -14,75 +14,80 @@ import { type Contents, docsPage, searchResults } from './pages.ts';
 import { describeProblem, isProblemCode, writeOperations, writeProblem, writeReference } from './reference.ts';
 import { indexPlaces, type SearchIndex, type SearchPlace, search, sectionsOf } from './search.ts';
 
-/** Adds the documentation. Must come before the routes that it documents. */
+/** Everything that is served. The routes are known when the app is ready, so what describes them is written on first use. */
+type Documentation = {
+  library: Library;
+  contents: Contents;
+  api: () => ApiDocument;
+  reference: () => string;
+  searchIndex: () => SearchIndex;
+};
+
+/** Adds the documentation. Call it before the routes that it documents are added. */
 export function docsRoutes(app: HttpServer, ctx: Context): void {
-  const readApi = collectRoutes(app, ctx);
-  const library = readLibrary(publicUrl(ctx.config));
-  const contents: Contents = [
-    { title: 'Overview', url: '/docs' },
-    ...library.guides.map(({ name, title }) => ({ title, url: `/docs/${name}` })),
-    { title: 'API reference', url: '/docs/reference' },
-  ];
-  // The routes are known only once the app is ready, so what describes them is made when it is first asked for.
-  let apiText: string | null = null;
+  const docs = describeGateway(collectRoutes(app, ctx), readLibrary(publicUrl(ctx.config)));
+  textRoutes(app, ctx, docs);
+  guideRoutes(app, ctx, docs);
+  searchRoute(app, ctx, docs);
+}
+
+function describeGateway(api: () => ApiDocument, library: Library): Documentation {
   let reference: string | null = null;
   let index: SearchIndex | null = null;
-  const readReference = () => {
-    reference ??= writeReference(readApi());
-    return reference;
+  const docs: Documentation = {
+    library,
+    contents: [
+      { title: 'Overview', url: '/docs' },
+      ...library.guides.map(({ name, title }) => ({ title, url: `/docs/${name}` })),
+      { title: 'API reference', url: '/docs/reference' },
+    ],
+    api,
+    reference() {
+      reference ??= writeReference(api());
+      return reference;
+    },
+    searchIndex() {
+      index ??= indexPlaces(listPlaces(library, docs.reference()));
+      return index;
+    },
   };
-  const readIndex = () => {
-    index ??= indexPlaces(listPlaces(library, readReference()));
-    return index;
-  };
+  return docs;
+}
+
+/** What programs read. */
+function textRoutes(app: HttpServer, ctx: Context, docs: Documentation): void {
+  let apiText: string | null = null;
+  app.get('/openapi.json', async (request, reply) => {
+    apiText ??= JSON.stringify(docs.api());
+    // Public, and open to other origins, so that any API explorer can load it.
+    void reply.type('application/json; charset=utf-8').header('Access-Control-Allow-Origin', '*');
+    return sendCompressed(request, reply, apiText);
+  });
+  app.get('/llms.txt', async (request, reply) =>
+    sendCompressed(request, reply.type('text/plain; charset=utf-8'), writeIndexForPrograms(ctx, docs)),
+  );
+}
+
+function guideRoutes(app: HttpServer, ctx: Context, docs: Documentation): void {
+  const { library, contents } = docs;
 
   async function send(request: FastifyRequest, reply: FastifyReply, text: string, path: string, asMarkdown: boolean) {
     void reply.header('Vary', 'Accept');
     if (asMarkdown || prefers(request, 'text/markdown'))
       return sendCompressed(request, reply.type('text/markdown; charset=utf-8'), text);
     const body = renderMarkdown(text, linkFrom);
-    return sendPage(
-      request,
-      reply,
-      docsPage(ctx.config.brandName, titleOf(text), contents, body, { markdownUrl: `${path}.md` }),
-    );
+    const page = docsPage(ctx.config.brandName, titleOf(text), contents, body, { markdownUrl: `${path}.md` });
+    return sendPage(request, reply, page);
   }
 
-  app.get('/openapi.json', async (request, reply) => {
-    apiText ??= JSON.stringify(readApi());
-    // Public, and other origins may show it: an API explorer of the reader's own choice.
-    void reply.type('application/json; charset=utf-8').header('Access-Control-Allow-Origin', '*');
-    return sendCompressed(request, reply, apiText);
-  });
-  app.get('/llms.txt', async (request, reply) =>
-    sendCompressed(request, reply.type('text/plain; charset=utf-8'), writeIndexForPrograms(ctx, library, readApi())),
-  );
-  app.get('/docs', (request, reply) => {
-    const text = writeOverview(ctx, library, readApi());
-    return send(request, reply, text, '/docs/overview', false);
-  });
-  app.get('/docs/overview.md', (request, reply) =>
-    send(request, reply, writeOverview(ctx, library, readApi()), '/docs', true),
-  );
-  app.get('/docs/search', async (request, reply) => {
-    const { q } = request.query as Record<string, unknown>;
-    const query = typeof q === 'string' ? q.trim() : '';
-    const found = search(readIndex(), query);
-    if (prefers(request, 'application/json'))
-      return {
-        success: true,
-        message: 'Search done.',
-        data: found.map(({ kind, title, page, url, excerpt }) => ({ kind, title, page, url, excerpt })),
-      };
-    const body = searchResults(query, found);
-    return sendPage(request, reply, docsPage(ctx.config.brandName, 'Search', contents, body, { query }));
-  });
+  app.get('/docs', (request, reply) => send(request, reply, writeOverview(ctx, docs), '/docs/overview', false));
+  app.get('/docs/overview.md', (request, reply) => send(request, reply, writeOverview(ctx, docs), '/docs', true));
   app.get('/docs/:page', (request, reply) => {
     const { page } = request.params as { page: string };
     const data = library.data.get(page);
     if (data !== undefined) return sendCompressed(request, reply.type('application/json; charset=utf-8'), data);
     const name = page.replace(/\.md$/, '');
-    const text = name === 'reference' ? readReference() : textOf(library.guides, name);
+    const text = name === 'reference' ? docs.reference() : textOf(library.guides, name);
     return send(request, reply, text, `/docs/${name}`, page !== name);
   });
   app.get('/docs/decisions/:page', (request, reply) => {
@@ -96,7 +101,23 @@ export function docsRoutes(app: HttpServer, ctx: Context): void {
     if (!isProblemCode(code)) throw new Problem('not_found', { message: 'There is no such error code.' });
     if (page.endsWith('.json') || prefers(request, 'application/json'))
       return { success: true, message: 'Error described.', data: describeProblem(code) };
-    return send(request, reply, writeProblem(code, readApi()), `/docs/errors/${code}`, page.endsWith('.md'));
+    return send(request, reply, writeProblem(code, docs.api()), `/docs/errors/${code}`, page.endsWith('.md'));
+  });
+}
+
+function searchRoute(app: HttpServer, ctx: Context, docs: Documentation): void {
+  app.get('/docs/search', async (request, reply) => {
+    const { q } = request.query as Record<string, unknown>;
+    const query = typeof q === 'string' ? q.trim() : '';
+    const found = search(docs.searchIndex(), query);
+    if (prefers(request, 'application/json'))
+      return {
+        success: true,
+        message: 'Search done.',
+        data: found.map(({ kind, title, page, url, excerpt }) => ({ kind, title, page, url, excerpt })),
+      };
+    const body = searchResults(query, found);
+    return sendPage(request, reply, docsPage(ctx.config.brandName, 'Search', docs.contents, body, { query }));
   });
 }
 
@@ -108,7 +129,7 @@ function prefers(request: FastifyRequest, type: string): boolean {
   return place >= 0 && (htmlPlace < 0 || place < htmlPlace);
 }
 
-/** Guides link to each other as files of one folder; as pages they have no ending. */
+/** Guides link to each other as files of one folder; as pages they have no file extension. */
 function linkFrom(target: string): string {
   if (/^(?:[a-z]+:|\/|#)/i.test(target)) return target;
   return `/docs/${target.replace(/^\.\//, '').replace(/\.md(?=$|#)/, '')}`;
@@ -120,7 +141,7 @@ function textOf(guides: Guide[], name: string): string {
   return guide.text;
 }
 
-/** Everything that can be found. Errors have a page each, so the guide that lists them is no place of its own. */
+/** Everything that search covers. Errors have a page each, so the table in the guide of errors is left out. */
 function listPlaces(library: Library, reference: string): SearchPlace[] {
   const codes = Object.keys(PROBLEMS) as ProblemCode[];
   return [
@@ -150,7 +171,11 @@ function listPlaces(library: Library, reference: string): SearchPlace[] {
   ];
 }
 
-function writeOverview(ctx: Context, library: Library, api: ApiDocument): string {
+const SANDBOX_NOTE = `
+This gateway runs in sandbox mode: no real money moves. Payments appear on the [test phone](/sandbox/phone).
+`;
+
+function writeOverview(ctx: Context, { library, api }: Documentation): string {
   const rows = library.guides.map(({ name, title, summary }) => `- [${title}](/docs/${name}): ${summary}`);
   return `# ${ctx.config.brandName} documentation
 
@@ -160,18 +185,18 @@ ${rows.join('\n')}
 
 ## Operations
 
-${writeOperations(api)}
-${ctx.config.mode === 'sandbox' ? '\nThis gateway runs in sandbox mode: no real money moves. Payments ring on the [test phone](/sandbox/phone).\n' : ''}`;
+${writeOperations(api())}
+${ctx.config.mode === 'sandbox' ? SANDBOX_NOTE : ''}`;
 }
 
 /** https://llmstxt.org: a title, a summary, and links to the pages as Markdown. */
-function writeIndexForPrograms(ctx: Context, library: Library, api: ApiDocument): string {
+function writeIndexForPrograms(ctx: Context, { library, api }: Documentation): string {
   const base = publicUrl(ctx.config);
   const guides = library.guides.map(({ name, title, summary }) => `- [${title}](${base}/docs/${name}.md): ${summary}`);
   const decisions = library.decisions.map(({ name, title }) => `- [${title}](${base}/docs/decisions/${name}.md)`);
   return `# ${ctx.config.brandName}
 
-> ${summaryOf(api.info.description)}
+> ${summaryOf(api().info.description)}
 
 ## Guides
 

@@ -1,4 +1,4 @@
-// What is looked for is found: by the word, by its beginning, the page about it before a page that mentions it.
+// Search finds a word, also by its beginning; the page about it comes before a page that mentions it.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -48,7 +48,7 @@ describe('the index', () => {
   const index = indexPlaces([
     place('salt', 'a fresh one for every request'),
     place('signing', 'the envelope has a salt, a timestamp, a signature'),
-    place('long', `${'words '.repeat(400)} salt`),
+    place('long', `${Array.from({ length: 400 }, (_, number) => `word${number}`).join(' ')} salt`),
     place('other', 'nothing of the kind'),
   ]);
   const titles = (query: string) => search(index, query).map(({ title }) => title);
@@ -56,14 +56,14 @@ describe('the index', () => {
   test('headings come before mentions, short texts before long ones', () => {
     assert.deepEqual(titles('salt'), ['salt', 'signing', 'long']);
   });
-  test('whoever has all the words comes first', () => {
+  test('a place with all the words comes first', () => {
     assert.deepEqual(titles('salt timestamp')[0], 'signing');
   });
   test('the beginning of a word finds it, two letters do not', () => {
     assert.deepEqual(titles('envel'), ['signing']);
     assert.deepEqual(titles('en'), []);
   });
-  test('nothing asked, nothing found', () => {
+  test('an empty query finds nothing', () => {
     for (const query of ['', '  ', '***', '"']) assert.deepEqual(titles(query), []);
   });
   test('the excerpt shows the word', () => {
@@ -92,7 +92,7 @@ describe('the page', () => {
     for (const code of Object.keys(PROBLEMS)) assert.ok((await urls(code)).includes(`/docs/errors/${code}`), code);
   });
 
-  test('every address it answers is there', async () => {
+  test('every address in the results exists', async () => {
     for (const url of new Set((await Promise.all(['callback', 'signature', 'sandbox'].map(urls))).flat())) {
       const reply = await world.app.inject({ url, headers: { accept: 'text/html' } });
       assert.equal(reply.statusCode, 200, url);
@@ -101,7 +101,7 @@ describe('the page', () => {
     }
   });
 
-  test('is a page without scripts; what was asked is text; every page has the box', async () => {
+  test('is a page without scripts; the query is escaped; every page has the search box', async () => {
     const { body, statusCode } = await ask('"><script>alert(1)</script>', 'text/html');
     assert.equal(statusCode, 200);
     assert.ok(!body.includes('<script') && body.includes('value="&#34;&#62;&#60;script'));
@@ -111,7 +111,7 @@ describe('the page', () => {
       assert.match((await world.app.inject({ url })).body, /<form role="search" action="\/docs\/search">/, url);
   });
 
-  test('guides stand in the order a newcomer reads them', async () => {
+  test('guides are in the order a newcomer reads them', async () => {
     const { body } = await world.app.inject({ url: '/docs' });
     const places = [
       'quickstart',

@@ -1,24 +1,21 @@
-// Full-text search over the documentation, in memory: guides by section, operations, error codes. Words are matched
-// whole or by their beginning; a word in a heading weighs more than one in the text, a rare word more than a common one.
+// Full-text search over the documentation with `minisearch`: guides by section, operations, error codes. A word in a heading
+// counts more than one in the text, a rare word more than a common one, a whole word more than its beginning.
 
+import MiniSearch from 'minisearch';
 import { anchorOf } from './markdown.ts';
 
 const MAX_QUERY_LENGTH = 200;
 const MAX_WORDS = 8;
 const MAX_RESULTS = 20;
 const EXCERPT_LENGTH = 200;
-/** Shorter beginnings match too much to mean anything. */
-const SHORTEST_BEGINNING = 3;
-const HEADING_WEIGHT = 6;
-/** A beginning of a word says less than the word. */
-const BEGINNING_WEIGHT = 0.4;
-/** A page with the word in its title, and what is said of one operation or one error, come before mentions in guides. */
+/** Shorter beginnings match too much to be useful. */
+const MIN_PREFIX_LENGTH = 3;
+const PREFIX_WEIGHT = 0.4;
+const FIELD_WEIGHTS = { title: 6, page: 1, text: 1 };
+/** A page about the word, an operation and an error rank above a mention in a guide. */
 const RANK = { page: 1.6, operation: 1.3, error: 1.3, guide: 1 };
-/** How fast repetition stops to count, and how much a long text is discounted: the usual values of BM25. */
-const SATURATION = 1.2;
-const LENGTH_DISCOUNT = 0.75;
 
-/** A place that can be found: a section of a page, with its address. */
+/** A section of a page, with its address. */
 export type SearchPlace = {
   kind: 'guide' | 'operation' | 'error';
   title: string;
@@ -27,49 +24,29 @@ export type SearchPlace = {
   text: string;
 };
 export type SearchHit = SearchPlace & { excerpt: string };
-export type SearchIndex = {
-  places: readonly SearchPlace[];
-  lengths: readonly number[];
-  /** Word → place → how often, weighted. */
-  words: ReadonlyMap<string, ReadonlyMap<number, number>>;
-};
+export type SearchIndex = { places: readonly SearchPlace[]; words: MiniSearch };
 
 export function indexPlaces(places: readonly SearchPlace[]): SearchIndex {
-  const words = new Map<string, Map<number, number>>();
-  const lengths = places.map((place, at) => {
-    const add = (word: string, weight: number) => {
-      const counts = words.get(word) ?? new Map<number, number>();
-      words.set(word, counts.set(at, (counts.get(at) ?? 0) + weight));
-    };
-    for (const word of tokensOf(place.title)) add(word, HEADING_WEIGHT);
-    for (const word of tokensOf(place.page)) add(word, 1);
-    const body = tokensOf(place.text);
-    for (const word of body) add(word, 1);
-    return body.length + 1;
-  });
-  return { places, lengths, words };
+  const words = new MiniSearch({ fields: Object.keys(FIELD_WEIGHTS), tokenize: tokensOf, processTerm: (word) => word });
+  words.addAll(places.map(({ title, page, text }, id) => ({ id, title, page, text })));
+  return { places, words };
 }
 
-/** The best places first: those with most of the words, and among them those that say most about them. */
-export function search(index: SearchIndex, query: string): SearchHit[] {
+/** The best places first: those with most of the words, then by score. */
+export function search({ places, words }: SearchIndex, query: string): SearchHit[] {
   const asked = [...new Set(tokensOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS);
-  const average = index.lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, index.lengths.length);
-  const scores = new Map<number, { matched: number; score: number }>();
-  for (const word of asked) {
-    const counts = countsOf(index, word);
-    const rarity = Math.log(1 + index.places.length / (1 + counts.size));
-    for (const [at, count] of counts) {
-      const length = (index.lengths[at] ?? average) / average;
-      const worth = count / (count + SATURATION * (1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * length));
-      const { matched, score } = scores.get(at) ?? { matched: 0, score: 0 };
-      scores.set(at, { matched: matched + 1, score: score + rarity * worth * rankOf(index.places[at], word) });
-    }
-  }
-  return [...scores]
-    .sort(([a, left], [b, right]) => right.matched - left.matched || right.score - left.score || a - b)
+  return words
+    .search(asked.join(' '), {
+      tokenize: (text) => text.split(' ').filter(Boolean),
+      boost: FIELD_WEIGHTS,
+      prefix: (word) => word.length >= MIN_PREFIX_LENGTH,
+      weights: { prefix: PREFIX_WEIGHT, fuzzy: 0 },
+      boostDocument: (id, word) => rankOf(places[id as number], word),
+    })
+    .sort((left, right) => right.queryTerms.length - left.queryTerms.length || right.score - left.score)
     .slice(0, MAX_RESULTS)
-    .flatMap(([at]) => {
-      const place = index.places[at];
+    .flatMap(({ id }) => {
+      const place = places[id as number];
       return place ? [{ ...place, excerpt: excerptOf(place.text, asked) }] : [];
     });
 }
@@ -79,18 +56,7 @@ function rankOf(place: SearchPlace | undefined, word: string): number {
   return RANK[isAbout ? 'page' : (place?.kind ?? 'guide')];
 }
 
-/** Places that have the word, or a word that begins so. */
-function countsOf(index: SearchIndex, word: string): Map<number, number> {
-  const counts = new Map(index.words.get(word));
-  if (word.length < SHORTEST_BEGINNING) return counts;
-  for (const [known, places] of index.words) {
-    if (known === word || !known.startsWith(word)) continue;
-    for (const [at, count] of places) counts.set(at, (counts.get(at) ?? 0) + count * BEGINNING_WEIGHT);
-  }
-  return counts;
-}
-
-/** Words without accents, capitals and plurals. A name such as `callback_url` counts as itself and as its parts. */
+/** Words without accents, capitals and plurals. A name such as `callback_url` is indexed as itself and as its parts. */
 export function tokensOf(text: string): string[] {
   const plain = text
     .normalize('NFD')
@@ -106,7 +72,7 @@ function singular(word: string): string {
   return word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
 }
 
-/** The text around the first word that was asked for. */
+/** The text around the first word of the query. */
 function excerptOf(text: string, asked: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = asked.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
@@ -117,7 +83,7 @@ function excerptOf(text: string, asked: readonly string[]): string {
   return `${from > 0 ? '… ' : ''}${shown}${end < text.length ? ' …' : ''}`;
 }
 
-/** A text cut at its headings: each section is a place of its own. */
+/** A text split at its headings: each section is a place. */
 export function sectionsOf(kind: SearchPlace['kind'], page: string, url: string, text: string): SearchPlace[] {
   const places: SearchPlace[] = [];
   let current = { title: page, url, lines: [] as string[] };
@@ -137,7 +103,7 @@ export function sectionsOf(kind: SearchPlace['kind'], page: string, url: string,
   return places;
 }
 
-/** Markdown as running text: what is marked stays, the marks go. */
+/** Markdown as plain text. */
 function plain(lines: string[]): string {
   return lines
     .join(' ')

@@ -1,5 +1,5 @@
-// The folder of the embedded PostgreSQL and how it is made: initdb, settings, a role and a database of ours.
-// It holds cluster/ (PostgreSQL's own data directory), password, port and postgres.log.
+// The folder of the embedded PostgreSQL and how it is created: initdb, settings, a role and a database. It contains cluster/
+// (PostgreSQL's data directory), password, port and postgres.log.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,7 @@ export async function readText(path: string): Promise<string | null> {
   return await readFile(path, 'utf8').catch(() => null);
 }
 
-/** Makes the cluster at the first start; afterwards only checks that these programs can read it. */
+/** Creates the cluster at the first start; later only checks that this version of PostgreSQL can read it. */
 export async function prepareCluster(
   folder: DataFolder,
   installation: Installation,
@@ -32,26 +32,27 @@ export async function prepareCluster(
   if (version === null) return await createCluster(folder, installation, durable, onProgress);
   if (version.trim() !== MAJOR_VERSION)
     throw new EmbeddedPostgresError(
-      `The database in ${folder.cluster} was made by PostgreSQL ${version.trim()}; this version of Simbi brings PostgreSQL ${MAJOR_VERSION}. ` +
-        'Make a backup with the Simbi that made it (simbi backup), then restore it into an empty DATA_DIR (simbi restore).',
+      `The database in ${folder.cluster} was created by PostgreSQL ${version.trim()}; ` +
+        `this version of Simbi includes PostgreSQL ${MAJOR_VERSION}. ` +
+        'Make a backup with the earlier version of Simbi (simbi backup), then restore it into an empty DATA_DIR (simbi restore).',
     );
 }
 
-/** Built under another name and renamed when complete: a kill in the middle leaves nothing half made. */
+/** Created under another name and renamed when complete, so that an interrupted start leaves no incomplete cluster. */
 async function createCluster(
   folder: DataFolder,
   installation: Installation,
   durable: boolean,
   onProgress: (sentence: string) => void,
 ): Promise<void> {
-  onProgress(`Making a private PostgreSQL ${MAJOR_VERSION} in ${folder.root}`);
+  onProgress(`Creating the embedded PostgreSQL ${MAJOR_VERSION} database in ${folder.root}`);
   for (const name of await readdir(folder.root))
     if (name.startsWith('cluster.new')) await rm(join(folder.root, name), { recursive: true, force: true });
-  // A name of its own: an initdb that outlived a killed process must not write into this one.
+  // A unique name: an initdb that is still running after its process was killed must not write into this folder.
   const draft = `${folder.cluster}.new-${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
   if (installation.owner) await chown(draft, installation.owner.uid, installation.owner.gid);
-  // `trust` holds for initdb's own moments only: no port is open yet, and pg_hba.conf is replaced below.
+  // `trust` applies during initdb only: no port is open yet, and pg_hba.conf is replaced below.
   await runTool(
     installation,
     draft,
@@ -66,7 +67,7 @@ async function createCluster(
   await writeOwned(installation, join(draft, 'postgresql.conf'), clusterSettings(lz4));
   await writeOwned(installation, join(draft, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
   const password = randomBytes(24).toString('base64url');
-  // In single-user mode, so that the superuser never needs a password and nobody can log in as it.
+  // In single-user mode, so that the superuser needs no password and nobody can log in as it.
   const output = await runTool(
     installation,
     draft,
@@ -75,7 +76,8 @@ async function createCluster(
     `create role simbi login createdb password '${password}' in role pg_monitor, pg_checkpoint\n` +
       'create database simbi owner simbi\n',
   );
-  if (/ERROR|FATAL/.test(output)) throw new EmbeddedPostgresError(`The database could not be made:\n${output.trim()}`);
+  if (/ERROR|FATAL/.test(output))
+    throw new EmbeddedPostgresError(`The database could not be created:\n${output.trim()}`);
   await writeFile(folder.password, `${password}\n`, { mode: 0o600 });
   await chmod(folder.password, 0o600);
   await sync(folder.password);
@@ -83,7 +85,7 @@ async function createCluster(
   await sync(folder.root);
 }
 
-/** Brings a file, or the names in a folder, to the disk: a lost password would lock everybody out. */
+/** Flushes a file, or the entries of a folder, to disk: without the password the database cannot be opened. */
 async function sync(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {
@@ -94,14 +96,14 @@ async function sync(path: string): Promise<void> {
 }
 
 function clusterSettings(lz4: boolean): string {
-  return `# Written once, when Simbi made this database. Change it as you like; the port and the address are Simbi's.
+  return `# Written once, when Simbi created this database. You may change it; port and address are set by Simbi.
 max_connections = 100
 shared_buffers = 128MB
 effective_io_concurrency = 16
 random_page_cost = 1.1
 jit = off
 
-# An answer is given only for what is on the disk.
+# A commit is acknowledged only when it is on disk.
 fsync = on
 synchronous_commit = on
 full_page_writes = on
@@ -118,7 +120,7 @@ log_line_prefix = '%m [%p] '
 log_min_duration_statement = 2s
 log_lock_waits = on
 log_checkpoints = off
-# Statements may hold people's numbers: they stay out of the log.
+# Statements may contain phone numbers: they are not logged.
 log_min_error_statement = panic
 log_parameter_max_length = 0
 log_parameter_max_length_on_error = 0
@@ -155,6 +157,6 @@ async function runTool(
     child.on('close', resolve);
   });
   const text = Buffer.concat(output).toString('utf8');
-  if (code !== 0) throw new EmbeddedPostgresError(`${tool} failed with code ${code}. Its last words:\n${text.trim()}`);
+  if (code !== 0) throw new EmbeddedPostgresError(`${tool} failed with code ${code}:\n${text.trim()}`);
   return text;
 }

@@ -56,7 +56,7 @@ describe('the lock on DATA_DIR', () => {
       (error) => {
         assert.ok(error instanceof DataDirInUseError);
         assert.equal(error.pid, holder.pid);
-        const expected = `Simbi already runs on this DATA_DIR (process ${holder.pid}, http://localhost:8080).`;
+        const expected = `Simbi is already running on this DATA_DIR (process ${holder.pid}, http://localhost:8080).`;
         assert.equal(error.message, expected);
         return true;
       },
@@ -89,7 +89,7 @@ describe('the lock on DATA_DIR', () => {
     const holders = Array.from({ length: 4 }, () => startHolder(dataDir));
     const answers = await Promise.all(holders.map(readAnswer));
     assert.equal(answers.filter((answer) => answer === 'taken').length, 1);
-    assert.equal(answers.filter((answer) => answer.startsWith('Simbi already runs')).length, 3);
+    assert.equal(answers.filter((answer) => answer.startsWith('Simbi is already running')).length, 3);
     await Promise.all(holders.map(kill));
   });
 });

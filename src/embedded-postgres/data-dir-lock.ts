@@ -1,5 +1,5 @@
-// One server process per DATA_DIR. The lock is a file that names the process; it counts only while exactly
-// that process lives, so that nothing has to be cleaned by hand after a crash.
+// One server process per DATA_DIR. The lock is a file that names the process. It is valid only while that same process is
+// running, so nothing has to be cleaned up by hand after a crash.
 
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,20 +10,20 @@ const MAX_TRIES = 10;
 
 type LockOwner = { pid: number; startMark: string | null; url: string };
 
-/** A server of ours already works on this folder. */
+/** Another Simbi process uses this folder. */
 export class DataDirInUseError extends Error {
-  override readonly name = 'DataDirInUse';
+  override readonly name = 'DataDirInUseError';
   readonly pid: number;
   readonly url: string;
   constructor(owner: { pid: number; url: string }) {
-    super(`Simbi already runs on this DATA_DIR (process ${owner.pid}${owner.url ? `, ${owner.url}` : ''}).`);
+    super(`Simbi is already running on this DATA_DIR (process ${owner.pid}${owner.url ? `, ${owner.url}` : ''}).`);
     this.pid = owner.pid;
     this.url = owner.url;
   }
 }
 
 export type DataDirLock = {
-  /** For a server that learns its address only when it listens. */
+  /** For a server whose address is known only when it listens. */
   setUrl(url: string): void;
   release(): void;
 };
@@ -38,7 +38,7 @@ export function lockDataDir(dataDir: string, info: { url: string }): DataDirLock
   };
   write(info.url);
   try {
-    take(path, draft);
+    acquire(path, draft);
   } finally {
     rmSync(draft, { force: true });
   }
@@ -53,15 +53,15 @@ export function lockDataDir(dataDir: string, info: { url: string }): DataDirLock
   };
 }
 
-/** Who holds the folder now, if anybody does. */
+/** The process that uses the folder, if there is one. */
 export function dataDirOwner(dataDir: string): { pid: number; url: string } | null {
   const owner = readOwner(join(dataDir, LOCK_FILE));
-  return owner && lives(owner) ? { pid: owner.pid, url: owner.url } : null;
+  return owner && isRunning(owner) ? { pid: owner.pid, url: owner.url } : null;
 }
 
-function take(path: string, draft: string): void {
+function acquire(path: string, draft: string): void {
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    // A link appears whole or not at all, and refuses when the name exists: of many starters one wins.
+    // link() is atomic and fails if the name exists: of several processes that start at once, one succeeds.
     try {
       linkSync(draft, path);
       return;
@@ -69,9 +69,9 @@ function take(path: string, draft: string): void {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     }
     const owner = readOwner(path);
-    if (owner && lives(owner)) throw new DataDirInUseError(owner);
-    // Left by a process that is gone. It is moved away under a name of ours and looked at again: should
-    // another starter have replaced it in between, its lock is put back.
+    if (owner && isRunning(owner)) throw new DataDirInUseError(owner);
+    // Left by a process that has ended. It is renamed and read again: if another process has replaced it in the
+    // meantime, that lock is restored.
     const removed = `${draft}.stale`;
     try {
       renameSync(path, removed);
@@ -79,13 +79,13 @@ function take(path: string, draft: string): void {
       continue;
     }
     const moved = readOwner(removed);
-    if (moved && lives(moved)) renameSync(removed, path);
+    if (moved && isRunning(moved)) renameSync(removed, path);
     else rmSync(removed, { force: true });
   }
-  throw new Error(`The lock ${path} could not be taken; remove the file if no Simbi runs.`);
+  throw new Error(`The lock ${path} could not be acquired. Remove the file if no Simbi is running.`);
 }
 
-function lives(owner: LockOwner): boolean {
+function isRunning(owner: LockOwner): boolean {
   return isAlive(owner.pid) && (owner.startMark === null || processStartMark(owner.pid) === owner.startMark);
 }
 

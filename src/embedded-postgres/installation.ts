@@ -1,5 +1,5 @@
-// Where PostgreSQL's programs are and as whom they run. PostgreSQL refuses to run as root, so a root process
-// runs it as an unprivileged user; that user needs to reach neither our folders' parents nor node_modules.
+// Where PostgreSQL's programs are and which user runs them. PostgreSQL refuses to run as root, so a root process runs it as
+// an unprivileged user, who needs access neither to the parents of the data directory nor to node_modules.
 
 import { spawnSync } from 'node:child_process';
 import { constants, openSync } from 'node:fs';
@@ -7,20 +7,20 @@ import { access, chmod, cp, mkdir, readdir, readFile, rename, rm, stat } from 'n
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Users that may run PostgreSQL for a root process, the first that exists. */
+/** Users that run PostgreSQL for a root process: the first that exists. */
 const UNPRIVILEGED_USERS = ['simbi', 'postgres', 'nobody'];
-/** Where a root process puts a copy of the programs when the unprivileged user cannot reach ours. */
+/** Where a root process copies the programs if the unprivileged user cannot read node_modules. */
 const SHARED_FOLDER = '/var/lib/simbi';
 
-/** The embedded database cannot be made or started. The message says why and what to do. */
+/** The embedded database cannot be created or started. The message says why and what to do. */
 export class EmbeddedPostgresError extends Error {
-  override readonly name = 'EmbeddedPostgresFault';
+  override readonly name = 'EmbeddedPostgresError';
 }
 
 export type PostgresUser = { uid: number; gid: number };
 export type Installation = { bin: string; owner: PostgresUser | null };
 
-/** `cluster` is the data directory; when it exists its owner runs PostgreSQL. */
+/** `cluster` is the data directory; if it exists, its owner runs PostgreSQL. */
 export async function locateInstallation(
   cluster: string,
   onProgress: (sentence: string) => void,
@@ -33,8 +33,8 @@ export async function locateInstallation(
 }
 
 /**
- * How to start a program of PostgreSQL on a data directory. On Linux the directory is handed over as an open
- * file (number 3): its parents may then be closed to the user, as /root and temporary folders are.
+ * How to start a PostgreSQL program on a data directory. On Linux the directory is passed as an open file descriptor (3), so
+ * the user needs no access to its parents, such as /root.
  */
 export function runAsPostgresUser(installation: Installation, cluster: string) {
   const environment: Record<string, string> = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
@@ -64,13 +64,14 @@ async function chooseOwner(cluster: string): Promise<PostgresUser | null> {
   if (self !== 0) {
     if (existing && self !== undefined && existing.uid !== self)
       throw new EmbeddedPostgresError(
-        `The database in ${cluster} belongs to another user (number ${existing.uid}). Start Simbi as that user or as root, or choose another DATA_DIR.`,
+        `The database in ${cluster} belongs to another user (uid ${existing.uid}). ` +
+          'Start Simbi as that user or as root, or choose another DATA_DIR.',
       );
     return null;
   }
   if (process.platform !== 'linux')
     throw new EmbeddedPostgresError(
-      'The embedded PostgreSQL does not run as root here. Start Simbi as an ordinary user, or set DATABASE_URL.',
+      'The embedded PostgreSQL cannot run as root on this system. Start Simbi as an ordinary user, or set DATABASE_URL.',
     );
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
   for (const user of UNPRIVILEGED_USERS) {
@@ -80,19 +81,20 @@ async function chooseOwner(cluster: string): Promise<PostgresUser | null> {
     if (uid && gid) return { uid, gid };
   }
   throw new EmbeddedPostgresError(
-    'PostgreSQL does not run as root, and there is no user "nobody". Make one (useradd simbi), or set DATABASE_URL.',
+    'PostgreSQL cannot run as root, and there is no user "nobody". Create a user (useradd simbi), or set DATABASE_URL.',
   );
 }
 
-/** A cluster that root copied or restored belongs to root; PostgreSQL would refuse it. */
+/** A cluster that root copied or restored belongs to root; PostgreSQL would not start on it. */
 async function giveCluster(cluster: string, owner: PostgresUser | null): Promise<void> {
   const existing = await stat(cluster).catch(() => null);
   if (!owner || existing?.uid !== 0) return;
   const { status, stderr } = spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, cluster], { encoding: 'utf8' });
-  if (status !== 0) throw new EmbeddedPostgresError(`${cluster} belongs to root and cannot be given away: ${stderr}`);
+  if (status !== 0)
+    throw new EmbeddedPostgresError(`${cluster} belongs to root and its owner cannot be changed: ${stderr}`);
 }
 
-/** Whether the user may pass through every folder down to the program, and read and run it. */
+/** Whether the user may enter every folder down to the program, and read and run it. */
 async function canReach(owner: PostgresUser, file: string): Promise<boolean> {
   for (let path = file; ; path = dirname(path)) {
     const { uid, gid, mode } = await stat(path);
@@ -111,11 +113,11 @@ async function copyPrograms(native: string, onProgress: (sentence: string) => vo
     () => false,
   );
   if (complete) return target;
-  onProgress(`Copying PostgreSQL to ${target}, because the user that runs it cannot reach ${dirname(native)}`);
+  onProgress(`Copying PostgreSQL to ${target}, because the user that runs it cannot read ${dirname(native)}`);
   const draft = `${target}.${process.pid}`;
   await mkdir(SHARED_FOLDER, { recursive: true });
   await cp(native, draft, { recursive: true, verbatimSymlinks: true });
-  // Whatever our umask is, the programs are for everybody to read and for root to change.
+  // Regardless of the umask, everybody may read the programs and only root may change them.
   await chmod(SHARED_FOLDER, 0o755);
   await chmod(draft, 0o755);
   for (const entry of await readdir(draft, { recursive: true, withFileTypes: true })) {
@@ -123,7 +125,7 @@ async function copyPrograms(native: string, onProgress: (sentence: string) => vo
     if (entry.isSymbolicLink()) continue;
     await chmod(path, entry.isDirectory() || entry.parentPath === join(draft, 'bin') ? 0o755 : 0o644);
   }
-  // Two starters may copy at once; the second finds the first one's complete folder and drops its own.
+  // Two processes may copy at once; the second finds the complete folder and deletes its own copy.
   await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }));
   return target;
 }

@@ -85,7 +85,7 @@ describe('the embedded PostgreSQL', () => {
 
   test('is made at the first start, with a word about it', () => {
     assert.equal(postgres.adopted, false);
-    assert.match(sentences.join('\n'), /Making a private PostgreSQL 18/);
+    assert.match(sentences.join('\n'), /Creating the embedded PostgreSQL 18 database/);
   });
 
   test('keeps its password to itself, asks for it, and listens on loopback only', async () => {
@@ -202,24 +202,24 @@ describe('the embedded PostgreSQL', () => {
     }
   });
 
-  test("shows PostgreSQL's last words when it will not start", async () => {
+  test("shows the last lines of PostgreSQL's log when it does not start", async () => {
     await postgres.stop();
     const file = join(dataDir, 'cluster', 'postgresql.conf');
     const good = await readFile(file, 'utf8');
     await appendFile(file, 'shared_buffers = plenty\n');
     await assert.rejects(start(), {
-      name: 'EmbeddedPostgresFault',
-      message: /did not start\. Its last words:[\s\S]*invalid value for parameter "shared_buffers": "plenty"/,
+      name: 'EmbeddedPostgresError',
+      message: /failed to start\. Last log lines:[\s\S]*invalid value for parameter "shared_buffers": "plenty"/,
     });
     await writeFile(file, good);
     await start();
   });
 
-  test('refuses the data of another major version in words', async () => {
+  test('refuses the data of another major version', async () => {
     await postgres.stop();
     const file = join(dataDir, 'cluster', 'PG_VERSION');
     await writeFile(file, '17\n');
-    await assert.rejects(start(), /was made by PostgreSQL 17; this version of Simbi brings PostgreSQL 18/);
+    await assert.rejects(start(), /was created by PostgreSQL 17; this version of Simbi includes PostgreSQL 18/);
     await writeFile(file, '18\n');
     await start();
   });

@@ -1,5 +1,5 @@
-// A private PostgreSQL 18 in a folder of ours: made at the first start, adopted when it outlived a killed
-// server, stopped with us. It listens on loopback only, behind a random password that never leaves the folder.
+// The embedded PostgreSQL 18: created at the first start, adopted when it is still running after the gateway was killed,
+// stopped with the gateway. It listens on loopback only, with a random password that never leaves its folder.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, closeSync, openSync, renameSync, statSync } from 'node:fs';
@@ -12,17 +12,18 @@ import { commandLine, isAlive, workingFolder } from './processes.ts';
 
 const POLL_MS = 20;
 const START_TIMEOUT_MS = 300_000;
-const PATIENCE_MS = 3_000;
+/** A start that takes longer than this is explained. */
+const SLOW_START_MS = 3_000;
 const STOP_TIMEOUT_MS = 10_000;
 const MAX_PORT_TRIES = 3;
-const LAST_WORDS_LINES = 15;
+const LOG_LINES_SHOWN = 15;
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 export type EmbeddedPostgres = {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** True when it was already running, left behind by a server that was killed. */
+  /** True when it was already running because the gateway that started it was killed. */
   readonly adopted: boolean;
   stop(): Promise<void>;
 };
@@ -30,7 +31,7 @@ export type EmbeddedPostgres = {
 export type EmbeddedPostgresOptions = {
   dataDir: string;
   onProgress?: (sentence: string) => void;
-  /** Settings of PostgreSQL that replace the file's, for instance `{ fsync: 'off' }` in tests. */
+  /** PostgreSQL settings that override those in the file, for instance `{ fsync: 'off' }` in tests. */
   settings?: Record<string, string>;
 };
 
@@ -52,7 +53,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       return await handle(folder, child.pid ?? 0, port, child);
     } catch (error) {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGQUIT');
-      // Somebody took the port between our look and PostgreSQL's.
+      // Another program took the port between our check and PostgreSQL's start.
       const portTaken = error instanceof EmbeddedPostgresError && /Address already in use/i.test(error.message);
       if (!portTaken || tries >= MAX_PORT_TRIES) throw error;
       await rm(folder.port, { force: true });
@@ -63,7 +64,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 async function adopt(folder: DataFolder, onProgress: (sentence: string) => void): Promise<EmbeddedPostgres | null> {
   const running = await findRunning(folder);
   if (!running) return null;
-  // It may also be on its way out, stopped by a server that did not wait; then its end is awaited.
+  // It may also be shutting down, because a gateway stopped it without waiting; then this waits for its end.
   const ready = await waitUntilReady(folder, running.pid, null, onProgress).then(
     () => true,
     (error: unknown) => {
@@ -74,7 +75,7 @@ async function adopt(folder: DataFolder, onProgress: (sentence: string) => void)
   return ready ? await handle(folder, running.pid, running.port, null) : null;
 }
 
-/** The embedded database of this folder when it runs now: what commands use beside a running server. */
+/** The embedded database of this folder, if it is running: used by commands while a gateway runs. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<{ url: string; pid: number } | null> {
   const folder = describeDataFolder(dataDir);
   const running = await findRunning(folder);
@@ -95,13 +96,13 @@ function launch(
   const run = runAsPostgresUser(installation, folder.cluster);
   const fixed = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
   const args = Object.entries({ ...settings, ...fixed }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // A process group of its own: Ctrl-C in the terminal reaches us and not PostgreSQL, which we stop last.
+  // Its own process group: Ctrl-C in the terminal reaches the gateway but not PostgreSQL, which is stopped last.
   const child = spawn(join(installation.bin, 'postgres'), ['-D', run.path, ...args], {
     ...run.options,
     detached: true,
     stdio: ['ignore', log, log, run.folderFd],
   });
-  // A program that cannot be run at all has no words of its own; ours go where PostgreSQL's are looked for.
+  // If spawn itself fails there is no PostgreSQL log; write the error there, where lastLogLines reads it.
   child.on('error', (error) => appendFileSync(folder.log, `${error.message}\n`));
   child.unref();
   closeSync(log);
@@ -116,22 +117,23 @@ async function waitUntilReady(
   onProgress: (sentence: string) => void,
 ): Promise<void> {
   const started = performance.now();
-  let told = false;
+  let explained = false;
   for (;;) {
     const waited = performance.now() - started;
     const ended = child
       ? child.pid === undefined || child.exitCode !== null || child.signalCode !== null
       : !isAlive(pid);
-    if (ended) throw new EmbeddedPostgresError(`PostgreSQL did not start. Its last words:\n${await lastWords(folder)}`);
+    if (ended)
+      throw new EmbeddedPostgresError(`PostgreSQL failed to start. Last log lines:\n${await lastLogLines(folder)}`);
     const file = await readPidFile(folder);
     if (file?.pid === pid && file.status === 'ready') return;
     if (waited > START_TIMEOUT_MS)
       throw new EmbeddedPostgresError(
-        `PostgreSQL is not ready after 5 minutes. Its last words:\n${await lastWords(folder)}`,
+        `PostgreSQL is not ready after 5 minutes. Last log lines:\n${await lastLogLines(folder)}`,
       );
-    if (!told && waited > PATIENCE_MS) {
-      told = true;
-      onProgress('PostgreSQL is repairing itself after an unclean stop; this can take a while');
+    if (!explained && waited > SLOW_START_MS) {
+      explained = true;
+      onProgress('PostgreSQL is recovering from an unclean shutdown; this can take a while');
     }
     await pause();
   }
@@ -143,7 +145,7 @@ async function handle(
   port: number,
   child: ChildProcess | null,
 ): Promise<EmbeddedPostgres> {
-  // The last chance on a way out that forgot to stop it: a request that needs no waiting.
+  // For an exit that did not call stop(): a signal needs no waiting.
   const onExit = () => signal(pid, 'SIGINT');
   process.once('exit', onExit);
   let stopping: Promise<void> | null = null;
@@ -177,11 +179,11 @@ function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended already, which is what we wanted.
+    // It has ended already.
   }
 }
 
-// --- What an earlier process left ---
+// --- What an earlier process left behind ---
 
 type PidFile = { pid: number; port: number; status: string; lines: string[] };
 
@@ -192,7 +194,7 @@ async function readPidFile(folder: DataFolder): Promise<PidFile | null> {
   return { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim(), lines };
 }
 
-/** The postmaster of this very cluster, when it lives. */
+/** The postmaster of this cluster, if it is running. */
 async function findRunning(folder: DataFolder): Promise<{ pid: number; port: number } | null> {
   const file = await readPidFile(folder);
   if (!file || !isAlive(file.pid)) return null;
@@ -201,15 +203,15 @@ async function findRunning(folder: DataFolder): Promise<{ pid: number; port: num
 
 async function isPostgresOf(folder: DataFolder, pid: number): Promise<boolean> {
   const cluster = await realpath(folder.cluster).catch(() => folder.cluster);
-  // PostgreSQL changes into its data directory, and nothing else of ours does.
+  // PostgreSQL changes to its data directory; no other process of Simbi does.
   if (process.platform === 'linux') return workingFolder(pid) === cluster;
   return commandLine(pid).includes(cluster);
 }
 
 /**
- * PostgreSQL itself discards the pid file of a process that is gone. It refuses when the number was given to
- * another program since. Writing our own number there makes it discard that one as well (a parent is never the
- * server), and unlike removing the file it keeps PostgreSQL's check for left-over children on the shared memory.
+ * PostgreSQL itself discards the pid file of a process that has ended, but not when another program has that process id
+ * now. Writing our own id there makes it discard the file (a parent is never the server), and unlike removing the file it
+ * keeps PostgreSQL's check for child processes that still use the shared memory.
  */
 async function removeStalePidFile(folder: DataFolder): Promise<void> {
   const file = await readPidFile(folder);
@@ -217,16 +219,18 @@ async function removeStalePidFile(folder: DataFolder): Promise<void> {
   await writeFile(join(folder.cluster, 'postmaster.pid'), [String(process.pid), ...file.lines.slice(1)].join('\n'));
 }
 
-// --- Small things ---
+// --- Helpers ---
 
 async function connectionUrl(folder: DataFolder, port: number): Promise<string> {
   const password = (await readText(folder.password))?.trim();
   if (!password)
-    throw new EmbeddedPostgresError(`The file ${folder.password} is missing: without it nobody can open the database.`);
+    throw new EmbeddedPostgresError(
+      `The file ${folder.password} is missing: the database cannot be opened without it. Restore the file or a backup.`,
+    );
   return `postgres://simbi:${password}@127.0.0.1:${port}/simbi`;
 }
 
-/** The port of the last start when it is free, so that an address copied somewhere keeps working. */
+/** The port of the last start if it is free, so that a copied connection URL keeps working. */
 async function choosePort(folder: DataFolder): Promise<number> {
   const last = Number((await readText(folder.port)) ?? 0);
   return (last > 0 && (await tryPort(last))) || (await tryPort(0)) || 0;
@@ -243,8 +247,8 @@ async function tryPort(port: number): Promise<number | null> {
   });
 }
 
-async function lastWords(folder: DataFolder): Promise<string> {
-  const lines = ((await readText(folder.log)) ?? '').trimEnd().split('\n').slice(-LAST_WORDS_LINES);
+async function lastLogLines(folder: DataFolder): Promise<string> {
+  const lines = ((await readText(folder.log)) ?? '').trimEnd().split('\n').slice(-LOG_LINES_SHOWN);
   return lines.map((line) => `  ${line}`).join('\n');
 }
 

@@ -2,12 +2,11 @@
 // `sender`), up to two live API secrets and up to two live callback secrets.
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
+import { isAddressIn, isAddressOrRange } from '../platform/addresses.ts';
 import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { isAddressIn } from '../platform/http.ts';
 import { randomName } from '../platform/ids.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { HolderStatus } from './holders.ts';
@@ -150,7 +149,7 @@ export function updateIntegration(
   integrationId: bigint,
   change: IntegrationChange,
 ): Promise<Integration> {
-  const wrong = change.allowedAddresses?.find((address) => !ipaddr.isValid(address) && !ipaddr.isValidCIDR(address));
+  const wrong = change.allowedAddresses?.find((address) => !isAddressOrRange(address));
   if (wrong !== undefined)
     throw new Problem('invalid_params', {
       errors: { allowed_addresses: [`"${wrong}" is not an IP address or a range such as 203.0.113.0/24.`] },

@@ -3,6 +3,7 @@
 // used, at most once a minute each.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
@@ -16,12 +17,11 @@ const ROWS_PER_STATEMENT = 5_000;
 /** Everybody who knows a client_id can send requests in its name that are refused: so many are kept each second. */
 const MAX_REFUSED = 100;
 const USE_NOTED_EVERY_MS = 60_000;
-const DAY_MS = 86_400_000;
 export const KEPT_DAYS = 30;
 /** Pages and pictures are not logged. */
 const LOGGED = /^\/api\//;
 
-const PARTITIONS: PartitionPlan = { table: 'request_log', spanMs: DAY_MS, ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
+const PARTITIONS: PartitionPlan = { table: 'request_log', span: 'day', ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
 
 type Entry = {
   at: Date;

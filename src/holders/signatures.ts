@@ -2,19 +2,18 @@
 // request's effect.
 
 import { createBatch } from '../platform/batch.ts';
+import { HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** The signature of a verified request. Its timestamp, which is signed too, selects the partition. */
 export type SpentSignature = { signature: Buffer; signedAt: Date };
 
 export const SIGNATURE_PARTITIONS: PartitionPlan = {
   table: 'spent_signatures',
-  spanMs: HOUR_MS,
+  span: 'hour',
   ahead: 6,
   keepMs: 3 * HOUR_MS,
 };

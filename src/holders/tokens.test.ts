@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { sha256 } from '../platform/secrets.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
@@ -15,7 +16,6 @@ import { revokeToken } from './tokens.ts';
 
 const GET_TOKEN = '/api/integration/get-token';
 const SIGN = '/api/service-signature';
-const DAY_MS = 86_400_000;
 
 describe('tokens', () => {
   let ctx: Awaited<ReturnType<typeof createTestContext>>;

@@ -1,4 +1,4 @@
-// Which network addresses the gateway may talk to on behalf of somebody else's URL. The rules are
+// IP addresses and ranges: matching them, and which of them the gateway may call on behalf of a holder's URL. The rules are
 // ranges, as data: IPv4 is public unless a range below says otherwise, IPv6 only inside 2000::/3, so every
 // wrapped form of an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) falls outside by itself.
 
@@ -56,7 +56,20 @@ export interface RangeSet {
   has(address: string): boolean;
 }
 
-/** A set of addresses and CIDR ranges. A text that is no address is in no set. */
+/** Whether a text is an IP address or a CIDR range such as 203.0.113.0/24. */
+export function isAddressOrRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = address.includes('%') ? 0 : isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+/** Whether an address is one of the entries or inside one of the ranges. */
+export function isAddressIn(entries: readonly string[], address: string): boolean {
+  return createRangeSet(entries.filter(isAddressOrRange)).has(address);
+}
+
+/** A set of addresses and CIDR ranges. An IPv4 address and its form inside IPv6 (::ffff:…) are the same address. */
 export function createRangeSet(ranges: readonly string[]): RangeSet {
   const list = new BlockList();
   for (const range of ranges) {

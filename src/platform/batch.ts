@@ -1,14 +1,14 @@
-// Group commit. Calls that wait at the same time are written by one transaction over arrays. There is
-// no timer: a lone call goes at once, and while one batch is being committed the next one gathers.
-// A caller's promise settles only after the COMMIT that carries its item.
+// Group commit. Calls that wait at the same time are written by one transaction over arrays. There is no timer: a single
+// call is written at once, and while one batch is being committed the next one collects. A caller's promise settles only
+// after the COMMIT of its item.
 
 import { isDataError } from './db.ts';
 import { Problem } from './errors.ts';
 
 export type BatchOptions<Item, Result> = {
-  /** Writes all items in one transaction of its own and answers one result per item, in order. */
+  /** Writes all items in one transaction and returns one result per item, in order. */
   run(items: Item[]): Promise<Result[]>;
-  /** Items that one transaction takes at most. */
+  /** Maximum number of items in one transaction. */
   maxItems?: number;
   /** Items that may wait; beyond that a call is refused at once (503) instead of growing the queue. */
   maxWaiting?: number;
@@ -24,28 +24,28 @@ export interface Batch<Item, Result> {
   idle(): Promise<void>;
 }
 
-type Entry<Item, Result> = { item: Item; resolve(result: Result): void; reject(error: unknown): void };
+type PendingItem<Item, Result> = { item: Item; resolve(result: Result): void; reject(error: unknown): void };
 
 export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
   const maxItems = options.maxItems ?? 128;
   const maxWaiting = options.maxWaiting ?? 4_096;
   const concurrency = options.concurrency ?? 2;
-  let waiting: Entry<Item, Result>[] = [];
+  let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
   let idleWaiters: (() => void)[] = [];
 
-  async function commit(entries: Entry<Item, Result>[]): Promise<void> {
+  async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
     options.observe?.(entries.length);
     try {
       const results = await options.run(entries.map((entry) => entry.item));
       if (results.length !== entries.length)
-        throw new Error(`batch answered ${results.length} results for ${entries.length} items`);
+        throw new Error(`batch returned ${results.length} results for ${entries.length} items`);
       for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
     } catch (error) {
-      // One item that the database refuses must not fail its neighbours: each then goes alone.
-      // Any other fault (connection, doubt about the commit) belongs to all of them.
-      if (entries.length === 1 || !isFaultOfOne(error)) {
+      // One item that the database refuses must not fail the others: each is then written alone. Any other error
+      // (connection, doubt about the commit) applies to all of them.
+      if (entries.length === 1 || !mayConcernOneItem(error)) {
         for (const entry of entries) entry.reject(error);
         return;
       }
@@ -88,7 +88,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   };
 }
 
-/** A refusal that may concern a single item: a constraint of the database, or a problem the caller can fix. */
-function isFaultOfOne(error: unknown): boolean {
+/** An error that may concern a single item: a constraint of the database, or a problem the caller can fix. */
+function mayConcernOneItem(error: unknown): boolean {
   return isDataError(error) || (error instanceof Problem && error.status < 500);
 }

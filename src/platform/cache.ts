@@ -1,52 +1,44 @@
-// Rows that seldom change (integrations, fees), remembered by each process. The database counts every change of them in
-// one number; a process asks for that number twice a second at most and forgets everything when it has moved. So memory is
-// never older than the count is, however many rows are remembered, and remembering costs two small queries a second.
+// Rows that seldom change (integrations, fees), cached in each process. Triggers increase a counter in the database on every
+// change of such a row; a process reads the counter twice a second at most and clears its caches when it has moved. So a
+// change shows within half a second, and a cache costs two small queries a second.
 
 import type { Context } from './context.ts';
+import { perProcess } from './memory.ts';
 
 /** A change made by another process shows within this time. */
 const CHECK_MS = 500;
 const MAX_ENTRIES = 20_000;
 
-type Watch = { version: bigint | null; checkedAt: number; checking: Promise<void> | null; forget: Set<() => void> };
-const watches = new WeakMap<object, Watch>();
-
 export interface Cache<Key, Value> {
   get(ctx: Context, key: Key): Promise<Value>;
 }
 
-/** `load` reads past every cache. What it answers may say until when it holds. */
+/** Defines a cache. `load` reads past every cache; `validUntil` says how long its result may be used. */
 export function createCache<Key, Value>(
   load: (ctx: Context, key: Key) => Promise<Value>,
   validUntil: (value: Value) => number = () => Number.POSITIVE_INFINITY,
 ): Cache<Key, Value> {
-  const remembered = new WeakMap<object, Map<Key, Promise<Value>>>();
-
-  function entriesOf(ctx: Context): Map<Key, Promise<Value>> {
-    let entries = remembered.get(ctx.db);
-    if (!entries) {
-      const fresh = new Map<Key, Promise<Value>>();
-      entries = fresh;
-      remembered.set(ctx.db, fresh);
-      watchOf(ctx).forget.add(() => fresh.clear());
-    }
+  const entriesOf = perProcess((ctx: Context) => {
+    const entries = new Map<Key, Promise<Value>>();
+    changeWatch(ctx).caches.add(entries);
     return entries;
-  }
+  });
 
   return {
     async get(ctx, key) {
       const entries = entriesOf(ctx);
-      await forgetChanged(ctx);
+      await clearChanged(ctx, changeWatch(ctx));
       const known = entries.get(key);
       if (known) {
         const value = await known;
         if (validUntil(value) > ctx.clock.millis()) return value;
       }
       const loading = load(ctx, key);
+      // Deleted first, so that the newest entry is the last: the first one is dropped when there are too many.
       entries.delete(key);
       entries.set(key, loading);
       if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? key);
-      // What could not be read is not remembered.
+      // A failed read is not cached.
       loading.catch(() => {
         if (entries.get(key) === loading) entries.delete(key);
       });
@@ -55,33 +47,39 @@ export function createCache<Key, Value>(
   };
 }
 
-function watchOf(ctx: Context): Watch {
-  let watch = watches.get(ctx.db);
-  if (!watch) {
-    watch = { version: null, checkedAt: Number.NEGATIVE_INFINITY, checking: null, forget: new Set() };
-    watches.set(ctx.db, watch);
-  }
-  return watch;
-}
+/** The counter of changes as this process read it last, and the caches to clear when it moves. */
+type ChangeWatch = {
+  version: bigint | null;
+  checkedAt: number;
+  checking: Promise<void> | null;
+  caches: Set<{ clear(): void }>;
+};
 
-async function forgetChanged(ctx: Context): Promise<void> {
-  const watch = watchOf(ctx);
-  const now = ctx.clock.millis();
-  // A clock that was set back must not make us believe old rows for hours.
-  if (Math.abs(now - watch.checkedAt) < CHECK_MS) return;
-  watch.checking ??= check(ctx, watch).finally(() => {
+const changeWatch = perProcess(
+  (): ChangeWatch => ({
+    version: null,
+    checkedAt: Number.NEGATIVE_INFINITY,
+    checking: null,
+    caches: new Set(),
+  }),
+);
+
+async function clearChanged(ctx: Context, watch: ChangeWatch): Promise<void> {
+  // The absolute value: after the clock was set back, the next check must not be hours away.
+  if (Math.abs(ctx.clock.millis() - watch.checkedAt) < CHECK_MS) return;
+  watch.checking ??= checkVersion(ctx, watch).finally(() => {
     watch.checking = null;
   });
   await watch.checking;
 }
 
-async function check(ctx: Context, watch: Watch): Promise<void> {
-  const askedAt = ctx.clock.millis();
+async function checkVersion(ctx: Context, watch: ChangeWatch): Promise<void> {
+  const startedAt = ctx.clock.millis();
   const [row] = await ctx.db.query<{ version: bigint }>({
     name: 'read_change_count',
     text: 'select version from change_count',
   });
-  if (row && row.version !== watch.version) for (const forget of watch.forget) forget();
+  if (row?.version !== watch.version) for (const cache of watch.caches) cache.clear();
   watch.version = row?.version ?? null;
-  watch.checkedAt = askedAt;
+  watch.checkedAt = startedAt;
 }

@@ -1,5 +1,8 @@
-// Time as a dependency. Every moment that is stored or compared comes from here, so a test can
-// hold time still or move it by thirty days without sleeping.
+// Time as a dependency. Every moment that is stored or compared comes from here, so a test can stop the clock or move it by
+// thirty days without sleeping.
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 export interface Clock {
   now(): Date;

@@ -34,13 +34,13 @@ function file(name: string, content: string): string {
   return path;
 }
 
-function faultsOf(environment: Environment): string[] {
+function errorsOf(environment: Environment): string[] {
   try {
     readConfig(environment);
-  } catch (fault) {
-    assert.ok(fault instanceof ConfigError);
-    for (const line of fault.faults) assert.ok(fault.message.includes(`  - ${line}`));
-    return fault.faults;
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    for (const line of error.errors) assert.ok(error.message.includes(`  - ${line}`));
+    return error.errors;
   }
   return [];
 }
@@ -89,38 +89,38 @@ describe('settings', () => {
   for (const [name, values] of Object.entries(WRONG))
     test(`${name} refuses ${values.length} wrong values, each with one line that names it`, () => {
       for (const value of values) {
-        const faults = faultsOf({ [name]: value });
-        assert.equal(faults.length, 1, `${name}=${value}`);
-        assert.ok(faults[0]?.startsWith(`${name} `), faults[0]);
+        const errors = errorsOf({ [name]: value });
+        assert.equal(errors.length, 1, `${name}=${value}`);
+        assert.ok(errors[0]?.startsWith(`${name} `), errors[0]);
       }
     });
 
-  test('all faults are told in one message', () => {
+  test('all errors are told in one message', () => {
     const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, values]) => [name, values[0]]));
-    const faults = faultsOf(wrong);
-    assert.deepEqual(new Set(faults.map((fault) => fault.split(' ')[0])), new Set(Object.keys(WRONG)));
-    assert.equal(faults.length, Object.keys(WRONG).length);
-    assert.throws(() => readConfig(wrong), new RegExp(`has ${faults.length} faults:`));
-    assert.throws(() => readConfig({ PORT: 'x' }), /has a fault:\n {2}- PORT must be a whole number .*"x"/);
+    const errors = errorsOf(wrong);
+    assert.deepEqual(new Set(errors.map((fault) => fault.split(' ')[0])), new Set(Object.keys(WRONG)));
+    assert.equal(errors.length, Object.keys(WRONG).length);
+    assert.throws(() => readConfig(wrong), new RegExp(`has ${errors.length} errors:`));
+    assert.throws(() => readConfig({ PORT: 'x' }), /has an error:\n {2}- PORT must be a whole number .*"x"/);
   });
 
   test('a secret can come from a file, without its last line break, and never both ways', () => {
     const path = file('key', `${HEX_KEY}\n`);
     assert.equal(readConfig({ MASTER_KEY_FILE: path }).masterKey, HEX_KEY);
     assert.equal(readConfig({ DATABASE_URL_FILE: file('url', 'postgres://db/x\n') }).databaseUrl, 'postgres://db/x');
-    assert.match(faultsOf({ MASTER_KEY_FILE: path, MASTER_KEY: HEX_KEY }).join(), /given twice/);
-    assert.match(faultsOf({ MASTER_KEY_FILE: join(folder, 'none') }).join(), /does not exist/);
-    assert.equal(faultsOf({ MASTER_KEY_FILE: folder }).length, 1);
+    assert.match(errorsOf({ MASTER_KEY_FILE: path, MASTER_KEY: HEX_KEY }).join(), /given twice/);
+    assert.match(errorsOf({ MASTER_KEY_FILE: join(folder, 'none') }).join(), /does not exist/);
+    assert.equal(errorsOf({ MASTER_KEY_FILE: folder }).length, 1);
   });
 
   test('a secret is never shown, not even when it is wrong', () => {
     for (const name of ['MASTER_KEY', 'DATABASE_URL'])
       for (const given of [{ [name]: 'hunter2' }, { [`${name}_FILE`]: file('wrong', 'hunter2') }])
-        assert.ok(!faultsOf(given).join().includes('hunter2'), name);
+        assert.ok(!errorsOf(given).join().includes('hunter2'), name);
   });
 
   test('live mode asks for a key, a database and an https address', () => {
-    assert.deepEqual(faultsOf(LIVE), []);
+    assert.deepEqual(errorsOf(LIVE), []);
     const table: [given: Environment, fault: RegExp][] = [
       [{ MASTER_KEY: undefined }, /^MASTER_KEY is required/],
       [{ DATABASE_URL: undefined }, /^DATABASE_URL is required/],
@@ -132,13 +132,13 @@ describe('settings', () => {
       [{ DATABASE_URL: undefined, DATABASE_URL_FILE: join(folder, 'none') }, /^DATABASE_URL cannot be read/],
     ];
     for (const [given, fault] of table) {
-      const faults = faultsOf({ ...LIVE, ...given });
-      assert.equal(faults.length, 1, faults.join());
-      assert.match(faults[0] ?? '', fault);
+      const errors = errorsOf({ ...LIVE, ...given });
+      assert.equal(errors.length, 1, errors.join());
+      assert.match(errors[0] ?? '', fault);
     }
-    assert.equal(faultsOf({ MODE: 'live' }).length, 3);
-    assert.match(faultsOf({ ...LIVE, FAILPOINT: 'accept-committed' }).join(), /FAILPOINT is for crash tests/);
-    assert.deepEqual(faultsOf({ ...LIVE, DATABASE_URL: '', ALLOW_EMBEDDED_LIVE: 'true' }), []);
+    assert.equal(errorsOf({ MODE: 'live' }).length, 3);
+    assert.match(errorsOf({ ...LIVE, FAILPOINT: 'accept-committed' }).join(), /FAILPOINT is for crash tests/);
+    assert.deepEqual(errorsOf({ ...LIVE, DATABASE_URL: '', ALLOW_EMBEDDED_LIVE: 'true' }), []);
   });
 
   test('values are read into what the code uses', () => {

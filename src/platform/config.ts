@@ -1,9 +1,9 @@
-// The only reader of the environment. Every setting is one entry of SETTINGS: its sentence, its
-// default and its parser; .env.example and the configuration reference are written from the same table.
+// The only reader of the environment. Every setting is one entry of SETTINGS: its description, its default and its parser.
+// .env.example and the configuration reference are generated from the same table.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
+import { isAddressOrRange } from './addresses.ts';
 
 type Setting<T> = {
   about: string;
@@ -80,8 +80,6 @@ function origin(about: string): Setting<string> {
   };
 }
 
-const isRange = (value: string) => ipaddr.isValidCIDR(value) || ipaddr.isValid(value);
-
 export const SETTINGS = {
   PORT: integer('Port that the service listens on.', 8080, 0, 65535),
   HOST: text('Address that the service listens on. 0.0.0.0 opens it to the network.', '127.0.0.1'),
@@ -92,13 +90,14 @@ export const SETTINGS = {
   DATABASE_URL: secret(
     'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Empty: an embedded PostgreSQL in DATA_DIR.',
   ),
-  DATABASE_POOL_SIZE: integer('Connections to PostgreSQL that one process holds at most.', 10, 2, 200),
+  DATABASE_POOL_SIZE: integer('Maximum number of connections to PostgreSQL, per process.', 10, 2, 200),
   MODE: choice('sandbox: simulated operators, no real money. live: real rails.', 'sandbox', 'sandbox', 'live'),
   MASTER_KEY: secret(
-    '32 bytes as 64 hexadecimal characters or base64; seals API and callback secrets. Made in DATA_DIR in sandbox mode, required in live mode.',
+    '32 bytes as 64 hexadecimal characters or base64; encrypts API and callback secrets. ' +
+      'Generated in DATA_DIR in sandbox mode, required in live mode.',
   ),
-  BRAND_NAME: text('Name that stands for "Service" in messages and on pages.', 'Service'),
-  LOG_LEVEL: choice('Least severity that is logged.', 'info', 'trace', 'debug', 'info', 'warn', 'error', 'silent'),
+  BRAND_NAME: text('Name that replaces "Service" in messages and on pages.', 'Service'),
+  LOG_LEVEL: choice('Lowest level that is logged.', 'info', 'trace', 'debug', 'info', 'warn', 'error', 'silent'),
   ROLE: choice('What this process does: answer requests, do background work, or both.', 'all', 'all', 'api', 'worker'),
   SIGNATURE_TOLERANCE_SECONDS: integer('How far a signed timestamp may be from our clock, either side.', 300, 1, 3600),
   TOKEN_TTL_SECONDS: integer('Lifetime of an API token.', 86_400, 60, 31_536_000),
@@ -115,27 +114,27 @@ export const SETTINGS = {
     1_000_000,
   ),
   MAX_IN_FLIGHT: integer(
-    'Requests that one process works on at the same time; further ones get 503 at once.',
+    'Requests that one process handles at the same time; further ones get 503 at once.',
     1_000,
     1,
     100_000,
   ),
   TRUSTED_PROXIES: list(
-    'Addresses or ranges of reverse proxies whose X-Forwarded-For is believed.',
+    'Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted.',
     '',
-    isRange,
+    isAddressOrRange,
     'IP addresses or CIDR ranges',
   ),
   METRICS_ALLOWED_RANGES: list(
     'Addresses or ranges besides this machine that may read /metrics in live mode.',
     '',
-    isRange,
+    isAddressOrRange,
     'IP addresses or CIDR ranges',
   ),
   ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
-  ALLOW_SIGN_UP: flag('Whether strangers may open an account in the console.'),
+  ALLOW_SIGN_UP: flag('Whether anybody may open an account in the console.'),
   REQUEST_LOG: choice(
-    'Whether API requests are kept for thirty days to be looked up in the console (no bodies, one small row each).',
+    'Whether API requests are kept for thirty days and shown in the console (no bodies, one small row each).',
     'on',
     'on',
     'off',
@@ -151,13 +150,14 @@ export const SETTINGS = {
     'ports',
   ),
   CALLBACK_ALLOWED_RANGES: list(
-    'Private ranges that callbacks may go to in live mode (receivers of your own network).',
+    'Private ranges that callbacks may go to in live mode (receivers in your own network).',
     '',
-    isRange,
+    isAddressOrRange,
     'IP addresses or CIDR ranges',
   ),
   FAILPOINT: text(
-    'For crash tests only: the place where the process ends itself, as a power cut would; "place:7" is the seventh time. Refused in live mode.',
+    'For crash tests only: the place where the process kills itself; "place:7" is the seventh time. ' +
+      'Rejected in live mode.',
     '',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
@@ -170,32 +170,31 @@ export type Config = { [K in keyof Settings as CamelCase<K & string>]: ReturnTyp
 
 export type Environment = Record<string, string | undefined>;
 
-/** All faults of the configuration, one line each. The command line prints it and exits with 2. */
+/** Everything that is wrong with the configuration, one line each. The command line prints it and exits with 2. */
 export class ConfigError extends Error {
-  readonly faults: string[];
-  constructor(faults: string[]) {
-    super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
-    );
-    this.name = 'ConfigFault';
-    this.faults = faults;
+  override readonly name = 'ConfigError';
+  readonly errors: string[];
+  constructor(errors: string[]) {
+    const count = errors.length === 1 ? 'an error' : `${errors.length} errors`;
+    super(`The configuration has ${count}:\n${errors.map((error) => `  - ${error}`).join('\n')}`);
+    this.errors = errors;
   }
 }
 
 export function readConfig(environment: Environment): Config {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
     try {
       values[camelCase(name)] = setting.parse(readRaw(environment, name, setting) ?? setting.fallback);
-    } catch (fault) {
+    } catch (error) {
       const shown = setting.secret ? '' : ` (it is "${environment[name] ?? ''}")`;
-      faults.push(`${name} ${(fault as Error).message}${shown}`);
+      errors.push(`${name} ${(error as Error).message}${shown}`);
     }
   }
   const config = values as Config;
-  faults.push(...faultsBetween(config));
-  if (faults.length > 0) throw new ConfigError(faults);
+  errors.push(...errorsBetween(config));
+  if (errors.length > 0) throw new ConfigError(errors);
   return config;
 }
 
@@ -207,33 +206,34 @@ function readRaw(environment: Environment, name: string, setting: Setting<unknow
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Rules that join several settings. A setting that was already faulty is undefined here and passed over. */
-function faultsBetween(config: Config): string[] {
-  const faults: string[] = [];
+/** Rules about several settings. A setting that was already wrong is undefined here and skipped. */
+function errorsBetween(config: Config): string[] {
+  const errors: string[] = [];
   if (config.masterKey && !masterKeyBytes(config.masterKey))
-    faults.push('MASTER_KEY must be 32 bytes: 64 hexadecimal characters, or base64');
+    errors.push('MASTER_KEY must be 32 bytes: 64 hexadecimal characters, or base64');
   if (config.databaseUrl && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
-    faults.push('DATABASE_URL must begin with postgres://');
+    errors.push('DATABASE_URL must begin with postgres://');
   if (config.catalogFile && !existsSync(config.catalogFile))
-    faults.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
+    errors.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {
-    if (config.failpoint) faults.push('FAILPOINT is for crash tests and refused in live mode');
+    if (config.failpoint) errors.push('FAILPOINT is for crash tests and rejected in live mode');
     if (config.masterKey === '')
-      faults.push('MASTER_KEY is required in live mode; make one with: openssl rand -hex 32');
+      errors.push('MASTER_KEY is required in live mode; generate one with: openssl rand -hex 32');
     if (config.databaseUrl === '' && !config.allowEmbeddedLive)
-      faults.push(
-        'DATABASE_URL is required in live mode: the embedded database has no standby and no outside backup. Set ALLOW_EMBEDDED_LIVE=true to accept that',
+      errors.push(
+        'DATABASE_URL is required in live mode: the embedded database has no standby and no external backup. ' +
+          'Set ALLOW_EMBEDDED_LIVE=true to accept that',
       );
     if (config.publicUrl !== undefined && !config.publicUrl.startsWith('https://'))
-      faults.push('PUBLIC_URL must be an https origin in live mode');
+      errors.push('PUBLIC_URL must be an https origin in live mode');
   }
-  return faults;
+  return errors;
 }
 
 /** The 32 bytes of a master key written as hexadecimal or base64, or null. */
 export function masterKeyBytes(value: string): Buffer | null {
   if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
-  // Checked here because Buffer.from passes over whatever is not base64 and would make a key of a sentence.
+  // Checked here because Buffer.from ignores what is not base64 and would turn any sentence into a key.
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(value) ? Buffer.from(value, 'base64') : null;
 }
 
@@ -249,7 +249,7 @@ function camelCase(name: string): string {
   return name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of .env.example: every setting with its sentence. */
+/** The text of .env.example: every setting with its description. */
 export function environmentExample(): string {
   const head =
     '# Every setting, with its default. All are optional in sandbox mode.\n# A secret can also be given as NAME_FILE=/path/to/file.\n';
@@ -262,19 +262,21 @@ export function environmentExample(): string {
 /** The text of docs/configuration.md: the same settings as a page. */
 export function configurationReference(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(
-    ([name, setting]) =>
-      `| \`${name}\` | ${setting.fallback === '' ? '' : `\`${setting.fallback}\``} | ${setting.about}${setting.secret ? ' Secret.' : ''} |`,
+    ([name, { about, fallback, secret }]) =>
+      `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${about}${secret ? ' Secret.' : ''} |`,
   );
   return `# Configuration
 
-Settings are environment variables, or lines of a file \`.env\` in the folder where the service starts; a variable wins over the
-file. All are optional in sandbox mode. A secret can also be given as a file: \`NAME_FILE=/run/secrets/name\`. A value that is
-wrong stops the start, with all faults in one message and exit code 2. \`npx simbi doctor\` checks the rest.
+Settings are environment variables, or lines of a file \`.env\` in the folder where the service starts; a variable overrides
+the file. All are optional in sandbox mode. A secret can also be given as a file: \`NAME_FILE=/run/secrets/name\`. If a value
+is wrong, the service does not start: it prints all errors in one message and exits with code 2. \`npx simbi doctor\` checks
+the rest.
 
-| setting | default | what it is |
+| setting | default | meaning |
 |---|---|---|
 ${rows.join('\n')}
 
-Live mode requires \`MASTER_KEY\`, an https \`PUBLIC_URL\` and \`DATABASE_URL\` (or \`ALLOW_EMBEDDED_LIVE=true\`): [going live](going-live.md).
+Live mode requires \`MASTER_KEY\`, an https \`PUBLIC_URL\` and \`DATABASE_URL\` (or \`ALLOW_EMBEDDED_LIVE=true\`):
+[going live](going-live.md).
 `;
 }

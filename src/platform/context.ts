@@ -1,5 +1,5 @@
-// What an operation is given: settings, database, clock, log, secrets, numbers. Made once at start
-// (and once per test world); nothing here is a global.
+// What every operation receives: settings, database, clock, log, secrets, metrics. Created once at start (and once per
+// test); there is no global state.
 
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';

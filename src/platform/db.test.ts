@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop, probeRoute, signBody } from '../../test/shop.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/server.ts';
-import { connectDatabase, type Database, isDataError, type Tx, violatedConstraint } from './db.ts';
+import { connectDatabase, type Database, isDataError, type Reader, type Tx, violatedConstraint } from './db.ts';
 import { createHttpServer } from './http.ts';
 import { migrate } from './migrate.ts';
 
@@ -77,6 +77,66 @@ describe('the database', () => {
     });
     await assert.rejects(failed, { code: 'database_unavailable' });
     assert.equal((await db.query('select 1')).length, 1);
+  });
+
+  test('a transaction that has ended refuses further statements, so none can run in another one', async () => {
+    const one = connectDatabase({ url: database.url, poolSize: 1 });
+    try {
+      let committed: Tx | undefined;
+      await one.transaction(async (tx) => {
+        committed = tx;
+        await tx.query('select 1');
+      });
+      await assert.rejects(async () => committed?.query('select 1'), /has ended/);
+
+      // A branch of a Promise.all that goes on after its sibling has failed.
+      const afterTheEnd = Promise.withResolvers<void>();
+      let stray: Promise<unknown> = Promise.resolve();
+      const failed = one.transaction(async (tx) => {
+        stray = afterTheEnd.promise.then(() => tx.query('insert into things values (20, 0)'));
+        await Promise.all([stray, tx.query('select 1 / 0')]);
+      });
+      await assert.rejects(failed, /division by zero/);
+      await one.transaction(async (tx) => {
+        await tx.query('select 1');
+        afterTheEnd.resolve();
+        await assert.rejects(stray, /has ended/);
+      });
+      let connection: Reader | undefined;
+      await one.withConnection(async (lent) => {
+        connection = lent;
+      });
+      await assert.rejects(async () => connection?.query('select 1'), /has ended/);
+      assert.deepEqual(await one.query('select id from things where id = 20'), []);
+    } finally {
+      await one.close();
+    }
+  });
+
+  test('statements sent but not awaited when the work fails are rolled back with it', async () => {
+    const one = connectDatabase({ url: database.url, poolSize: 1 });
+    try {
+      const unawaited: Promise<unknown>[] = [];
+      const failed = one.transaction(async (tx) => {
+        unawaited.push(tx.query('select pg_sleep(0.05)'), tx.query('insert into things values (21, 0)'));
+        throw new Error('changed my mind');
+      });
+      await assert.rejects(failed, /changed my mind/);
+      await Promise.all(unawaited);
+      assert.deepEqual(await one.query('select id from things where id = 21'), []);
+    } finally {
+      await one.close();
+    }
+  });
+
+  test('a transaction whose statement failed is never reported as committed', async () => {
+    const work = db.transaction(async (tx) => {
+      await tx.query('insert into things values (22, 0)');
+      await tx.query('select 1 / 0').catch(() => undefined);
+      return 'done';
+    });
+    await assert.rejects(work, /was rolled back/);
+    assert.deepEqual(await db.query('select id from things where id = 22'), []);
   });
 });
 

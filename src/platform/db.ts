@@ -1,6 +1,7 @@
-// PostgreSQL. One pool, transactions that retry what may be retried, and the rule that an answer is
-// only "yes" when the commit is certain: a doubtful commit becomes `outcome_unknown`, never success.
+// PostgreSQL: one pool, and transactions that retry deadlocks. Success is reported only when the commit is certain:
+// a doubtful commit becomes `outcome_unknown`, and a transaction refuses statements after its end.
 
+import assert from 'node:assert/strict';
 import pg from 'pg';
 import { Problem } from './errors.ts';
 
@@ -15,7 +16,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, BigInt);
 /** A statement with a name is prepared once per connection; use it for the fixed texts of the hot path. */
 export type Statement = string | { readonly name: string; readonly text: string };
 
-/** Something that answers one statement: the pool itself, or a transaction. Enough for reads. */
+/** Runs one statement: the pool itself, or a transaction. Enough for reads. */
 export interface Reader {
   query<R extends object = Record<string, unknown>>(statement: Statement, values?: unknown[]): Promise<R[]>;
 }
@@ -30,9 +31,9 @@ export interface Database extends Reader {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** For work of exactly one statement, which is a transaction by itself: no begin, no commit, one trip. */
   single<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** One connection for work that must stay on it (advisory locks, cursors); given back afterwards. */
+  /** One connection for work that must stay on it (advisory locks, cursors); returned to the pool afterwards. */
   withConnection<T>(work: (connection: Reader) => Promise<T>): Promise<T>;
-  /** Counted since the start: what tests and the benchmark gate on. */
+  /** Counted since the start; tests and the benchmark compare them. */
   readonly counters: { statements: number; commits: number };
   readonly waiting: () => number;
   close(): Promise<void>;
@@ -49,6 +50,27 @@ export type DatabaseOptions = {
 };
 
 export function connectDatabase(options: DatabaseOptions): Database {
+  const shared = openPool(options);
+  return {
+    counters: shared.counters,
+    waiting: () => shared.pool.waitingCount,
+    query: (statement, values) => runStatement(shared, statement, values),
+    transaction: (work) => withRetries(() => runTransaction(shared, work)),
+    single: (work) => withRetries(() => work(singleStatement(shared))),
+    withConnection: (work) => runOnConnection(shared, work),
+    close: () => shared.pool.end(),
+  };
+}
+
+/** What all statements of one database share. */
+type Shared = {
+  pool: pg.Pool;
+  counters: Database['counters'];
+  /** Connections whose last commit was acknowledged by this server but not by the standby. */
+  doubtful: WeakSet<object>;
+};
+
+function openPool(options: DatabaseOptions): Shared {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize ?? 10,
@@ -59,129 +81,152 @@ export function connectDatabase(options: DatabaseOptions): Database {
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
-    // Statements given at the same time leave together instead of waiting for each other's answers.
+    // Statements issued at the same time are sent together instead of waiting for each other's answers.
     pipeline: true,
   });
+  const doubtful = new WeakSet<object>();
   // An idle connection that breaks is reported here; without a listener Node would stop the process.
   pool.on('error', (error) => options.onConnectionError?.(error));
   pool.on('connect', (client) => {
     client.on('notice', (notice) => {
       if (/synchronous replication/i.test(notice.message ?? '')) doubtful.add(client);
     });
-    // A connection that breaks while it is lent out rejects its query; the event itself needs no other care.
+    // A connection that breaks while in use rejects its query; the event itself needs no other handling.
     client.on('error', () => undefined);
   });
-  const counters = { statements: 0, commits: 0 };
-  /** Connections whose last commit was acknowledged locally but not by the standby. */
-  const doubtful = new WeakSet<object>();
+  return { pool, doubtful, counters: { statements: 0, commits: 0 } };
+}
 
-  async function run<R extends object>(client: pg.PoolClient, statement: Statement, values?: unknown[]): Promise<R[]> {
-    counters.statements++;
-    const query = typeof statement === 'string' ? { text: statement } : { name: statement.name, text: statement.text };
-    const result = await client.query<R>(values ? { ...query, values } : query);
-    return result.rows;
-  }
+/** A connection borrowed from the pool, usable until `end`. */
+type Session = {
+  client: pg.PoolClient;
+  query: Reader['query'];
+  /** From here on statements are refused: they would run in whatever transaction has the connection next. */
+  end(): void;
+  /** The answer of every statement sent so far. Answers come in the order of the statements, so the last is enough. */
+  drained(): Promise<unknown>;
+};
 
-  async function borrow(): Promise<pg.PoolClient> {
-    try {
-      return await pool.connect();
-    } catch {
-      throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
-    }
-  }
-
-  function refuseDoubt(client: pg.PoolClient): void {
-    if (!doubtful.delete(client)) return;
-    throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
-  }
-
-  async function attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await borrow();
-    let broken: Error | undefined;
-    let committing = false;
-    try {
-      const tx: Tx = { isTransaction: true, query: (statement, values) => run(client, statement, values) };
-      // Leaves together with the first statement of the work: one trip less.
-      const [, result] = await Promise.all([client.query('begin'), work(tx)]);
-      committing = true;
-      await client.query('commit');
-      refuseDoubt(client);
-      counters.commits++;
-      return result;
-    } catch (error) {
-      if (isConnectionLoss(error)) {
-        broken = error as Error;
-        throw new Problem(committing ? 'outcome_unknown' : 'database_unavailable', { retryAfterSeconds: 1 });
-      }
-      if (!committing) await client.query('rollback').catch((failure: Error) => (broken = failure));
-      throw error;
-    } finally {
-      client.release(broken);
-    }
-  }
-
-  async function query<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
-    const client = await borrow();
-    let broken: Error | undefined;
-    try {
-      const rows = await run<R>(client, statement, values);
-      refuseDoubt(client);
-      counters.commits++;
-      return rows;
-    } catch (error) {
-      if (isConnectionLoss(error)) {
-        broken = error as Error;
-        throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
-      }
-      throw error;
-    } finally {
-      client.release(broken);
-    }
-  }
-
-  async function retrying<T>(work: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isRetryable(error)) throw error;
-        if (tries >= MAX_TRIES) throw new Problem('overloaded', { retryAfterSeconds: 1 });
-        await new Promise((resolve) => setTimeout(resolve, 5 * tries + Math.random() * 20));
-      }
-    }
-  }
-
+async function borrow(shared: Shared): Promise<Session> {
+  const client = await shared.pool.connect().catch(() => {
+    throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
+  });
+  let hasEnded = false;
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    counters,
-    waiting: () => pool.waitingCount,
-    query,
-    transaction: (work) => retrying(() => attempt(work)),
-    single: (work) =>
-      retrying(() => {
-        let used = false;
-        return work({
-          isTransaction: true,
-          query: (statement, values) => {
-            if (used) throw new Error('single() is for one statement');
-            used = true;
-            return query(statement, values);
-          },
-        });
-      }),
-    async withConnection(work) {
-      const client = await borrow();
-      let broken: Error | undefined;
-      try {
-        return await work({ query: (statement, values) => run(client, statement, values) });
-      } catch (error) {
-        if (isConnectionLoss(error)) broken = error as Error;
-        throw error;
-      } finally {
-        client.release(broken);
-      }
+    client,
+    async query<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
+      assert(!hasEnded, 'This transaction has ended: its connection may be in use by another one.');
+      const answer = send<R>(shared, client, statement, values);
+      last = answer;
+      return (await answer).rows;
     },
-    close: () => pool.end(),
+    end: () => {
+      hasEnded = true;
+    },
+    drained: () => last.catch(() => undefined),
   };
+}
+
+function send<R extends object>(shared: Shared, client: pg.PoolClient, statement: Statement, values?: unknown[]) {
+  shared.counters.statements++;
+  const query = typeof statement === 'string' ? { text: statement } : { name: statement.name, text: statement.text };
+  return client.query<R>(values ? { ...query, values } : query);
+}
+
+async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const session = await borrow(shared);
+  const { client } = session;
+  let broken: Error | undefined;
+  let committing = false;
+  try {
+    const tx: Tx = { isTransaction: true, query: session.query };
+    // Sent together with the first statement of the work: one round trip less.
+    const [, result] = await Promise.all([client.query('begin'), work(tx)]);
+    session.end();
+    committing = true;
+    const { command } = await client.query('commit');
+    // PostgreSQL answers ROLLBACK when a statement has failed and the work went on all the same.
+    assert.equal(command, 'COMMIT', 'The transaction was rolled back: one of its statements had failed.');
+    refuseDoubt(shared, client);
+    shared.counters.commits++;
+    return result;
+  } catch (error) {
+    // Before the rollback is sent: statements sent so far are rolled back with it, and no other can follow it.
+    session.end();
+    if (isConnectionLoss(error)) {
+      broken = error as Error;
+      throw new Problem(committing ? 'outcome_unknown' : 'database_unavailable', { retryAfterSeconds: 1 });
+    }
+    if (!committing) await client.query('rollback').catch((failure: Error) => (broken = failure));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** One statement outside any transaction: it commits by itself. */
+async function runStatement<R extends object>(shared: Shared, statement: Statement, values?: unknown[]): Promise<R[]> {
+  const { client } = await borrow(shared);
+  let broken: Error | undefined;
+  try {
+    const { rows } = await send<R>(shared, client, statement, values);
+    refuseDoubt(shared, client);
+    shared.counters.commits++;
+    return rows;
+  } catch (error) {
+    if (isConnectionLoss(error)) {
+      broken = error as Error;
+      throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
+    }
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+function singleStatement(shared: Shared): Tx {
+  let used = false;
+  return {
+    isTransaction: true,
+    async query(statement, values) {
+      assert(!used, 'single() is for one statement');
+      used = true;
+      return await runStatement(shared, statement, values);
+    },
+  };
+}
+
+async function runOnConnection<T>(shared: Shared, work: (connection: Reader) => Promise<T>): Promise<T> {
+  const session = await borrow(shared);
+  let broken: Error | undefined;
+  try {
+    return await work({ query: session.query });
+  } catch (error) {
+    if (isConnectionLoss(error)) broken = error as Error;
+    throw error;
+  } finally {
+    session.end();
+    await session.drained();
+    session.client.release(broken);
+  }
+}
+
+function refuseDoubt(shared: Shared, client: pg.PoolClient): void {
+  if (shared.doubtful.delete(client)) throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
+}
+
+/** Deadlocks and serialisation failures, tried again with a growing pause. */
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRetryable(error)) throw error;
+      if (tries >= MAX_TRIES) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+      await new Promise((resolve) => setTimeout(resolve, 5 * tries + Math.random() * 20));
+    }
+  }
 }
 
 /** The name of the constraint that refused a row, when that is what happened. */
@@ -191,8 +236,8 @@ export function violatedConstraint(error: unknown): string | null {
 }
 
 /**
- * True for faults of one row's data (class 22 and 23), also where a module has put them into its own words: the neighbours
- * in its batch may still succeed.
+ * True for errors in one row's data (class 22 and 23), also where a module has wrapped the error in its own: the other
+ * rows of its batch may still succeed.
  */
 export function isDataError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return /^(22|23|P0)/.test(error.code ?? '');
@@ -203,7 +248,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
 }
 
-/** The connection ended under us: shutdown, crash, network. What was sent last may or may not have happened. */
+/** The connection ended: shutdown, crash, network. The statement sent last may or may not have taken effect. */
 function isConnectionLoss(error: unknown): boolean {
   if (error instanceof Problem) return false;
   if (error instanceof pg.DatabaseError) return /^(08|57P0)/.test(error.code ?? '');

@@ -1,10 +1,10 @@
-// Places where a crash test ends the process at once, as a power cut would. Nothing happens unless the
-// setting FAILPOINT names the place, and live mode refuses that setting.
+// Places where a crash test kills the process. Nothing happens unless the setting FAILPOINT names the place, and live mode
+// rejects that setting.
 
 let armed = '';
 let left = 0;
 
-/** `place` strikes the first time it is reached, `place:7` the seventh time. */
+/** `place` kills the first time it is reached, `place:7` the seventh time. */
 export function armFailpoint(setting: string): void {
   const [place = '', times = '1'] = setting.split(':');
   armed = place;

@@ -1,5 +1,5 @@
-// Forms that people send from our pages: application/x-www-form-urlencoded, read only inside the scope that asks for
-// it, small and strict. Everywhere else the one JSON parser stays the only one.
+// Forms sent from our pages: application/x-www-form-urlencoded, parsed only in the scopes that enable it, small and strict.
+// Everywhere else only JSON is accepted.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from './errors.ts';
@@ -37,7 +37,7 @@ function readForm(body: Buffer): Form | null {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
-    // URLSearchParams quietly replaces bad sequences; decoding each part here refuses them.
+    // URLSearchParams replaces bad sequences without an error; decoding each part here rejects them.
     for (const part of text.split(/[&=]/)) decodeURIComponent(part.replaceAll('+', ' '));
   } catch {
     return null;
@@ -51,8 +51,8 @@ function readForm(body: Buffer): Form | null {
 }
 
 /**
- * Refuses a form that another site sent in a visitor's name. Browsers say where a form comes from; where they cannot
- * (plain http in a local network) the origin tells, which a page only sends when its referrer policy lets it.
+ * Refuses a form that another site sent (CSRF). Browsers send Sec-Fetch-Site; where they do not (plain http in a local
+ * network) the Origin header is checked, which a page only sends if its referrer policy allows it.
  */
 export function refuseForeignForm(request: FastifyRequest): void {
   const site = request.headers['sec-fetch-site'];

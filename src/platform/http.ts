@@ -1,9 +1,7 @@
-// The HTTP server: one strict body parser, one shape of error, limits before anything is read.
-// Modules add their routes to the instance this makes.
+// The HTTP server: one strict body parser, one shape of error, limits before a body is read. Modules add their routes to it.
 
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
@@ -24,11 +22,11 @@ declare module 'fastify' {
     problemBody?: (body: Record<string, unknown>) => Record<string, unknown>;
     /** Pages answer errors as pages. */
     problemPage?: (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string;
-    /** Not counted against the limit of an address: the ops team's and the operators' own routes. */
+    /** Not counted against the limit of an address: health checks, metrics and operator callbacks. */
     unlimited?: boolean;
   }
   interface FastifyRequest {
-    /** What the log line of this request also says, for instance client_id. Never a secret. */
+    /** Further members of this request's log line, for instance client_id. Never a secret. */
     logged: Record<string, unknown>;
   }
 }
@@ -44,7 +42,7 @@ export function createHttpServer(ctx: Context): HttpServer {
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: 'idle',
-    // What arrives on an open connection while we stop is still answered: stopping waits for it.
+    // Requests that arrive on an open connection during the stop are still answered: the stop waits for them.
     return503OnClosing: false,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -52,7 +50,7 @@ export function createHttpServer(ctx: Context): HttpServer {
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     clientErrorHandler: answerBrokenRequest,
-    // An address that cannot be decoded is refused before any hook runs; it still gets our shape.
+    // A URL that cannot be decoded is refused before any hook runs; the error has the same shape.
     frameworkErrors: (error, request, reply) => {
       markMode(ctx, reply);
       void sendProblem(ctx, problemOf(error), request, reply);
@@ -70,7 +68,7 @@ export function createHttpServer(ctx: Context): HttpServer {
   return app;
 }
 
-/** One address may not hold all sockets. */
+/** Limits the sockets of one address, so that it cannot use them all. */
 function limitSockets(app: HttpServer): void {
   const open = new Map<string, number>();
   app.server.on('connection', (socket) => {
@@ -98,10 +96,10 @@ function parseOnlyStrictJson(app: HttpServer): void {
     }
     try {
       done(null, parseStrictJson(body as Buffer));
-    } catch (fault) {
-      if (!(fault instanceof JsonError)) throw fault;
-      const message = `The request body is not acceptable JSON: ${fault.message}, at position ${fault.position}.`;
-      done(new Problem('invalid_json', { message, extra: { position: fault.position } }));
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      const message = `The request body is not acceptable JSON: ${error.message}, at position ${error.position}.`;
+      done(new Problem('invalid_json', { message, extra: { position: error.position } }));
     }
   });
   app.addHook('onRequest', (request, _reply, done) => {
@@ -110,7 +108,7 @@ function parseOnlyStrictJson(app: HttpServer): void {
   });
 }
 
-/** Refuses before a byte of the body is read: too much work in flight, or too much from one address. */
+/** Refuses before the body is read: too many requests in flight, or too many from one address. */
 function shedAndLimit(app: HttpServer, ctx: Context): void {
   const perSecond = ctx.config.rateLimitPerAddressPerSecond;
   const addresses = createRateLimiter(ctx.clock, perSecond, perSecond * 2);
@@ -128,8 +126,8 @@ function shedAndLimit(app: HttpServer, ctx: Context): void {
     reply.raw.once('close', () => {
       inFlight--;
     });
-    const verdict = request.routeOptions.config.unlimited ? null : addresses.take(request.ip);
-    done(verdict && !verdict.allowed ? tooManyRequests(verdict, 'address') : undefined);
+    const limit = request.routeOptions.config.unlimited ? null : addresses.take(request.ip);
+    done(limit && !limit.allowed ? tooManyRequests(limit, 'address') : undefined);
   });
 }
 
@@ -137,19 +135,19 @@ function markMode(ctx: Context, reply: FastifyReply): void {
   if (ctx.config.mode === 'sandbox') void reply.header('X-Simbi-Mode', 'sandbox');
 }
 
-/** 429 with the headers that tell a client how to behave (draft-ietf-httpapi-ratelimit-headers). */
-export function tooManyRequests(verdict: RateLimitResult, policy: string): Problem {
+/** 429 with the headers of draft-ietf-httpapi-ratelimit-headers. */
+export function tooManyRequests(limit: RateLimitResult, policy: string): Problem {
   return new Problem('rate_limited', {
-    retryAfterSeconds: verdict.resetSeconds,
-    headers: rateLimitHeaders(verdict, policy),
+    retryAfterSeconds: limit.resetSeconds,
+    headers: rateLimitHeaders(limit, policy),
   });
 }
 
-export function rateLimitHeaders(verdict: RateLimitResult, policy: string): Record<string, string> {
-  if (verdict.limit === 0) return {};
+export function rateLimitHeaders(limit: RateLimitResult, policy: string): Record<string, string> {
+  if (limit.limit === 0) return {};
   return {
-    RateLimit: `"${policy}";r=${verdict.remaining};t=${verdict.resetSeconds}`,
-    'RateLimit-Policy': `"${policy}";q=${verdict.limit}`,
+    RateLimit: `"${policy}";r=${limit.remaining};t=${limit.resetSeconds}`,
+    'RateLimit-Policy': `"${policy}";q=${limit.limit}`,
   };
 }
 
@@ -188,7 +186,7 @@ function answerProblems(app: HttpServer, ctx: Context): void {
 
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
-    if (problem.code === 'internal') ctx.log.error({ request_id: request.id, err: error }, 'a fault of ours');
+    if (problem.code === 'internal') ctx.log.error({ request_id: request.id, err: error }, 'unhandled error');
     return sendProblem(ctx, problem, request, reply);
   });
 
@@ -223,7 +221,7 @@ function sendProblem(ctx: Context, problem: Problem, request: FastifyRequest, re
   return reply.type('application/json; charset=utf-8').send(problemBody ? problemBody(body) : body);
 }
 
-/** Fastify's own refusals in our words; whatever we do not know is a fault of ours and says nothing else. */
+/** Fastify's own errors as problems. Every other error is `internal`, without details. */
 const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -242,7 +240,7 @@ function problemOf(error: unknown): Problem {
   return new Problem('internal');
 }
 
-/** What is not even HTTP never reaches a route: answered here, then the connection ends. */
+/** What is not HTTP never reaches a route: it is answered here, then the connection is closed. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -257,24 +255,18 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:
         : '400 Bad Request';
   const problem = new Problem(code);
   const body = JSON.stringify({ success: false, message: problem.message, code, request_id: null });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const lines = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ];
+  socket.end(lines.join('\r\n'));
 }
 
 /** The address a request came from, for allow-lists and counters: IPv4 in its plain form. */
 export function addressOf(request: FastifyRequest | (IncomingMessage & { ip: string })): string {
   return request.ip.startsWith('::ffff:') ? request.ip.slice(7) : request.ip;
-}
-
-/** Whether an address is one of the entries or inside one of the ranges. */
-export function isAddressIn(entries: readonly string[], address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const caller = ipaddr.process(address);
-  return entries.some((entry) => {
-    const [range, bits] = ipaddr.isValidCIDR(entry)
-      ? ipaddr.parseCIDR(entry)
-      : [ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128];
-    return range.kind() === caller.kind() && caller.match(range, bits);
-  });
 }

@@ -9,7 +9,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PUBLIC_LENGTH = 26;
 const DIGIT_NINE = 0x39;
 
-/** What each prefix names. A public id of one kind is never accepted where another is asked for. */
+/** One prefix for each kind of row. A public id of one kind is never accepted in place of another. */
 export type IdPrefix = 'TX' | 'pl' | 'evt' | 'case' | 'req' | 'bat';
 
 let pool = randomBytes(4096);
@@ -51,6 +51,17 @@ export function holderOfUuid(uuid: string): bigint {
   return BigInt(`0x${uuid.slice(-HOLDER_DIGITS)}`);
 }
 
+/** Whether a text is a UUID as PostgreSQL prints it. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text);
+}
+
+/** The smallest UUIDv7 of a moment: its first 48 bits are the milliseconds. */
+export function lowestUuid(moment: Date): string {
+  const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
 /** `pl_01JD…`: the public form of a UUID. 128 bits are 26 digits of five bits, the first of which holds three. */
 export function publicId(prefix: IdPrefix, uuid: string): string {
   const hex = uuid.replaceAll('-', '');
@@ -71,7 +82,7 @@ export function publicId(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${text}`;
 }
 
-/** The UUID behind a public id, or null when the text is not one of that kind. Case matters not. */
+/** The UUID of a public id, or null if the text is not one of that kind. Upper and lower case are equal. */
 export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null {
   if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;
   if (text.slice(0, prefix.length + 1).toLowerCase() !== `${prefix}_`.toLowerCase()) return null;
@@ -94,7 +105,7 @@ export function randomSecret(bytes = 32): string {
   return randomBytes(bytes).toString('base64url');
 }
 
-/** Random text in lower-case base 32 for names that people copy by hand (client ids, short codes). */
+/** Random text in lower-case base 32, for names that are copied by hand (client ids, short codes). */
 export function randomName(length: number): string {
   return base32Letters(random(length)).toLowerCase();
 }

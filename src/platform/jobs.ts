@@ -1,21 +1,20 @@
-// Background work. A job is a function that does one pass over what is due and says how many rows it
-// handled; `runLoop` repeats it: at once while there is work, with a growing pause while there is none.
-// Tests call the pass itself and never wait.
+// Background work. A job does one pass over what is due and returns how many rows it handled; `runLoop` repeats it: at once
+// while there is work, with a growing pause while there is none. Tests call the pass directly and never wait.
 
 import type { Context } from './context.ts';
 
 export type Job = {
   name: string;
-  /** Does one pass and answers how many rows it handled. */
+  /** Does one pass and returns how many rows it handled. */
   pass(): Promise<number>;
-  /** Given the loop's `wake` by whoever runs the job: more can be done before the pause is over. */
+  /** Receives the `wake` of the loop, to call when the job can do more before the pause is over. */
   onCapacity?(wake: () => void): void;
   /** Pause after an empty pass, growing to the longest. */
   idleMs?: { shortest: number; longest: number };
 };
 
 export interface RunningJob {
-  /** Ends the pause now: work was just made by this very process. */
+  /** Ends the pause now, because this process has just created work. */
   wake(): void;
   /** Finishes the pass under way and stops. */
   stop(): Promise<void>;

@@ -1,5 +1,5 @@
-// Logs: one JSON line each, on standard output or a file. Phone numbers keep their last three
-// digits, and nothing that could sign or authenticate anything is ever written.
+// Logs: one JSON line each, on standard output or to a file. Phone numbers keep their last three digits; secrets, tokens and
+// signatures are never written.
 
 import { type DestinationStream, type Logger, pino } from 'pino';
 

@@ -1,5 +1,4 @@
-// Numbers for the ops team, in Prometheus' format at /metrics. Labels are few and bounded: never a
-// phone number, a reference or an id.
+// Metrics in Prometheus' format at /metrics. Labels are few and bounded: never a phone number, a reference or an id.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -33,7 +32,7 @@ export function createMetrics() {
     }),
     shed: new Counter({
       name: 'simbi_http_shed_total',
-      help: 'Requests refused at the door because too many were in flight.',
+      help: 'Requests refused because too many were in flight.',
       registers,
     }),
     batchItems: new Histogram({

@@ -60,7 +60,7 @@ describe('migrations', () => {
   test('a migration that was changed after it was applied is refused', async () => {
     await migrate(database.url, undefined, folder);
     await writeFile(join(folder, '0002_apple.sql'), `insert into fruits values ('plum')`);
-    const refusal = { name: 'MigrationFault', message: /0002_apple\.sql was changed after it was applied/ };
+    const refusal = { name: 'MigrationError', message: /0002_apple\.sql was changed after it was applied/ };
     await assert.rejects(migrate(database.url, undefined, folder), refusal);
     await assert.rejects(pendingMigrations(db, folder), refusal);
   });

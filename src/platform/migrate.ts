@@ -1,5 +1,5 @@
-// Brings a database to the schema of this code: migrations/NNNN_name.sql, forward only, each in its own
-// transaction, recorded with a checksum. Several processes may start at once: one migrates, the others wait.
+// Migrates a database to the schema of this version: migrations/NNNN_name.sql, forward only, each in its own transaction,
+// recorded with a checksum. Several processes may start at once: one migrates, the others wait.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -15,15 +15,15 @@ const LOCK_KEY = '495690015337';
 
 export const MIGRATIONS_FOLDER = resolve(import.meta.dirname, '../../migrations');
 
-/** The database cannot be brought to this code's schema. The message says why and what to do. */
+/** The database cannot be migrated. The message says why and what to do. */
 export class MigrationError extends Error {
-  override readonly name = 'MigrationFault';
+  override readonly name = 'MigrationError';
 }
 
 export type Migration = { version: number; name: string; file: string; sql: string; checksum: string };
 type AppliedMigration = { version: number; name: string; checksum: string };
 
-/** The migrations of this code, in order. A number that is used twice is a fault of ours. */
+/** The migrations of this version, in order. */
 export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => /^\d{4}_.+\.sql$/.test(file)).sort();
   return await Promise.all(
@@ -43,12 +43,12 @@ export async function migrate(
   databaseUrl: string,
   onProgress: (sentence: string) => void = () => undefined,
   folder = MIGRATIONS_FOLDER,
-  /** Stops here: a backup is loaded into the schema it was made from, and brought forward afterwards. */
+  /** Stops here: a backup is restored into the schema it was made from, and migrated afterwards. */
   lastVersion = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
   const migrations = (await readMigrations(folder)).filter((migration) => migration.version <= lastVersion);
-  // A connection of its own: a migration may run longer than the pool's statement time-out, and the
-  // advisory lock must stay with the session that took it.
+  // A separate connection: a migration may run longer than the pool's statement time-out, and the advisory lock belongs to
+  // its session.
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'simbi-migrate',
@@ -79,12 +79,12 @@ export async function migrate(
     }
     return missing.map((migration) => migration.file);
   } finally {
-    // Ending the session also gives back the lock.
+    // Ending the session also releases the lock.
     await client.end();
   }
 }
 
-/** File names that the database still lacks; throws when the database does not belong to this code. */
+/** The files that are not applied yet; throws if the database does not belong to this version. */
 export async function pendingMigrations(reader: Reader, folder = MIGRATIONS_FOLDER): Promise<string[]> {
   const migrations = await readMigrations(folder);
   const [table] = await reader.query<{ present: boolean }>(
@@ -102,7 +102,7 @@ async function requireVersion(client: pg.Client): Promise<void> {
   const server = rows[0];
   if (!server || server.number < OLDEST_POSTGRES * 10_000)
     throw new MigrationError(
-      `PostgreSQL ${OLDEST_POSTGRES} or newer is needed; DATABASE_URL leads to ${server?.version ?? 'an unknown version'}.`,
+      `PostgreSQL ${OLDEST_POSTGRES} or newer is required; DATABASE_URL is ${server?.version ?? 'an unknown version'}.`,
     );
 }
 
@@ -113,18 +113,20 @@ async function takeLock(client: pg.Client, onProgress: (sentence: string) => voi
   await client.query(`select pg_advisory_lock(${LOCK_KEY})`);
 }
 
-/** The migrations that are still to be applied, once it is certain that the others are the same ones. */
+/** The migrations that are not applied yet, after checking that the applied ones are unchanged. */
 function compare(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
   for (const row of applied) {
     const migration = known.get(row.version);
     if (!migration)
       throw new MigrationError(
-        `The database is newer than this version of Simbi: it has migration ${row.version} (${row.name}), this code ends at ${migrations.at(-1)?.version ?? 0}. Start the newer version.`,
+        `The database is newer than this version of Simbi: it has migration ${row.version} (${row.name}), ` +
+          `this version ends at ${migrations.at(-1)?.version ?? 0}. Start the newer version.`,
       );
     if (migration.checksum !== row.checksum)
       throw new MigrationError(
-        `Migration ${migration.file} was changed after it was applied to this database. Restore the file, and put the change into a new migration.`,
+        `Migration ${migration.file} was changed after it was applied to this database. ` +
+          'Restore the file and put the change into a new migration.',
       );
     known.delete(row.version);
   }
@@ -144,8 +146,9 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
+    const reason = error instanceof Error ? error.message : String(error);
     throw new MigrationError(
-      `Migration ${migration.file} failed${lineOf(migration, error)}: ${error instanceof Error ? error.message : String(error)}. Nothing of it was applied.`,
+      `Migration ${migration.file} failed${lineOf(migration, error)}: ${reason}. Nothing of it was applied.`,
       { cause: error },
     );
   }

@@ -1,9 +1,8 @@
-// What can go wrong with an outgoing request, each as a kind for code and a sentence for the person who reads
-// the delivery log.
+// What can go wrong with an outgoing request: a kind for code, and a sentence for the reader of the delivery log.
 
 import type { TLSSocket } from 'node:tls';
 
-export type OutboundErrorDetails =
+export type OutboundErrorKind =
   | 'refused_address'
   | 'unknown_host'
   | 'connection_refused'
@@ -14,21 +13,21 @@ export type OutboundErrorDetails =
   | 'bad_answer'
   | 'unreachable';
 
-/** A fault whose sentence is already written. */
+/** An error whose message is already the sentence to show. */
 export class OutboundError extends Error {
-  readonly fault: OutboundErrorDetails;
-  constructor(fault: OutboundErrorDetails, words: string) {
-    super(words);
-    this.name = 'OutboundError';
-    this.fault = fault;
+  override readonly name = 'OutboundError';
+  readonly kind: OutboundErrorKind;
+  constructor(kind: OutboundErrorKind, reason: string) {
+    super(reason);
+    this.kind = kind;
   }
 }
 
-export const LOST = 'The receiver closed the connection before it had answered.';
+export const LOST = 'The receiver closed the connection before it answered.';
 
 export function forbiddenAddress(address: string, hostname: string): string {
   const subject = address === hostname ? `The address ${address}` : `The name ${hostname} leads to ${address}, which`;
-  return `${subject} is not a public address, so it is not called (whoever runs the gateway can allow ranges of the own network).`;
+  return `${subject} is not a public address, so it is not called (an administrator can allow ranges in CALLBACK_ALLOWED_RANGES).`;
 }
 
 export function timeoutReason(timeoutMs: number, status = 0): string {
@@ -45,9 +44,9 @@ export function certificateReason(socket: TLSSocket, hostname: string): string {
     return `The receiver's certificate is only valid from ${dateOf(certificate.valid_from)}.`;
   if (reason === 'ERR_TLS_CERT_ALTNAME_INVALID') return `The receiver's certificate is not for ${hostname}.`;
   if (reason === 'DEPTH_ZERO_SELF_SIGNED_CERT' || reason === 'SELF_SIGNED_CERT_IN_CHAIN')
-    return "The receiver's certificate is self-signed, so it proves nothing.";
+    return "The receiver's certificate is self-signed, so it is not trusted.";
   if (reason === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || reason === 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY')
-    return "The receiver's certificate cannot be traced to a known authority (is the intermediate certificate missing?).";
+    return "The receiver's certificate is not signed by a known authority (is the intermediate certificate missing?).";
   return `The receiver's certificate is not valid (${reason}).`;
 }
 
@@ -62,9 +61,9 @@ export function errorCode(error: unknown): string {
     : '';
 }
 
-export function describeOutboundError(error: unknown): [OutboundErrorDetails, string] {
-  if (error instanceof OutboundError) return [error.fault, error.message];
-  // Several addresses were tried and all failed: the first fault speaks for them.
+export function describeOutboundError(error: unknown): [OutboundErrorKind, string] {
+  if (error instanceof OutboundError) return [error.kind, error.message];
+  // Several addresses were tried and all failed: the first error is reported.
   if (error instanceof AggregateError && error.errors.length > 0) return describeOutboundError(error.errors[0]);
   const code = errorCode(error);
   switch (code) {
@@ -93,5 +92,5 @@ export function describeOutboundError(error: unknown): [OutboundErrorDetails, st
     return ['bad_answer', 'What the receiver answered is not HTTP.'];
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS') || code === 'EPROTO')
     return ['tls', `The encrypted connection could not be made (${code}).`];
-  return ['unreachable', `The receiver could not be reached (${code || 'unknown fault'}).`];
+  return ['unreachable', `The receiver could not be reached (${code || 'unknown error'}).`];
 }

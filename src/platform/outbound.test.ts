@@ -304,7 +304,7 @@ describe('forbidden addresses', () => {
         body: '{}',
       });
       assert.equal(result.error, 'refused_address', answer.join());
-      assert.match(result.error ? result.words : '', /receiver\.example leads to .* not a public address/);
+      assert.match(result.error ? result.reason : '', /receiver\.example leads to .* not a public address/);
       await outbound.close();
     }
     assert.equal(touched, 0);
@@ -436,14 +436,14 @@ describe('hostile receivers', () => {
     const port = await listen(closed);
     await new Promise((resolve) => closed.close(resolve));
     const refused = await send(`http://127.0.0.1:${port}/`);
-    assert.equal(refused.error && refused.words, 'The receiver refused the connection.');
+    assert.equal(refused.error && refused.reason, 'The receiver refused the connection.');
 
     const resetting = createServer((socket) => {
       socket.once('data', () => socket.resetAndDestroy());
     });
     open.push(resetting);
     const reset = await send(`http://127.0.0.1:${await listen(resetting)}/`);
-    assert.equal(reset.error && reset.words, 'The receiver closed the connection before it had answered.');
+    assert.equal(reset.error && reset.reason, 'The receiver closed the connection before it answered.');
 
     const babbling = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -451,7 +451,7 @@ describe('hostile receivers', () => {
     });
     open.push(babbling);
     const babble = await send(`http://127.0.0.1:${await listen(babbling)}/`);
-    assert.equal(babble.error && babble.words, 'What the receiver answered is not HTTP.');
+    assert.equal(babble.error && babble.reason, 'What the receiver answered is not HTTP.');
   });
 
   test('hanging before headers, hanging in the body and dripping are cut at the deadline', async () => {
@@ -467,8 +467,8 @@ describe('hostile receivers', () => {
       send(body, SHORT_MS),
       send(drips, SHORT_MS),
     ]);
-    assert.equal(first.error && first.words, 'The receiver did not answer within 0.2 s.');
-    assert.equal(second.error && second.words, 'The receiver began to answer (200) but did not finish within 0.2 s.');
+    assert.equal(first.error && first.reason, 'The receiver did not answer within 0.2 s.');
+    assert.equal(second.error && second.reason, 'The receiver began to answer (200) but did not finish within 0.2 s.');
     assert.equal(third.error, 'timeout');
   });
 
@@ -551,16 +551,16 @@ describe('hostile receivers', () => {
     const fine = await send(`https://localhost:${good}/`);
     assert.equal(fine.error === null && fine.status, 200);
     const expired = await send(`https://localhost:${await secure(EXPIRED)}/`);
-    assert.equal(expired.error && expired.words, "The receiver's certificate expired on 2020-01-31.");
+    assert.equal(expired.error && expired.reason, "The receiver's certificate expired on 2020-01-31.");
     const own = await send(`https://localhost:${await secure(SELF_SIGNED)}/`);
-    assert.equal(own.error && own.words, "The receiver's certificate is self-signed, so it proves nothing.");
+    assert.equal(own.error && own.reason, "The receiver's certificate is self-signed, so it is not trusted.");
     const foreign = createOutbound({
       mode: 'sandbox',
       trustedCertificates: [AUTHORITY],
       resolve: () => Promise.resolve(['127.0.0.1']),
     });
     const wrong = await foreign.request({ url: `https://other.example:${good}/`, method: 'POST', timeoutMs: LONG_MS });
-    assert.equal(wrong.error && wrong.words, "The receiver's certificate is not for other.example.");
+    assert.equal(wrong.error && wrong.reason, "The receiver's certificate is not for other.example.");
     await foreign.close();
     const plain = await send((await receiver((_, response) => void response.end())).replace('http:', 'https:'));
     assert.equal(plain.error, 'tls');
@@ -588,7 +588,7 @@ describe('hostile receivers', () => {
   test('a name that moves to a forbidden address is refused although a connection to the old one is still open', async () => {
     const url = await receiver((_, response) => void response.end());
     let address = '127.0.0.1';
-    const outbound = createOutbound({ mode: 'sandbox', vettedForMs: 0, resolve: () => Promise.resolve([address]) });
+    const outbound = createOutbound({ mode: 'sandbox', resolvedForMs: 0, resolve: () => Promise.resolve([address]) });
     const named = url.replace('127.0.0.1', 'receiver.example');
     assert.equal((await outbound.request({ url: named, method: 'POST' })).error, null);
     address = '10.0.0.1';
@@ -617,7 +617,7 @@ describe('hostile receivers', () => {
       resolve: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })),
     });
     const gone = await missing.request({ url: 'https://gone.example/', method: 'POST' });
-    assert.equal(gone.error && gone.words, 'The name of the receiver does not exist in the DNS.');
+    assert.equal(gone.error && gone.reason, 'The name of the receiver does not exist in the DNS.');
     const stuck = createOutbound({ mode: 'live', resolve: () => new Promise(() => undefined) });
     const late = await stuck.request({ url: 'https://stuck.example/', method: 'POST', timeoutMs: 50 });
     assert.equal(late.error, 'timeout');

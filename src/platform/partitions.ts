@@ -1,66 +1,50 @@
-// Tables partitioned by time: partitions are made ahead of need by housekeeping, made on demand when
-// housekeeping was late, and dropped whole when nothing in them can matter any more.
+// Tables partitioned by time. Partitions are created ahead of need and dropped as a whole when their rows are no longer
+// needed. A row that comes before its partition exists either lands in the table's default partition and is moved later, or
+// its insert fails and `withPartitions` creates the partition and repeats it.
 
 import type { Context } from './context.ts';
+import type { Tx } from './db.ts';
 import { Problem } from './errors.ts';
 
 export type PartitionPlan = {
   table: string;
-  /** Length of one partition. Boundaries are multiples of it since the epoch. */
-  spanMs: number;
-  /** How many partitions beyond the present one are made ahead. */
+  span: PartitionSpan;
+  /** How many partitions after the present one are created ahead. */
   ahead: number;
-  /** A partition that ended this long ago is dropped; null keeps all. */
-  keepMs: number | null;
+  /** A partition that ended this long ago is dropped. */
+  keepMs: number;
+  /** The value of the partition key at a moment, where the key is not a timestamp. */
+  bound?: (moment: Date) => string;
+  /** For a table that has a partition `<table>_default`. */
+  defaultPartition?: {
+    key: string;
+    /** The column with a row's age. A partition with a row younger than `keepMs` is kept, however old its range is. */
+    age: string;
+  };
 };
 
-/** A constant that makes our advisory lock differ from anybody else's. */
-const PARTITION_LOCK = 7_310_583_001n;
+export type PartitionSpan = 'hour' | 'day' | 'month';
 
-/** Makes the partitions around `moment` and drops those past their time. Safe in several processes at once. */
+/** The first half of an advisory lock; the second is the table. One process at a time changes the partitions of a table. */
+const PARTITION_LOCK = 731_058_300;
+
+/**
+ * Creates the partitions around `moment` (one before, the present one and those ahead) and drops the old ones. Safe in
+ * several processes at once. Returns how many were created or dropped.
+ */
 export async function maintainPartitions(ctx: Context, plan: PartitionPlan, moment = ctx.clock.now()): Promise<number> {
-  const first = Math.floor(moment.getTime() / plan.spanMs) - 1;
-  const wanted = Array.from({ length: plan.ahead + 2 }, (_, index) => (first + index) * plan.spanMs);
-  const oldest = plan.keepMs === null ? null : partitionName(plan, ctx.clock.millis() - plan.keepMs - plan.spanMs);
-  return ctx.db.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
-    const existing = new Set(
-      (
-        await tx.query<{ name: string }>(
-          `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = $1::regclass`,
-          [plan.table],
-        )
-      ).map((row) => row.name),
-    );
-    let changes = 0;
-    for (const start of wanted) {
-      const name = partitionName(plan, start);
-      if (existing.has(name)) continue;
-      // Attaching takes a lighter lock on the parent than creating in place: inserts go on meanwhile.
-      await tx.query(
-        `create table ${name} (like ${plan.table} including defaults including constraints including storage)`,
-      );
-      await tx.query(
-        `alter table ${plan.table} attach partition ${name} for values from ('${new Date(start).toISOString()}') to ('${new Date(start + plan.spanMs).toISOString()}')`,
-      );
-      changes++;
-    }
-    for (const name of existing) {
-      // Names end in the start of their span, so that their order is the order of time.
-      if (oldest === null || name > oldest) continue;
-      await tx.query(`drop table ${name}`);
-      changes++;
-    }
-    return changes;
-  });
+  const existing = await listPartitions(ctx, plan);
+  const missing = Array.from({ length: plan.ahead + 2 }, (_, index) => spanStart(plan.span, moment, index - 1)).filter(
+    (start) => !existing.includes(partitionName(plan, start)),
+  );
+  let changes = 0;
+  // While rows are moved out of the default partition it is locked: one partition a transaction keeps that short.
+  for (const starts of plan.defaultPartition ? missing.map((start) => [start]) : [missing])
+    changes += await createPartitions(ctx, plan, starts);
+  return changes + (await dropOldPartitions(ctx, plan, existing));
 }
 
-function partitionName(plan: PartitionPlan, millis: number): string {
-  const start = new Date(Math.floor(millis / plan.spanMs) * plan.spanMs);
-  return `${plan.table}_${start.toISOString().slice(0, 13).replace(/\D/g, '')}`;
-}
-
-/** Runs `work`; when it fails because a partition is missing, makes it and runs `work` once more. */
+/** Runs `work`; if it fails because a partition is missing, creates it and runs `work` once more. */
 export async function withPartitions<T>(
   ctx: Context,
   plan: PartitionPlan,
@@ -75,4 +59,90 @@ export async function withPartitions<T>(
     await maintainPartitions(ctx, plan, moment);
     return work();
   }
+}
+
+async function listPartitions(ctx: Context, plan: PartitionPlan): Promise<string[]> {
+  const rows = await ctx.db.query<{ name: string }>(
+    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = $1::regclass`,
+    [plan.table],
+  );
+  return rows.map((row) => row.name);
+}
+
+async function createPartitions(ctx: Context, plan: PartitionPlan, starts: Date[]): Promise<number> {
+  if (starts.length === 0) return 0;
+  return await ctx.db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [PARTITION_LOCK, plan.table]);
+    let created = 0;
+    for (const start of starts) {
+      // Another process may have created it while this one waited for the lock.
+      const [found] = await tx.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
+        partitionName(plan, start),
+      ]);
+      if (found?.exists) continue;
+      await createPartition(tx, plan, start);
+      created++;
+    }
+    return created;
+  });
+}
+
+/** Creating a table and attaching it takes a lighter lock on the parent than creating a partition: inserts go on. */
+async function createPartition(tx: Tx, plan: PartitionPlan, start: Date): Promise<void> {
+  const { table, defaultPartition, bound = (moment) => moment.toISOString() } = plan;
+  const name = partitionName(plan, start);
+  const low = bound(start);
+  const high = bound(spanStart(plan.span, start, 1));
+  // Locked before rows are moved, so that none is inserted between the move and the attachment.
+  if (defaultPartition) await tx.query(`lock table ${table}_default in access exclusive mode`);
+  await tx.query(`create table ${name} (like ${table} including defaults including constraints including storage)`);
+  if (defaultPartition)
+    await tx.query(
+      `with moved as (
+         delete from ${table}_default where ${defaultPartition.key} >= '${low}' and ${defaultPartition.key} < '${high}' returning *
+       )
+       insert into ${name} select * from moved`,
+    );
+  await tx.query(`alter table ${table} attach partition ${name} for values from ('${low}') to ('${high}')`);
+}
+
+async function dropOldPartitions(ctx: Context, plan: PartitionPlan, existing: string[]): Promise<number> {
+  const cutoff = new Date(ctx.clock.millis() - plan.keepMs);
+  const age = plan.defaultPartition?.age;
+  let dropped = 0;
+  for (const name of existing) {
+    const start = startOf(plan, name);
+    if (start === null || spanStart(plan.span, start, 1) > cutoff) continue;
+    if (age !== undefined) {
+      const young = await ctx.db.query(`select from ${name} where ${age} >= $1 limit 1`, [cutoff]);
+      if (young.length > 0) continue;
+    }
+    await ctx.db.query(`drop table if exists ${name}`);
+    dropped++;
+  }
+  if (age !== undefined) await ctx.db.query(`delete from ${plan.table}_default where ${age} < $1`, [cutoff]);
+  return dropped;
+}
+
+/** The start of the span that holds `moment`, or of one before or after it. */
+function spanStart(span: PartitionSpan, moment: Date, offset: number): Date {
+  const [year, month, day] = [moment.getUTCFullYear(), moment.getUTCMonth(), moment.getUTCDate()];
+  if (span === 'month') return new Date(Date.UTC(year, month + offset));
+  if (span === 'day') return new Date(Date.UTC(year, month, day + offset));
+  return new Date(Date.UTC(year, month, day, moment.getUTCHours() + offset));
+}
+
+/** `events_2026_03` for a month, `request_log_2026030200` for a day or an hour. */
+function partitionName({ table, span }: PartitionPlan, start: Date): string {
+  const text = start.toISOString();
+  return `${table}_${span === 'month' ? text.slice(0, 7).replace('-', '_') : text.slice(0, 13).replace(/\D/g, '')}`;
+}
+
+/** The start that a partition's name says, or null for the default partition. */
+function startOf(plan: PartitionPlan, name: string): Date | null {
+  const match = /_(\d{4})_?(\d{2})(?:(\d{2})(\d{2}))?$/.exec(name);
+  if (!match) return null;
+  const [, year, month, day = 1, hour = 0] = match;
+  const start = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour)));
+  return partitionName(plan, start) === name ? start : null;
 }

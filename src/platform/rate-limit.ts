@@ -1,4 +1,4 @@
-// Token buckets, kept in memory per process and bounded: the bucket that was idle longest is forgotten first.
+// Token buckets, in the memory of each process and limited in number: the bucket that was idle longest is dropped first.
 
 import type { Clock } from './clock.ts';
 
@@ -23,7 +23,7 @@ export function createRateLimiter(clock: Clock, perSecond: number, burst: number
       const tokens = Math.min(burst, (bucket?.tokens ?? burst) + elapsedSeconds * perSecond);
       const allowed = tokens >= 1;
       const left = allowed ? tokens - 1 : tokens;
-      // Deleting first moves the key to the young end of the map's order.
+      // Deleting first moves the key to the end of the map's order.
       buckets.delete(key);
       buckets.set(key, { tokens: left, at: now });
       if (buckets.size > MAX_KEYS) buckets.delete(buckets.keys().next().value ?? key);

@@ -1,5 +1,5 @@
-// Everything secret: sealing what we must be able to read again (API secrets we verify HMACs with,
-// callback secrets we sign with) under the master key, and hashing what we only compare (tokens).
+// Secrets: encrypting with the master key what must be read again (API secrets that verify HMACs, callback secrets that
+// sign), and hashing what is only compared (tokens).
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -11,7 +11,7 @@ export interface Vault {
   /** Encrypts with AES-256-GCM. `purpose` is bound to the result: a value sealed for one use does not open for another. */
   seal(plaintext: string, purpose: string): Buffer;
   open(sealed: Buffer, purpose: string): string;
-  /** A key of its own for signing something (form tokens, receipts), derived from the master key. */
+  /** A separate key for one purpose (form tokens, receipts), derived from the master key. */
   deriveKey(purpose: string): Buffer;
 }
 

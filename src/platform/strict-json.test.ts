@@ -23,10 +23,10 @@ function assertRefused(bytes: Uint8Array, message: RegExp, position: number): vo
 }
 
 const REFUSED: [name: string, text: string, message: RegExp, position: number][] = [
-  ['a key twice', '{"amount":1,"amount":2}', /"amount" stands twice/, 12],
-  ['a key twice, once escaped', '{"amount":1,"\\u0061mount":2}', /"amount" stands twice/, 12],
-  ['a key twice, deep inside', '{"p":[{"a":1,"b":{"x":1,"\\u0078":1}}]}', /"x" stands twice/, 24],
-  ['the empty key twice', '{"":1,"":2}', /"" stands twice/, 6],
+  ['a key twice', '{"amount":1,"amount":2}', /"amount" appears twice/, 12],
+  ['a key twice, once escaped', '{"amount":1,"\\u0061mount":2}', /"amount" appears twice/, 12],
+  ['a key twice, deep inside', '{"p":[{"a":1,"b":{"x":1,"\\u0078":1}}]}', /"x" appears twice/, 24],
+  ['the empty key twice', '{"":1,"":2}', /"" appears twice/, 6],
   ['a byte order mark', '\ufeff{}', /byte order mark/, 0],
   ['a byte order mark inside', '{\ufeff}', /expected a key/, 1],
   ['a lone high surrogate', '["a\\ud800"]', /lone surrogate/, 3],

@@ -9,13 +9,13 @@ import { inviteMember } from '../../src/holders/invitations.ts';
 import { createLoginLink } from '../../src/holders/members.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
 import { topUpSandbox } from '../../src/payments/payouts.ts';
+import { DAY_MS } from '../../src/platform/clock.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { addPerson, type Person } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
 import { createShop, type Shop, signBody } from '../shop.ts';
 import type { State } from './states.ts';
 
-const DAY_MS = 86_400_000;
 const DAYS = 10;
 
 export type FullConsole = { shop: Shop; person: Person; pages: State[]; receiver: Server };

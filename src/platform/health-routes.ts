@@ -1,21 +1,22 @@
-// What the ops team asks the process itself: is it alive, can it work, and its numbers.
+// Health checks and metrics of this process: /healthz, /readyz, /metrics.
 
+import { isAddressIn } from './addresses.ts';
 import { isoMicroseconds } from './clock.ts';
 import type { Context } from './context.ts';
 import type { Reader } from './db.ts';
 import { PROBLEMS, Problem } from './errors.ts';
-import { addressOf, type HttpServer, isAddressIn } from './http.ts';
-import { pendingMigrations } from './migrate.ts';
+import { addressOf, type HttpServer } from './http.ts';
+import { MigrationError, pendingMigrations } from './migrate.ts';
 
 const MAX_CLOCK_SKEW_MS = 30_000;
-/** Anybody may ask whether we are ready; the database is asked at most this often. */
+/** /readyz is public, so the database is queried at most this often. */
 const READINESS_MS = 500;
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-/** Rows that wait for a background job, by queue. Each count looks at a bounded number of rows. */
+/** Rows that wait for a background job, by queue. Each count reads a bounded number of rows. */
 export type Backlogs = Record<string, (reader: Reader) => Promise<number>>;
 
-type Readiness = { faults: Record<string, string[]>; clockSkewMs: number | null; backlog: Record<string, number> };
+type Readiness = { errors: Record<string, string[]>; clockSkewMs: number | null; backlog: Record<string, number> };
 
 export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs = {}): void {
   const options = { config: { unlimited: true } };
@@ -26,16 +27,16 @@ export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs =
   app.get('/readyz', options, async (request, reply) => {
     const now = performance.now();
     if (!last || now - last.at > READINESS_MS) last = { at: now, readiness: checkReadiness(ctx, backlogs) };
-    const { faults, clockSkewMs, backlog } = await last.readiness;
+    const { errors, clockSkewMs, backlog } = await last.readiness;
     const data = { time: isoMicroseconds(ctx.clock.now()), clock_skew_ms: clockSkewMs, backlog };
-    if (Object.keys(faults).length === 0) return { success: true, message: 'Ready.', data };
-    const message = `${PROBLEMS.not_ready.message} ${Object.values(faults).flat().join(' ')}`;
+    if (Object.keys(errors).length === 0) return { success: true, message: 'Ready.', data };
+    const message = `${PROBLEMS.not_ready.message} ${Object.values(errors).flat().join(' ')}`;
     void reply.code(503).header('Retry-After', '1');
-    return { success: false, message, code: 'not_ready', request_id: request.id, errors: faults, data };
+    return { success: false, message, code: 'not_ready', request_id: request.id, errors, data };
   });
 
   app.get('/metrics', options, async (request, reply) => {
-    // Behind a proxy that we were not told about everybody seems to be this machine.
+    // Behind a proxy that is not configured every caller seems to be this machine.
     const direct = ctx.config.trustedProxies.length > 0 || request.headers['x-forwarded-for'] === undefined;
     const allowed = direct && isAddressIn([...LOOPBACK, ...ctx.config.metricsAllowedRanges], addressOf(request));
     if (ctx.config.mode === 'live' && !allowed) throw new Problem('not_found');
@@ -45,29 +46,30 @@ export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs =
 }
 
 async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readiness> {
-  const faults: Record<string, string[]> = {};
+  const errors: Record<string, string[]> = {};
   try {
     const pending = await pendingMigrations(ctx.db);
-    if (pending.length > 0) faults.migrations = [`The database lacks ${pending.join(', ')}; run: npx simbi migrate.`];
+    if (pending.length > 0) errors.migrations = [`The database lacks ${pending.join(', ')}; run: npx simbi migrate.`];
     const clockSkewMs = await measureClockSkew(ctx);
     if (Math.abs(clockSkewMs) > MAX_CLOCK_SKEW_MS)
-      faults.clock = [
-        `The clock of this machine is ${Math.abs(Math.round(clockSkewMs / 1000))} s ${clockSkewMs > 0 ? 'ahead of' : 'behind'} the database's; set both by NTP.`,
+      errors.clock = [
+        `The clock of this machine is ${Math.abs(Math.round(clockSkewMs / 1000))} s ` +
+          `${clockSkewMs > 0 ? 'ahead of' : 'behind'} the database's; set both by NTP.`,
       ];
-    return { faults, clockSkewMs, backlog: pending.length > 0 ? {} : await measureBacklogs(ctx, backlogs) };
+    return { errors, clockSkewMs, backlog: pending.length > 0 ? {} : await measureBacklogs(ctx, backlogs) };
   } catch (error) {
-    // A database of a newer version of ours answers with its own sentence; a broken connection says nothing useful.
-    const sentence = error instanceof Error && error.name === 'MigrationFault' ? error.message : null;
+    // A schema that does not belong to this version has a message of its own; a broken connection has no useful one.
+    const sentence = error instanceof MigrationError ? error.message : null;
     if (!sentence) ctx.log.warn({ err: error }, 'not ready');
     return {
-      faults: { ...faults, database: [sentence ?? 'The database does not answer.'] },
+      errors: { ...errors, database: [sentence ?? 'The database does not answer.'] },
       clockSkewMs: null,
       backlog: {},
     };
   }
 }
 
-/** How far our clock is ahead of the database's: half the way there and back is taken off. */
+/** How far our clock is ahead of the database's, minus half the round trip. */
 export async function measureClockSkew(ctx: Context): Promise<number> {
   const before = ctx.clock.millis();
   const [row] = await ctx.db.query<{ at: Date }>('select clock_timestamp() as at');

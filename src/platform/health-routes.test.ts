@@ -8,7 +8,7 @@ import { systemClock } from './clock.ts';
 import { readConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { connectDatabase } from './db.ts';
-import { type Backlogs, healthRoutes } from './health.ts';
+import { type Backlogs, healthRoutes } from './health-routes.ts';
 import { createHttpServer } from './http.ts';
 
 describe('health', () => {
