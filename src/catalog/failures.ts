@@ -19,11 +19,6 @@ export const FAILURE_MESSAGES = {
   UNSPECIFIED: 'The operator gave no reason.',
 } as const;
 
-/** Where a payout needs another sentence: it has a payee, and only the account holder can cancel it. */
-const PAYOUT_MESSAGES: Partial<Record<FailureCode, string>> = {
-  PAYER_CANCELLED: 'The account holder cancelled the payout before it was sent.',
-};
-
 export type FailureCode = keyof typeof FAILURE_MESSAGES;
 
 export const FAILURE_CODES: readonly FailureCode[] = Object.keys(FAILURE_MESSAGES).filter(isFailureCode);
@@ -33,6 +28,6 @@ export function isFailureCode(text: string): text is FailureCode {
 }
 
 /** The sentence for `failureReason.failureMessage`. */
-export function failureMessage(code: FailureCode, kind: 'collection' | 'payout' = 'collection'): string {
-  return (kind === 'payout' && PAYOUT_MESSAGES[code]) || FAILURE_MESSAGES[code];
+export function failureMessage(code: FailureCode): string {
+  return FAILURE_MESSAGES[code];
 }

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { linkStatus, lockLink } from '../links/links.ts';
 import { readTransactions } from '../payments/transactions.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 
@@ -11,7 +12,6 @@ import { holderOfUuid } from '../platform/ids.ts';
 const PROMPTS_PER_TEN_MINUTES = 3;
 const PROMPTS_PER_DAY = 10;
 const TEN_MINUTES_MS = 10 * 60_000;
-const DAY_MS = 24 * 3_600_000;
 const ATTEMPTS_PER_LINK = 60;
 const MAX_COUNTED = 100;
 

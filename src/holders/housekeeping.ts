@@ -1,9 +1,9 @@
 // Deletes expired idempotency keys, sign-in links, tokens and sessions, in batches, so that no transaction takes long.
 
+import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 
 const BATCH_ROWS = 1_000;
-const DAY_MS = 86_400_000;
 
 /** How long expired rows are kept: for a week, the log can still be matched with an expired token. */
 const PURGES = [

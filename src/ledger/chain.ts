@@ -4,7 +4,8 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import type { Context } from '../platform/context.ts';
-import type { Database, Reader } from '../platform/db.ts';
+import type { Reader } from '../platform/db.ts';
+import { perProcess } from '../platform/memory.ts';
 import type { ReportDifference } from './differences.ts';
 
 /** Transfers in a full block. */
@@ -34,16 +35,16 @@ export const TRANSFER_LINE = `concat_ws('|', id, batch, holder_id, debit_account
  * when every older transaction has ended, no id up to there can appear any more, and it becomes `certain`.
  */
 type Horizon = { certain: bigint; waiting: { lastId: bigint; endsBefore: bigint } | null };
-const horizons = new WeakMap<Database, Horizon>();
+const horizonOf = perProcess((): Horizon => ({ certain: 0n, waiting: null }));
 
-async function moveHorizon({ db }: Context): Promise<bigint> {
-  const horizon = horizons.get(db) ?? { certain: 0n, waiting: null };
-  horizons.set(db, horizon);
+async function moveHorizon(ctx: Context): Promise<bigint> {
+  const { db } = ctx;
+  const horizon = horizonOf(ctx);
   if (!horizon.waiting) {
     // Two statements on purpose: the snapshot must be younger than the id that was seen.
-    const [newest] = await db.query<{ id: bigint | null }>('select max(id) as id from ledger_transfers');
+    const lastId = await lastTransferId(db);
     const [snapshot] = await db.query<{ xmax: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xmax');
-    horizon.waiting = { lastId: newest?.id ?? 0n, endsBefore: BigInt(snapshot?.xmax ?? 0) };
+    horizon.waiting = { lastId, endsBefore: BigInt(snapshot?.xmax ?? 0) };
   }
   const [snapshot] = await db.query<{ xmin: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as xmin');
   if (horizon.waiting && BigInt(snapshot?.xmin ?? 0) >= horizon.waiting.endsBefore) {
@@ -51,6 +52,14 @@ async function moveHorizon({ db }: Context): Promise<bigint> {
     horizon.waiting = null;
   }
   return horizon.certain;
+}
+
+/** The newest id that was drawn, whether or not its transaction has committed. Asking the table would read all of it. */
+export async function lastTransferId(reader: Reader): Promise<bigint> {
+  const [row] = await reader.query<{ id: bigint | null }>(
+    `select pg_sequence_last_value(pg_get_serial_sequence('ledger_transfers', 'id')::regclass) as id`,
+  );
+  return row?.id ?? 0n;
 }
 
 /**

@@ -231,7 +231,9 @@ export async function statement(
   }>(
     `with account as (select id from ledger_accounts where holder_id = $4 and key = $1),
      edge as (
-       select coalesce((select posted_at from ledger_transfers where holder_id = $4 and id = $2), 'infinity') as posted_at,
+       select coalesce(
+           (select posted_at from (select holder_id, posted_at from ledger_transfers where id = $2 offset 0) by_id
+            where holder_id = $4), 'infinity') as posted_at,
          coalesce($2, 9223372036854775807) as id
      )
      select id, kind, transaction_id, change, balance, posted_at from (

@@ -5,7 +5,7 @@
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
-import { type KnownBlock, openChain, TRANSFER_LINE } from './chain.ts';
+import { type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './chain.ts';
 import type { LedgerDifference, ReportDifference } from './differences.ts';
 
 const PIECE = 5_000;
@@ -90,8 +90,7 @@ type Line = {
 
 /** Reads by ranges of ids, which the summary index of the table finds; ids have gaps, so a range may be empty. */
 async function* readLines(reader: Reader): AsyncGenerator<string> {
-  const [newest] = await reader.query<{ id: bigint | null }>('select max(id) as id from ledger_transfers');
-  const last = newest?.id ?? 0n;
+  const last = await lastTransferId(reader);
   for (let after = 0n; after < last; after += BigInt(PIECE)) {
     const rows = await reader.query<{ line: string }>(
       `select ${TRANSFER_LINE} as line from ledger_transfers where id > $1 and id <= $2 order by id`,

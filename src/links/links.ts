@@ -8,13 +8,11 @@ import { type Config, publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { createHolderUuid, holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { createHolderUuid, holderOfUuid, isUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, type LinkDraft, type LinkOwner } from './draft.ts';
 import { logoUrl } from './logo.ts';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
 export const LINK_STATUSES: readonly LinkStatus[] = ['active', 'paid', 'expired', 'disabled'];
@@ -117,7 +115,7 @@ export async function insertLink(tx: Tx, draft: LinkDraft, at: Date): Promise<Pa
 
 /** The UUID of `pl_…` or of a UUID itself; null for any other text. */
 export function linkUuid(publicOrUuid: string): string | null {
-  return UUID.test(publicOrUuid) ? publicOrUuid : uuidFromPublicId('pl', publicOrUuid);
+  return isUuid(publicOrUuid) ? publicOrUuid : uuidFromPublicId('pl', publicOrUuid);
 }
 
 /** A link by its address, which cannot be guessed and says whose it is. Anyone who has it can pay. */

@@ -3,6 +3,7 @@
 
 import type { Direction } from '../catalog/catalog.ts';
 import type { Reader } from '../platform/db.ts';
+import { lowestUuid } from '../platform/ids.ts';
 import type { Status } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
@@ -49,8 +50,8 @@ export async function listTransactions(
   page: { before?: string | null; limit: number },
 ): Promise<TransactionPage> {
   const before = page.before ?? NEWEST;
-  const high = filter.to ? smaller(before, lowestId(filter.to)) : before;
-  const low = filter.from ? lowestId(filter.from) : OLDEST;
+  const high = filter.to ? smaller(before, lowestUuid(filter.to)) : before;
+  const low = filter.from ? lowestUuid(filter.from) : OLDEST;
   const { where, values } = conditions(filter, [holderId, high, low, page.limit + 1]);
   const rows = await reader.query<Transaction>(
     `select ${TRANSACTION_COLUMNS} from ${source(filter)} t ${where} order by t.id desc limit $4`,
@@ -158,15 +159,9 @@ export async function countTransactions(
   const rows = await reader.query<Omit<TransactionTotal, 'transactions'> & { transactions: bigint }>(
     `select direction, currency, status, count(*) as transactions, sum(amount)::bigint as amount, sum(fee)::bigint as fee
      from transactions where holder_id = $1 and id >= $2 and id < $3 group by direction, currency, status`,
-    [holderId, lowestId(from), lowestId(to)],
+    [holderId, lowestUuid(from), lowestUuid(to)],
   );
   return rows.map((row) => ({ ...row, transactions: Number(row.transactions) }));
-}
-
-/** The smallest id of a moment: its first 48 bits are the milliseconds. */
-function lowestId(moment: Date): string {
-  const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 function momentOf(id: string): Date {

@@ -7,7 +7,7 @@ import { choosePayoutMethod } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
 import { type Actor, recordAudit, recordAudits } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
-import { listIntegrations } from '../holders/integrations.ts';
+import { findActiveIntegration } from '../holders/integrations.ts';
 import { post, postEach } from '../ledger/ledger.ts';
 import { payoutReserved, sandboxTopUp } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
@@ -133,7 +133,7 @@ export async function orderPayouts(
 ): Promise<PayoutResult[]> {
   const holder = await findHolder(ctx.db, holderId);
   if (holder?.status !== 'active') throw new Problem('account_suspended', { message: 'This account cannot pay out.' });
-  const integration = (await listIntegrations(ctx.db, holderId)).find((entry) => entry.status === 'active') ?? null;
+  const integration = await findActiveIntegration(ctx.db, holderId);
   const defaults = { integrationId: integration?.id ?? null, callbackUrl: integration?.defaultCallbackUrl ?? null };
   const results = await ctx.db.transaction(async (tx) => {
     await options.within?.(tx);
