@@ -1,5 +1,5 @@
-// The guides do what they say: every block marked `bash` runs as it stands, in the order of the page, beside one real
-// server on a new data directory. The configuration page and what we ship for monitoring are held to the code.
+// Every block of a guide that is marked `bash` runs unchanged, in the order of the page, beside one real server on a new
+// data directory. The configuration page and the files for monitoring are compared with the code.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -82,9 +82,9 @@ describe('guides', () => {
   });
 });
 
-describe('what is generated or shipped', () => {
+describe('generated and shipped files', () => {
   test('configuration.md is what the settings say', () => {
-    const hint = `write it: node -e "import('./src/platform/config.ts').then((c) => require('fs').writeFileSync('docs/configuration.md', c.configurationReference()))"`;
+    const hint = 'write it with: npx node scripts/settings.ts';
     assert.equal(read('docs', 'configuration.md'), configurationReference(), hint);
   });
 

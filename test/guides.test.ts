@@ -1,5 +1,5 @@
-// The guides name things that exist: scenarios of the sandbox, failure codes, pages of the console. (docs.test.ts runs
-// their commands.)
+// The guides name things that exist: scenarios of the sandbox, failure codes, pages of the console. They keep the rules of
+// style. (docs.test.ts runs their commands, readme.test.ts checks the files they name.)
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -10,9 +10,12 @@ import { isFailureCode } from '../src/catalog/failures.ts';
 import { english } from '../src/console/messages-en.ts';
 import { SETTINGS } from '../src/platform/config.ts';
 import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, type Scenario } from '../src/sandbox/scenarios.ts';
+import { BANNED_IN_PROSE } from './rules.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const GUIDES = [...globSync('docs/*.md', { cwd: ROOT }), 'README.md', 'sdk/README.md', 'ops/alerts.yml'];
+
+const MAX_DECISION_LINES = 40;
 
 /** Names in capitals that are neither settings nor failure codes. */
 const OTHER_NAMES = ['FAILPOINT', 'SHOP'];
@@ -66,6 +69,18 @@ test('every page of the console that a guide names is in its menu', () => {
   assert.ok(places.length >= 4);
   assert.deepEqual(
     places.filter(({ page }) => !pages.includes(page)),
+    [],
+  );
+});
+
+test('a decision has at most forty lines, and no document uses a banned expression', () => {
+  const decisions = globSync('docs/decisions/*.md', { cwd: ROOT });
+  const long = decisions.filter((file) => read(file).trimEnd().split('\n').length > MAX_DECISION_LINES);
+  assert.deepEqual(long, []);
+  const banned = new RegExp(`\\b(?:${BANNED_IN_PROSE.join('|')})\\b`, 'i');
+  const pages = [...GUIDES, ...decisions, ...globSync('*.md', { cwd: ROOT })];
+  assert.deepEqual(
+    pages.filter((file) => banned.test(read(file))),
     [],
   );
 });

@@ -1,5 +1,5 @@
-// What the README and the guides name is there: npm scripts, commands with their flags, files, the picture. So is what the
-// start-up block tells a newcomer to type.
+// What the documents name exists: npm scripts, commands with their flags, files, headings, the picture. The same holds for
+// the commands that a start prints.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -13,9 +13,13 @@ import { type DemoFile, demoBlock } from '../src/demo.ts';
 import { anchorOf } from '../src/docs/markdown.ts';
 
 const MAX_PICTURE_BYTES = 150_000;
-const PLACES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'examples/README.md'];
-const GUIDES = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-const documents = [...PLACES, ...GUIDES.map((name) => `docs/${name}`)];
+const PLACES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'ARCHITECTURE.md'];
+const READMES = ['examples/README.md', 'sdk/README.md'];
+const markdownIn = (folder: string) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+const documents = [...PLACES, ...READMES, ...markdownIn('docs'), ...markdownIn('docs/decisions')];
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 const program = createProgram(createTerminal({}));
@@ -33,21 +37,21 @@ const DEMO: DemoFile = {
   phone_url: 'http://localhost:8080/sandbox/phone',
 };
 
-/** The commands of a text, each as its words: `npx simbi …` to the end of the line, the pipe or the quotation. */
+/** The commands of a text, split at spaces: `npx simbi …` to the end of the line, the pipe or the quotation. */
 function commandsIn(text: string): string[][] {
   const lines = text.replaceAll(/\\\n\s*/g, ' ');
-  return [...lines.matchAll(/npx simbi ([^\n`|;&<>#)]+)/g)].map(([, words = '']) =>
-    words
+  return [...lines.matchAll(/npx simbi ([^\n`|;&<>#)]+)/g)].map(([, line = '']) =>
+    line
       .replace(/'[^']*'|"[^"]*"/g, 'quoted')
       .trim()
       .split(/\s+/),
   );
 }
 
-/** What is wrong with a command line; null when the program would take it. */
-function faultOf(words: string[]): string | null {
+/** What is wrong with a command line; null when the program would accept it. */
+function errorIn(args: string[]): string | null {
   let command: Command = program;
-  const rest = [...words];
+  const rest = [...args];
   for (;;) {
     const next = command.commands.find((child) => child.name() === rest[0]);
     if (!next) break;
@@ -57,7 +61,7 @@ function faultOf(words: string[]): string | null {
   if (command === program) return `there is no command ${rest[0]}`;
   if (command.commands.length > 0 && rest[0] !== undefined && /^[a-z]/.test(rest[0]))
     return `${command.name()} has no ${rest[0]}`;
-  const flags = rest.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/[=.,:].*$/, ''));
+  const flags = rest.filter((arg) => /^--?[a-z]/.test(arg)).map((arg) => arg.replace(/[=.,:].*$/, ''));
   const known = [...command.options.flatMap(({ short, long }) => [short, long]), '--help', '-h'];
   const unknown = flags.filter((flag) => !known.includes(flag));
   return unknown.length > 0 ? `${command.name()} has no ${unknown.join(', ')}` : null;
@@ -67,7 +71,7 @@ describe('commands', () => {
   for (const document of documents)
     test(`${document} names commands and scripts that exist`, () => {
       const text = read(document);
-      for (const words of commandsIn(text)) assert.equal(faultOf(words), null, `npx simbi ${words.join(' ')}`);
+      for (const args of commandsIn(text)) assert.equal(errorIn(args), null, `npx simbi ${args.join(' ')}`);
       const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
       const named = [...text.matchAll(/npm (start|test)\b|npm run ([\w-]+)/g)].map(([, own, run]) => own ?? run ?? '');
       for (const name of named) assert.ok(scripts[name], `package.json has no script ${name}`);
@@ -81,15 +85,15 @@ describe('commands', () => {
     assert.equal(payment.trim().split('\n').length, 6);
   });
 
-  test('a start ends with links, keys and the first payment, and shows the secret only when told to', () => {
+  test('a start prints links, keys and the first payment, and the secret only the first time', () => {
     const block = demoBlock(DEMO, { path: 'data/demo.json', secret: true });
     const commands = commandsIn(block);
     assert.ok(commands.some(([name]) => name === 'collect') && commands.some(([name]) => name === 'callbacks'));
-    for (const words of commands) assert.equal(faultOf(words), null, words.join(' '));
+    for (const args of commands) assert.equal(errorIn(args), null, args.join(' '));
     const payer = /--phone (\d+)/.exec(block)?.[1];
-    assert.ok(block.includes(`${DEMO.phone_url}?n=${payer}`), 'the phone that rings is the one that is linked');
+    assert.ok(block.includes(`${DEMO.phone_url}?n=${payer}`), 'the link opens the phone of the payer');
     assert.ok(block.includes(DEMO.secret_key));
-    assert.ok(block.split('\n').length <= 16, 'short enough to be read');
+    assert.ok(block.split('\n').length <= 16, 'the block is short');
     const later = demoBlock(DEMO, { path: 'data/demo.json', secret: false });
     assert.ok(!later.includes(DEMO.secret_key) && later.includes('data/demo.json'));
   });
@@ -113,8 +117,21 @@ describe('links', () => {
     });
 });
 
+describe('files', () => {
+  for (const document of documents)
+    test(`those that ${document} names exist`, () => {
+      const named = [
+        ...read(document).matchAll(/`((?:src|test|scripts|sdk|migrations|ops|docs|bin|bench)\/[\w./-]+)`/g),
+      ];
+      assert.deepEqual(
+        named.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, path))),
+        [],
+      );
+    });
+});
+
 test('the picture is there, small, and described', () => {
-  const [, words = '', path = ''] = /!\[([^\]]*)\]\(([^)]+)\)/.exec(read('README.md')) ?? [];
-  assert.ok(words.length > 20);
+  const [, description = '', path = ''] = /!\[([^\]]*)\]\(([^)]+)\)/.exec(read('README.md')) ?? [];
+  assert.ok(description.length > 20);
   assert.ok(statSync(join(ROOT, path)).size <= MAX_PICTURE_BYTES);
 });
