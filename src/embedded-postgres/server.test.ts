@@ -55,12 +55,6 @@ async function untilDead(pid: number): Promise<void> {
   }
 }
 
-/** PostgreSQL writes its state to its pid file; a busy machine lets it do so late after the signal. */
-async function untilNotReady(dataDir: string): Promise<void> {
-  const readPidFile = () => readFile(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').catch(() => '');
-  while ((await readPidFile()).includes('ready')) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 describe('the embedded PostgreSQL', () => {
   let folder: string;
   let dataDir: string;
@@ -150,12 +144,17 @@ describe('the embedded PostgreSQL', () => {
 
   test('a start while it is on its way out waits for its end', async () => {
     await start();
-    const { pid } = postgres;
-    const stopping = postgres.stop();
-    await untilNotReady(dataDir);
-    await start();
-    await stopping;
-    assert.notEqual(postgres.pid, pid);
+    const stopped = postgres;
+    // The stop signal is sent and not read yet: the pid file still says that the server is ready.
+    process.kill(stopped.pid, 'SIGSTOP');
+    const stopping = stopped.stop();
+    assert.match(await readFile(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8'), /ready/);
+    const starting = start();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    process.kill(stopped.pid, 'SIGCONT');
+    await Promise.all([starting, stopping]);
+    assert.notEqual(postgres.pid, stopped.pid);
+    assert.equal(postgres.adopted, false);
     assert.deepEqual(await query(postgres.url, 'select count(*)::int as rows from kept'), [{ rows: 2 }]);
   });
 
