@@ -84,7 +84,8 @@ describe('guides', () => {
 
 describe('what is generated or shipped', () => {
   test('configuration.md is what the settings say', () => {
-    const hint = `write it: node -e "import('./src/platform/config.ts').then((c) => require('fs').writeFileSync('docs/configuration.md', c.configurationReference()))"`;
+    const write = "require('fs').writeFileSync('docs/configuration.md', c.configurationReference())";
+    const hint = `write it: node -e "import('./src/platform/config.ts').then((c) => ${write})"`;
     assert.equal(read('docs', 'configuration.md'), configurationReference(), hint);
   });
 

@@ -49,9 +49,9 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
 
   test('from the login link to an integration, a signed request and its case file', async (t) => {
     const { ctx } = gateway;
-    let told = 0;
+    let callbacks = 0;
     const receiver = createServer((request, response) => {
-      told++;
+      callbacks++;
       request.resume().on('end', () => response.end('ok'));
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -88,7 +88,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     });
     assert.equal(answer.status, 200);
     await gateway.settle();
-    assert.equal(told, 1);
+    assert.equal(callbacks, 1);
 
     await page.goto(`${gateway.url}/console/transactions`);
     await send(page, 'tbody a');
