@@ -24,7 +24,8 @@ const answer = {
     verification: {
       method: 'prompt',
       instructions:
-        'A prompt from MTN MoMo appears on the phone; enter the PIN to approve. No prompt? Dial *165#, then choose 8, 3, 1 and enter your PIN.',
+        'A prompt from MTN MoMo appears on the phone; enter the PIN to approve. ' +
+        'No prompt? Dial *165#, then choose 8, 3, 1 and enter your PIN.',
       expires_at: '2026-03-02T09:10:00.000000Z',
     },
   },

@@ -36,10 +36,17 @@ console.error(`Writing ${ROWS} transactions of one holder over 60 days…`);
 const now = ctx.clock.millis();
 for (let from = 0; from < ROWS; from += PIECE)
   await ctx.db.query(
-    `insert into transactions (id, holder_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn, reference_1, detail, verification, receipt, created_at, updated_at, settled_at)
-     select (lpad(to_hex(at), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid, $1, 'collection',
-            case when n % 10 = 0 then 'failed' when n % 997 = 0 then 'expired' else 'success' end, 100 + (n::bigint * 7919) % 5000000, 100, 'KES', 1, 'MPESA_KEN', 'sandbox',
-            '2547' || lpad(((n::bigint * 48271) % 100000000)::text, 8, '0'), 'order-' || n, 'Collection', 'prompt', 'RC' || n, to_timestamp(at / 1000.0), to_timestamp(at / 1000.0), to_timestamp(at / 1000.0)
+    `insert into transactions (
+       id, holder_id, direction, status, amount, fee, currency, country_id, method, rail, msisdn,
+       reference_1, detail, verification, receipt, created_at, updated_at, settled_at)
+     select (lpad(to_hex(at), 12, '0') || '7' || substr(md5(n::text), 1, 3)
+              || '8' || substr(md5(n::text), 4, 8) || lpad(to_hex($1::bigint), 7, '0'))::uuid,
+            $1, 'collection',
+            case when n % 10 = 0 then 'failed' when n % 997 = 0 then 'expired' else 'success' end,
+            100 + (n::bigint * 7919) % 5000000, 100, 'KES', 1, 'MPESA_KEN', 'sandbox',
+            '2547' || lpad(((n::bigint * 48271) % 100000000)::text, 8, '0'),
+            'order-' || n, 'Collection', 'prompt', 'RC' || n,
+            to_timestamp(at / 1000.0), to_timestamp(at / 1000.0), to_timestamp(at / 1000.0)
      from (select n, ($2::bigint - n::bigint * 5184000000 / $5) as at from generate_series($3::int, $4::int) n) s`,
     [holder.id, now, from, Math.min(from + PIECE, ROWS) - 1, ROWS],
   );
@@ -93,9 +100,9 @@ for (const [name, path] of PAGES) {
   times.sort((left, right) => left - right);
   const p95 = times[Math.ceil(ROUNDS * 0.95) - 1] ?? 0;
   if (p95 > LIMIT_MS) slow++;
-  console.log(
-    `${name.padEnd(28)} p95 ${p95.toFixed(1).padStart(7)} ms   median ${(times[ROUNDS >> 1] ?? 0).toFixed(1).padStart(7)} ms   first ${first.toFixed(1).padStart(7)} ms`,
-  );
+  const shown = (time: number) => `${time.toFixed(1).padStart(7)} ms`;
+  const median = times[ROUNDS >> 1] ?? 0;
+  console.log(`${name.padEnd(28)} p95 ${shown(p95)}   median ${shown(median)}   first ${shown(first)}`);
 }
 
 // Read by another process, so that only the server's memory is measured.
@@ -122,8 +129,10 @@ reader.stdout.on('data', (chunk: Buffer) => {
 await new Promise((resolve) => reader.once('close', resolve));
 clearInterval(watch);
 const megabytes = (value: number) => Math.round(value / 1024 / 1024);
+const exportSeconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(
-  `export: ${ROWS} rows, ${megabytes(bytes)} MB in ${((performance.now() - started) / 1000).toFixed(1)} s; memory ${megabytes(before)} → ${megabytes(most)} MB at most`,
+  `export: ${ROWS} rows, ${megabytes(bytes)} MB in ${exportSeconds} s; ` +
+    `memory ${megabytes(before)} → ${megabytes(most)} MB at most`,
 );
 console.log(
   slow === 0 && megabytes(most - before) <= MEMORY_LIMIT_MB

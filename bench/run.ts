@@ -409,7 +409,8 @@ type Counters = { nodeMs: number; postgresMs: number; commits: number; walBytes:
 
 async function readCounters(bench: Bench): Promise<Counters> {
   const [row] = await bench.ctx.db.query<{ commits: bigint; wal: string }>(
-    `select (select xact_commit from pg_stat_database where datname = current_database()) as commits, (pg_current_wal_lsn() - '0/0')::text as wal`,
+    `select (select xact_commit from pg_stat_database where datname = current_database()) as commits,
+       (pg_current_wal_lsn() - '0/0')::text as wal`,
   );
   return {
     nodeMs: cpuMs(bench.server.pid ?? 0),

@@ -33,7 +33,7 @@ function newcomer(): NodeJS.ProcessEnv {
 const environment = newcomer();
 const started = Number(process.env.FIVE_MINUTES_STARTED ?? performance.timeOrigin);
 const elapsed = () => ((performance.timeOrigin + performance.now() - started) / 1000).toFixed(1);
-const say = (words: string) => console.log(`${elapsed().padStart(6)} s  ${words}`);
+const say = (text: string) => console.log(`${elapsed().padStart(6)} s  ${text}`);
 
 function has(tool: string): boolean {
   return (environment.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, tool)));
@@ -58,8 +58,8 @@ function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-function fail(words: string): never {
-  throw new Error(words);
+function fail(text: string): never {
+  throw new Error(text);
 }
 
 /** Runs to the end, showing nothing unless it fails. */
@@ -149,7 +149,7 @@ function waitUntilReady(server: ChildProcess): Promise<void> {
     const timer = setTimeout(() => refuse(new Error(`not ready in time:\n${printed}`)), START_TIMEOUT_MS);
     const look = (chunk: Buffer) => {
       printed += String(chunk);
-      // The last line of the block: whoever reads it knows what to do next.
+      // The last line of the block: it says what to do next.
       if (!printed.includes('npx simbi doctor')) return;
       clearTimeout(timer);
       ready();

@@ -47,7 +47,7 @@ try {
   await checkout.reload();
   const phone = await context.newPage();
   await phone.goto(`${gateway.url}/sandbox/phone?n=${PAYER}`);
-  // The handset itself; the page's words above it are for whoever uses it.
+  // The handset itself, without the explanation above it.
   await phone.evaluate("scrollTo(0, document.querySelector('.phone').getBoundingClientRect().top - 16)");
   await compose([await checkout.screenshot(), await phone.screenshot()]);
   console.log(`${FILE}: ${Math.ceil(statSync(FILE).size / 1024)} KiB`);

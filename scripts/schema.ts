@@ -81,7 +81,10 @@ export async function findSchemaDifference(reader: Reader): Promise<string | nul
     (_, index) => stored[index] !== actual[index],
   );
   if (line < 0) return null;
-  return `migrations/schema.sql is stale at line ${line + 1}: it has "${stored[line] ?? ''}", the migrations make "${actual[line] ?? ''}". Run: npm run schema`;
+  return (
+    `migrations/schema.sql is stale at line ${line + 1}: it has "${stored[line] ?? ''}", ` +
+    `the migrations make "${actual[line] ?? ''}". Run: npm run schema`
+  );
 }
 
 function readColumns(reader: Reader): Promise<Owned[]> {
@@ -184,7 +187,10 @@ async function readSequencesAndViews(reader: Reader): Promise<string[]> {
       end as definition
     from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('S', 'v', 'm')
-      and not exists (select from pg_depend where objid = c.oid and classid = 'pg_class'::regclass and deptype in ('i', 'e') and refclassid = 'pg_class'::regclass)
+      and not exists (
+         select from pg_depend
+         where objid = c.oid and classid = 'pg_class'::regclass
+           and deptype in ('i', 'e') and refclassid = 'pg_class'::regclass)
     order by c.relkind, c.relname collate "C"`);
   return rows.map((row) => `${row.definition.replace(/;$/, '')};\n`);
 }

@@ -14,7 +14,7 @@ export function buildSdk(folder = join(HOME, 'dist')): void {
   const compile = (...flags: string[]) =>
     execFileSync(process.execPath, [COMPILER, '-p', project, '--outDir', folder, ...flags], { stdio: 'inherit' });
   compile('--emitDeclarationOnly');
-  // Comments are for whoever reads the types; the code travels without.
+  // Comments stay in the types only.
   compile('--declaration', 'false', '--removeComments');
   // The compiler rewrites the imports of code only; older ones do not follow .ts from a declaration.
   for (const file of globSync(join(folder, '*.d.ts')))

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { DataDirInUseError, type DataDirLock, dataDirOwner, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
@@ -171,4 +172,33 @@ function createKeyFile(config: Config, path: string): string {
     rmSync(draft, { force: true });
   }
   return readFileSync(path, 'utf8').trim();
+}
+
+/** The port, found before anything is started: an occupied one fails early, and 0 becomes a number for links. */
+export function findPort(config: Config): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, config)));
+    probe.listen(config.port, config.host, () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : config.port));
+    });
+  });
+}
+
+export function listenError(error: NodeJS.ErrnoException, config: Config): Error {
+  if (error.code === 'EADDRINUSE')
+    return new StartError(
+      `Port ${config.port} of ${config.host} is used by another program. ` +
+        `Choose another with PORT, for instance: PORT=${config.port + 1} npm start`,
+      5,
+    );
+  if (error.code === 'EACCES')
+    return new StartError(`This user may not listen on port ${config.port}. Choose one above 1023 with PORT.`, 2);
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new StartError(
+      `HOST is an address that this machine does not have ("${config.host}"). Use 127.0.0.1, or 0.0.0.0 for every address.`,
+      2,
+    );
+  return error;
 }

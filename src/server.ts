@@ -3,7 +3,6 @@
 
 import { statSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { createApp, createWorkerApp } from './app.ts';
 import { type Demo, prepareDemo } from './demo.ts';
@@ -12,10 +11,11 @@ import { maintainSignatures } from './holders/signatures.ts';
 import {
   claimDataDir,
   createContext,
+  findPort,
+  listenError,
   type OpenDatabase,
   openDatabase,
   type Progress,
-  StartError,
 } from './open-context.ts';
 import { type Config, dataPath, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
@@ -134,41 +134,12 @@ async function within(until: number, work: Promise<unknown> | undefined): Promis
   clearTimeout(timer);
 }
 
-/** The port, found before anything is started: an occupied one fails early, and 0 becomes a number for links. */
-export function findPort(config: Config): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, config)));
-    probe.listen(config.port, config.host, () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : config.port));
-    });
-  });
-}
-
 async function listen(app: HttpServer, config: Config): Promise<void> {
   try {
     await app.listen({ port: config.port, host: config.host });
   } catch (error) {
     throw listenError(error as NodeJS.ErrnoException, config);
   }
-}
-
-function listenError(error: NodeJS.ErrnoException, config: Config): Error {
-  if (error.code === 'EADDRINUSE')
-    return new StartError(
-      `Port ${config.port} of ${config.host} is used by another program. ` +
-        `Choose another with PORT, for instance: PORT=${config.port + 1} npm start`,
-      5,
-    );
-  if (error.code === 'EACCES')
-    return new StartError(`This user may not listen on port ${config.port}. Choose one above 1023 with PORT.`, 2);
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new StartError(
-      `HOST is an address that this machine does not have ("${config.host}"). Use 127.0.0.1, or 0.0.0.0 for every address.`,
-      2,
-    );
-  return error;
 }
 
 async function openLog(config: Config, path: string | undefined) {

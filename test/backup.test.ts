@@ -28,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'simbi-backup-'));
 const path = join(folder, 'all.backup');
 const masterKey = randomBytes(32);
 
-let world: TestGateway;
+let gateway: TestGateway;
 let shop: Client;
 let receiver: { server: Server; url: string; arrived: string[] };
 let made: WrittenBackup;
@@ -37,14 +37,14 @@ let restored: Database;
 
 before(async () => {
   receiver = await startReceiver();
-  world = await createTestGateway();
-  shop = await createClient(world);
+  gateway = await createTestGateway();
+  shop = await createClient(gateway);
   await collect('000', '/good', 30);
   await collect('000', '/bad', 1);
   // Left open: nobody answers the phone.
   await collect('005', '/good', 2);
   // A transaction that is open in another database of the server puts the sealing of a block off.
-  for (let sealed = 0; sealed === 0; ) sealed = await extendChain(world.ctx, { partial: true });
+  for (let sealed = 0; sealed === 0; ) sealed = await extendChain(gateway.ctx, { partial: true });
   made = await backUpUnderLoad();
   target = await createEmptyDatabase();
   await restore(path, target.url);
@@ -54,7 +54,7 @@ before(async () => {
 after(async () => {
   await restored?.close();
   await target?.drop();
-  await world?.close();
+  await gateway?.close();
   receiver?.server.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -74,7 +74,7 @@ async function collect(digits: string, place: string, count: number): Promise<vo
   const params = ugandanCollection(digits, { callback_url: `${receiver.url}${place}` });
   const replies = await Promise.all(Array.from({ length: count }, () => shop.signed(PATHS.collect, params)));
   for (const reply of replies) assert.equal(reply.status, 200);
-  await world.settle();
+  await gateway.settle();
 }
 
 /** Payments go on from before the first table is copied until after the last. */
@@ -94,16 +94,16 @@ async function backUpUnderLoad(): Promise<WrittenBackup> {
 }
 
 async function countTransactions(): Promise<number> {
-  const [row] = await world.ctx.db.query<{ count: number }>('select count(*)::int as count from transactions');
+  const [row] = await gateway.ctx.db.query<{ count: number }>('select count(*)::int as count from transactions');
   return row?.count ?? 0;
 }
 
 const options = (file: string) => ({
-  databaseUrl: world.ctx.databaseUrl,
+  databaseUrl: gateway.ctx.databaseUrl,
   path: file,
   version: 'test',
   mode: 'sandbox',
-  madeAt: world.ctx.clock.now(),
+  madeAt: gateway.ctx.clock.now(),
   masterKey,
   includeMasterKey: false,
 });
@@ -114,7 +114,7 @@ const restore = (file: string, databaseUrl: string, key: Buffer | null = masterK
     path: file,
     masterKey: key,
     async finish(tx) {
-      await requeryAfterRestore(tx, world.ctx.clock.now());
+      await requeryAfterRestore(tx, gateway.ctx.clock.now());
     },
   });
 
@@ -175,11 +175,11 @@ describe('callbacks after a restore', () => {
   test('delivered ones stay delivered, a due one stays due under its id, and the feed goes on', async () => {
     const holderId = shop.shop.holderId;
     const failing = await listDeliveries(restored, holderId, { status: 'retrying' });
-    const source = await listDeliveries(world.ctx.db, holderId, { status: 'retrying' });
+    const source = await listDeliveries(gateway.ctx.db, holderId, { status: 'retrying' });
     assert.equal(failing.length, 1);
     assert.deepEqual(failing[0], source[0]);
-    const told = receiver.arrived.length;
-    const base = { ...world.ctx, db: restored, memory: createMemory() };
+    const before = receiver.arrived.length;
+    const base = { ...gateway.ctx, db: restored, memory: createMemory() };
     const second = await createServices(base);
     try {
       for (let round = 0; round < 5; round++) {
@@ -189,7 +189,7 @@ describe('callbacks after a restore', () => {
     } finally {
       await second.stop();
     }
-    const again = receiver.arrived.slice(told);
+    const again = receiver.arrived.slice(before);
     // Under load some were still on their way at that moment: those come again, under the ids they had.
     const due = await restored.query<{ count: number }>('select count(*)::int as count from callback_deliveries');
     assert.ok(again.length <= (made.rows.callback_deliveries ?? 0), `${again.length} sent again`);
@@ -210,8 +210,8 @@ describe('what is refused', () => {
     writeFileSync(file, change(readFileSync(path)));
     return file;
   };
-  const refused = (file: string, words: RegExp, url = target.url) =>
-    assert.rejects(restore(file, url), (error: Error) => error instanceof BackupError && words.test(error.message));
+  const refused = (file: string, message: RegExp, url = target.url) =>
+    assert.rejects(restore(file, url), (error: Error) => error instanceof BackupError && message.test(error.message));
 
   test('a file that was cut anywhere, or changed anywhere', async () => {
     const empty = await createEmptyDatabase();

@@ -92,6 +92,15 @@ export function ugandanCollection(lastDigits = '000', changes: JsonObject = {}):
   return { amount: 2500, mobile: `256772123${lastDigits}`, country_id: 11, currency: 'UGX', ...changes };
 }
 
+/** A collection of 2,500 shillings in Kenya, settled; returns its reference. */
+export async function collectInKenya(gateway: TestGateway, shop: Shop, changes: JsonObject = {}): Promise<string> {
+  const params = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000', ...changes };
+  const reply = await clientOf(gateway, shop).signed(PATHS.collect, params);
+  if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
+  await gateway.settle();
+  return textOf(reply.data.ref);
+}
+
 /** A value of an answer as text. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');

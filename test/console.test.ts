@@ -25,12 +25,12 @@ import { createUuid } from '../src/platform/ids.ts';
 import { createLogger } from '../src/platform/log.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { createServices } from '../src/services.ts';
+import { collectInKenya } from './client.ts';
 import { addPerson, csrfOf, type Person, signIn, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
 
-const CREATE = '/api/v3/service-unified-collections';
 const MARKUP = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
 const KENYA: JsonObject = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000' };
 
@@ -48,18 +48,7 @@ before(async () => {
 });
 after(() => gateway.close());
 
-/** A signed collection that settles; answers its reference. */
-async function collect(params: JsonObject = {}, of: Shop = shop): Promise<string> {
-  const body = signBody(of, gateway.ctx.clock.millis(), { ...kenya, ...params });
-  const answer = await fetch(gateway.url + CREATE, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const { data } = (await answer.json()) as { data: { ref: string } };
-  await gateway.settle();
-  return data.ref;
-}
+const collect = (params: JsonObject = {}, of: Shop = shop) => collectInKenya(gateway, of, { ...kenya, ...params });
 
 function addressOf(path: string, ref: string): string {
   return `/console${path.replace(':ref', ref).replace(':currency', 'KES').replace(':token', 'none').replace(/:id/g, '999999')}`;

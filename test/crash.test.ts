@@ -38,7 +38,7 @@ const LOAD_MS = 1_200;
 /** A failpoint is waited for; a machine that is busy with other things gets there later. */
 const PATIENCE_MS = 10_000;
 /** Once every strike has had its turn, a slow machine need not go on for longer than this. */
-const ENOUGH_MS = 60_000;
+const ENOUGH_MS = 40_000;
 const SETTLE_MS = 45_000;
 /** Approved at once, refused at once, told by callback (twice), cancelled. */
 const ENDINGS = ['000', '000', '001', '006', '006', '011'];

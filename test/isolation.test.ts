@@ -174,8 +174,8 @@ async function assertSameForAll(path: string): Promise<void> {
 
 /** Routes that know no account, or prove who asks in another way. */
 const OTHERS: [pattern: RegExp, why: string][] = [
-  [/^\/pay\//, 'the page of a link: whoever has the address may pay; the address cannot be guessed'],
-  [/^\/r\//, 'a receipt: whoever has the address may read it; the address cannot be guessed'],
+  [/^\/pay\//, 'the page of a link: anyone who has the address may pay; the address cannot be guessed'],
+  [/^\/r\//, 'a receipt: anyone who has the address may read it; the address cannot be guessed'],
   [/^\/logos\//, 'pictures by the hash of their bytes'],
   [/^\/docs|^\/openapi\.json$|^\/llms\.txt$/, 'documentation'],
   [/^\/sandbox\//, 'the test phone and receiver, which exist in sandbox mode only'],

@@ -90,11 +90,11 @@ async function assertEnds(journey: Journey, ending: Ending): Promise<void> {
     },
     { cases: [], failure: null, ...ending },
   );
-  assertTold(journey, ending.events);
+  assertCallbacks(journey, ending.events);
 }
 
 /** The receiver got each event once, signed with the shop's callback secret, with the record that status shows. */
-function assertTold({ client, ref }: Journey, types: string[]): void {
+function assertCallbacks({ client, ref }: Journey, types: string[]): void {
   const key = Buffer.from(client.shop.callbackSecret.replace('whsec_', ''), 'base64');
   const own = receiver.received.filter(({ body }) => body.includes(ref));
   assert.deepEqual(
@@ -137,7 +137,7 @@ describe('numbers that decide by themselves', () => {
     ['002', 'wrong PIN', failed('WRONG_PIN')],
     ['003', 'payer not found', failed('PAYER_NOT_FOUND')],
     ['004', 'limit reached', failed('PAYER_LIMIT_REACHED')],
-    ['006', 'approved, and told twice by the operator', SUCCESS],
+    ['006', 'approved, and reported twice by the operator', SUCCESS],
     ['011', 'cancelled by the payer', failed('PAYER_CANCELLED')],
   ];
   for (const [digits, about, ending] of AT_ONCE)
@@ -163,7 +163,7 @@ describe('numbers that decide by themselves', () => {
     await assertEnds(journey, SUCCESS);
   });
 
-  test('005: never answers; stays processing, is asked again, and a person is told after a day', async () => {
+  test('005: never answers; stays processing, is asked again, and a case is opened after a day', async () => {
     const journey = await begin('005');
     await gateway.settle();
     await assertEnds(journey, OPEN);
@@ -211,7 +211,7 @@ describe('numbers that decide by themselves', () => {
     await assertEnds(journey, SUCCESS);
   });
 
-  test('010: the question says failed first: the later approval is booked once, as late, and a person is told', async () => {
+  test('010: the question says failed first: the later approval is booked once, as late, and a case is opened', async () => {
     const { operator } = gateway.services;
     operator?.setGatewayUrl(null);
     const journey = await begin('010');
@@ -242,11 +242,11 @@ describe('a person at the test phone', () => {
     assert.ok((await phone().answer(journey.mobile, journey.ref, '1234')).ok);
     await gateway.settle();
     await assertEnds(journey, SUCCESS);
-    const told = receiver.received.find(({ body }) => body.includes(journey.ref));
-    const event = JSON.parse(told?.body.toString() ?? '{}') as JsonObject;
+    const callback = receiver.received.find(({ body }) => body.includes(journey.ref));
+    const event = JSON.parse(callback?.body.toString() ?? '{}') as JsonObject;
     assert.deepEqual(event.data, await statusOf(journey));
     assert.equal((await statusOf(journey)).balance, CREDITED);
-    assert.equal(told?.id, event.id);
+    assert.equal(callback?.id, event.id);
   });
 
   test('enters a wrong PIN: failed', async () => {

@@ -17,14 +17,14 @@ import { createTestGateway, type TestGateway } from './gateway.ts';
 const SENTENCE = /^(?:[A-Z"]|[a-z_]+ (?:must|may|is) ).{8,300}[.]$/;
 const catalog = loadCatalog();
 
-let world: TestGateway;
+let gateway: TestGateway;
 let client: Client;
 
 before(async () => {
-  world = await createTestGateway();
-  client = await createClient(world);
+  gateway = await createTestGateway();
+  client = await createClient(gateway);
 });
-after(() => world.close());
+after(() => gateway.close());
 
 /** An amount between the limits, with as many decimals as the method takes. */
 function typicalAmount({ collection }: Method): bigint {
@@ -245,7 +245,7 @@ function assertTakenByFunction(row: TableRow | CollectionCountry, method: Method
 
 /** What the hosted page does with a form that passed: the amount of the transaction that it made, as status shows it. */
 async function payByLink(row: TableRow, method: Method, amount: bigint): Promise<JsonValue | undefined> {
-  const { ctx, services } = world;
+  const { ctx, services } = gateway;
   const params = { ...goodParams(row, method), amount: formatAmount(amount) };
   const payment = readPayment(row, params, assert.fail, { lenient: true });
   assert.ok(payment);

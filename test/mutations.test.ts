@@ -31,8 +31,10 @@ function createRandom(seed: number): Random {
 }
 
 const FRAGMENTS = [
-  '{', '}', '[', ']', '"', ',', ':', '\\', '\\u0000', '\\ud800', '\u0000', '\n', 'null', 'true', '1e400', '-0', '9007199254740993',
-  '"__proto__":{},', '"constructor":1,', '"params":{},', '"client_id":"x",', '[[[[[[[[', '{"a":'.repeat(40), '\u{1F600}', '\ufeff', "'; drop table tokens; --",
+  '{', '}', '[', ']', '"', ',', ':', '\\', '\\u0000', '\\ud800', '\u0000', '\n',
+  'null', 'true', '1e400', '-0', '9007199254740993',
+  '"__proto__":{},', '"constructor":1,', '"params":{},', '"client_id":"x",', '[[[[[[[[', '{"a":'.repeat(40),
+  '\u{1F600}', '\ufeff', "'; drop table tokens; --",
 ]; // biome-ignore format: a list of fragments
 const VALUES = [
   null,

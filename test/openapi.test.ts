@@ -23,16 +23,16 @@ const RUNS = 150;
 
 type ObjectSchema = { properties: Record<string, SchemaObject> };
 
-let world: TestGateway;
+let gateway: TestGateway;
 let client: Client;
 let api: ApiDocument;
 
 before(async () => {
-  world = await createTestGateway();
-  client = await createClient(world, EXAMPLE_INTEGRATION.sender);
-  api = (await send(world.app, 'GET', '/openapi.json')).body as unknown as ApiDocument;
+  gateway = await createTestGateway();
+  client = await createClient(gateway, EXAMPLE_INTEGRATION.sender);
+  api = (await send(gateway.app, 'GET', '/openapi.json')).body as unknown as ApiDocument;
 });
-after(() => world.close());
+after(() => gateway.close());
 
 const operations = await withApp((app) => listOperations(app.swagger() as unknown as ApiDocument));
 
@@ -69,14 +69,14 @@ function assertFits(operation: OperationObject, reply: Reply): void {
 
 async function otpCollection(): Promise<{ id: string; token: string }> {
   const created = await client.signed(PATHS.collect, ugandanCollection('012'));
-  await world.settle();
-  const sms = (await world.services.operator?.phone.view('256772123012'))?.messages[0];
+  await gateway.settle();
+  const sms = (await gateway.services.operator?.phone.view('256772123012'))?.messages[0];
   return { id: textOf(created.data.ref), token: /\d{6}/.exec(textOf(sms?.text))?.[0] ?? '' };
 }
 
 async function paidCollection(changes: JsonObject = {}): Promise<string> {
   const created = await client.signed(PATHS.collect, ugandanCollection('000', changes));
-  await world.settle();
+  await gateway.settle();
   return textOf(created.data.ref);
 }
 
@@ -85,7 +85,7 @@ const today: Record<string, () => Promise<JsonObject>> = {
   verifyCollection: otpCollection,
   resendCollectionToken: async () => {
     const { id } = await otpCollection();
-    world.ctx.clock.advance(30_000);
+    gateway.ctx.clock.advance(30_000);
     return { id };
   },
   getStatus: async () => ({ id: await paidCollection() }),
@@ -94,7 +94,7 @@ const today: Record<string, () => Promise<JsonObject>> = {
   createSignature: async () => ({ client_id: client.shop.clientId }),
   resendEvent: async () => {
     const ref = await paidCollection({ callback_url: 'http://127.0.0.1:9/nobody' });
-    const [event] = await eventsOfTransaction(world.ctx.db, idFromRef(ref) ?? '');
+    const [event] = await eventsOfTransaction(gateway.ctx.db, idFromRef(ref) ?? '');
     return { id: event?.publicId ?? '' };
   },
 };
@@ -117,7 +117,7 @@ describe('the OpenAPI document', () => {
 
   test('is OpenAPI 3.1 on the address of this gateway, with both security schemes', () => {
     assert.match(api.openapi, /^3\.1\./);
-    assert.equal(api.servers[0]?.url, `http://localhost:${world.ctx.config.port}`);
+    assert.equal(api.servers[0]?.url, `http://localhost:${gateway.ctx.config.port}`);
     assert.deepEqual(Object.keys(api.components.securitySchemes).sort(), ['apiKeyAuth', 'bearerAuth']);
     const { security } = api.paths[PATHS.statusV2]?.post ?? {};
     assert.deepEqual(security, [{ apiKeyAuth: [] }, {}]);
@@ -157,7 +157,7 @@ describe('the OpenAPI document', () => {
       test('its refusals are documented, to the letter', async () => {
         const body: JsonObject = operation.requestBody ? { client_id: 'x' } : {};
         const replies = [
-          await send(world.app, method === 'GET' ? 'GET' : 'POST', path, method === 'GET' ? undefined : body),
+          await send(gateway.app, method === 'GET' ? 'GET' : 'POST', path, method === 'GET' ? undefined : body),
           ...(operation.requestBody ? [await client.post(path, 5)] : []),
           ...(operation.requestBody ? [await client.signed(path, { id: 5 }, {}, { client_id: 'nobody' })] : []),
           ...(operation.requestBody ? [await client.signed(path, { id: 5, currency: 5 })] : []),
@@ -307,7 +307,7 @@ describe('schemas and operations do not drift: what an operation takes, its sche
     const good = { client_id: client.shop.clientId, sender: client.shop.title, params: {} };
     const given = fc.record({
       timestamp: sometimes(
-        fc.integer({ min: -300, max: 300 }).map((shift) => Math.floor(world.ctx.clock.millis() / 1000) + shift),
+        fc.integer({ min: -300, max: 300 }).map((shift) => Math.floor(gateway.ctx.clock.millis() / 1000) + shift),
       ),
       salt: sometimes(text),
       extra: optional(text),
@@ -326,7 +326,7 @@ describe('schemas and operations do not drift: what an operation takes, its sche
 });
 
 describe('the pages', () => {
-  const page = (url: string, accept = 'text/html') => world.app.inject({ url, headers: { accept } });
+  const page = (url: string, accept = 'text/html') => gateway.app.inject({ url, headers: { accept } });
 
   test('the reference is served from our own origin under a strict policy, without scripts', async () => {
     for (const url of [

@@ -97,7 +97,7 @@ async function wallet(holderId = shop.holderId): Promise<{ available: bigint; re
 
 const refused = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 
-/** On a busy machine 64 callers may find every connection taken; whoever is told so has ordered nothing, and asks again. */
+/** On a busy machine 64 callers may find every connection taken; a refused caller has ordered nothing, and asks again. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {

@@ -37,8 +37,8 @@ function run(
 ): Promise<{ out: string; failed: string | null }> {
   return new Promise((done) => {
     const options = { env: { ...process.env, ...environment }, timeout: SCRIPT_TIMEOUT_MS };
-    execFile(command, args, options, (error, out, words) =>
-      done({ out, failed: error ? `${error.message}\n${out}\n${words}` : null }),
+    execFile(command, args, options, (error, out, stderr) =>
+      done({ out, failed: error ? `${error.message}\n${out}\n${stderr}` : null }),
     );
   });
 }
@@ -65,8 +65,8 @@ test('a newcomer makes payments with the command line and with curl, sees a veri
     const [callbacks, status, balance, link] = JSON.parse(out.trimEnd().split('\n').at(-1) ?? '') as Results;
     // Newest first: the payment with curl, then the one with the command line.
     assert.equal(callbacks.length, 2);
-    for (const { status: told, attempts } of callbacks) {
-      assert.equal(told, 'delivered');
+    for (const { status: state, attempts } of callbacks) {
+      assert.equal(state, 'delivered');
       assert.match(attempts[0]?.answerStart ?? '', /"verified":true/);
     }
     const event = JSON.parse(callbacks[1]?.body ?? '') as { type: string; data: { amount: number; currency: string } };

@@ -1,5 +1,5 @@
-// What the style rules measure, and the exceptions that remain. The numbers in exceptions.json may only fall: run
-// `node test/rules.ts` after a clean-up to lower them to what is left.
+// What the style rules measure, and the exceptions that remain. An exception in exceptions.json is `{ allowed, why }`, or a
+// number for what is still to be cleaned up. Both may only fall: `node test/rules.ts` lowers them to what is left.
 
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,8 +34,8 @@ export const BANNED_IN_NAMES = [
   'world',
 ];
 
-/** Only the sandbox injects faults; an error that is thrown is called …Error. */
-const FAULT_FOLDERS = ['src/sandbox/', 'test/simulation/'];
+/** Only the sandbox and its tests inject faults; an error that is thrown is called …Error. */
+const FAULT_FOLDERS = ['src/sandbox/', 'src/rails/contract.test.ts', 'test/simulation/'];
 
 /** Words that may not be in comments or texts. */
 export const BANNED_IN_PROSE = [
@@ -50,6 +50,11 @@ export const BANNED_IN_PROSE = [
 
 /** How often each file breaks a rule; files that keep it are absent. For `duplicateTypes` a type stands for the file. */
 export type RuleBreaks = Record<string, number>;
+
+/** What a file may break: a number is still to be cleaned up, `why` says why the rest stays. */
+export type Exception = number | { allowed: number; why: string };
+
+export type Exceptions = Record<Rule, Record<string, Exception>>;
 
 export type Rule =
   | 'timeGates'
@@ -204,8 +209,12 @@ export const MEASURES: Record<Rule, () => RuleBreaks> = {
   foreignTables: () => count(product, foreignTablesIn),
 };
 
-export function readExceptions(): Record<Rule, RuleBreaks> {
-  return JSON.parse(readFileSync(EXCEPTIONS, 'utf8')) as Record<Rule, RuleBreaks>;
+export function readExceptions(): Exceptions {
+  return JSON.parse(readFileSync(EXCEPTIONS, 'utf8')) as Exceptions;
+}
+
+export function allowedBreaks(exception: Exception | undefined): number {
+  return typeof exception === 'object' ? exception.allowed : (exception ?? 0);
 }
 
 /** Lowers every number to what is left. A number never rises this way. */
@@ -215,11 +224,16 @@ function lowerExceptions(): void {
     const now = MEASURES[rule]();
     exceptions[rule] = Object.fromEntries(
       Object.entries(exceptions[rule])
-        .map(([file, allowed]) => [file, Math.min(allowed, now[file] ?? 0)] as const)
-        .filter(([, allowed]) => allowed > 0),
+        .map(([file, exception]) => [file, lower(exception, now[file] ?? 0)] as const)
+        .filter(([, exception]) => allowedBreaks(exception) > 0),
     );
   }
   writeFileSync(EXCEPTIONS, `${JSON.stringify(exceptions, null, 2)}\n`);
+}
+
+function lower(exception: Exception, left: number): Exception {
+  const allowed = Math.min(allowedBreaks(exception), left);
+  return typeof exception === 'object' ? { ...exception, allowed } : allowed;
 }
 
 if (import.meta.main) lowerExceptions();

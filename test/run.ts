@@ -1,9 +1,11 @@
-// Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test
-// runner over every *.test.ts or over the files named on the command line. Flags are passed to it.
+// Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test runner over
+// every *.test.ts or over the files named on the command line. `--test-name-pattern` selects tests by name.
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { run as runFiles } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
 import { EmbeddedPostgresError } from '../src/embedded-postgres/installation.ts';
 import { MigrationError } from '../src/platform/migrate.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
@@ -11,20 +13,34 @@ import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from
 const ROOT = resolve(import.meta.dirname, '..');
 const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts'];
 const CONCURRENT_FILES = 2;
-const FILE_TIMEOUT_MS = 180_000;
+/** The flag of Node's runner for running only some tests. */
+const NAME_PATTERN = 'test-name-pattern';
+/** Only to end a file that hangs: the longest take a minute and a half beside other work. */
+const FILE_TIMEOUT_MS = 300_000;
 
-/** Flags of Node's runner that may take their value as the next argument. */
-const TAKES_VALUE = /^--test-(name-pattern|skip-pattern|reporter|reporter-destination|concurrency|timeout|shard)$/;
+/** Started first, so that the end is not one long file while the other processors have nothing to do. */
+const LONGEST_FIRST = [
+  'test/docs.test.ts',
+  'test/browser/console.test.ts',
+  'test/browser/states.test.ts',
+  'test/crash.test.ts',
+  'test/simulation.test.ts',
+  'test/simulation/more-seeds.test.ts',
+  'test/process.test.ts',
+  'test/browser/checkout.test.ts',
+  'test/signing.test.ts',
+  'src/embedded-postgres/server.test.ts',
+  'test/console.test.ts',
+  'test/backup.test.ts',
+  'test/commands.test.ts',
+  'test/payouts.test.ts',
+];
 
-let runner: ChildProcess | undefined;
-let interrupted = false;
+const interruption = new AbortController();
 
 // Installed first, so that an early Ctrl-C never leaves a PostgreSQL running.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    interrupted = true;
-    runner?.kill('SIGTERM');
-  });
+  process.on(signal, () => interruption.abort());
 }
 
 process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
@@ -33,11 +49,15 @@ process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
 });
 
 async function run(args: string[]): Promise<number> {
-  const isFlag = (index: number) => args[index]?.startsWith('-') || TAKES_VALUE.test(args[index - 1] ?? '');
-  const flags = args.filter((_, index) => isFlag(index));
-  const named = args.filter((_, index) => !isFlag(index));
-  const patterns = named.length > 0 ? named : ALL_TESTS;
-  const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { [NAME_PATTERN]: { type: 'string' } },
+  });
+  const patterns = positionals.length > 0 ? positionals : ALL_TESTS;
+  const found = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
+  const longest = LONGEST_FIRST.filter((file) => found.includes(file));
+  const files = [...longest, ...found.filter((file) => !longest.includes(file))];
   if (files.length === 0) {
     console.error(`No test files match ${patterns.join(' ')}.`);
     return 1;
@@ -46,7 +66,8 @@ async function run(args: string[]): Promise<number> {
   try {
     const template = await createTemplate(server.url);
     try {
-      return interrupted ? 1 : await runNode(flags, files, { url: server.url, template });
+      const { aborted } = interruption.signal;
+      return aborted ? 1 : await runNode(files, values[NAME_PATTERN], { url: server.url, template });
     } finally {
       await dropDatabase(server.url, template);
     }
@@ -67,19 +88,28 @@ async function openServer(): Promise<{ url: string; stop(): Promise<void> }> {
   return server;
 }
 
-/** Runs Node's test runner over the files and returns its exit code. */
-async function runNode(flags: string[], files: string[], server: TestServer): Promise<number> {
-  // No --test-force-exit: a file that leaves something open must show up, and ends by the time-out.
-  const limits = [`--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`];
-  const child = spawn(process.execPath, ['--test', ...limits, '--test-reporter=spec', ...flags, ...files], {
-    cwd: ROOT,
-    stdio: 'inherit',
-    // Tests name their own database; DATABASE_URL of the caller must not leak in.
-    env: { ...process.env, DATABASE_URL: '', TEST_POSTGRES_URL: server.url, TEST_POSTGRES_TEMPLATE: server.template },
+/** Runs Node's test runner over the files, in their order, and returns the exit code. */
+async function runNode(files: string[], name: string | undefined, server: TestServer): Promise<number> {
+  // Tests name their own database; DATABASE_URL of the caller must not leak in.
+  Object.assign(process.env, {
+    DATABASE_URL: '',
+    TEST_POSTGRES_URL: server.url,
+    TEST_POSTGRES_TEMPLATE: server.template,
   });
-  runner = child;
-  return await new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code) => resolve(code ?? 1));
+  // Without forceExit: a file that leaves something open must show up, and ends by the time-out.
+  const events = runFiles({
+    files: files.map((file) => join(ROOT, file)),
+    concurrency: CONCURRENT_FILES,
+    timeout: FILE_TIMEOUT_MS,
+    signal: interruption.signal,
+    ...(name === undefined ? {} : { testNamePatterns: name }),
   });
+  let failed = false;
+  events.on('test:fail', ({ todo }) => {
+    if (todo === undefined || todo === false) failed = true;
+  });
+  const report = events.compose(new spec());
+  report.pipe(process.stdout);
+  await new Promise((resolve) => report.on('end', resolve));
+  return failed || interruption.signal.aborted ? 1 : 0;
 }

@@ -124,7 +124,7 @@ describe('signing', () => {
 });
 
 describe('the journey', () => {
-  test('a collection is made, waited for, told, and in the balance', async () => {
+  test('a collection is made, waited for, reported, and in the balance', async () => {
     const { client, sent } = bench();
     const created = await client.collections.create({ ...UGANDA, mobile: '0772123000' });
     assert.equal(created.status, 'pending');
@@ -145,8 +145,8 @@ describe('the journey', () => {
     const [wallet] = await client.balances.get({ currency: 'UGX' });
     assert.ok(wallet && wallet.available >= 2475);
     const events = await client.events.list().toArray({ limit: 1000 });
-    const told = events.find((event) => event.data.ref === created.ref);
-    assert.equal(told?.type, 'collection.success');
+    const event = events.find((each) => each.data.ref === created.ref);
+    assert.equal(event?.type, 'collection.success');
   });
 
   test('a token by SMS is given back, a wrong one is an error with its field', async () => {
@@ -241,7 +241,7 @@ describe('waiting', () => {
     assert.deepEqual([nobody.code, nobody.status], ['transaction_not_found', 404]);
   });
 
-  test('stops at once when it is told to', async () => {
+  test('stops at once when it is asked to', async () => {
     const stop = new AbortController();
     const { client, slept } = bench(undefined, {}, { sleep: async () => stop.abort(new Error('enough')) });
     const { ref } = await client.collections.create({ ...UGANDA, mobile: '256772123005' });
@@ -419,12 +419,12 @@ describe('clocks and tokens', () => {
     const wrong = 7_200_000;
     const now = () => gateway.ctx.clock.millis() + wrong;
     const date = new Date(gateway.ctx.clock.millis()).toUTCString();
-    const told = bench(
+    const opened = bench(
       (go, attempt) => (attempt === 1 ? Promise.resolve(refusal(403, 'timestamp_out_of_range', { date })) : go()),
       {},
       { now },
     );
-    assert.ok(Array.isArray(await told.client.balances.get()));
+    assert.ok(Array.isArray(await opened.client.balances.get()));
     const untold = bench(() => Promise.resolve(refusal(403, 'timestamp_out_of_range')), {}, { now });
     assert.equal((await failing(untold.client.balances.get())).code, 'timestamp_out_of_range');
     assert.equal(untold.sent.length, 1);

@@ -11,20 +11,32 @@ const FENCE = /^```(\w+) file=(\S+)(?: without=(\S+))?\n([\s\S]*?)^```$/gm;
 /** Compiling Go's own library on a cold cache is the slowest step. */
 const RUN_TIMEOUT_MS = 120_000;
 
-type Language = { command: string[]; tools: string[]; environment?: Record<string, string> };
+/** `compiled` is used after the first run, where running the source compiles it every time. */
+type Language = {
+  command: string[];
+  tools: string[];
+  environment?: Record<string, string>;
+  compiled?: { build: string[]; command: string[] };
+};
+
+const JAVA_FLAGS = ['-XX:TieredStopAtLevel=1', '-Xshare:auto'];
 
 const LANGUAGES: Record<string, Language> = {
-  ts: { command: [process.execPath], tools: [] },
-  python: { command: ['python3'], tools: ['python3'] },
-  php: { command: ['php'], tools: ['php'] },
-  java: { command: ['java', '-XX:TieredStopAtLevel=1', '-Xshare:auto'], tools: ['java', 'javac'] },
+  ts: { command: [process.execPath, 'sign.ts'], tools: [] },
+  python: { command: ['python3', 'sign.py'], tools: ['python3'] },
+  php: { command: ['php', 'sign.php'], tools: ['php'] },
+  java: {
+    command: ['java', ...JAVA_FLAGS, 'Sign.java'],
+    tools: ['java', 'javac'],
+    compiled: { build: ['javac', 'Sign.java'], command: ['java', ...JAVA_FLAGS, 'Sign'] },
+  },
   go: {
-    command: ['go', 'run'],
+    command: ['go', 'run', 'sign.go'],
     tools: ['go'],
     // Kept between runs; nothing is ever fetched, because the program imports the standard library only.
     environment: { GOFLAGS: '-mod=mod', GOPROXY: 'off', GOCACHE: join(tmpdir(), 'simbi-go-cache') },
   },
-  bash: { command: ['bash'], tools: ['bash', 'jq', 'openssl', 'curl'] },
+  bash: { command: ['bash', 'sign.sh'], tools: ['bash', 'jq', 'openssl', 'curl'] },
 };
 
 export type Credentials = { url?: string; clientId?: string; secretKey: string; sender?: string };
@@ -58,7 +70,7 @@ export function readSigningPrograms(): SigningProgram[] {
         source,
         without: without.split(',').filter(Boolean),
         missing: known.tools.filter((tool) => !isOnPath(tool)),
-        run: (mode, credentials, input = '') => runProgram(known, home, file, mode, credentials, input),
+        run: createRunner(known, home),
       };
     },
   );
@@ -77,16 +89,26 @@ function canExecute(path: string): boolean {
   }
 }
 
-function runProgram(
-  language: Language,
-  folder: string,
-  file: string,
-  mode: string,
-  credentials: Credentials,
-  input: string,
-): Promise<string> {
-  const [command = '', ...before] = language.command;
-  const environment = {
+/** The first run starts the source as the guide says. */
+function createRunner(language: Language, folder: string): SigningProgram['run'] {
+  const { compiled, command } = language;
+  let first = true;
+  let built: Promise<string> | null = null;
+  return async (mode, credentials, input = '') => {
+    const args = mode === '' ? [] : [mode];
+    const environment = environmentOf(language, folder, credentials);
+    if (first || !compiled) {
+      first = false;
+      return start([...command, ...args], folder, environment, input);
+    }
+    built ??= start(compiled.build, folder, environment);
+    await built;
+    return start([...compiled.command, ...args], folder, environment, input);
+  };
+}
+
+function environmentOf(language: Language, folder: string, credentials: Credentials): NodeJS.ProcessEnv {
+  return {
     PATH: process.env.PATH,
     HOME: folder,
     // Java reads its environment in the encoding of the locale.
@@ -97,16 +119,17 @@ function runProgram(
     SIMBI_SENDER: credentials.sender,
     ...language.environment,
   };
+}
+
+/** Runs a command to its end and returns what it printed. */
+function start(line: string[], folder: string, env: NodeJS.ProcessEnv, input = ''): Promise<string> {
+  const [command = '', ...args] = line;
+  const options = { cwd: folder, env, timeout: RUN_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
   return new Promise((resolve, reject) => {
-    const child = execFile(
-      command,
-      [...before, file, ...(mode === '' ? [] : [mode])],
-      { cwd: folder, env: environment, timeout: RUN_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        if (error) reject(new Error(`${file} ${mode} failed: ${error.message}\n${stderr}`));
-        else resolve(stdout);
-      },
-    );
+    const child = execFile(command, args, options, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${line.join(' ')} failed: ${error.message}\n${stderr}`));
+      else resolve(stdout);
+    });
     // A program that ends early closes its input; its exit code tells the story.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);

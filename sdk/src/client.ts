@@ -247,13 +247,13 @@ async function waitFor(
     // One question may not outlast the waiting, and a gateway that is away for a moment is asked again like any other.
     const patience = Math.min(requestTimeoutMs, Math.max(end - runtime.now(), MIN_QUESTION_MS));
     const settings = { timeoutMs: patience, maxRetries: 0, ...(signal ? { signal } : {}) };
-    const news = await get(ref, settings).catch((error: unknown) => {
+    const found = await get(ref, settings).catch((error: unknown) => {
       if (error instanceof SimbiError && error.retryable) return error;
       throw error;
     });
-    if (!(news instanceof SimbiError) && ENDS.includes(news.status)) return news;
+    if (!(found instanceof SimbiError) && ENDS.includes(found.status)) return found;
     const left = end - runtime.now();
-    if (left <= 0) throw news instanceof SimbiError ? news : stillOpen(news, timeoutMs);
+    if (left <= 0) throw found instanceof SimbiError ? found : stillOpen(found, timeoutMs);
     const rest = WAIT_RESTS_MS[Math.min(asked, WAIT_RESTS_MS.length - 1)] ?? 0;
     await runtime.sleep(Math.min(rest * (0.75 + runtime.random() / 4), left), signal);
     if (signal?.aborted) throw abortedError({ path: 'waitFor' }, signal.reason);

@@ -25,7 +25,7 @@ export type ErrorCode = ProblemCode | ClientCode | (string & Record<never, never
 /** How an answer came, beside what it said. */
 export type LastResponse = {
   status: number;
-  /** Give it to whoever runs the gateway when something is odd. */
+  /** Name it when you ask the operator of the gateway for help. */
   requestId: string | null;
   /** Names in lower case. */
   headers: Record<string, string>;

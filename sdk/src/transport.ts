@@ -84,7 +84,7 @@ export function createTransport(settings: Settings): Transport {
   const key = importKey(utf8(settings.secretKey));
   // Who never signs (a receiver of callbacks) must not meet an unhandled rejection.
   key.catch(() => undefined);
-  /** How far the gateway's clock is ahead of ours, as far as it told us. */
+  /** How far the gateway's clock is ahead of ours, as its answers say. */
   let clockAheadMs = 0;
 
   async function envelope(params: object): Promise<string> {
@@ -120,11 +120,11 @@ export function createTransport(settings: Settings): Transport {
     return readAnswer(settings, call, response, text, attempts);
   }
 
-  /** True when the answer told us the time, and it is another than we thought. */
+  /** True when the answer has a time that differs from the one assumed. */
   function learnClock(error: SimbiError): boolean {
-    const told = Date.parse(textOrNull(error.debug?.server_time) ?? error.lastResponse?.headers.date ?? '');
-    if (Number.isNaN(told)) return false;
-    clockAheadMs = told - runtime.now();
+    const serverTime = Date.parse(textOrNull(error.debug?.server_time) ?? error.lastResponse?.headers.date ?? '');
+    if (Number.isNaN(serverTime)) return false;
+    clockAheadMs = serverTime - runtime.now();
     return true;
   }
 

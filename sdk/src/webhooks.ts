@@ -1,5 +1,5 @@
-// Callbacks as a receiver meets them: verified on the raw bytes first, parsed afterwards. Signing is for the tests of
-// whoever receives.
+// Callbacks as a receiver meets them: verified on the raw bytes first, parsed afterwards. Signing is for the
+// tests of a receiver.
 
 import { SimbiError } from './error.ts';
 import { utf8 } from './hmac.ts';
@@ -9,7 +9,8 @@ import { matchesParts, signParts, v1Entries } from './webhook-signature.ts';
 const TOLERANCE_SECONDS = 300;
 const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 const HOW_TO_GET_BYTES =
-  'Verify the raw bytes, before any JSON parser: express.raw({ type: "application/json" }) in Express, await request.text() where there is a Request.';
+  'Verify the raw bytes, before any JSON parser: express.raw({ type: "application/json" }) in Express, ' +
+  'await request.text() where there is a Request.';
 
 export type RawBody = string | Uint8Array | ArrayBuffer;
 /** Of Node, of a framework, or a Headers object. Capitals do not matter. */
@@ -83,9 +84,11 @@ function bytesOf(rawBody: unknown): Uint8Array {
   if (typeof rawBody === 'string') return utf8(rawBody);
   if (rawBody instanceof Uint8Array) return rawBody;
   if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody);
+  const type = typeof rawBody === 'object' ? 'an object' : `a value of type ${typeof rawBody}`;
+  const given = rawBody === null ? 'null' : type;
   throw refusal(
     'webhook_body_parsed',
-    `The body was parsed before it was verified: verify() was given ${rawBody === null ? 'null' : typeof rawBody === 'object' ? 'an object' : `a value of type ${typeof rawBody}`}, not bytes or text. ${HOW_TO_GET_BYTES}`,
+    `The body was parsed before it was verified: verify() was given ${given}, not bytes or text. ${HOW_TO_GET_BYTES}`,
   );
 }
 

@@ -19,9 +19,9 @@ export function checkAmount(input: unknown, method: Method, direction: Direction
   if (!terms) return refuse(`${where} does not take payouts.`);
   const read = parseAmount(input, terms.decimals);
   if (!read.ok) {
-    if (read.fault === 'not_an_amount') return refuse('The amount must be a number, or a decimal text such as "2500".');
-    if (read.fault === 'not_positive') return refuse('The amount must be more than zero.');
-    if (read.fault === 'too_many_decimals') return refuse(describeDecimals(where, method.currency, terms));
+    if (read.error === 'not_an_amount') return refuse('The amount must be a number, or a decimal text such as "2500".');
+    if (read.error === 'not_positive') return refuse('The amount must be more than zero.');
+    if (read.error === 'too_many_decimals') return refuse(describeDecimals(where, method.currency, terms));
   }
   if (!read.ok || read.amount > terms.max)
     return refuse(`The largest amount for ${where} is ${formatAmount(terms.max)} ${method.currency}.`);

@@ -81,8 +81,8 @@ function readAmount(
   const decimals = Math.max(...(method ? [method] : row.methods).map((one) => one.collection.decimals));
   const read = parseAmount(plain.replace(/^0+(?=\d)/, ''), decimals);
   if (read.ok) return read.amount;
-  if (read.fault === 'too_many_decimals') errors.set('amount', decimals === 0 ? t.amountDecimals : t.amountWrong);
-  else if (read.fault === 'too_large' && method)
+  if (read.error === 'too_many_decimals') errors.set('amount', decimals === 0 ? t.amountDecimals : t.amountWrong);
+  else if (read.error === 'too_large' && method)
     errors.set('amount', t.methodMax(locale.money(method.collection.max, method.currency)));
   else errors.set('amount', t.amountWrong);
   return null;

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { createContext, openCommandDatabase, runningServer } from '../open-context.ts';
+import { createContext, findPort, openCommandDatabase, runningServer } from '../open-context.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';
@@ -86,7 +86,6 @@ async function checkPort(config: Config): Promise<Finding> {
   if (running)
     return { check: 'port', ok: true, detail: `Simbi (process ${running.pid}) is running at ${running.url}` };
   try {
-    const { findPort } = await import('../server.ts');
     await findPort(config);
     return { check: 'port', ok: true, detail: `${config.port} on ${config.host} is free` };
   } catch (error) {

@@ -93,8 +93,8 @@ describe('markdown', () => {
       ),
     );
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-        const left = render(pieces.join('')).replaceAll(OWN_TAGS, '');
+      fc.property(fc.array(piece, { maxLength: 30 }), (parts) => {
+        const left = render(parts.join('')).replaceAll(OWN_TAGS, '');
         assert.ok(!/[<>]/.test(left), left);
       }),
     );

@@ -72,13 +72,13 @@ describe('the index', () => {
 });
 
 describe('the page', () => {
-  let world: TestGateway;
+  let gateway: TestGateway;
   before(async () => {
-    world = await createTestGateway();
+    gateway = await createTestGateway();
   });
-  after(() => world.close());
+  after(() => gateway.close());
   const ask = (query: string, accept = 'application/json') =>
-    world.app.inject({ url: `/docs/search?q=${encodeURIComponent(query)}`, headers: { accept } });
+    gateway.app.inject({ url: `/docs/search?q=${encodeURIComponent(query)}`, headers: { accept } });
   const urls = async (query: string) =>
     (await ask(query)).json<{ data: { url: string }[] }>().data.map(({ url }) => url);
 
@@ -94,7 +94,7 @@ describe('the page', () => {
 
   test('every address in the results exists', async () => {
     for (const url of new Set((await Promise.all(['callback', 'signature', 'sandbox'].map(urls))).flat())) {
-      const reply = await world.app.inject({ url, headers: { accept: 'text/html' } });
+      const reply = await gateway.app.inject({ url, headers: { accept: 'text/html' } });
       assert.equal(reply.statusCode, 200, url);
       const anchor = url.split('#')[1];
       if (anchor) assert.ok(reply.body.includes(`id="${anchor}"`), url);
@@ -108,11 +108,11 @@ describe('the page', () => {
     assert.match((await ask('', 'text/html')).body, /<h1>Search<\/h1>/);
     assert.match((await ask('zzzzz', 'text/html')).body, /Nothing found/);
     for (const url of ['/docs', '/docs/quickstart', '/docs/reference', '/docs/errors/rate_limited', '/docs/decisions'])
-      assert.match((await world.app.inject({ url })).body, /<form role="search" action="\/docs\/search">/, url);
+      assert.match((await gateway.app.inject({ url })).body, /<form role="search" action="\/docs\/search">/, url);
   });
 
   test('guides are in the order a newcomer reads them', async () => {
-    const { body } = await world.app.inject({ url: '/docs' });
+    const { body } = await gateway.app.inject({ url: '/docs' });
     const places = [
       'quickstart',
       'signing',

@@ -5,7 +5,7 @@ import MiniSearch from 'minisearch';
 import { anchorOf } from './markdown.ts';
 
 const MAX_QUERY_LENGTH = 200;
-const MAX_WORDS = 8;
+const MAX_TOKENS = 8;
 const MAX_RESULTS = 20;
 const EXCERPT_LENGTH = 200;
 /** Shorter beginnings match too much to be useful. */
@@ -24,18 +24,18 @@ export type SearchPlace = {
   text: string;
 };
 export type SearchHit = SearchPlace & { excerpt: string };
-export type SearchIndex = { places: readonly SearchPlace[]; words: MiniSearch };
+export type SearchIndex = { places: readonly SearchPlace[]; index: MiniSearch };
 
 export function indexPlaces(places: readonly SearchPlace[]): SearchIndex {
-  const words = new MiniSearch({ fields: Object.keys(FIELD_WEIGHTS), tokenize: tokensOf, processTerm: (word) => word });
-  words.addAll(places.map(({ title, page, text }, id) => ({ id, title, page, text })));
-  return { places, words };
+  const index = new MiniSearch({ fields: Object.keys(FIELD_WEIGHTS), tokenize: tokensOf, processTerm: (word) => word });
+  index.addAll(places.map(({ title, page, text }, id) => ({ id, title, page, text })));
+  return { places, index };
 }
 
 /** The best places first: those with most of the words, then by score. */
-export function search({ places, words }: SearchIndex, query: string): SearchHit[] {
-  const asked = [...new Set(tokensOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS);
-  return words
+export function search({ places, index }: SearchIndex, query: string): SearchHit[] {
+  const asked = [...new Set(tokensOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_TOKENS);
+  return index
     .search(asked.join(' '), {
       tokenize: (text) => text.split(' ').filter(Boolean),
       boost: FIELD_WEIGHTS,

@@ -6,6 +6,7 @@ import { appendFileSync, closeSync, openSync, renameSync, statSync } from 'node:
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type DataFolder, describeDataFolder, prepareCluster, readText } from './cluster.ts';
 import { EmbeddedPostgresError, type Installation, locateInstallation, runAsPostgresUser } from './installation.ts';
 import { commandLine, isAlive, workingFolder } from './processes.ts';
@@ -15,6 +16,7 @@ const START_TIMEOUT_MS = 300_000;
 /** A start that takes longer than this is explained. */
 const SLOW_START_MS = 3_000;
 const STOP_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_PORT_TRIES = 3;
 const LOG_LINES_SHOWN = 15;
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
@@ -75,6 +77,27 @@ async function adopt(folder: DataFolder, onProgress: (sentence: string) => void)
   return ready ? await handle(folder, running.pid, running.port, null) : null;
 }
 
+/**
+ * Whether the server answers a new connection. The pid file says "ready" until PostgreSQL has read the signal that stops
+ * it; a connection is answered after that signal, with an error of class 57P. Any other error comes from a server that runs.
+ */
+async function acceptsConnections(folder: DataFolder, port: number): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: await connectionUrl(folder, port),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  // The server may end while the connection is open.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch (error) {
+    return error instanceof pg.DatabaseError && !error.code?.startsWith('57P');
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
 /** The embedded database of this folder, if it is running: used by commands while a gateway runs. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<{ url: string; pid: number } | null> {
   const folder = describeDataFolder(dataDir);
@@ -126,7 +149,9 @@ async function waitUntilReady(
     if (ended)
       throw new EmbeddedPostgresError(`PostgreSQL failed to start. Last log lines:\n${await lastLogLines(folder)}`);
     const file = await readPidFile(folder);
-    if (file?.pid === pid && file.status === 'ready') return;
+    const isReady = file?.pid === pid && file.status === 'ready';
+    // Nobody stops a server that this process has just launched; a server that was found may be stopping already.
+    if (isReady && (child || (await acceptsConnections(folder, file.port)))) return;
     if (waited > START_TIMEOUT_MS)
       throw new EmbeddedPostgresError(
         `PostgreSQL is not ready after 5 minutes. Last log lines:\n${await lastLogLines(folder)}`,
@@ -163,16 +188,17 @@ async function handle(
 
 /** Fast shutdown: open transactions are rolled back, everything committed is on the disk. */
 async function stopServer(pid: number): Promise<void> {
-  const started = performance.now();
   signal(pid, 'SIGINT');
-  while (isAlive(pid)) {
-    if (performance.now() - started > STOP_TIMEOUT_MS) {
-      // Immediate shutdown loses nothing either: the next start replays the write-ahead log.
-      signal(pid, 'SIGQUIT');
-      return;
-    }
-    await pause();
-  }
+  if (await waitForEnd(pid)) return;
+  // Immediate shutdown loses nothing either: the next start replays the write-ahead log.
+  signal(pid, 'SIGQUIT');
+  await waitForEnd(pid);
+}
+
+async function waitForEnd(pid: number): Promise<boolean> {
+  for (const started = performance.now(); isAlive(pid); await pause())
+    if (performance.now() - started > STOP_TIMEOUT_MS) return false;
+  return true;
 }
 
 function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {

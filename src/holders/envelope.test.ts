@@ -19,9 +19,9 @@ import { setHolderStatus } from './holders.ts';
 import { rotateSecret, updateIntegration } from './integrations.ts';
 import { maintainSignatures } from './signatures.ts';
 
-type World = { ctx: TestContext & { close(): Promise<void> }; app: HttpServer; shop: Shop };
+type EnvelopeApp = { ctx: TestContext & { close(): Promise<void> }; app: HttpServer; shop: Shop };
 
-async function createWorld(settings: Record<string, string> = {}): Promise<World> {
+async function createEnvelopeApp(settings: Record<string, string> = {}): Promise<EnvelopeApp> {
   const ctx = await createTestContext({ RATE_LIMIT_PER_SECOND: '0', ...settings });
   const app = createApp(ctx);
   return { ctx, app, shop: await createShop(ctx) };
@@ -65,15 +65,15 @@ const OK = [200, 'Probed.', undefined];
 const NOT_VERIFIED = (code: string) => [403, 'Request was not verified.', code];
 
 describe('the order of the checks', () => {
-  let world: World;
+  let opened: EnvelopeApp;
   before(async () => {
-    world = await createWorld();
+    opened = await createEnvelopeApp();
   });
-  after(() => world.ctx.close());
+  after(() => opened.ctx.close());
 
   /** A body in which everything from `step` on is wrong: each check must win over all later ones. */
   function wrongFrom(step: number): JsonObject {
-    const { ctx, shop } = world;
+    const { ctx, shop } = opened;
     const body = signBody(shop, ctx.clock.millis());
     if (step <= 6) body.signature = '0'.repeat(64);
     if (step <= 5) body.timestamp = 1;
@@ -84,7 +84,7 @@ describe('the order of the checks', () => {
   }
 
   test('the first check that fails answers, with its own message and code', async () => {
-    const { ctx, app, shop } = world;
+    const { ctx, app, shop } = opened;
     await updateIntegration(ctx, COMMAND_LINE, shop.holderId, shop.id, { allowedAddresses: ['203.0.113.0/24'] });
     await setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'suspended');
     const inside = '203.0.113.9';
@@ -119,7 +119,7 @@ describe('the order of the checks', () => {
   });
 
   test('a revoked integration is not found, within a second also in a process that had it in memory', async () => {
-    const { ctx, app } = world;
+    const { ctx, app } = opened;
     const shop = await createShop(ctx, 'Short-lived');
     assert.deepEqual(await verdict(app, signBody(shop, ctx.clock.millis())), OK);
     await updateIntegration(ctx, COMMAND_LINE, shop.holderId, shop.id, { status: 'revoked' });
@@ -133,13 +133,13 @@ describe('the order of the checks', () => {
 });
 
 describe('what is signed', () => {
-  let world: World;
+  let opened: EnvelopeApp;
   before(async () => {
-    world = await createWorld();
+    opened = await createEnvelopeApp();
   });
-  after(() => world.ctx.close());
+  after(() => opened.ctx.close());
   const fresh = (changes: JsonObject = {}, params: JsonObject = { id: 'TX_1', n: 1.5 }) =>
-    signBody(world.shop, world.ctx.clock.millis(), params, changes);
+    signBody(opened.shop, opened.ctx.clock.millis(), params, changes);
 
   test('one changed byte anywhere is refused', async () => {
     const text = JSON.stringify(fresh());
@@ -147,26 +147,29 @@ describe('what is signed', () => {
     for (let index = 0; index < text.length; index++) {
       const bytes = Buffer.from(text);
       bytes[index] = (bytes[index] ?? 0) ^ 1;
-      const { status, answer } = await post(world.app, bytes.toString('latin1'));
+      const { status, answer } = await post(opened.app, bytes.toString('latin1'));
       assert.ok(status === 400 || status === 403, `byte ${index}: ${status} ${answer.message}`);
       refused++;
     }
     assert.equal(refused, text.length);
     // None of those attempts spent anything.
-    assert.deepEqual(await verdict(world.app, text), OK);
+    assert.deepEqual(await verdict(opened.app, text), OK);
   });
 
   test('the order of members and the spelling of the JSON do not matter; the values do', async () => {
     const body = fresh({}, { name: 'é/"', amount: 100, list: [] });
     const { signature, params, ...rest } = body;
     const spelled = `{ "params": {"list":[],"amount":1e2,"name":"\\u00e9\\/\\""}, ${JSON.stringify({ signature, ...rest }).slice(1)}`;
-    assert.deepEqual(await verdict(world.app, spelled), OK);
+    assert.deepEqual(await verdict(opened.app, spelled), OK);
     assert.ok(params);
   });
 
   test('an extra member is covered by the signature and otherwise ignored', async () => {
-    assert.deepEqual(await verdict(world.app, fresh({ note: 'ours' })), OK);
-    assert.deepEqual(await verdict(world.app, { ...fresh(), note: 'added later' }), NOT_VERIFIED('signature_mismatch'));
+    assert.deepEqual(await verdict(opened.app, fresh({ note: 'ours' })), OK);
+    assert.deepEqual(
+      await verdict(opened.app, { ...fresh(), note: 'added later' }),
+      NOT_VERIFIED('signature_mismatch'),
+    );
   });
 
   test('signatures of another form are refused, never a fault', async () => {
@@ -186,12 +189,12 @@ describe('what is signed', () => {
       ['a'.repeat(10_000), 'invalid_envelope'],
     ];
     for (const [signature, code] of forms)
-      assert.equal((await post(world.app, { ...body, signature })).answer.code, code, String(signature));
-    assert.deepEqual(await verdict(world.app, body), OK);
+      assert.equal((await post(opened.app, { ...body, signature })).answer.code, code, String(signature));
+    assert.deepEqual(await verdict(opened.app, body), OK);
   });
 
   test("another client's key, and a key whose overlap has ended, do not sign", async () => {
-    const { ctx, app, shop } = world;
+    const { ctx, app, shop } = opened;
     const other = await createShop(ctx, 'Other shop');
     const stolen = signBody({ ...shop, secretKey: other.secretKey }, ctx.clock.millis());
     assert.deepEqual(await verdict(app, stolen), NOT_VERIFIED('signature_mismatch'));
@@ -205,7 +208,7 @@ describe('what is signed', () => {
   });
 
   test('timestamps: 300 s on either side pass, 301 do not; other forms are refused', async () => {
-    const { ctx, app } = world;
+    const { ctx, app } = opened;
     const now = Math.floor(ctx.clock.millis() / 1000);
     for (const [timestamp, expected] of [
       [now - 299, OK],
@@ -226,7 +229,7 @@ describe('what is signed', () => {
   });
 
   test('salts: 1 to 128 characters, and using one again is allowed', async () => {
-    const { ctx, app } = world;
+    const { ctx, app } = opened;
     assert.deepEqual(await verdict(app, fresh({ salt: 'same' }, { n: 1 })), OK);
     assert.deepEqual(await verdict(app, fresh({ salt: 'same' }, { n: 2 })), OK);
     const other = await createShop(ctx, 'Same salt');
@@ -237,7 +240,7 @@ describe('what is signed', () => {
   });
 
   test('a member that is missing, misplaced or misspelled makes the envelope incomplete, and is named', async () => {
-    const { app } = world;
+    const { app } = opened;
     for (const name of ['client_id', 'sender', 'timestamp', 'salt', 'signature', 'params']) {
       const { [name]: _, ...without } = fresh();
       const { status, answer } = await post(app, without);
@@ -256,22 +259,22 @@ describe('what is signed', () => {
 
   test('sandbox mode explains a mismatch without giving the signature away; live mode says nothing', async () => {
     const wrong = { ...fresh(), signature: '0'.repeat(64) };
-    const { answer } = await post(world.app, wrong);
+    const { answer } = await post(opened.app, wrong);
     const debug = answer.debug as Record<string, unknown>;
     const { signature: _, ...unsigned } = wrong;
     assert.deepEqual(JSON.parse(String(debug.canonical)), unsigned);
     assert.equal(debug.skew_seconds, 0);
     assert.equal(typeof debug.server_time, 'string');
-    const live = await createWorld({
+    const live = await createEnvelopeApp({
       MODE: 'live',
       MASTER_KEY: randomBytes(32).toString('hex'),
       PUBLIC_URL: 'https://pay.example.org',
     });
     try {
       const body = { ...signBody(live.shop, live.ctx.clock.millis()), signature: '0'.repeat(64) };
-      const told = await post(live.app, body);
-      assert.deepEqual(Object.keys(told.answer), ['success', 'message', 'code', 'request_id']);
-      assert.equal(told.headers['x-simbi-mode'], undefined);
+      const refused = await post(live.app, body);
+      assert.deepEqual(Object.keys(refused.answer), ['success', 'message', 'code', 'request_id']);
+      assert.equal(refused.headers['x-simbi-mode'], undefined);
     } finally {
       await live.ctx.close();
     }
@@ -279,23 +282,23 @@ describe('what is signed', () => {
 });
 
 describe('a signature works once', () => {
-  let world: World;
+  let opened: EnvelopeApp;
   before(async () => {
-    world = await createWorld();
+    opened = await createEnvelopeApp();
   });
-  after(() => world.ctx.close());
+  after(() => opened.ctx.close());
 
   /** A second process on the same database: its own pool, its own memory. */
   function secondProcess(): { app: HttpServer; close(): Promise<void> } {
-    const db = connectDatabase({ url: world.ctx.databaseUrl });
+    const db = connectDatabase({ url: opened.ctx.databaseUrl });
     return {
-      app: createApp({ ...world.ctx, db, metrics: createMetrics(), memory: createMemory() }),
+      app: createApp({ ...opened.ctx, db, metrics: createMetrics(), memory: createMemory() }),
       close: () => db.close(),
     };
   }
 
   test('again, on another path, in another process, after a restart: refused', async () => {
-    const { ctx, app, shop } = world;
+    const { ctx, app, shop } = opened;
     const body = signBody(shop, ctx.clock.millis());
     assert.deepEqual(await verdict(app, body), OK);
     assert.deepEqual(await verdict(app, body), NOT_VERIFIED('signature_reused'));
@@ -312,7 +315,7 @@ describe('a signature works once', () => {
   });
 
   test('of 50 at once over two processes exactly one passes', async () => {
-    const { ctx, app, shop } = world;
+    const { ctx, app, shop } = opened;
     const second = secondProcess();
     const body = signBody(shop, ctx.clock.millis());
     const results = await Promise.all(
@@ -324,7 +327,7 @@ describe('a signature works once', () => {
   });
 
   test('a request refused for its params or failed by us had no effect and spends none', async () => {
-    const { ctx, app, shop } = world;
+    const { ctx, app, shop } = opened;
     const body = signBody(shop, ctx.clock.millis());
     assert.deepEqual(await verdict(app, body, '/refuse'), [400, 'Bad params.', 'invalid_params']);
     assert.deepEqual(await verdict(app, body, '/fail'), [500, 'Something went wrong on our side.', 'internal']);
@@ -332,7 +335,7 @@ describe('a signature works once', () => {
   });
 
   test('partitions follow the clock: made on demand after a jump, dropped when nothing in them can matter', async () => {
-    const { ctx, app, shop } = world;
+    const { ctx, app, shop } = opened;
     const names = async () =>
       (
         await ctx.db.query<{ name: string }>(
@@ -359,7 +362,7 @@ describe('a signature works once', () => {
 
 describe('rate limits', () => {
   test('an integration gets its burst, headers that count down, then 429 with the time to wait', async () => {
-    const { ctx, app, shop } = await createWorld({ RATE_LIMIT_PER_SECOND: '5' });
+    const { ctx, app, shop } = await createEnvelopeApp({ RATE_LIMIT_PER_SECOND: '5' });
     try {
       const other = await createShop(ctx, 'Neighbour');
       for (let left = 9; left >= 0; left--) {
@@ -381,7 +384,7 @@ describe('rate limits', () => {
   });
 
   test('what is not signed by the integration does not use up its allowance', async () => {
-    const { ctx, app, shop } = await createWorld({ RATE_LIMIT_PER_SECOND: '1' });
+    const { ctx, app, shop } = await createEnvelopeApp({ RATE_LIMIT_PER_SECOND: '1' });
     try {
       for (let tries = 0; tries < 20; tries++)
         await post(app, { ...signBody(shop, ctx.clock.millis()), signature: '0'.repeat(64) });

@@ -4,6 +4,7 @@ import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { perProcess } from '../platform/memory.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { memberGuesses } from './limits.ts';
 
@@ -13,7 +14,7 @@ const MAX_CHARACTERS = 200;
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** Compared with when the e-mail is unknown, so that the response takes as long as for a wrong password. */
-let unknownMemberHash: Promise<string> | null = null;
+const unknownMemberHash = perProcess(() => hash('nobody has this password', COST));
 
 /** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
 export function refuseGuessing(ctx: Context, person: string, address: string): void {
@@ -37,8 +38,7 @@ export async function findByPassword(
     'select id, password_hash from members where email = $1',
     [person],
   );
-  unknownMemberHash ??= hash('nobody has this password', COST);
-  const right = await verify(row?.password_hash ?? (await unknownMemberHash), password.slice(0, MAX_CHARACTERS));
+  const right = await verify(row?.password_hash ?? (await unknownMemberHash(ctx)), password.slice(0, MAX_CHARACTERS));
   if (right && row?.password_hash) return row.id;
   countFailure(ctx, person, address);
   return null;

@@ -109,14 +109,14 @@ describe('tokens', () => {
     const ask = async (body: JsonObject) => {
       const before = { ...ctx.db.counters };
       const { status, headers, body: answer } = await post(GET_TOKEN, body);
-      const { request_id: _, ...words } = answer as unknown as Record<string, unknown>;
+      const { request_id: _, ...rest } = answer as unknown as Record<string, unknown>;
       const { date: _date, 'x-request-id': _id, ...shown } = headers;
-      return { status, words, shown, statements: ctx.db.counters.statements - before.statements };
+      return { status, rest, shown, statements: ctx.db.counters.statements - before.statements };
     };
     const unknown = await ask(credentials({ client_id: `client_${'0'.repeat(24)}` }));
     const wrong = await ask(credentials({ secret_key: `sk_${'0'.repeat(43)}` }));
     assert.deepEqual(unknown, wrong);
-    assert.deepEqual(unknown.words, {
+    assert.deepEqual(unknown.rest, {
       success: false,
       message: 'Credentials were not verified.',
       code: 'credentials_not_verified',
@@ -150,7 +150,7 @@ describe('tokens', () => {
     assert.equal((await post(GET_TOKEN, credentials(), {}, here)).status, 200);
   });
 
-  test('a request without credentials is told what is missing', async () => {
+  test('a request without credentials learns what is missing', async () => {
     for (const body of [
       {},
       { client_id: 1 },
@@ -185,9 +185,9 @@ describe('tokens', () => {
       ...forms.map((form) => `Bearer ${encodeURI(form).replaceAll('%7C', '|')}`),
     ]) {
       const { status, body } = await sign(form);
-      const { request_id: _, ...words } = body as unknown as Record<string, unknown>;
+      const { request_id: _, ...rest } = body as unknown as Record<string, unknown>;
       assert.equal(status, 401, String(form).slice(0, 60));
-      assert.deepEqual(words, { success: false, message: 'Unauthenticated.', code: 'unauthenticated' });
+      assert.deepEqual(rest, { success: false, message: 'Unauthenticated.', code: 'unauthenticated' });
     }
     assert.equal((await sign(`Bearer ${good}`)).status, 200);
   });
@@ -217,8 +217,8 @@ describe('tokens', () => {
       [{ client_id: shop.clientId, sender: shop.title, params: {}, timestamp: '1' }, 400, 'invalid_envelope'],
     ];
     for (const [body, status, code] of refusals) {
-      const told = await sign(token, body);
-      assert.deepEqual([told.status, told.body.code], [status, code]);
+      const signed = await sign(token, body);
+      assert.deepEqual([signed.status, signed.body.code], [status, code]);
     }
   });
 });

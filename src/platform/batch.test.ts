@@ -9,9 +9,9 @@ import { type Batch, createBatch } from './batch.ts';
 import { Problem } from './errors.ts';
 
 function duplicateKey(): pg.DatabaseError {
-  const fault = new pg.DatabaseError('duplicate key', 0, 'error');
-  fault.code = '23505';
-  return fault;
+  const refusal = new pg.DatabaseError('duplicate key', 0, 'error');
+  refusal.code = '23505';
+  return refusal;
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -161,20 +161,20 @@ describe('group commit', () => {
   });
 
   const reworded = new Error('already posted', { cause: duplicateKey() });
-  for (const fault of [duplicateKey(), reworded, new Problem('invalid_params')])
-    test(`one item refused (${fault.message}) fails alone; its neighbours are written one by one`, async () => {
+  for (const refusal of [duplicateKey(), reworded, new Problem('invalid_params')])
+    test(`one item refused (${refusal.message}) fails alone; its neighbours are written one by one`, async () => {
       const runs: number[][] = [];
       const batch = createBatch<number, number>({
         async run(items) {
           runs.push(items);
-          if (items.includes(2)) throw fault;
+          if (items.includes(2)) throw refusal;
           return items;
         },
       });
       const results = await Promise.allSettled([1, 2, 3].map((item) => batch.add(item)));
       assert.deepEqual(results, [
         { status: 'fulfilled', value: 1 },
-        { status: 'rejected', reason: fault },
+        { status: 'rejected', reason: refusal },
         { status: 'fulfilled', value: 3 },
       ]);
       assert.deepEqual(runs, [[1, 2, 3], [1], [2], [3]]);

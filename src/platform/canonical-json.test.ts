@@ -93,9 +93,9 @@ describe('canonical JSON', () => {
         let text: string;
         try {
           text = canonical(JSON.stringify(reversed, null, indent));
-        } catch (fault) {
+        } catch (error) {
           // Keys that reach prototypes can come up deeper inside; the parser's own test covers them.
-          assert.match(String(fault), /not allowed/);
+          assert.match(String(error), /not allowed/);
           return;
         }
         assert.equal(canonical(text), text);

@@ -1,4 +1,4 @@
-// Settings: the defaults stand, every fault is told at once, secrets come from files and are not shown,
+// Settings: the defaults stand, every error is reported at once, secrets come from files and are not shown,
 // and live mode refuses what would be unsafe.
 
 import assert from 'node:assert/strict';
@@ -98,7 +98,7 @@ describe('settings', () => {
   test('all errors are told in one message', () => {
     const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, values]) => [name, values[0]]));
     const errors = errorsOf(wrong);
-    assert.deepEqual(new Set(errors.map((fault) => fault.split(' ')[0])), new Set(Object.keys(WRONG)));
+    assert.deepEqual(new Set(errors.map((error) => error.split(' ')[0])), new Set(Object.keys(WRONG)));
     assert.equal(errors.length, Object.keys(WRONG).length);
     assert.throws(() => readConfig(wrong), new RegExp(`has ${errors.length} errors:`));
     assert.throws(() => readConfig({ PORT: 'x' }), /has an error:\n {2}- PORT must be a whole number .*"x"/);
@@ -121,7 +121,7 @@ describe('settings', () => {
 
   test('live mode asks for a key, a database and an https address', () => {
     assert.deepEqual(errorsOf(LIVE), []);
-    const table: [given: Environment, fault: RegExp][] = [
+    const table: [given: Environment, error: RegExp][] = [
       [{ MASTER_KEY: undefined }, /^MASTER_KEY is required/],
       [{ DATABASE_URL: undefined }, /^DATABASE_URL is required/],
       [{ PUBLIC_URL: undefined }, /^PUBLIC_URL must be an https/],
@@ -131,10 +131,10 @@ describe('settings', () => {
       [{ MASTER_KEY: undefined, MASTER_KEY_FILE: join(folder, 'none') }, /^MASTER_KEY cannot be read/],
       [{ DATABASE_URL: undefined, DATABASE_URL_FILE: join(folder, 'none') }, /^DATABASE_URL cannot be read/],
     ];
-    for (const [given, fault] of table) {
+    for (const [given, error] of table) {
       const errors = errorsOf({ ...LIVE, ...given });
       assert.equal(errors.length, 1, errors.join());
-      assert.match(errors[0] ?? '', fault);
+      assert.match(errors[0] ?? '', error);
     }
     assert.equal(errorsOf({ MODE: 'live' }).length, 3);
     assert.match(errorsOf({ ...LIVE, FAILPOINT: 'accept-committed' }).join(), /FAILPOINT is for crash tests/);

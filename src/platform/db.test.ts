@@ -40,7 +40,7 @@ describe('the database', () => {
   });
 
   test('a constraint that refuses is told by its name', async () => {
-    const error: unknown = await db.query('insert into things values (1, 1)').catch((fault: unknown) => fault);
+    const error: unknown = await db.query('insert into things values (1, 1)').catch((cause: unknown) => cause);
     assert.equal(violatedConstraint(error), 'things_once');
     assert.equal(isDataError(error), true);
     assert.equal(violatedConstraint(new Error('x')), null);
@@ -145,11 +145,11 @@ describe('a database that is killed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'simbi-killed-'));
     const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
     let postgres = await start();
-    const world = await createTestContext();
+    const opened = await createTestContext();
     const db = connectDatabase({ url: postgres.url });
     try {
       await migrate(postgres.url);
-      const ctx = { ...world, db };
+      const ctx = { ...opened, db };
       const app = createHttpServer(ctx);
       probeRoute(app, ctx);
       const shop = await createShop(ctx);
@@ -179,7 +179,7 @@ describe('a database that is killed', () => {
       assert.equal((await post(signBody(shop, ctx.clock.millis()))).statusCode, 200);
     } finally {
       await db.close();
-      await world.close();
+      await opened.close();
       await postgres.stop();
       rmSync(folder, { recursive: true, force: true });
     }

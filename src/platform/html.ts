@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html as escaping } from 'ghtml';
-import { minify_sync } from 'terser';
+import { minifyScript } from './minify.ts';
 
 const deflate = promisify(gzip);
 const squeeze = promisify(brotliCompress);
@@ -98,9 +98,8 @@ export function inlineStyle(css: string): Inline {
   return { markup: trusted(`<style>${text}</style>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };
 }
 
-/** Old browsers are served, so nothing newer than the source uses is brought in by minifying it. */
 export function inlineScript(source: string): Inline {
-  const text = minify_sync(source, { ecma: 5, ie8: false, toplevel: true, compress: { passes: 2 } }).code ?? '';
+  const text = minifyScript(source);
   return { markup: trusted(`<script>${text}</script>`), hash: hashOf(text), bytes: Buffer.byteLength(text) };
 }
 
@@ -196,7 +195,7 @@ export async function sendCompressed(
 
 /**
  * A page in answer to an error (`problemPage` of a route): only the text is returned, the headers are set here, because
- * whoever answers errors sends it.
+ * the error handler sends it.
  */
 export function problemText(reply: FastifyReply, page: HtmlPage): string {
   void reply.headers(pageHeaders(page));

@@ -8,16 +8,16 @@ import { createTestContext } from '../../test/harness.ts';
 import { createHttpServer, type HttpServer } from './http.ts';
 import { createLogger } from './log.ts';
 
-type TestWorld = Awaited<ReturnType<typeof createTestContext>>;
+type OpenContext = Awaited<ReturnType<typeof createTestContext>>;
 
-/** An app with an echo, a fault and a request that waits until it is let go. */
-function createEcho(ctx: TestWorld): { app: HttpServer; letGo: () => void } {
+/** An app with an echo, an error and a request that waits until it is let go. */
+function createEcho(ctx: OpenContext): { app: HttpServer; letGo: () => void } {
   const app = createHttpServer(ctx);
   const waiting: (() => void)[] = [];
   app.post('/echo', async (request) => ({ success: true, message: 'Echo.', data: request.body ?? null }));
   app.get('/items/:id', async (request) => ({ success: true, message: 'Item.', data: request.params }));
   app.put('/items/:id', async () => ({ success: true, message: 'Put.' }));
-  app.get('/fault', async () => {
+  app.get('/broken', async () => {
     throw new Error('secret_key=sk_leak at /home/x/file.ts, select * from tokens');
   });
   app.get('/wait', () => new Promise((resolve) => waiting.push(() => resolve({ success: true, message: 'Waited.' }))));
@@ -43,7 +43,7 @@ const post = (app: HttpServer, payload: string | Buffer, headers: Record<string,
   ask(app, { method: 'POST', url: '/echo', headers: { 'content-type': 'application/json', ...headers }, payload });
 
 describe('the door', () => {
-  let ctx: TestWorld;
+  let ctx: OpenContext;
   let app: HttpServer;
   let letGo: () => void;
   before(async () => {
@@ -88,9 +88,9 @@ describe('the door', () => {
     ];
     for (const body of bodies) {
       const { status, body: answer } = await post(app, body);
-      const told = body.toString().slice(0, 40);
-      assert.deepEqual([status, answer.code], [400, 'invalid_json'], told);
-      assert.equal(typeof answer.position, 'number', told);
+      const shown = body.toString().slice(0, 40);
+      assert.deepEqual([status, answer.code], [400, 'invalid_json'], shown);
+      assert.equal(typeof answer.position, 'number', shown);
       assert.match(String(answer.message), /position \d+\.$/);
     }
     assert.equal((await post(app, deep(32))).status, 200);
@@ -152,12 +152,12 @@ describe('the door', () => {
     const lines: string[] = [];
     const log = createLogger('info', { write: (line: string) => void lines.push(line) });
     const { app: logged } = createEcho({ ...ctx, log });
-    const { status, body } = await ask(logged, { method: 'GET', url: '/fault' });
+    const { status, body } = await ask(logged, { method: 'GET', url: '/broken' });
     assert.equal(status, 500);
     assert.deepEqual(Object.keys(body), ['success', 'message', 'code', 'request_id']);
     assert.deepEqual([body.message, body.code], ['Something went wrong on our side.', 'internal']);
-    const fault = lines.find((line) => line.includes('unhandled error'));
-    assert.ok(fault?.includes(String(body.request_id)) && fault.includes('file.ts'));
+    const line = lines.find((each) => each.includes('unhandled error'));
+    assert.ok(line?.includes(String(body.request_id)) && line.includes('file.ts'));
     assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 1, 'one line a request');
   });
 
@@ -203,7 +203,7 @@ describe('one address', () => {
       const refused = await from('192.0.2.1', '');
       assert.equal(refused.headers['retry-after'], '1');
       assert.match(String(refused.headers.ratelimit), /^"address";r=0;t=1$/);
-      // People behind the proxy are told apart.
+      // People behind the proxy are distinguished.
       for (let count = 0; count < 6; count++) assert.equal((await from('10.0.0.1', `203.0.113.${count}`)).status, 200);
       ctx.clock.advance(500);
       assert.equal((await from('192.0.2.1', '')).status, 200);
@@ -215,7 +215,7 @@ describe('one address', () => {
 });
 
 describe('the socket', () => {
-  let ctx: TestWorld;
+  let ctx: OpenContext;
   let app: HttpServer;
   let port: number;
   before(async () => {
@@ -234,7 +234,7 @@ describe('the socket', () => {
     await ctx.close();
   });
 
-  /** Sends raw bytes, and more every 100 ms when told to; answers all that came back once the server hangs up. */
+  /** Sends raw bytes, and more every 100 ms when asked to; answers all that came back once the server hangs up. */
   function raw(text: string, drip = ''): Promise<string> {
     return new Promise((resolve, reject) => {
       let dripping: NodeJS.Timeout | undefined;

@@ -33,7 +33,7 @@ const READ: [input: string | number, decimals: number, amount: bigint][] = [
   [70368744177663.99, 2, LARGEST_AMOUNT],
 ];
 
-const REFUSED: [input: unknown, decimals: number, fault: AmountErrorCode][] = [
+const REFUSED: [input: unknown, decimals: number, error: AmountErrorCode][] = [
   ['', 2, 'not_an_amount'],
   [' 1', 2, 'not_an_amount'],
   ['1 ', 2, 'not_an_amount'],
@@ -91,10 +91,10 @@ describe('money', () => {
   });
 
   test('refuses everything else and says why', () => {
-    for (const [input, decimals, fault] of REFUSED)
+    for (const [input, decimals, error] of REFUSED)
       assert.deepEqual(
         parseAmount(input, decimals),
-        { ok: false, fault },
+        { ok: false, error },
         `${String(input)} with ${decimals} decimals`,
       );
   });
@@ -115,7 +115,7 @@ describe('money', () => {
     fc.assert(
       fc.property(amounts, fc.constantFrom(0, 1, 2), (amount, decimals) => {
         const unit = 10n ** BigInt(2 - decimals);
-        const expected = amount % unit === 0n ? { ok: true, amount } : { ok: false, fault: 'too_many_decimals' };
+        const expected = amount % unit === 0n ? { ok: true, amount } : { ok: false, error: 'too_many_decimals' };
         assert.deepEqual(parseAmount(`${formatAmount(amount, 2)}000`, decimals), expected);
       }),
     );

@@ -12,7 +12,7 @@ const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
 const ANY_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 export type AmountErrorCode = 'not_an_amount' | 'not_positive' | 'too_many_decimals' | 'too_large';
-export type AmountResult = { ok: true; amount: bigint } | { ok: false; fault: AmountErrorCode };
+export type AmountResult = { ok: true; amount: bigint } | { ok: false; error: AmountErrorCode };
 
 /**
  * Reads an amount as the caller wrote it: a JSON number, or a plain decimal string. Nothing is
@@ -22,15 +22,15 @@ export type AmountResult = { ok: true; amount: bigint } | { ok: false; fault: Am
  */
 export function parseAmount(input: unknown, decimals: number): AmountResult {
   const parts = typeof input === 'number' ? splitNumber(input) : typeof input === 'string' ? splitString(input) : null;
-  if (parts === null) return { ok: false, fault: 'not_an_amount' };
+  if (parts === null) return { ok: false, error: 'not_an_amount' };
   const { negative, whole, fraction } = parts;
-  if (whole.length > 15) return { ok: false, fault: 'too_large' };
+  if (whole.length > 15) return { ok: false, error: 'too_large' };
   const significant = fraction.replace(/0+$/, '');
   const isZero = /^0*$/.test(whole) && significant === '';
-  if (negative || isZero) return { ok: false, fault: 'not_positive' };
-  if (significant.length > decimals) return { ok: false, fault: 'too_many_decimals' };
+  if (negative || isZero) return { ok: false, error: 'not_positive' };
+  if (significant.length > decimals) return { ok: false, error: 'too_many_decimals' };
   const amount = BigInt(whole) * HUNDREDTHS + BigInt(significant.padEnd(2, '0').slice(0, 2) || '0');
-  if (amount > LARGEST_AMOUNT) return { ok: false, fault: 'too_large' };
+  if (amount > LARGEST_AMOUNT) return { ok: false, error: 'too_large' };
   return { ok: true, amount };
 }
 
@@ -54,7 +54,7 @@ function splitNumber(value: number): DecimalParts | null {
   return { negative, whole: padded.slice(0, point), fraction: padded.slice(point) };
 }
 
-/** Reads an amount written by ourselves (configuration, database text); a fault is our own mistake. */
+/** Reads an amount written by ourselves (configuration, database text); a error is our own mistake. */
 export function amountFrom(text: string): bigint {
   const negative = text.startsWith('-');
   const parts = splitString(negative ? text.slice(1) : text);

@@ -13,10 +13,10 @@ const members = (count: number) => `{${Array.from({ length: count }, (_, index) 
 function assertRefused(bytes: Uint8Array, message: RegExp, position: number): void {
   assert.throws(
     () => parseStrictJson(bytes),
-    (fault) => {
-      assert.ok(fault instanceof JsonError, String(fault));
-      assert.match(fault.message, message);
-      assert.equal(fault.position, position, `position of "${fault.message}"`);
+    (error) => {
+      assert.ok(error instanceof JsonError, String(error));
+      assert.match(error.message, message);
+      assert.equal(error.position, position, `position of "${error.message}"`);
       return true;
     },
   );
@@ -140,7 +140,7 @@ describe('strict JSON', () => {
     );
   });
 
-  test('any bytes at all give a value or a fault with a position inside the text', () => {
+  test('any bytes at all give a value or a error with a position inside the text', () => {
     const text = fc.string({
       unit: fc.constantFrom(...Array.from('{}[]":,\\u0d8e1.-+ \ntruefalsn\u0000é😀')),
       maxLength: 30,
@@ -154,9 +154,9 @@ describe('strict JSON', () => {
         try {
           const value = parseStrictJson(input);
           assert.deepEqual(JSON.stringify(value), JSON.stringify(JSON.parse(Buffer.from(input).toString())));
-        } catch (fault) {
-          assert.ok(fault instanceof JsonError, String(fault));
-          assert.ok(fault.position >= 0 && fault.position <= input.length);
+        } catch (error) {
+          assert.ok(error instanceof JsonError, String(error));
+          assert.ok(error.position >= 0 && error.position <= input.length);
         }
       }),
       { numRuns: 2_000 },
@@ -177,8 +177,8 @@ describe('strict JSON', () => {
         try {
           assert.equal(parse(text), Number(text) + 0);
           assert.ok(kept, `${text} was taken although a double holds ${Number(text)}`);
-        } catch (fault) {
-          if (!(fault instanceof JsonError)) throw fault;
+        } catch (error) {
+          if (!(error instanceof JsonError)) throw error;
           assert.ok(!kept, `${text} was refused although a double holds it`);
         }
       }),

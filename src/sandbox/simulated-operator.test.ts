@@ -1,5 +1,5 @@
 // The simulated operator by the table of section 14: what its reply, its callbacks and its status query say, by a clock
-// that only moves when told.
+// that moves only when the test says so.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -64,7 +64,7 @@ async function query(reference: string, direction: Direction = 'collection'): Pr
   return (await rail.query({ reference, direction, method: mtn, railReference: null })).observation;
 }
 
-/** Lets everything that is due happen, and answers what the gateway was told. */
+/** Lets everything that is due happen, and answers what the gateway received. */
 async function settle(): Promise<CallbackReading[]> {
   while ((await operator.runDueOutcomes()) > 0);
   return gateway.received.splice(0).flatMap((request) => rail.readCallback(request));
@@ -72,7 +72,7 @@ async function settle(): Promise<CallbackReading[]> {
 
 const word = (observation: Observation) =>
   observation.state === 'failed' ? observation.failureCode : observation.state;
-const words = (readings: CallbackReading[]) =>
+const summaries = (readings: CallbackReading[]) =>
   readings.map((reading) => (reading.kind === 'proof' ? word(reading.observation) : reading.kind));
 
 // digits; reply; callbacks at once; status query afterwards
@@ -116,9 +116,9 @@ for (const [direction, table] of [
     test(`${direction} ${digits}: reply ${reply}, callbacks [${callbacks.join(', ')}], then ${after}`, async () => {
       const { reference, observation } = await submit(`256772345${digits}`, direction);
       assert.equal(word(observation), reply);
-      const told = await settle();
-      assert.deepEqual(words(told), callbacks);
-      for (const reading of told) assert.ok(reading.kind === 'proof' && reading.reference === reference);
+      const readings = await settle();
+      assert.deepEqual(summaries(readings), callbacks);
+      for (const reading of readings) assert.ok(reading.kind === 'proof' && reading.reference === reference);
       assert.equal(word(await query(reference, direction)), after);
     });
 
@@ -129,7 +129,7 @@ describe('as time passes', () => {
     assert.deepEqual(await settle(), []);
     assert.equal(word(await query(reference)), 'pending');
     ctx.clock.advance(1);
-    assert.deepEqual(words(await settle()), ['succeeded']);
+    assert.deepEqual(summaries(await settle()), ['succeeded']);
     assert.equal(word(await query(reference)), 'succeeded');
   });
 
@@ -208,7 +208,7 @@ describe('callbacks', () => {
     assert.equal(await operator.runDueOutcomes(), 1);
     assert.equal(await operator.runDueOutcomes(), 0);
     operator.setGatewayUrl(gateway.url);
-    assert.deepEqual(words(await settle()), ['PAYER_CANCELLED']);
+    assert.deepEqual(summaries(await settle()), ['PAYER_CANCELLED']);
   });
 });
 
@@ -221,7 +221,7 @@ describe('scripts', () => {
     return { status: response.status, body: (await response.json()) as { scripts?: object[]; message?: string } };
   };
 
-  for (const [callback, told] of [
+  for (const [callback, expected] of [
     ['lose', []],
     ['double', ['PAYER_CANCELLED', 'PAYER_CANCELLED']],
     ['stale', ['PAYER_CANCELLED', 'pending']],
@@ -233,11 +233,11 @@ describe('scripts', () => {
       await submit('256752345011');
       const readings = await settle();
       const ofFirst = readings.filter((reading) => reading.kind === 'proof' && reading.reference === reference);
-      assert.deepEqual(words(ofFirst), told);
+      assert.deepEqual(summaries(ofFirst), expected);
       assert.equal(readings.length - ofFirst.length, 1, 'another number is as ever');
       assert.equal(word(await query(reference)), 'PAYER_CANCELLED', 'the status query tells the truth');
       await submit('256772345011');
-      assert.deepEqual(words(await settle()), ['PAYER_CANCELLED'], 'used up');
+      assert.deepEqual(summaries(await settle()), ['PAYER_CANCELLED'], 'used up');
     });
 
   test('callbacks: a delayed one arrives late', async () => {
@@ -245,9 +245,9 @@ describe('scripts', () => {
     await submit('256772345008');
     assert.deepEqual(await settle(), []);
     ctx.clock.advance(60_000);
-    assert.deepEqual(words(await settle()), ['reversed'], 'the reversal came first');
+    assert.deepEqual(summaries(await settle()), ['reversed'], 'the reversal came first');
     ctx.clock.advance(1_000);
-    assert.deepEqual(words(await settle()), ['succeeded']);
+    assert.deepEqual(summaries(await settle()), ['succeeded']);
   });
 
   test('callbacks: a wrong amount, an unknown reference', async () => {

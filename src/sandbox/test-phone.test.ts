@@ -76,7 +76,7 @@ async function settle(): Promise<CallbackReading[]> {
 
 const word = (observation: Observation) =>
   observation.state === 'failed' ? observation.failureCode : observation.state;
-const words = (readings: CallbackReading[]) =>
+const summaries = (readings: CallbackReading[]) =>
   readings.map((reading) => (reading.kind === 'proof' ? word(reading.observation) : reading.kind));
 const promptState = async (payer = msisdn) => (await operator.phone.view(payer)).prompts[0]?.state;
 
@@ -90,7 +90,7 @@ describe('a prompt', () => {
     assert.equal(prompt?.state, 'prompt');
     assert.match(prompt?.text ?? '', /KES 2500 to Nairobi Books/);
     assert.deepEqual(await operator.phone.answer(msisdn, reference, '1234'), { ok: true, message: 'Paid.' });
-    assert.deepEqual(words(await settle()), ['succeeded']);
+    assert.deepEqual(summaries(await settle()), ['succeeded']);
     assert.equal(await outcome(reference), 'succeeded');
     const { messages } = await operator.phone.view(msisdn);
     assert.match(messages[0]?.text ?? '', /^[0-9A-Z]{10} confirmed\. You paid KES 2500 to Nairobi Books\.$/);
@@ -104,7 +104,7 @@ describe('a prompt', () => {
       assert.equal((await operator.phone.answer(msisdn, reference, pin)).ok, false);
     assert.equal(await promptState(), 'prompt');
     assert.equal((await operator.phone.answer(msisdn, reference, '0000')).ok, false);
-    assert.deepEqual(words(await settle()), ['WRONG_PIN']);
+    assert.deepEqual(summaries(await settle()), ['WRONG_PIN']);
     assert.equal(await promptState(), 'wrong_pin');
     assert.equal((await operator.phone.answer(msisdn, reference, '1234')).ok, false, 'too late for the right one');
     assert.equal(await outcome(reference), 'WRONG_PIN');
@@ -113,7 +113,7 @@ describe('a prompt', () => {
   test('can be cancelled', async () => {
     const { reference } = await collect();
     assert.equal((await operator.phone.cancel(msisdn, reference)).ok, true);
-    assert.deepEqual(words(await settle()), ['PAYER_CANCELLED']);
+    assert.deepEqual(summaries(await settle()), ['PAYER_CANCELLED']);
     assert.equal(await promptState(), 'cancelled');
   });
 
@@ -126,7 +126,7 @@ describe('a prompt', () => {
     assert.deepEqual(await settle(), []);
     ctx.clock.advance(1);
     assert.equal((await operator.phone.answer(msisdn, unseen.reference, '1234')).ok, false, 'the time is over');
-    assert.deepEqual(words(await settle()), ['PROMPT_EXPIRED', 'PROMPT_EXPIRED']);
+    assert.deepEqual(summaries(await settle()), ['PROMPT_EXPIRED', 'PROMPT_EXPIRED']);
     assert.equal(await outcome(ignored.reference), 'PROMPT_EXPIRED');
     assert.equal(await promptState(), 'expired');
   });
@@ -139,9 +139,9 @@ describe('a prompt', () => {
       operator.phone.answer(msisdn, reference, '0000'),
       operator.phone.cancel(msisdn, reference),
     ]);
-    const told = await settle();
-    assert.equal(told.length, 1);
-    assert.equal(words(told)[0], await outcome(reference));
+    const readings = await settle();
+    assert.equal(readings.length, 1);
+    assert.equal(summaries(readings)[0], await outcome(reference));
     assert.ok(results.filter(({ message }) => message === 'This prompt is no longer there.').length === 2);
   });
 });
@@ -162,7 +162,7 @@ describe('a phone that is off', () => {
     await operator.phone.switchTo(msisdn, true);
     assert.equal((await operator.phone.answer(msisdn, missed.reference, '1234')).ok, false);
     ctx.clock.advance(120_000);
-    assert.deepEqual(words(await settle()), ['PROMPT_EXPIRED', 'PROMPT_EXPIRED']);
+    assert.deepEqual(summaries(await settle()), ['PROMPT_EXPIRED', 'PROMPT_EXPIRED']);
     assert.equal(await outcome(shown.reference), 'PROMPT_EXPIRED');
   });
 });
@@ -181,14 +181,14 @@ describe('a short code', () => {
     assert.equal(dialled.ok, true);
     assert.match(dialled.message, /XOF 2500/);
     assert.equal((await operator.phone.answer(payer, reference, '4321')).ok, true);
-    assert.deepEqual(words(await settle()), ['succeeded']);
+    assert.deepEqual(summaries(await settle()), ['succeeded']);
     assert.equal((await operator.phone.dial(payer, '#144#')).ok, false, 'nothing left to confirm');
   });
 
   test('nobody dials: it expires after five minutes', async () => {
     const { reference } = await collect(methodOf('ORANGE_SEN'), '221771234568');
     ctx.clock.advance(300_000);
-    assert.deepEqual(words(await settle()), ['PROMPT_EXPIRED']);
+    assert.deepEqual(summaries(await settle()), ['PROMPT_EXPIRED']);
     assert.equal(await outcome(reference), 'PROMPT_EXPIRED');
   });
 
@@ -199,7 +199,7 @@ describe('a short code', () => {
     await operator.phone.ignore(payer, reference);
     assert.equal((await operator.phone.dial(payer, mtn.shortCode ?? '')).ok, true);
     assert.equal((await operator.phone.answer(payer, reference, '1234')).ok, true);
-    assert.deepEqual(words(await settle()), ['succeeded']);
+    assert.deepEqual(summaries(await settle()), ['succeeded']);
   });
 });
 
@@ -241,16 +241,16 @@ describe('instructions', () => {
     const payment = { to: payTo.number, accountReference, amount: 250_000n, currency: 'KES' };
     await operator.phone.pay(msisdn, { ...payment, amount: 249_999n });
     await operator.phone.pay(msisdn, { ...payment, accountReference: 'nonsense' });
-    const told = await settle();
-    const heard = told.map(
+    const readings = await settle();
+    const heard = readings.map(
       (reading) => reading.kind === 'payment_received' && `${reading.accountReference} ${reading.amount}`,
     );
     assert.deepEqual(new Set(heard), new Set(['NONSENSE 250000', `${accountReference} 249999`]));
     assert.equal(await outcome(reference), 'pending');
     ctx.clock.advance(30 * 60_000);
-    assert.deepEqual(words(await settle()), ['PROMPT_EXPIRED']);
+    assert.deepEqual(summaries(await settle()), ['PROMPT_EXPIRED']);
     await operator.phone.pay(msisdn, payment);
-    assert.deepEqual(words(await settle()), ['payment_received'], 'late money is told too');
+    assert.deepEqual(summaries(await settle()), ['payment_received'], 'late money is reported too');
     assert.equal(await outcome(reference), 'PROMPT_EXPIRED');
   });
 
@@ -258,7 +258,7 @@ describe('instructions', () => {
     const till = methodOfType('till number');
     const paying = await collect(till, '254712345000');
     assert.equal(paying.observation.state, 'pending');
-    assert.deepEqual(words(await settle()), ['payment_received']);
+    assert.deepEqual(summaries(await settle()), ['payment_received']);
     assert.equal(await outcome(paying.reference), 'succeeded');
     await collect(till, '254712345006');
     const twice = await settle();
@@ -266,7 +266,7 @@ describe('instructions', () => {
     assert.deepEqual(twice[0], twice[1]);
     const never = await collect(till, '254712345001');
     ctx.clock.advance(30 * 60_000);
-    assert.deepEqual(words(await settle()), ['PROMPT_EXPIRED']);
+    assert.deepEqual(summaries(await settle()), ['PROMPT_EXPIRED']);
     assert.equal(await outcome(never.reference), 'PROMPT_EXPIRED');
   });
 });
@@ -333,5 +333,5 @@ test('a restart keeps prompts, switches and what is due', async () => {
   const other = createSimulatedOperator(ctx, {});
   assert.equal((await other.phone.answer(msisdn, reference, '1234')).ok, true, 'another process sees the same phone');
   await other.close();
-  assert.deepEqual(words(await settle()), ['succeeded']);
+  assert.deepEqual(summaries(await settle()), ['succeeded']);
 });

@@ -79,16 +79,6 @@ export interface TestPhone {
 }
 
 export function createTestPhone(ctx: Context, scripts: Scripts, changes: PhoneChanges): TestPhone {
-  async function view(msisdn: string): Promise<PhoneView> {
-    // Reads the version first, so that a change in between is shown twice rather than missed.
-    const phone = await readPhone(ctx.db, msisdn);
-    const [messages, payments] = await Promise.all([
-      listMessages(ctx.db, msisdn, MESSAGES_SHOWN),
-      listPhonePayments(ctx.db, msisdn, PROMPTS_SHOWN),
-    ]);
-    return { msisdn, ...phone, messages, prompts: payments.flatMap(showPrompt) };
-  }
-
   /** Runs one action in a transaction, then ends the waits for this phone. */
   async function act<R extends PhoneResult>(msisdn: string, work: (tx: Tx, now: Date) => Promise<R>): Promise<R> {
     const result = await ctx.db.transaction(async (tx) => work(tx, ctx.clock.now()));
@@ -110,33 +100,23 @@ export function createTestPhone(ctx: Context, scripts: Scripts, changes: PhoneCh
     });
   }
 
-  async function end(tx: Tx, now: Date, payment: SandboxPayment, handset: PhoneState, failureCode: FailureCode | null) {
-    const decision: SandboxDecision = decidePayment(
-      payment,
-      failureCode ? 'fail' : 'succeed',
-      now,
-      failureCode ?? undefined,
-    );
-    await recordDecisions(tx, scripts, now, [{ ...decision, payment: { ...decision.payment, handset } }]);
-  }
-
   return {
-    view,
+    view: (msisdn) => readView(ctx, msisdn),
     async waitForChange(msisdn, version, waitMs, signal) {
       await changes.wait(msisdn, waitMs, signal, async () => (await readPhone(ctx.db, msisdn)).version !== version);
-      return view(msisdn);
+      return readView(ctx, msisdn);
     },
     answer(msisdn, id, pin) {
       if (!/^\d{4}$/.test(pin)) return Promise.resolve({ ok: false, message: 'A PIN has four digits.' });
       return onPrompt(msisdn, id, async (tx, payment, now) => {
         const isWrong = pin === WRONG_PIN;
-        await end(tx, now, payment, isWrong ? 'wrong_pin' : 'approved', isWrong ? 'WRONG_PIN' : null);
+        await endPrompt(tx, scripts, now, payment, isWrong ? 'wrong_pin' : 'approved', isWrong ? 'WRONG_PIN' : null);
         return isWrong ? { ok: false, message: 'Wrong PIN. Nothing was paid.' } : { ok: true, message: 'Paid.' };
       });
     },
     cancel: (msisdn, id) =>
       onPrompt(msisdn, id, async (tx, payment, now) => {
-        await end(tx, now, payment, 'cancelled', 'PAYER_CANCELLED');
+        await endPrompt(tx, scripts, now, payment, 'cancelled', 'PAYER_CANCELLED');
         return { ok: true, message: 'Cancelled. Nothing was paid.' };
       }),
     ignore: (msisdn, id) =>
@@ -157,6 +137,34 @@ export function createTestPhone(ctx: Context, scripts: Scripts, changes: PhoneCh
         return sendMoney(tx, scripts, now, msisdn, given);
       }),
   };
+}
+
+async function readView(ctx: Context, msisdn: string): Promise<PhoneView> {
+  // Reads the version first, so that a change in between is shown twice rather than missed.
+  const phone = await readPhone(ctx.db, msisdn);
+  const [messages, payments] = await Promise.all([
+    listMessages(ctx.db, msisdn, MESSAGES_SHOWN),
+    listPhonePayments(ctx.db, msisdn, PROMPTS_SHOWN),
+  ]);
+  return { msisdn, ...phone, messages, prompts: payments.flatMap(showPrompt) };
+}
+
+/** Ends a payment by its prompt: paid, or failed with the code. */
+async function endPrompt(
+  tx: Tx,
+  scripts: Scripts,
+  now: Date,
+  payment: SandboxPayment,
+  handset: PhoneState,
+  failureCode: FailureCode | null,
+): Promise<void> {
+  const decision: SandboxDecision = decidePayment(
+    payment,
+    failureCode ? 'fail' : 'succeed',
+    now,
+    failureCode ?? undefined,
+  );
+  await recordDecisions(tx, scripts, now, [{ ...decision, payment: { ...decision.payment, handset } }]);
 }
 
 /** Shows the prompt that waits for this code. */

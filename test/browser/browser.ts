@@ -78,8 +78,9 @@ let axe: string | undefined;
 /** What axe finds: WCAG 2.2 AA and good practice, or only the named rules. */
 export async function findings(page: Page, ...rules: string[]): Promise<string[]> {
   axe ??= readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(axe);
-  const options = JSON.stringify(rules.length === 0 ? {} : { runOnly: rules });
+  // Half a megabyte: once for each document.
+  if (!(await page.evaluate<boolean>("typeof axe === 'object'"))) await page.evaluate(axe);
+  const options = JSON.stringify({ resultTypes: ['violations'], ...(rules.length > 0 ? { runOnly: rules } : {}) });
   const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
     `axe.run(${options}).then((result) => result.violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => ({ html })) })))`,
   );

@@ -81,7 +81,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
   }
 
   /** Without scripts the payer presses the button. */
-  async function seeNews(page: Page, javascript: boolean): Promise<void> {
+  async function seeChange(page: Page, javascript: boolean): Promise<void> {
     if (javascript) await comeBack(page, '.icon');
     else await send(page);
   }
@@ -130,7 +130,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         const text = (await page.textContent('.large')) ?? '';
         assert.match(text, /Till number5203344/);
         await phone(page, msisdn(payer), sendMoney);
-        await seeNews(page, javascript);
+        await seeChange(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
 
@@ -148,7 +148,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
           await phonePage.fill('[name=pin]', '4321');
           await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.ussd .primary')]);
         });
-        await seeNews(page, javascript);
+        await seeChange(page, javascript);
         assert.equal(await page.textContent('h1'), 'Paiement reçu');
         assert.equal(await page.getAttribute('html', 'lang'), 'fr', 'the language stays with the payer');
       }));
@@ -170,7 +170,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         await page.fill('#code', `${code.slice(0, 3)} ${code.slice(3)}`);
         await send(page);
         await gateway.settle();
-        if (!(await page.textContent('h1'))?.includes('received')) await seeNews(page, javascript);
+        if (!(await page.textContent('h1'))?.includes('received')) await seeChange(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
 
@@ -183,7 +183,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         else await page.reload();
         assert.match((await page.textContent('.large')) ?? '', /Bank.*Account number9900112233/);
         await phone(page, `234${payer.slice(1)}`, sendMoney);
-        await seeNews(page, javascript);
+        await seeChange(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
       }));
   }

@@ -10,10 +10,10 @@ import { createLoginLink } from '../../src/holders/members.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
 import { topUpSandbox } from '../../src/payments/payouts.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
-import type { JsonObject } from '../../src/platform/strict-json.ts';
+import { collectInKenya } from '../client.ts';
 import { addPerson, type Person } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
-import { createShop, type Shop, signBody } from '../shop.ts';
+import { createShop, type Shop } from '../shop.ts';
 import type { State } from './states.ts';
 
 const DAYS = 10;
@@ -39,7 +39,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       const ending = ENDINGS[(day + each) % ENDINGS.length] ?? '000';
       const number = `2547${12 + day}${String(300 + each * 7).padStart(3, '0')}${ending}`.slice(0, 12);
       refs.push(
-        await collect(gateway, shop, {
+        await collectInKenya(gateway, shop, {
           mobile: number,
           amount: 500 + each * 350 + day * 10,
           third_party_reference_1: `order-${1000 + day * 10 + each}`,
@@ -48,9 +48,9 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     }
   }
   // One that needs a person: the callback says yes, the status query says no.
-  const contradicted = await collect(gateway, shop, { mobile: '254712399010', amount: 900 });
+  const contradicted = await collectInKenya(gateway, shop, { mobile: '254712399010', amount: 900 });
   await gateway.advance(30_000);
-  const ringing = await collect(gateway, shop, {
+  const ringing = await collectInKenya(gateway, shop, {
     mobile: '254712345678',
     amount: 1200,
     third_party_reference_1: 'order-2001',
@@ -138,27 +138,4 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin ledger', '/admin/ledger'),
     ],
   };
-}
-
-async function collect(gateway: TestGateway, shop: Shop, params: JsonObject): Promise<string> {
-  const body = signBody(shop, gateway.ctx.clock.millis(), {
-    amount: 2500,
-    country_id: 1,
-    currency: 'KES',
-    mobile: '254712345000',
-    ...params,
-  });
-  const answer = await fetch(`${gateway.url}/api/v3/service-unified-collections`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const { data, message, errors } = (await answer.json()) as {
-    data?: { ref: string };
-    message: string;
-    errors?: unknown;
-  };
-  if (!data) throw new Error(`${message} ${JSON.stringify(errors)}`);
-  await gateway.settle();
-  return data.ref;
 }

@@ -188,12 +188,12 @@ async function checkWallet(ctx: Context, rows: Row[], model: Model, available: b
       expected -= row.amount + row.fee;
   }
   // What suspense bore for this holder, because the wallet no longer held it.
-  const [borne] = await ctx.db.query<{ sum: bigint | null }>(
+  const [fallback] = await ctx.db.query<{ sum: bigint | null }>(
     `select sum(l.amount)::bigint as sum from ledger_transfers l
      join ledger_accounts a on a.holder_id = l.holder_id and a.id = l.debit_account and a.kind = 'suspense'
      join transactions t on t.holder_id = l.holder_id and t.id = l.transaction_id where t.holder_id = $1`,
     [model.holderId],
   );
-  const wallet = expected + (borne?.sum ?? 0n);
+  const wallet = expected + (fallback?.sum ?? 0n);
   return available === wallet ? [] : [`I3: the wallet holds ${available}, its transactions make ${wallet}`];
 }

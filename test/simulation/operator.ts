@@ -182,7 +182,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       queryLies: false,
       till,
     };
-    // An operator contradicts itself about decided payments only; whoever is told by its reply needs no query.
+    // An operator contradicts itself about decided payments only; a caller that has its reply needs no query.
     payment.queryLies = !till && !decidesAtOnce && !temper.hints && strikes(fate, temper.queryLies);
     if (till) payment.reverseAt = Number.POSITIVE_INFINITY;
     book.set(call.reference, payment);

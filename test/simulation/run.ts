@@ -14,6 +14,6 @@ process.stderr.write('\n');
 for (const result of failed.slice(0, 3)) console.log(`${describeFailure(result)}\n`);
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(
-  `${ran} seeds in ${seconds} s, ${failed.length} with violations${failed.length > 0 ? `: ${failed.map((result) => result.seed).join(', ')}` : '.'}`,
+  `${ran} seeds in ${seconds} s, ${failed.length} with violations: ${failed.map(({ seed }) => seed).join(', ') || 'none'}`,
 );
 process.exitCode = failed.length > 0 ? 1 : 0;

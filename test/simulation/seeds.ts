@@ -1,11 +1,14 @@
 // Runs many seeds, several to a database, and verifies the ledger of each database when its seeds are done.
 
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
 import { extendChain } from '../../src/ledger/chain.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { createTestContext } from '../harness.ts';
 import { type SimulationResult, simulate } from './simulation.ts';
 
 const SEEDS_PER_DATABASE = 25;
+const SEEDS_PER_TEST = 50;
 
 export type SeedsResult = { ran: number; failed: SimulationResult[] };
 
@@ -39,7 +42,19 @@ export async function runSeeds(
   return { ran: count, failed };
 }
 
-/** What a person needs to see the fault again. */
+/** Defines the tests of these seeds, in groups. */
+export function testSeeds({ from, to }: { from: number; to: number }): void {
+  describe('simulations: no seed breaks an invariant', () => {
+    for (let first = from; first <= to; first += SEEDS_PER_TEST)
+      test(`seeds ${first} to ${first + SEEDS_PER_TEST - 1}`, async () => {
+        const { failed } = await runSeeds(first, SEEDS_PER_TEST);
+        const [worst] = failed;
+        assert.equal(failed.length, 0, worst ? describeFailure(worst) : '');
+      });
+  });
+}
+
+/** What a person needs to see the failure again. */
 export function describeFailure({ seed, violations, history }: SimulationResult): string {
   return [
     `Seed ${seed} broke what must hold:`,

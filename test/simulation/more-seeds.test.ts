@@ -1,0 +1,5 @@
+// The second half of the seeds of test/simulation.test.ts.
+
+import { testSeeds } from './seeds.ts';
+
+testSeeds({ from: 101, to: 200 });
