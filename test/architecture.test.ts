@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'catalog', 'holders', 'payments', 'links'],
-  docs: ['platform'],
+  docs: ['platform', 'callbacks/events.ts'],
   console: ['platform', 'catalog', 'holders', 'ledger', 'callbacks', 'payments', 'links', 'sandbox'],
 };
 
