@@ -13,7 +13,9 @@ import type { Observation } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
-import { orderPayouts, readPayout, topUpSandbox } from './payouts.ts';
+import { readPayout } from './payout-requests.ts';
+import { orderPayouts } from './payouts.ts';
+import { topUpSandbox } from './sandbox-top-up.ts';
 import type { Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
