@@ -180,7 +180,28 @@ export async function claimReceipts(tx: Tx, settled: Transaction[], at: Date): P
   );
 }
 
-/** Where the payer of a transaction was told to pay; null where the payer confirms on the phone, and until the operator has answered. */
+export type NewInstructions = { row: Transaction; instructions: PayInstructions };
+
+const INSTRUCTIONS = columns<NewInstructions>(1, {
+  account_reference: ['text', ({ instructions }) => instructions.accountReference],
+  holder_id: ['bigint', ({ row }) => row.holder_id],
+  transaction_id: ['uuid', ({ row }) => row.id],
+  rail: ['text', ({ row }) => row.rail],
+  pay_to: ['jsonb', ({ instructions }) => JSON.stringify(instructions.payTo)],
+  expires_at: ['timestamptz', ({ instructions }) => instructions.expiresAt],
+});
+
+/** Keeps the pay instructions of transactions. Incoming money is matched by their account reference. */
+export async function insertInstructions(tx: Tx, rows: NewInstructions[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.query(
+    `insert into payment_instructions (${INSTRUCTIONS.names}) select ${INSTRUCTIONS.names} from ${INSTRUCTIONS.rows}
+     on conflict (account_reference) do nothing`,
+    INSTRUCTIONS.arrays(rows),
+  );
+}
+
+/** The pay instructions of a transaction; null where the payer confirms on the phone, and until the operator has answered. */
 export async function findInstructions(
   reader: Reader,
   holderId: bigint,

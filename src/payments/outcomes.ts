@@ -12,11 +12,12 @@ import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from 
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import type { Observation, PayInstructions } from '../rails/rail.ts';
+import type { Observation } from '../rails/rail.ts';
 import { type Booking, bookStates, type EnteredState } from './booking.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
+import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
 import { eventData } from './record.ts';
 import {
   type CaseKind,
@@ -88,7 +89,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
       at,
     ),
     recordEvidence(tx, evidence, at),
-    insertInstructions(tx, outcomes, subjects),
+    insertInstructions(tx, instructionsOf(outcomes, subjects)),
     updateTransactions(
       tx,
       all.filter((subject) => subject.changed),
@@ -202,30 +203,12 @@ function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt
   else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
 }
 
-type NewInstructions = { row: Transaction; instructions: PayInstructions };
-
-const INSTRUCTIONS = columns<NewInstructions>(1, {
-  account_reference: ['text', ({ instructions }) => instructions.accountReference],
-  holder_id: ['bigint', ({ row }) => row.holder_id],
-  transaction_id: ['uuid', ({ row }) => row.id],
-  rail: ['text', ({ row }) => row.rail],
-  pay_to: ['jsonb', ({ instructions }) => JSON.stringify(instructions.payTo)],
-  expires_at: ['timestamptz', ({ instructions }) => instructions.expiresAt],
-});
-
-/** Keeps the pay instructions of a transaction. Incoming money is matched by their account reference. */
-async function insertInstructions(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>): Promise<void> {
-  const rows = outcomes.flatMap(({ transactionId, observation }): NewInstructions[] => {
+function instructionsOf(outcomes: Outcome[], subjects: Map<string, Subject>): NewInstructions[] {
+  return outcomes.flatMap(({ transactionId, observation }) => {
     const subject = subjects.get(transactionId);
     if (!subject || observation.state !== 'pending' || !observation.instructions) return [];
     return [{ row: subject.row, instructions: observation.instructions }];
   });
-  if (rows.length === 0) return;
-  await tx.query(
-    `insert into payment_instructions (${INSTRUCTIONS.names}) select ${INSTRUCTIONS.names} from ${INSTRUCTIONS.rows}
-     on conflict (account_reference) do nothing`,
-    INSTRUCTIONS.arrays(rows),
-  );
 }
 
 /** The columns that an outcome may change. */
