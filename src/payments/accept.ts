@@ -12,7 +12,8 @@ import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
-import { type JobKind, LEASE_MS, type PaymentEngine } from './engine.ts';
+import type { PaymentEngine } from './engine.ts';
+import { type JobKind, LEASE_MS } from './payment-jobs.ts';
 import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** A collection that passed every check and only needs to be written. */

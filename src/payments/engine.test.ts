@@ -6,7 +6,8 @@ import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import type { Observation, RailReply } from '../rails/rail.ts';
-import { createPaymentEngine, LEASE_MS, type PaymentEngine } from './engine.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { LEASE_MS } from './payment-jobs.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };

@@ -7,9 +7,9 @@ import { failpoint } from '../platform/failpoint.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
 import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
-import { LEASE_MS } from './engine.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { LEASE_MS } from './payment-jobs.ts';
 import type { Outcome } from './states.ts';
 import { idFromRef, TRANSACTION_KEYS } from './transactions.ts';
 
