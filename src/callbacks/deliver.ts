@@ -7,7 +7,7 @@ import type { Context } from '../platform/context.ts';
 import type { Job } from '../platform/jobs.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
-import { CLAIM_PER_RECEIVER, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
+import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
 import { type DeliveryResult, recordDeliveryResults } from './delivery-results.ts';
 import type { RecordedEvent } from './events.ts';
 import { createFairQueue } from './queue.ts';
@@ -40,13 +40,12 @@ export interface Deliverer extends Job {
 }
 
 export function createDeliverer(ctx: Context, options: DelivererOptions): Deliverer {
-  const { outbound, secretsOf, random = Math.random, timeoutMs = SEND_TIMEOUT_MS } = options;
   const health = createReceiverHealth();
   const results = createResultBatch(ctx);
+  const tidy = createTidier(ctx);
   /** Receivers that have more deliveries due in the table. */
   const withBacklog = new Set<string>();
   let wake = () => {};
-  let tidiedAtMs = Number.NEGATIVE_INFINITY;
   let stopping = false;
   const unsent: string[] = [];
   const queue = createFairQueue<PendingDelivery>({
@@ -61,12 +60,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     const at = ctx.clock.now();
     if (at.getTime() > delivery.leasedUntilMs - LEASE_MARGIN_MS) return;
     try {
-      const secrets = await secretsOf(delivery.integrationId);
-      const sent = await sendDelivery(outbound, secrets, delivery, { at, timeoutMs });
-      const answer = readAnswer(delivery, sent, random);
-      ctx.metrics.deliveries.inc({
-        result: answer.delivered ? 'delivered' : answer.gone ? 'gone' : (sent.result.error ?? 'refused'),
-      });
+      const answer = await makeAttempt(ctx, options, delivery, at);
       // A 410 concerns one address of a receiver that works, so the receiver is healthy.
       const receiver = recordHealth(delivery.origin, answer.delivered || answer.gone);
       // Not awaited: the queue can start the next delivery while the result is written.
@@ -77,9 +71,8 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   }
 
   /** Nothing is lost: the lease ends, and the delivery is claimed again. */
-  function logUnrecorded(error: unknown): void {
+  const logUnrecorded = (error: unknown) =>
     ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
-  }
 
   function recordHealth(origin: string, healthy: boolean): DeliveryResult['receiver'] {
     const change = health.record(origin, healthy);
@@ -90,19 +83,14 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
 
   async function pass(): Promise<number> {
     const now = ctx.clock.now();
-    if (now.getTime() - tidiedAtMs >= TIDY_EVERY_MS) {
-      tidiedAtMs = now.getTime();
-      await tidyDeliveries(ctx, now);
-    }
+    await tidy(now);
     const rows = await claimDeliveries(ctx, now, queue.loads());
-    const claimed = new Map<string, number>();
     for (const row of rows) {
       if (row.failing) health.setFailing(row.origin);
       queue.setFailing(row.origin, health.isFailing(row.origin));
-      claimed.set(row.origin, (claimed.get(row.origin) ?? 0) + 1);
       queue.add(row.origin, deliveryOfRow(row, now));
     }
-    for (const [origin, count] of claimed) if (count >= CLAIM_PER_RECEIVER / 2) withBacklog.add(origin);
+    for (const origin of receiversWithMore(rows)) withBacklog.add(origin);
     return rows.length;
   }
 
@@ -129,6 +117,36 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       await results.idle();
       if (unsent.length > 0) await releaseLeases(ctx, unsent.splice(0));
     },
+  };
+}
+
+async function makeAttempt(
+  ctx: Context,
+  { outbound, secretsOf, random = Math.random, timeoutMs = SEND_TIMEOUT_MS }: DelivererOptions,
+  delivery: PendingDelivery,
+  at: Date,
+): Promise<Omit<DeliveryResult, 'receiver'>> {
+  const secrets = await secretsOf(delivery.integrationId);
+  const sent = await sendDelivery(outbound, secrets, delivery, { at, timeoutMs });
+  const answer = readAnswer(delivery, sent, random);
+  const failure = answer.gone ? 'gone' : (sent.result.error ?? 'refused');
+  ctx.metrics.deliveries.inc({ result: answer.delivered ? 'delivered' : failure });
+  return answer;
+}
+
+/** Receivers of which so much was claimed that more is probably due. */
+function receiversWithMore(rows: readonly ClaimedRow[]): string[] {
+  const claimed = new Map<string, number>();
+  for (const { origin } of rows) claimed.set(origin, (claimed.get(origin) ?? 0) + 1);
+  return [...claimed].flatMap(([origin, count]) => (count >= CLAIM_PER_RECEIVER / 2 ? [origin] : []));
+}
+
+function createTidier(ctx: Context): (now: Date) => Promise<void> {
+  let tidiedAtMs = Number.NEGATIVE_INFINITY;
+  return async (now) => {
+    if (now.getTime() - tidiedAtMs < TIDY_EVERY_MS) return;
+    tidiedAtMs = now.getTime();
+    await tidyDeliveries(ctx, now);
   };
 }
 

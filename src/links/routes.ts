@@ -42,6 +42,13 @@ export const LINK_MESSAGES: OperationMessages = {
 };
 
 export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
+  createRoute(app, ctx);
+  listRoute(app, ctx);
+  qrRoute(app, ctx);
+  logoRoute(app, ctx);
+}
+
+function createRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.post(
     '/api/v3/payment-link-api/create',
     {
@@ -70,7 +77,9 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
         return { success: true, message: 'Payment link created.', data };
       }),
   );
+}
 
+function listRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.get(
     '/api/payment-link-api/list',
     {
@@ -95,7 +104,9 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
     },
     (request, reply) => answerList(ctx, request, reply),
   );
+}
 
+function qrRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.get(
     '/pay/:id/qr.svg',
     {
@@ -115,7 +126,9 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       return servePicture(reply, 'image/svg+xml', 'public, max-age=3600').send(linkQrSvg(linkUrl(ctx.config, link)));
     },
   );
+}
 
+function logoRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.get(
     '/logos/:hash.webp',
     {
