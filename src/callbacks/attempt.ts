@@ -63,7 +63,7 @@ export function deliveryOfRow(row: ClaimedRow, now: Date): PendingDelivery {
   };
 }
 
-export type SentDelivery = { at: Date; signature: string; result: OutboundResult };
+type SentDelivery = { at: Date; signature: string; result: OutboundResult };
 
 export async function sendDelivery(
   outbound: Pick<Outbound, 'request'>,

@@ -11,12 +11,12 @@ const SHARED = 512;
 const MAX_WAITING_PER_RECEIVER = 20_000;
 const MAX_WAITING = 40_000;
 
-export interface FairQueue<Item> {
+interface FairQueue<Item> {
   /** Adds an item. Returns false when the receiver, or the queue, has too much waiting already. */
   add(receiver: string, item: Item): boolean;
   /** A failing receiver has one place at a time. */
   setFailing(receiver: string, failing: boolean): void;
-  /** Places taken and items waiting, of the receivers that have any. */
+  /** Running plus waiting items of each receiver that has any. */
   loads(): { receiver: string; load: number }[];
   readonly waiting: () => number;
   /** Resolves when nothing waits or runs. */

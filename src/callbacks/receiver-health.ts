@@ -5,7 +5,7 @@ import type { DeliveryResult } from './delivery-results.ts';
 /** Failures in a row after which a receiver counts as failing. */
 const FAILING_AFTER = 3;
 
-export interface ReceiverHealth {
+interface ReceiverHealth {
   isFailing(origin: string): boolean;
   /** Another process found the receiver failing. */
   setFailing(origin: string): void;

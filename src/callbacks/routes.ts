@@ -1,4 +1,4 @@
-// The feed and what integrations may do about their callbacks, with a bearer token.
+// The HTTP routes for events, with a bearer token: the feed, resend and replay.
 
 import Type from 'typebox';
 import { requireToken } from '../holders/authentication.ts';

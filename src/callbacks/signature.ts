@@ -1,15 +1,15 @@
-// The signature of callbacks: Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature). Signing is
-// for the deliverer; verifying, with the reason in words, is for the built-in receiver.
+// The signature of callbacks: Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature). The deliverer
+// signs; the built-in receiver verifies and gives the reason of a failure.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { constantTimeEqual } from '../platform/secrets.ts';
 
-export const TOLERANCE_SECONDS = 300;
+const TOLERANCE_SECONDS = 300;
 const SECRET_PREFIX = 'whsec_';
 const MAX_CACHED_KEYS = 10_000;
 const USER_AGENT = 'Simbi-Callbacks/1';
 
-// Making a key object costs eight times as much as using one.
+// Creating a key object costs eight times as much as using one.
 const keys = new Map<string, KeyObject>();
 
 function keyOf(secret: string): KeyObject {
@@ -45,8 +45,8 @@ export function callbackHeaders(id: string, unixSeconds: number, signature: stri
 export type SignatureCheck = { verified: true } | { verified: false; why: string };
 
 /**
- * Checks an arrival as a receiver should. `sentBody` is what we sent under that id, when we know it: only then can the
- * reason tell a changed body from a wrong secret.
+ * Checks a received callback as a receiver should. `sentBody` is the body that was sent under that id, if known: only then
+ * can the reason tell a changed body from a wrong secret.
  */
 export function verifyCallback(arrival: {
   headers: Record<string, string | undefined>;

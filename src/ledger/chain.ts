@@ -117,7 +117,7 @@ type Block = {
   hash: Buffer;
 };
 
-export type ChainSummary = { blocks: number; unsealed: number; head: KnownBlock | null };
+type ChainSummary = { blocks: number; unsealed: number; head: KnownBlock | null };
 
 /** Compares the blocks with the transfers, which must be added in the order of their ids. */
 export async function openChain(reader: Reader, known: KnownBlock | undefined, report: ReportDifference) {

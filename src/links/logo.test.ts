@@ -1,4 +1,4 @@
-// Logos: what is let in, what is turned away and at what cost, and what becomes of it.
+// Logos: what is accepted, what is refused and at what cost, and the picture that is stored.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -67,7 +67,7 @@ function gifBomb(): Buffer {
   return gif;
 }
 
-describe('what is let in', () => {
+describe('what is accepted', () => {
   for (const format of ['png', 'jpeg', 'webp', 'gif'] as const)
     test(`${format}, with and without a data: prefix`, async () => {
       const bytes = await picture(300, 200).toFormat(format).toBuffer();
@@ -80,7 +80,7 @@ describe('what is let in', () => {
     await accept(await pngOf(MAX_LOGO_BYTES));
   });
 
-  test('a small picture is not blown up', async () => {
+  test('a small picture is not enlarged', async () => {
     const { metadata } = await accept(await picture(20, 10, 4).png().toBuffer());
     assert.deepEqual([metadata.width, metadata.height, metadata.hasAlpha], [20, 10, true]);
   });
@@ -123,7 +123,7 @@ describe('what is let in', () => {
   });
 });
 
-describe('what is turned away', () => {
+describe('what is refused', () => {
   test('one byte more than 2 MiB', async () => {
     await refuse(await pngOf(MAX_LOGO_BYTES + 1), /at most 2 MiB/);
   });
@@ -181,7 +181,7 @@ describe('what is turned away', () => {
     }
   });
 
-  test('more pictures than may wait: sent away at once, the others are served', async () => {
+  test('more pictures than may wait: refused at once, the others are processed', async () => {
     const text = (await picture(500, 500).png().toBuffer()).toString('base64');
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(text)));
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));

@@ -1,5 +1,5 @@
-// Logos: strangers' pictures become small pictures of our own. Only four formats by their bytes, dimensions before pixels,
-// one picture at a time, everything re-encoded without metadata and kept under the hash of what we made.
+// Logos: uploaded pictures are re-encoded as small ones without metadata and stored by their hash. Four formats, detected by
+// their bytes; dimensions are checked before pixels are decoded; one picture at a time.
 
 import sharp, { type CreateRaw } from 'sharp';
 import { type Config, publicUrl } from '../platform/config.ts';
@@ -8,22 +8,22 @@ import { Problem } from '../platform/errors.ts';
 import { sha256 } from '../platform/secrets.ts';
 
 export const MAX_LOGO_BYTES = 2 * 1024 * 1024;
-/** 4096 × 4096: more than any phone's camera makes of a sign, little enough to decode in a moment. */
+/** 4096 × 4096: enough for a photo of a sign, and fast to decode. */
 const MAX_PIXELS = 4_096 * 4_096;
 const BOX_PIXELS = 96;
-/** The hosted page is 15 kB in all, so the picture aims for this; the last quality is taken whatever it gives. */
+/** The target size, because the hosted page has 15 kB in all. The lowest quality is used even if it is larger. */
 const AIMED_BYTES = 6 * 1024;
 const QUALITIES = [82, 65, 45, 25];
 const DECODE_TIMEOUT_SECONDS = 3;
-/** Pictures that may wait for their turn; each holds a few megabytes. */
+/** Pictures that may wait; each needs a few megabytes. */
 const MAX_WAITING = 16;
 const DATA_PREFIX = /^data:[a-z0-9.+-]+\/[a-z0-9.+-]+(?:;[a-z0-9-]+=[a-z0-9._-]+)*;base64,/i;
 const MAX_PREFIX_CHARACTERS = 200;
 
-// Decoding shares the machine with payments: one thread, and no pictures kept between requests.
+// Decoding shares the machine with payments: one thread, and no cache between requests.
 sharp.concurrency(1);
 sharp.cache(false);
-// The library reads dozens of formats; every reader we do not need is closed, whatever the bytes say.
+// The library reads dozens of formats. The readers that are not needed are disabled.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif'],
@@ -31,7 +31,7 @@ sharp.unblock({
 
 /** `hash` is the SHA-256 of `webp`. */
 export type Logo = { hash: Buffer; webp: Buffer };
-export type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
+type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
 
 /** Reads a logo as the caller sent it: base64, with or without a `data:` prefix. */
 export async function readLogo(text: string): Promise<LogoResult> {
@@ -41,7 +41,7 @@ export async function readLogo(text: string): Promise<LogoResult> {
   if (Math.floor(base64.length / 4) * 3 - padding > MAX_LOGO_BYTES)
     return refuse('The logo may have at most 2 MiB (2,097,152 bytes) before base64.');
   const bytes = Buffer.from(base64, 'base64');
-  // Buffer passes over whatever is not base64; only what encodes to the same text again was all base64.
+  // Buffer ignores characters that are not base64. The text was valid if it encodes to the same text again.
   if (bytes.length === 0 || bytes.toString('base64') !== base64)
     return refuse('The logo is not base64: use A-Z, a-z, 0-9, + and / with = at the end, without line breaks.');
   const format = formatOf(bytes);
@@ -50,7 +50,7 @@ export async function readLogo(text: string): Promise<LogoResult> {
   return typeof webp === 'string' ? refuse(webp) : { ok: true, logo: { hash: sha256(webp), webp } };
 }
 
-/** What the bytes themselves say; names and prefixes are only claims. */
+/** The format by the bytes. Names and prefixes can be wrong. */
 function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
   const starts = (signature: string) => bytes.subarray(0, signature.length).equals(Buffer.from(signature, 'latin1'));
   if (starts('\x89PNG\r\n\x1a\n')) return 'png';
@@ -59,16 +59,16 @@ function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
   return starts('RIFF') && bytes.subarray(8, 12).equals(Buffer.from('WEBP')) ? 'webp' : null;
 }
 
-/** The small picture, or the sentence that says why there is none. */
+/** The small picture, or the sentence why it was refused. */
 async function encode(bytes: Buffer, format: string): Promise<Buffer | string> {
   const damaged = `The logo begins like a ${format.toUpperCase()} picture but cannot be read; it may be damaged.`;
   try {
-    // Only the header is read here, so that a small file with huge dimensions never gets to unfold.
+    // Only the header is read here, so that a small file with huge dimensions is never decoded.
     const { width, height, format: found } = await sharp(bytes, { limitInputPixels: false }).metadata();
     if (found !== format) return damaged;
     if (width * height > MAX_PIXELS)
       return `The logo has ${width} × ${height} pixels; at most ${MAX_PIXELS} in all are allowed.`;
-    // Of an animation only the first picture is taken. Orientation is applied because it is lost with the metadata.
+    // Only the first picture of an animation is used. Orientation is applied because it is lost with the metadata.
     const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 })
       .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
       .autoOrient()
@@ -94,7 +94,7 @@ async function encodeSmall(data: Buffer, raw: CreateRaw): Promise<Buffer> {
 let lastTurn: Promise<unknown> = Promise.resolve();
 let waiting = 0;
 
-/** One picture at a time, in order; too many waiting are sent away instead of kept. */
+/** Decodes one picture at a time, in order. When too many wait, more are refused. */
 async function takeTurn<T>(work: () => Promise<T>): Promise<T> {
   if (waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
   waiting++;

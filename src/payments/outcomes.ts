@@ -38,7 +38,7 @@ export type Applied = {
   effect: Transition['effect'] | 'unknown_transaction';
 };
 
-export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
+type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
 
 type Job = {
   kind: string;

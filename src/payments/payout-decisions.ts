@@ -63,8 +63,8 @@ export async function cancelPayout(
   const id = requireId(ref);
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
-    // A payout can be cancelled while it waits for approval, or while its job to send it is still there: claiming the
-    // job turns it into a query. The row of the order is locked first, as an approval locks it.
+    // A payout can be cancelled while it waits for approval or its submit job exists: claiming the job makes it a query.
+    // The row of the order is locked first, as in an approval.
     const cancelled = await tx.query(
       `with cancelled as (
          update payout_orders o set cancelled_by = $3, cancelled_at = $4

@@ -22,10 +22,10 @@ const GROUP_SIZE = 500;
 
 export type PayoutResult = { ok: true; transaction: Transaction } | { ok: false; reason: 'overdraft' };
 
-export type OrderOptions = {
-  /** The name of the file that the payouts came in. */
+type OrderOptions = {
+  /** The name of the file that holds the payouts. */
   batchName?: string;
-  /** What the caller writes in the same transaction. It may throw: then nothing is ordered. */
+  /** Written in the same transaction. If it throws, nothing is ordered. */
   within?: (tx: Tx) => Promise<void>;
 };
 
@@ -56,7 +56,7 @@ export async function orderPayouts(
   return results;
 }
 
-/** When a file was ordered under this name before, if it was. */
+/** When a file of this name was first ordered; null: never. */
 export async function findBatchTime(reader: Reader, holderId: bigint, name: string): Promise<Date | null> {
   const [row] = await reader.query<{ created_at: Date }>(
     'select created_at from payout_batches where holder_id = $1 and name = $2 order by created_at limit 1',
@@ -97,7 +97,7 @@ async function writePayouts(
 ): Promise<PayoutResult[]> {
   const at = ctx.clock.now();
   const ids = orders.map(() => createHolderUuid(at.getTime(), holderId));
-  // Money first: whoever finds the wallet empty is refused before a payout exists.
+  // The ledger first: a payout that the wallet cannot cover is refused before its row exists.
   const posted = await postEach(
     tx,
     orders.map((order, index) =>
@@ -128,7 +128,7 @@ async function writePayouts(
 
 const PAYOUTS = columns<Transaction>(6, TRANSACTION_TYPES);
 
-// A payout that waits for approval has no job: nothing can send it.
+// A payout that waits for approval has no job, so it cannot be sent.
 const INSERT_PAYOUTS = `
   with input as materialized (
     select * from ${PAYOUTS.rows}

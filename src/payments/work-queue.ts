@@ -11,7 +11,7 @@ const MAX_QUEUED_MS = LEASE_MS / 2;
 
 type QueuedWork = Work & { queuedAt: number };
 
-export interface WorkQueue {
+interface WorkQueue {
   add(work: readonly Work[]): void;
   /** How much work waits to be started. */
   waiting(): number;
