@@ -1,5 +1,6 @@
 // One attempt to deliver an event: sign, send, and read the answer. Nothing is written here.
 
+import type { KeyObject } from 'node:crypto';
 import { publicId } from '../platform/ids.ts';
 import type { Outbound, OutboundResult } from '../platform/outbound.ts';
 import type { ClaimedRow } from './claim.ts';
@@ -69,11 +70,11 @@ export async function sendDelivery(
   outbound: Pick<Outbound, 'request'>,
   secrets: readonly string[],
   delivery: PendingDelivery,
-  options: { at: Date; timeoutMs: number },
+  options: { at: Date; timeoutMs: number; toKey: (secret: string) => KeyObject },
 ): Promise<SentDelivery> {
-  const { at, timeoutMs } = options;
+  const { at, timeoutMs, toKey } = options;
   const seconds = Math.floor(at.getTime() / 1_000);
-  const signature = signCallback(secrets, delivery.publicId, seconds, delivery.body);
+  const signature = signCallback(secrets, delivery.publicId, seconds, delivery.body, toKey);
   if (secrets.length === 0) {
     const reason = 'The integration has no live callback secret to sign with.';
     return { at, signature, result: { error: 'unreachable', reason, latencyMs: 0 } };

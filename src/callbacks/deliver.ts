@@ -5,6 +5,7 @@
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
 import type { Job } from '../platform/jobs.ts';
+import { perProcess } from '../platform/memory.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
 import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
@@ -12,6 +13,7 @@ import { type DeliveryResult, recordDeliveryResults } from './delivery-results.t
 import type { RecordedEvent } from './events.ts';
 import { createFairQueue } from './queue.ts';
 import { createReceiverHealth } from './receiver-health.ts';
+import { createKeyCache } from './signature.ts';
 
 const SEND_TIMEOUT_MS = 10_000;
 /** A delivery is only sent while its lease lasts longer than a send can take. */
@@ -19,6 +21,7 @@ const LEASE_MARGIN_MS = SEND_TIMEOUT_MS + 2_000;
 const TIDY_EVERY_MS = 5_000;
 const RESULTS_PER_STATEMENT = 256;
 const MAX_WAITING_RESULTS = 100_000;
+const keyCacheOf = perProcess(createKeyCache);
 
 export type DelivererOptions = {
   outbound: Pick<Outbound, 'request'>;
@@ -127,7 +130,7 @@ async function makeAttempt(
   at: Date,
 ): Promise<Omit<DeliveryResult, 'receiver'>> {
   const secrets = await secretsOf(delivery.integrationId);
-  const sent = await sendDelivery(outbound, secrets, delivery, { at, timeoutMs });
+  const sent = await sendDelivery(outbound, secrets, delivery, { at, timeoutMs, toKey: keyCacheOf(ctx) });
   const answer = readAnswer(delivery, sent, random);
   const failure = answer.gone ? 'gone' : (sent.result.error ?? 'refused');
   ctx.metrics.deliveries.inc({ result: answer.delivered ? 'delivered' : failure });

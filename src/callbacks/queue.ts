@@ -18,7 +18,6 @@ interface FairQueue<Item> {
   setFailing(receiver: string, failing: boolean): void;
   /** Running plus waiting items of each receiver that has any. */
   loads(): { receiver: string; load: number }[];
-  readonly waiting: () => number;
   /** Resolves when nothing waits or runs. */
   idle(): Promise<void>;
 }
@@ -64,7 +63,6 @@ export function createFairQueue<Item>(options: QueueOptions<Item>): FairQueue<It
         receiver: receiver.name,
         load: receiver.active + countWaiting(receiver),
       })),
-    waiting: () => state.waiting,
     idle: () => (isIdle(state) ? Promise.resolve() : new Promise((resolve) => state.idleWaiters.push(resolve))),
   };
 }

@@ -5,15 +5,17 @@ import { describe, test } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { Problem } from '../platform/errors.ts';
+import { createMemory } from '../platform/memory.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { MAX_LOGO_BYTES, readLogo } from './logo.ts';
 
+const ctx = { memory: createMemory() };
 const RED = { r: 220, g: 30, b: 40 };
 const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: channels === 3 ? RED : { ...RED, alpha: 0.5 } } });
 
 async function accept(bytes: Buffer, prefix = '') {
-  const result = await readLogo(prefix + bytes.toString('base64'));
+  const result = await readLogo(ctx, prefix + bytes.toString('base64'));
   assert.ok(result.ok, result.ok ? '' : result.sentence);
   const { webp, hash } = result.logo;
   assert.deepEqual(hash, sha256(webp));
@@ -26,7 +28,7 @@ async function accept(bytes: Buffer, prefix = '') {
 }
 
 async function refuse(bytes: Buffer | string, sentence: RegExp) {
-  const result = await readLogo(typeof bytes === 'string' ? bytes : bytes.toString('base64'));
+  const result = await readLogo(ctx, typeof bytes === 'string' ? bytes : bytes.toString('base64'));
   assert.ok(!result.ok, 'the logo was accepted');
   assert.match(result.sentence, sentence);
 }
@@ -183,10 +185,10 @@ describe('what is refused', () => {
 
   test('more pictures than may wait: refused at once, the others are processed', async () => {
     const text = (await picture(500, 500).png().toBuffer()).toString('base64');
-    const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(text)));
+    const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(ctx, text)));
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     assert.equal(refused.length, 24);
     assert.ok(refused.every((reason) => reason instanceof Problem && reason.code === 'overloaded'));
-    assert.ok((await readLogo(text)).ok);
+    assert.ok((await readLogo(ctx, text)).ok);
   });
 });

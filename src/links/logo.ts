@@ -3,8 +3,10 @@
 
 import sharp, { type CreateRaw } from 'sharp';
 import { type Config, publicUrl } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { perProcess } from '../platform/memory.ts';
 import { sha256 } from '../platform/secrets.ts';
 
 export const MAX_LOGO_BYTES = 2 * 1024 * 1024;
@@ -34,7 +36,7 @@ export type Logo = { hash: Buffer; webp: Buffer };
 type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
 
 /** Reads a logo as the caller sent it: base64, with or without a `data:` prefix. */
-export async function readLogo(text: string): Promise<LogoResult> {
+export async function readLogo(ctx: Pick<Context, 'memory'>, text: string): Promise<LogoResult> {
   const prefix = DATA_PREFIX.exec(text.slice(0, MAX_PREFIX_CHARACTERS))?.[0] ?? '';
   const base64 = text.slice(prefix.length);
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
@@ -46,7 +48,7 @@ export async function readLogo(text: string): Promise<LogoResult> {
     return refuse('The logo is not base64: use A-Z, a-z, 0-9, + and / with = at the end, without line breaks.');
   const format = formatOf(bytes);
   if (!format) return refuse('The logo must be a PNG, JPEG, WebP or GIF picture.');
-  const webp = await takeTurn(() => encode(bytes, format));
+  const webp = await takeTurn(turnsOf(ctx), () => encode(bytes, format));
   return typeof webp === 'string' ? refuse(webp) : { ok: true, logo: { hash: sha256(webp), webp } };
 }
 
@@ -91,19 +93,19 @@ async function encodeSmall(data: Buffer, raw: CreateRaw): Promise<Buffer> {
   return webp;
 }
 
-let lastTurn: Promise<unknown> = Promise.resolve();
-let waiting = 0;
+type Turns = { last: Promise<unknown>; waiting: number };
+const turnsOf = perProcess((): Turns => ({ last: Promise.resolve(), waiting: 0 }));
 
 /** Decodes one picture at a time, in order. When too many wait, more are refused. */
-async function takeTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
-  waiting++;
-  const turn = lastTurn.then(work);
-  lastTurn = turn.catch(() => undefined);
+async function takeTurn<T>(turns: Turns, work: () => Promise<T>): Promise<T> {
+  if (turns.waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+  turns.waiting++;
+  const turn = turns.last.then(work);
+  turns.last = turn.catch(() => undefined);
   try {
     return await turn;
   } finally {
-    waiting--;
+    turns.waiting--;
   }
 }
 
