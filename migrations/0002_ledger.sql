@@ -71,9 +71,11 @@ create table ledger_transfers (
 );
 comment on table ledger_transfers is 'Every movement of money: amount from the debit account to the credit account of one holder.';
 comment on column ledger_transfers.batch is 'The database transaction that posted the row.';
-comment on column ledger_transfers.id is 'Grows in the order of insertion over all holders. The hash chain and ledger verify read in this order.';
+comment on column ledger_transfers.id is
+  'Grows in the order of insertion over all holders. The hash chain and ledger verify read in this order.';
 comment on column ledger_transfers.debit_balance is
-  'What the account holds after this transfer, as credit_balance does for the other side: a statement and a past balance are read, not added up.';
+  'What the account holds after this transfer, as credit_balance does for the other side: '
+  'a statement and a past balance are read, not added up.';
 comment on column ledger_transfers.transaction_id is 'The transaction, or the case, that the movement belongs to.';
 create index ledger_transfers_by_debit on ledger_transfers (debit_account, posted_at);
 create index ledger_transfers_by_credit on ledger_transfers (credit_account, posted_at);

@@ -134,7 +134,8 @@ create table payment_instructions (
 );
 create index payment_instructions_by_transaction on payment_instructions (holder_id, transaction_id);
 comment on table payment_instructions is
-  'Where a payer was told to pay, for methods in which the payer pays to us. Incoming money names the reference and no holder, so the reference is the key.';
+  'Where a payer was told to pay, for methods in which the payer pays to us. '
+  'Incoming money names the reference and no holder, so the reference is the key.';
 comment on column payment_instructions.pay_to is 'Till, pay bill or bank account, as the payer is shown it.';
 
 create table incoming_payments (
@@ -152,7 +153,8 @@ create table incoming_payments (
   constraint incoming_payment_once primary key (rail, receipt)
 );
 comment on table incoming_payments is
-  'Money that reached a till, pay bill or bank account, matched to a transaction or held in suspense. An operator names its receipt and no holder, so the receipt is the key.';
+  'Money that reached a till, pay bill or bank account, matched to a transaction or held in suspense. '
+  'An operator names its receipt and no holder, so the receipt is the key.';
 comment on column incoming_payments.holder_id is 'Whose ledger accounts it was posted to. 0: the owner is unknown.';
 comment on column incoming_payments.case_id is 'The case that holds it in suspense, or held it.';
 

@@ -36,7 +36,8 @@ create table payment_links (
   constraint payment_link_id primary key (holder_id, id)
 );
 comment on table payment_links is 'Payment links. A link past expires_at reads as expired; no job writes that status.';
-comment on column payment_links.id is 'UUIDv7 that carries the holder. Its public form is the address of the link: anyone who has it can pay.';
+comment on column payment_links.id is
+  'UUIDv7 that carries the holder. Its public form is the address of the link: anyone who has it can pay.';
 comment on column payment_links.integration_id is 'Null: made by a person, in the console or on the command line.';
 comment on column payment_links.amount is 'Null: the payer types the amount.';
 comment on column payment_links.country_id is 'The country of the merchant.';

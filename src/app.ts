@@ -1,4 +1,4 @@
-// Every HTTP route, one line a module.
+// Every HTTP route, one line per module.
 
 import { checkReceived } from './callbacks/check-received.ts';
 import { countDueDeliveries } from './callbacks/endpoints.ts';
@@ -10,8 +10,8 @@ import { callbackSecrets } from './holders/integrations.ts';
 import { keepRequestLog } from './holders/request-log.ts';
 import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
-import { countDuePayments } from './payments/engine.ts';
 import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
+import { countDuePayments } from './payments/payment-jobs.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
@@ -19,7 +19,7 @@ import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 import type { Services } from './services.ts';
 
-/** What waits for a background job, one line a queue: shown by /readyz and /metrics. */
+/** The backlog of each queue, shown by /readyz and /metrics. */
 function backlogsOf({ ctx }: Services): Backlogs {
   return {
     payments: (reader) => countDuePayments(reader, ctx.clock.now()),
@@ -45,7 +45,7 @@ export function createApp(services: Services): HttpServer {
   return app;
 }
 
-/** What a process answers that only does background work. */
+/** The routes of a process that only does background work. */
 export function createWorkerApp(services: Services): HttpServer {
   const app = createHttpServer(services.ctx);
   healthRoutes(app, services.ctx, backlogsOf(services));

@@ -1,5 +1,5 @@
-// The gateway put together: catalogue, rails, the simulated operator, the engine that moves payments and the deliverer that
-// tells of them. The server makes one per process; tests make one per world and drive its passes by hand.
+// Creates the services of a gateway: catalogue, rails, the simulated operator, the payment engine and the callback deliverer.
+// The server creates them once per process; a test creates its own and runs their passes by hand.
 
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
@@ -25,7 +25,7 @@ const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 export type ServicesOptions = {
   operator?: SimulatedOperatorOptions;
   outbound?: Partial<OutboundOptions>;
-  /** Longest exchange with an operator, where a test is in a hurry. */
+  /** Timeout of a call to an operator; tests shorten it. */
   railTimeoutMs?: number;
   callbackTimeoutMs?: number;
 };
@@ -38,7 +38,7 @@ export type Services = {
   readonly operator: SimulatedOperator | null;
   /** Background work; worker.ts runs it. */
   readonly jobs: Job[];
-  /** Finishes what is under way; what had not begun is left for the next start. */
+  /** Finishes what is running. What was not started is done after the next start. */
   stop(): Promise<void>;
 };
 

@@ -19,7 +19,7 @@ import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
 import { setPassword } from '../src/holders/passwords.ts';
 import { base32, startFactor } from '../src/holders/second-factor.ts';
 import { listTransactions } from '../src/payments/listing.ts';
-import { topUpSandbox } from '../src/payments/payouts.ts';
+import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import type { Reader } from '../src/platform/db.ts';
 import { createUuid } from '../src/platform/ids.ts';
 import { createLogger } from '../src/platform/log.ts';

@@ -8,15 +8,10 @@ import { addMember } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
-import {
-  approvePayout,
-  cancelPayout,
-  decideLostPayout,
-  orderPayouts,
-  type PayoutOrder,
-  readPayout,
-  topUpSandbox,
-} from '../src/payments/payouts.ts';
+import { approvePayout, cancelPayout, decideLostPayout } from '../src/payments/payout-decisions.ts';
+import { type PayoutOrder, readPayout } from '../src/payments/payout-requests.ts';
+import { orderPayouts } from '../src/payments/payouts.ts';
+import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { findTransaction, refOf, type Transaction } from '../src/payments/transactions.ts';
 import { Problem } from '../src/platform/errors.ts';
 import type { Observation, Rail } from '../src/rails/rail.ts';

@@ -1,4 +1,4 @@
-// Checks a callback that came back to this gateway, for the built-in receiver of the sandbox. The event is looked up by
+// Checks a callback that this gateway sent to itself, for the built-in receiver of the sandbox. The event is looked up by
 // its id, so that the reason can tell a changed body from a wrong secret.
 
 import type { Context } from '../platform/context.ts';

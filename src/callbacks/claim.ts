@@ -1,11 +1,11 @@
-// Taking due deliveries out of the table, with a lease, fairly by receiver; and putting back what was taken in vain.
+// Claims due deliveries with a lease, a limited number per receiver, and releases leases that are not used.
 
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import { LEASE_MS } from './events.ts';
 
-/** Claimed ahead of one receiver, so that it never waits for us; and of all receivers in one pass. */
+/** Claimed for one receiver before they can be sent, so that it never waits for a claim; and for all receivers in one pass. */
 export const CLAIM_PER_RECEIVER = 64;
 const CLAIM_IN_ALL = 1_024;
 
@@ -24,8 +24,8 @@ export type ClaimedRow = {
 };
 
 // `heads` jumps along the index from receiver to receiver and reads one entry of each, so a receiver with a
-// million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has come
-// back, or is to be probed) only as many rows are taken as this process can soon send.
+// million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has
+// recovered, or is to be probed) only as many rows are claimed as this process can soon send.
 const CLAIM = {
   name: 'claim_callbacks',
   text: `
@@ -69,7 +69,7 @@ const CLAIM = {
     join events e on e.holder_id = c.holder_id and e.transaction_id = c.transaction_id and e.id = c.event_id`,
 };
 
-/** Takes deliveries for this process: `loads` is what it already holds of each receiver. */
+/** Claims deliveries for this process; `loads` is how many it already has for each receiver. */
 export function claimDeliveries(
   ctx: Context,
   now: Date,
@@ -85,10 +85,10 @@ export function claimDeliveries(
   ]);
 }
 
-/** Names events of any holders: the id of each says whose it is. */
+/** Keys of events of any holders: each id contains its holder. */
 const EVENT_KEYS = columns<string>(1, { holder_id: ['bigint', holderOfUuid], event_id: ['uuid', (id) => id] });
 
-/** Ends leases of our own early, so that another process has them at once. */
+/** Ends leases of this process early, so that another process can claim the deliveries at once. */
 export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<void> {
   await ctx.db.query(
     `update callback_deliveries d set leased = false, due_at = $3 from ${EVENT_KEYS.rows}
@@ -97,7 +97,7 @@ export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<v
   );
 }
 
-/** Leases whose process is gone end here; receivers that have had their backlog are healthy again. */
+/** Ends expired leases, and makes receivers without a backlog healthy again. */
 export async function tidyDeliveries(ctx: Context, now: Date): Promise<void> {
   await ctx.db.query('update callback_deliveries set leased = false where leased and due_at <= $1', [now]);
   await ctx.db.query(

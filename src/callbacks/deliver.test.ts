@@ -107,7 +107,7 @@ describe('retries', () => {
     assert.ok(last <= started + GIVE_UP_AFTER_MS && last > started + GIVE_UP_AFTER_MS - LATER_DELAY_MS * (1 + JITTER));
   });
 
-  test('probes once a minute do not disturb the schedule, and a receiver that comes back is served within a minute', async () => {
+  test('probes once a minute do not disturb the schedule, and a receiver that recovers is served within a minute', async () => {
     receiver.answer = (_, response) => void response.writeHead(500).end();
     const deliverer = startDeliverer(ctx);
     const [event] = await record(ctx, [newEvent(ctx, receiver.url)]);
@@ -176,7 +176,7 @@ describe('retries', () => {
     await Promise.all([outbound.close(), next.close()]);
   });
 
-  test('every kind of failure is retried and kept in words, with what was sent and what came back', async () => {
+  test('every kind of failure is retried and described, with the request and the answer', async () => {
     receiver.answer = (_, response) =>
       void response.writeHead(302, { location: 'http://169.254.169.254/', 'x-note': 'moved' }).end('x'.repeat(9_000));
     const deliverer = startDeliverer(ctx);
@@ -307,7 +307,7 @@ describe('fairness', () => {
     assert.ok((await waiting()) >= urls.length * 30, 'the others still hang');
   });
 
-  test('a receiver that comes back after ten minutes is probed within one and gets 5,000 events at its cap', async () => {
+  test('a receiver that recovers after ten minutes is probed within one and gets 5,000 events at its cap', async () => {
     receiver.answer = (_, response) => void response.writeHead(500).end();
     const deliverer = startDeliverer(ctx);
     const all = 5_000;

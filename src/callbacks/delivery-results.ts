@@ -1,5 +1,5 @@
-// The results of attempts, written in batches: the attempt itself, the end or next date of the delivery, and the health of
-// receivers. The plain case, everything delivered, is one statement.
+// Writes the results of attempts in batches: the attempt, the end or next date of the delivery, and the health of receivers.
+// If every attempt was delivered, that is one statement.
 
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
@@ -15,7 +15,7 @@ export type DeliveryResult = {
   origin: string;
   url: string;
   at: Date;
-  /** Its place in the schedule; 0 for a probe out of turn. */
+  /** Its place in the schedule; 0 for a probe, which is outside the schedule. */
   number: number;
   delivered: boolean;
   signature: string;
@@ -83,7 +83,7 @@ export async function recordDeliveryResults(ctx: Context, results: readonly Deli
 }
 
 async function recordPlain(reader: Reader, results: readonly DeliveryResult[]): Promise<void> {
-  // A dead receiver is probed every minute for up to thirty days; only a probe that got through is history.
+  // A dead receiver is probed every minute for up to thirty days. Only a probe that was delivered is kept.
   const kept = results.filter((result) => result.number > 0 || result.delivered);
   const finished = results.filter((result) => result.nextAt === null && !result.gone);
   const waiting = results.filter((result) => result.nextAt !== null || result.gone);
@@ -94,7 +94,7 @@ async function recordPlain(reader: Reader, results: readonly DeliveryResult[]): 
   ]);
 }
 
-/** Rows are touched in the order of their origins, so that two processes never wait for each other in a circle. */
+/** Rows are changed in the order of their origins, so that two processes cannot deadlock. */
 async function recordHealth(reader: Reader, results: readonly DeliveryResult[]): Promise<void> {
   const last = new Map<string, DeliveryResult>();
   for (const result of results) if (result.receiver !== 'unchanged') last.set(result.origin, result);

@@ -1,4 +1,4 @@
-// Where callbacks go: receivers that fail, and addresses that answered 410 Gone and are paused until a person resumes them.
+// Where callbacks go: receivers that fail, and addresses that answered 410 Gone and are paused until a member resumes them.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
@@ -47,7 +47,7 @@ export async function countDueDeliveries(reader: Reader, now: Date): Promise<num
   return Number(row?.due ?? 0n);
 }
 
-/** Resumes a paused address on the word of a person: its deliveries are due at once. Answers how many. */
+/** Resumes a paused address: its deliveries are due at once. Returns how many. */
 export function resumeAddress(ctx: Context, actor: Actor, holderId: bigint, url: string): Promise<number> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {

@@ -1,12 +1,12 @@
-// The outbox. An event and its due delivery are written in the transaction of the fact they tell, so there is no
-// event without its fact and no fact without its event. Id and body bytes are fixed here for ever.
+// The outbox. An event and its delivery are written in the transaction of the fact they report, so neither exists without
+// the other. Id and body bytes never change after that.
 
 import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import { createHolderUuid, publicId } from '../platform/ids.ts';
 
-/** How long fresh deliveries belong to the process that wrote them. After a crash they are found when it ends. */
+/** How long fresh deliveries belong to the process that wrote them. After a crash they are claimed when the lease ends. */
 export const LEASE_MS = 30_000;
 
 export type EventType =
@@ -21,11 +21,11 @@ export type EventType =
 
 export type NewEvent = {
   holderId: bigint;
-  /** Whose secret signs the callback; null (a holder without an integration): the event is only in the feed. */
+  /** The integration whose secret signs the callback; null (a holder without one): the event is only in the feed. */
   integrationId: bigint | null;
   transactionId: string;
   type: EventType;
-  /** The v3 record and whatever the event adds to it. */
+  /** The v3 record and what the event adds to it. */
   data: object;
   /** Where the callback goes; null: the event is only in the feed. */
   url: string | null;
@@ -118,7 +118,7 @@ export async function recordEvents(
     ...EVENTS.arrays(numberEvents(recorded)),
   ]);
   const paused = new Set(rows.filter((row) => row.paused).map((row) => row.event_id));
-  // A paused delivery waits for a person; the deliverer must not see it.
+  // A paused delivery waits until its address is resumed, so the deliverer must not get it.
   return paused.size === 0
     ? recorded
     : recorded.map((event) => (paused.has(event.id) ? { ...event, url: null } : event));

@@ -1,5 +1,5 @@
 // The outbox and the feed under concurrent commits and kills: every committed event is delivered and listed, in order and
-// once; an event that was not committed never leaves the house.
+// once; an event that was not committed is never sent.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -111,7 +111,7 @@ describe('feed', () => {
     assert.deepEqual(await readAll(place), order);
   });
 
-  test("another holder's events and places are not found", async () => {
+  test("another holder's events and positions are not found", async () => {
     const [foreign] = await record(ctx, [newEvent(ctx, null, { holderId: 99n })]);
     assert.ok(foreign);
     assert.ok(!(await readAll()).includes(foreign.publicId));
@@ -122,7 +122,7 @@ describe('feed', () => {
       );
   });
 
-  test('waits for nobody but its own holder: not for another holder, not for another database', async () => {
+  test('waits only for its own holder: not for another holder, not for another database', async () => {
     const place = (await readAll()).at(-1);
     const other = await createTestContext();
     try {
@@ -162,23 +162,24 @@ describe('feed', () => {
 });
 
 describe('kills', () => {
-  test(`${KILL_TEST_EVENTS} events with processes killed at random: all delivered, byte-stable, none uncommitted, the feed exact`, async () => {
-    const world = await createTestContext();
+  const title = 'all delivered with the same bytes, none uncommitted, the feed complete';
+  test(`${KILL_TEST_EVENTS} events with processes killed at random: ${title}`, async () => {
+    const killTest = await createTestContext();
     const secret = createCallbackSecret();
     const receiver = await startReceiver();
     const seen: string[] = [];
     const follow = async (): Promise<number> => {
-      const page = await listEvents(world.db, HOLDER, { after: seen.at(-1), limit: 200 });
+      const page = await listEvents(killTest.db, HOLDER, { after: seen.at(-1), limit: 200 });
       seen.push(...page.events.map((event) => event.publicId));
       return page.events.length;
     };
     try {
       for (let kills = 0; ; kills++) {
-        const [row] = await world.db.query<{ n: number }>('select count(*)::int as n from events');
+        const [row] = await killTest.db.query<{ n: number }>('select count(*)::int as n from events');
         if ((row?.n ?? 0) >= KILL_TEST_EVENTS && kills >= 3) break;
         const worker = spawn(process.execPath, [
           resolve(import.meta.dirname, '../../test/callback-worker.ts'),
-          world.databaseUrl,
+          killTest.databaseUrl,
           receiver.url,
           secret,
         ]);
@@ -193,12 +194,12 @@ describe('kills', () => {
         worker.kill('SIGKILL');
         await gone;
       }
-      world.clock.set(new Date(Date.now() + LEASE_MS * 2));
-      const last = startDeliverer(world, { secrets: [secret], timeoutMs: 5_000 });
+      killTest.clock.set(new Date(Date.now() + LEASE_MS * 2));
+      const last = startDeliverer(killTest, { secrets: [secret], timeoutMs: 5_000 });
       await last.drain();
       await last.close();
       while ((await follow()) > 0);
-      const stored = await world.db.query<{ id: string; body: Buffer }>(
+      const stored = await killTest.db.query<{ id: string; body: Buffer }>(
         'select id, body from events order by position',
       );
       const bodies = new Map(stored.map((event) => [JSON.parse(event.body.toString()).id as string, event.body]));
@@ -213,10 +214,10 @@ describe('kills', () => {
         bodies.size,
         'an event was not delivered',
       );
-      assert.deepEqual(await world.db.query('select 1 from callback_deliveries'), []);
+      assert.deepEqual(await killTest.db.query('select 1 from callback_deliveries'), []);
     } finally {
       await receiver.close();
-      await world.close();
+      await killTest.close();
     }
   });
 });

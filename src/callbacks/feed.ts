@@ -11,7 +11,7 @@ export const MAX_FEED_LIMIT = 1_000;
 
 /** An event as it was (or would have been) sent, byte for byte. */
 export type FeedEvent = { publicId: string; body: Buffer };
-export type FeedPage = {
+type FeedPage = {
   events: FeedEvent[];
   /** The id to give as `after` next time. */
   nextAfter: string | null;

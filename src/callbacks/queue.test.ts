@@ -1,4 +1,4 @@
-// The fair queue: caps hold whatever arrives, a receiver's first place comes before another's second, nothing is lost.
+// The fair queue: caps always hold, the first place of one receiver comes before the second of another, nothing is lost.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { createFairQueue } from './queue.ts';
 
 type Item = { receiver: string; finish(): void };
 
-function world() {
+function createHarness() {
   const running = new Map<string, Item[]>();
   let done = 0;
   const queue = createFairQueue<{ receiver: string }>({
@@ -27,14 +27,14 @@ function world() {
   return { queue, running, done: () => done };
 }
 
-test('a receiver never has more than its cap under way, and one that fails has one', async () => {
+test('a receiver never has more running than its cap, and a failing one has one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ receiver: fc.integer({ min: 0, max: 4 }), finish: fc.boolean(), failing: fc.boolean() }), {
         maxLength: 200,
       }),
       async (steps) => {
-        const { queue, running, done } = world();
+        const { queue, running, done } = createHarness();
         let taken = 0;
         for (const step of steps) {
           const receiver = `r${step.receiver}`;
@@ -62,8 +62,8 @@ test('a receiver never has more than its cap under way, and one that fails has o
   );
 });
 
-test('when half of all places are taken, a newcomer still starts at once', () => {
-  const { queue, running } = world();
+test('when half of all places are used, another receiver still starts at once', () => {
+  const { queue, running } = createHarness();
   for (let receiver = 0; receiver < 400; receiver++)
     for (let count = 0; count < 50; count++) queue.add(`hanging${receiver}`, { receiver: `hanging${receiver}` });
   queue.add('healthy', { receiver: 'healthy' });
@@ -71,8 +71,8 @@ test('when half of all places are taken, a newcomer still starts at once', () =>
   for (let receiver = 0; receiver < 400; receiver++) assert.ok((running.get(`hanging${receiver}`)?.length ?? 0) >= 1);
 });
 
-test('the queue has an end: what does not fit is refused and stays in the database', () => {
-  const { queue } = world();
+test('the queue is limited: what does not fit is refused and stays in the database', () => {
+  const { queue } = createHarness();
   let taken = 0;
   while (queue.add('one', { receiver: 'one' })) taken++;
   assert.equal(taken, 20_000 + 16);

@@ -1,5 +1,5 @@
-// What people do with callbacks: see every attempt, send one again, replay an outage, resume an address, watch arrivals;
-// and the months of history that come and go.
+// Deliveries: every attempt is listed, one is sent again, an outage is replayed, an address is resumed, the built-in receiver
+// verifies; and monthly partitions are created and dropped.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -65,7 +65,7 @@ async function send(...events: Parameters<typeof record>[1]): Promise<string[]> 
 }
 
 describe('deliveries', () => {
-  test('each is listed with its status and every attempt: request, answer, time, error in words', async () => {
+  test('each is listed with its status and every attempt: request, answer, time, error', async () => {
     const [good] = await send(newEvent(ctx, receiver.url));
     answerWith(503);
     const [bad] = await send(newEvent(ctx, receiver.url));
@@ -111,7 +111,7 @@ describe('deliveries', () => {
     );
   });
 
-  test('one event is sent again with the same id and bytes, delivered or given up; not by a stranger', async () => {
+  test('one event is sent again with the same id and bytes, delivered or given up; not by another holder', async () => {
     const [id = ''] = await send(newEvent(ctx, receiver.url));
     await assert.rejects(
       resendEvent(ctx, 2n, id),
@@ -148,7 +148,7 @@ describe('deliveries', () => {
     assert.equal((await listDeliveries(ctx.db, HOLDER, { eventId: old }))[0]?.status, 'given_up');
   });
 
-  test('an address that said 410 is shown as paused and gets what waited when it is resumed', async () => {
+  test('an address that answered 410 is shown as paused and gets what waited when it is resumed', async () => {
     answerWith(410);
     const [first = ''] = await send(newEvent(ctx, receiver.url));
     answerWith(200);

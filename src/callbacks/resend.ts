@@ -1,4 +1,4 @@
-// Deliveries for people: what was sent, what came back, send one again, and replay everything that failed since a time.
+// Lists deliveries with their attempts, sends one event again, and replays everything that failed since a moment.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
@@ -18,9 +18,9 @@ const MAX_REPLAY_PAGES = 1_000;
 /** waiting: first attempt to come; retrying: failed so far; paused: 410; given_up: thirty days over; feed_only: no address. */
 export type DeliveryStatus = 'waiting' | 'retrying' | 'paused' | 'delivered' | 'given_up' | 'feed_only';
 
-export type DeliveryAttempt = {
+type DeliveryAttempt = {
   at: Date;
-  /** 0: a probe out of turn. */
+  /** 0: a probe, outside the schedule. */
   number: number;
   delivered: boolean;
   requestHeaders: Record<string, string>;
@@ -43,7 +43,7 @@ export type Delivery = {
   attempts: DeliveryAttempt[];
 };
 
-export type DeliveryFilter = {
+type DeliveryFilter = {
   status?: DeliveryStatus | undefined;
   eventId?: string | undefined;
   transactionId?: string | undefined;
@@ -69,7 +69,7 @@ export async function listDeliveries(
   holderId: bigint,
   filter: DeliveryFilter = {},
 ): Promise<Delivery[]> {
-  // What still waits is in the small table: starting there, a long history costs nothing.
+  // Undelivered events are in the small table. Starting there makes a long history cheap.
   const waits = filter.status === 'waiting' || filter.status === 'retrying' || filter.status === 'paused';
   const rows = await reader.query<DeliveryRow>(
     `select * from (
@@ -176,7 +176,7 @@ async function listAttempts(
 
 /**
  * Sends one event again, delivered or not: the same id, the same bytes. A paused address is resumed by it. `actor` is the
- * person who asked; what programs ask is in the request log.
+ * member who asked, for the audit log; requests of the API are in the request log.
  */
 export async function resendEvent(ctx: Context, holderId: bigint, eventId: string, actor?: Actor): Promise<void> {
   const id = uuidOrNull(eventId);
@@ -204,7 +204,7 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
 }
 
 // One page of a holder's events, from new to old. What was never delivered is made due, but of a transaction only the
-// newest event of its kind: after an outage no receiver should hear first that it succeeded and then that it was reversed.
+// newest event of its kind: after an outage a receiver must not get the success after the reversal.
 const REPLAY = `
   with page as materialized (
     select e.* from events e
@@ -228,7 +228,7 @@ const REPLAY = `
   )
   select (select count(*) from replayed) as replayed, count(*) as seen, min(position) as last from page`;
 
-/** Makes every event since a time that was not delivered due at once. Answers how many. */
+/** Makes every undelivered event since a moment due at once. Returns how many. */
 export async function replayFailed(ctx: Context, holderId: bigint, since: Date, actor?: Actor): Promise<number> {
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {

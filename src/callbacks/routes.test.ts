@@ -1,4 +1,4 @@
-// The feed over HTTP, and secrets as integrations really have them: two live ones while one is being changed.
+// The feed over HTTP, and an integration with two live secrets while one is rotated.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -32,7 +32,7 @@ after(async () => {
 
 const mine = () => ({ holderId: integration.holderId, integrationId: integration.id });
 
-test('the feed pages through the events of the token, and ends with a place to go on from', async () => {
+test('the feed pages through the events of the token, and ends with the id to go on from', async () => {
   const recorded = await record(ctx, [
     newEvent(ctx, null, mine()),
     newEvent(ctx, null, mine()),
@@ -60,7 +60,7 @@ test('the feed pages through the events of the token, and ends with a place to g
   assert.equal(third.json().meta.next_after, second.json().meta.next_after);
 });
 
-test('without a token, with a strange place or a wrong limit, the refusal says so', async () => {
+test('without a token, with an unknown id or a wrong limit, the error says so', async () => {
   assert.equal((await app.inject({ url: '/api/v3/events' })).statusCode, 401);
   assert.equal((await app.inject({ url: '/api/v3/events?after=evt_x', headers: { authorization } })).statusCode, 404);
   for (const limit of ['0', '1001', 'many', '-1', '1e2'])

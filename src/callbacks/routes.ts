@@ -1,4 +1,4 @@
-// The feed and what integrations may do about their callbacks, with a bearer token.
+// The HTTP routes for events, with a bearer token: the feed, resend and replay.
 
 import Type from 'typebox';
 import { requireToken } from '../holders/authentication.ts';
@@ -66,6 +66,12 @@ const ReplayAnswer = answerOf(
 );
 
 export function callbackRoutes(app: HttpServer, ctx: Context): void {
+  listRoute(app, ctx);
+  resendRoute(app, ctx);
+  replayRoute(app, ctx);
+}
+
+function listRoute(app: HttpServer, ctx: Context): void {
   app.get(
     '/api/v3/events',
     {
@@ -95,7 +101,9 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
       };
     },
   );
+}
 
+function resendRoute(app: HttpServer, ctx: Context): void {
   app.post(
     '/api/v3/events/:id/resend',
     {
@@ -124,7 +132,9 @@ export function callbackRoutes(app: HttpServer, ctx: Context): void {
       return { success: true, message: 'The event is sent again.', data: { id } };
     },
   );
+}
 
+function replayRoute(app: HttpServer, ctx: Context): void {
   app.post(
     '/api/v3/events/replay',
     {

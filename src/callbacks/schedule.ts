@@ -1,4 +1,4 @@
-// When a callback is tried again: the array of the contract, in plain sight, and what receivers may ask for.
+// When a callback is retried: the delays of the contract, and the Retry-After of receivers.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -37,15 +37,15 @@ export function nextAttempt(
   return next > failed.startedAt.getTime() + GIVE_UP_AFTER_MS ? null : new Date(next);
 }
 
-/** The delay that a Retry-After header asks for, seconds or a date, kept within bounds; null when it asks for nothing sensible. */
+/** The delay of a Retry-After header, in seconds or as a date, within bounds; null when the header is not valid. */
 export function readRetryAfter(header: string | undefined, at: Date): number | null {
   const text = header?.trim() ?? '';
-  const wished = /^[+-]?\d{1,15}$/.test(text) ? Number(text) * SECOND_MS : dateMillis(text) - at.getTime();
-  if (Number.isNaN(wished)) return null;
-  return Math.min(Math.max(wished, SHORTEST_RETRY_AFTER_MS), LONGEST_RETRY_AFTER_MS);
+  const requestedMs = /^[+-]?\d{1,15}$/.test(text) ? Number(text) * SECOND_MS : dateMillis(text) - at.getTime();
+  if (Number.isNaN(requestedMs)) return null;
+  return Math.min(Math.max(requestedMs, SHORTEST_RETRY_AFTER_MS), LONGEST_RETRY_AFTER_MS);
 }
 
-/** Only the form that HTTP writes; JavaScript would also read "tomorrow 5" as some year. */
+/** Only the date format of HTTP: `Date.parse` alone would also accept "tomorrow 5". */
 function dateMillis(text: string): number {
   return /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text) ? Date.parse(text) : Number.NaN;
 }

@@ -1,34 +1,45 @@
-// The signature of callbacks: Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature). Signing is
-// for the deliverer; verifying, with the reason in words, is for the built-in receiver.
+// The signature of callbacks: Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature). The deliverer
+// signs; the built-in receiver verifies and gives the reason of a failure.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { constantTimeEqual } from '../platform/secrets.ts';
 
-export const TOLERANCE_SECONDS = 300;
+const TOLERANCE_SECONDS = 300;
 const SECRET_PREFIX = 'whsec_';
 const MAX_CACHED_KEYS = 10_000;
 const USER_AGENT = 'Simbi-Callbacks/1';
 
-// Making a key object costs eight times as much as using one.
-const keys = new Map<string, KeyObject>();
-
 function keyOf(secret: string): KeyObject {
-  const known = keys.get(secret);
-  if (known) return known;
   const text = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
-  const key = createSecretKey(Buffer.from(text, 'base64'));
-  if (keys.size >= MAX_CACHED_KEYS) keys.clear();
-  keys.set(secret, key);
-  return key;
+  return createSecretKey(Buffer.from(text, 'base64'));
 }
 
-function digest(secret: string, id: string, timestamp: string, body: Buffer): string {
-  return createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64');
+/** Keeps the key objects of secrets: creating one costs eight times as much as using it. */
+export function createKeyCache(): (secret: string) => KeyObject {
+  const keys = new Map<string, KeyObject>();
+  return (secret) => {
+    const known = keys.get(secret);
+    if (known) return known;
+    const key = keyOf(secret);
+    if (keys.size >= MAX_CACHED_KEYS) keys.clear();
+    keys.set(secret, key);
+    return key;
+  };
+}
+
+function digest(key: KeyObject, id: string, timestamp: string, body: Buffer): string {
+  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
 }
 
 /** The value of webhook-signature: one entry for each live secret, so that a secret can be changed without a gap. */
-export function signCallback(secrets: readonly string[], id: string, unixSeconds: number, body: Buffer): string {
-  return secrets.map((secret) => `v1,${digest(secret, id, String(unixSeconds), body)}`).join(' ');
+export function signCallback(
+  secrets: readonly string[],
+  id: string,
+  unixSeconds: number,
+  body: Buffer,
+  toKey = keyOf,
+): string {
+  return secrets.map((secret) => `v1,${digest(toKey(secret), id, String(unixSeconds), body)}`).join(' ');
 }
 
 /** All headers of a callback. */
@@ -45,8 +56,8 @@ export function callbackHeaders(id: string, unixSeconds: number, signature: stri
 export type SignatureCheck = { verified: true } | { verified: false; why: string };
 
 /**
- * Checks an arrival as a receiver should. `sentBody` is what we sent under that id, when we know it: only then can the
- * reason tell a changed body from a wrong secret.
+ * Checks a received callback as a receiver should. `sentBody` is the body that was sent under that id, if known: only then
+ * can the reason tell a changed body from a wrong secret.
  */
 export function verifyCallback(arrival: {
   headers: Record<string, string | undefined>;
@@ -74,7 +85,7 @@ export function verifyCallback(arrival: {
   if (given.length === 0) return refuse('webhook-signature holds no v1 signature.');
   if (secrets.length === 0) return refuse('There is no live callback secret to check with.');
   const matches = secrets.some((secret) => {
-    const right = Buffer.from(`v1,${digest(secret, id, timestamp, body)}`);
+    const right = Buffer.from(`v1,${digest(keyOf(secret), id, timestamp, body)}`);
     return given.some((entry) => constantTimeEqual(Buffer.from(entry), right));
   });
   if (matches) return { verified: true };

@@ -2,8 +2,9 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PaymentsContext } from '../payments/context.ts';
-import { merchantName, type PaymentEngine } from '../payments/engine.ts';
+import type { PaymentEngine } from '../payments/engine.ts';
 import { findInstructions } from '../payments/incoming-payments.ts';
+import { merchantName } from '../payments/operator-calls.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { resendToken, verifyToken } from '../payments/verification.ts';
 import { Problem } from '../platform/errors.ts';

@@ -45,7 +45,7 @@ export function topUpCommand(program: Command, terminal: Terminal): void {
       const currency = code.toUpperCase();
       const wallet = await withPayments(terminal, async (ctx) => {
         const [{ topUpSandbox }, { listBalances }, { COMMAND_LINE }] = await Promise.all([
-          import('../payments/payouts.ts'),
+          import('../payments/sandbox-top-up.ts'),
           import('../payments/status.ts'),
           import('../holders/audit.ts'),
         ]);

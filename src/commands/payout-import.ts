@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { Holder } from '../holders/holders.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { PayoutOrder } from '../payments/payouts.ts';
+import type { PayoutOrder } from '../payments/payout-requests.ts';
 import { parseCsv, writeCsv } from '../platform/csv.ts';
 import { formatAmount } from '../platform/money.ts';
 import { sha256 } from '../platform/secrets.ts';
@@ -153,7 +153,7 @@ async function checkRows(
   heading: string[],
   lines: string[][],
 ): Promise<Row[]> {
-  const { readPayout } = await import('../payments/payouts.ts');
+  const { readPayout } = await import('../payments/payout-requests.ts');
   const bar = createProgressBar(terminal, 'Checking');
   const rows: Row[] = [];
   for (const cells of lines) {

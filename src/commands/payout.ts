@@ -1,7 +1,8 @@
 // simbi payout: pays out from a holder's wallet. Orders are written to the database; a running gateway sends them.
 
 import type { Command } from 'commander';
-import type { PayoutOrder, PayoutRequest, PayoutRow } from '../payments/payouts.ts';
+import type { PayoutRow } from '../payments/payout-orders.ts';
+import type { PayoutOrder, PayoutRequest } from '../payments/payout-requests.ts';
 import { formatAmount } from '../platform/money.ts';
 import {
   HOLDER_OPTION,
@@ -50,7 +51,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
     .option(...HOLDER_OPTION)
     .action(async (ref: string, options: Shared) => {
       await withPayments(terminal, async (ctx) => {
-        const { approvePayout } = await import('../payments/payouts.ts');
+        const { approvePayout } = await import('../payments/payout-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
         await approvePayout(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
         print(terminal, options, { ref, approved: true }, `${ref} is approved.`);
@@ -65,7 +66,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
     .action(async (ref: string, options: Shared & { yes?: boolean }) => {
       await confirm(terminal, options, `Cancelling ${ref} cannot be undone.`);
       await withPayments(terminal, async (ctx) => {
-        const { cancelPayout } = await import('../payments/payouts.ts');
+        const { cancelPayout } = await import('../payments/payout-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
         const cancelled = await cancelPayout(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
         print(
@@ -87,7 +88,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
       const limit = parseLimit(options.limit, MAX_LISTED);
       const payouts = await withPayments(terminal, async (ctx) => {
         const [{ listPayouts }, { refOf }] = await Promise.all([
-          import('../payments/payouts.ts'),
+          import('../payments/payout-orders.ts'),
           import('../payments/transactions.ts'),
         ]);
         const holder = await requireHolder(terminal, ctx, options.holder);
@@ -130,8 +131,9 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     callbackUrl: options.callbackUrl,
   };
   return withPayments(terminal, async (ctx) => {
-    const [{ orderPayouts, readPayout }, { refOf }] = await Promise.all([
+    const [{ orderPayouts }, { readPayout }, { refOf }] = await Promise.all([
       import('../payments/payouts.ts'),
+      import('../payments/payout-requests.ts'),
       import('../payments/transactions.ts'),
     ]);
     const holder = await requireHolder(terminal, ctx, options.holder);

@@ -7,7 +7,7 @@ import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { type Case, listAllOpenCases, resolveAnyCase } from '../payments/cases.ts';
-import { countDuePayments } from '../payments/engine.ts';
+import { countDuePayments } from '../payments/payment-jobs.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';

@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { walletAvailable } from '../ledger/chart.ts';
 import { balanceAt, balancesOf, type StatementLine, statement, type WalletBalance } from '../ledger/ledger.ts';
-import { topUpSandbox } from '../payments/payouts.ts';
+import { topUpSandbox } from '../payments/sandbox-top-up.ts';
 import { pendingOf } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS, dateTimeSeconds } from '../platform/clock.ts';

@@ -1,6 +1,6 @@
 // The fields of a payout, as its form sends them and as an imported list has them in columns.
 
-import type { PayoutRequest } from '../payments/payouts.ts';
+import type { PayoutRequest } from '../payments/payout-requests.ts';
 
 export const PAYOUT_FIELDS = ['amount', 'currency', 'mobile', 'method', 'payee', 'invoice_no', 'detail'] as const;
 

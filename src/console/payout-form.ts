@@ -1,6 +1,7 @@
 // Ordering the payouts of a form, at most once.
 
-import { orderPayouts, type PayoutOrder, type PayoutResult } from '../payments/payouts.ts';
+import type { PayoutOrder } from '../payments/payout-requests.ts';
+import { orderPayouts, type PayoutResult } from '../payments/payouts.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { FormUsedError, useForm } from './form-idempotency.ts';
 

@@ -2,7 +2,7 @@
 // Rows with errors are given back as a list of their own.
 
 import type { FastifyReply } from 'fastify';
-import { type PayoutOrder, type PayoutReading, readPayout } from '../payments/payouts.ts';
+import { type PayoutOrder, type PayoutReading, readPayout } from '../payments/payout-requests.ts';
 import { parseCsv, writeCsv } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';

@@ -3,8 +3,8 @@
 
 import type { FastifyReply } from 'fastify';
 import { setPayoutApproval } from '../holders/holders.ts';
-import { listPayoutBatches, type PayoutBatchRow } from '../payments/payout-orders.ts';
-import { listPayouts, type PayoutRow, readPayout } from '../payments/payouts.ts';
+import { listPayoutBatches, listPayouts, type PayoutBatchRow, type PayoutRow } from '../payments/payout-orders.ts';
+import { readPayout } from '../payments/payout-requests.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';

@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
-import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payouts.ts';
+import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payout-decisions.ts';
 import { canRefund, refundCollection } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';

@@ -1,5 +1,5 @@
 // The rows behind the chart: wallets and ledger accounts are created when they are first needed, and locked in one order
-// by every posting. Balances are moved by ledger.ts alone.
+// by every posting. Only ledger.ts changes balances.
 
 import { columns } from '../platform/columns.ts';
 import type { Statement, Tx } from '../platform/db.ts';
@@ -8,7 +8,7 @@ import { type AccountRef, accountKey, isWallet, mayGoNegative, walletAvailable, 
 type WalletKey = { readonly holderId: bigint; readonly currency: string };
 export type Wallet = WalletKey & { readonly walletAccount: number };
 
-/** An account whose row this transaction holds; `balance` and `updatedAt` are certain until it ends. */
+/** An account whose row is locked; `balance` and `updatedAt` cannot change until the transaction ends. */
 export type LockedAccount = {
   readonly id: bigint;
   readonly ref: AccountRef;
@@ -114,11 +114,11 @@ const ACCOUNTS = columns<AccountRef>(2, {
   may_go_negative: ['boolean', mayGoNegative],
 });
 
-/** Creates the missing ones among these accounts, and the wallets they need with both their sides. Sorted, so that creators queue up. */
+/** Creates missing accounts, and the wallets they need with both their accounts. Sorted, so that two creators cannot deadlock. */
 async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<void> {
   const wallets = refs.filter(isWallet);
   if (wallets.length > 0)
-    // The anti-join keeps a wallet that exists from using up a number.
+    // The anti-join prevents that an existing wallet uses up a number.
     await tx.query(
       `insert into wallets (${WALLETS.names}, created_at)
        select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}

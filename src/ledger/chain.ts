@@ -1,6 +1,6 @@
-// The hash chain over the transfers. A background pass seals them into blocks, each holding the hash of the one
-// before; nothing waits for it. Whoever edits, removes or slips in a transfer later would have to rewrite
-// every block after it; walking the chain beside the transfers finds a block that does not fit.
+// The hash chain over the transfers. A background job seals them into blocks, and each block holds the hash of the one
+// before. To edit, remove or insert a transfer later one would have to rewrite every block after it; comparing the chain
+// with the transfers finds a block that does not match.
 
 import { createHash, type Hash } from 'node:crypto';
 import type { Context } from '../platform/context.ts';
@@ -10,13 +10,13 @@ import type { ReportDifference } from './differences.ts';
 
 /** Transfers in a full block. */
 const BLOCK_TRANSFERS = 1_000;
-/** A block that is not full is sealed once its oldest transfer has waited this long, so quiet days make few blocks. */
+/** A block that is not full is sealed when its oldest transfer is this old, so few transfers make few blocks. */
 const SEAL_AFTER_MS = 5_000;
 
 /** Ids that are searched first for the transfers of a block. */
 const FIRST_RANGE = 4_000n;
 
-/** Blocks read at a time while walking the chain. */
+/** Blocks read at a time while the chain is compared. */
 const BLOCKS_READ = 1_000;
 
 /** The hash before the first block. */
@@ -54,7 +54,7 @@ async function moveHorizon(ctx: Context): Promise<bigint> {
   return horizon.certain;
 }
 
-/** The newest id that was drawn, whether or not its transaction has committed. Asking the table would read all of it. */
+/** The newest id that was drawn, whether or not its transaction has committed. `max(id)` would read the whole table. */
 export async function lastTransferId(reader: Reader): Promise<bigint> {
   const [row] = await reader.query<{ id: bigint | null }>(
     `select pg_sequence_last_value(pg_get_serial_sequence('ledger_transfers', 'id')::regclass) as id`,
@@ -63,8 +63,8 @@ export async function lastTransferId(reader: Reader): Promise<bigint> {
 }
 
 /**
- * Seals at most one block and answers how many transfers it holds. With `partial` also one that is neither full nor
- * old. Two processes that seal at once make the same block, and the database keeps one of them.
+ * Seals at most one block and returns how many transfers it holds. With `partial` a block that is neither full nor old is
+ * sealed too. Two processes that seal at once make the same block, and the database keeps one of them.
  */
 export async function extendChain(ctx: Context, options: { partial?: boolean } = {}): Promise<number> {
   const certain = await moveHorizon(ctx);
@@ -74,9 +74,9 @@ export async function extendChain(ctx: Context, options: { partial?: boolean } =
   const after = newest?.last_id ?? 0n;
   // Ids are looked up by ranges and have gaps: a range that holds too few transfers is doubled.
   for (let range = FIRST_RANGE; after < certain; range *= 2n) {
-    const upTo = after + range < certain ? after + range : certain;
-    const sealed = await sealBlock(ctx, upTo, options.partial ?? false);
-    if (sealed > 0 || upTo === certain) return sealed;
+    const isLast = after + range >= certain;
+    const sealed = await sealBlock(ctx, isLast ? certain : after + range, options.partial ?? false);
+    if (sealed > 0 || isLast) return sealed;
   }
   return 0;
 }
@@ -117,93 +117,34 @@ type Block = {
   hash: Buffer;
 };
 
-/** Walks the blocks beside the transfers, which must be added in the order of their ids. */
+type ChainSummary = { blocks: number; unsealed: number; head: KnownBlock | null };
+
+/** Compares the blocks with the transfers, which must be added in the order of their ids. */
 export async function openChain(reader: Reader, known: KnownBlock | undefined, report: ReportDifference) {
   const blocks = readBlocks(reader);
   let previous: Block | null = null;
-  let head: KnownBlock | null = null;
-  let count = 0;
+  let blockCount = 0;
   let unsealed = 0;
+  /** Transfers added to the current block so far, and their hash. */
   let found = 0;
+  let digest: Hash = createHash('sha256').update(GENESIS);
   let block = await next();
-  let digest: Hash = startDigest();
 
   async function next(): Promise<Block | null> {
     const result = await blocks.next();
     return result.done ? null : result.value;
   }
 
-  function startDigest(): Hash {
-    found = 0;
-    return createHash('sha256').update(previous?.hash ?? GENESIS);
-  }
-
-  function complain(at: Block, expected: string, got: string, sentence: string): void {
-    const where = `block ${at.number}`;
-    const place = `Block ${at.number} (transfers after ${at.after_id} up to ${at.last_id})`;
-    report({ what: 'block', where, expected, found: got, sentence: `${place} ${sentence}` });
-  }
-
-  function checkLink(at: Block): void {
-    const number = (previous?.number ?? 0n) + 1n;
-    if (at.number !== number)
-      complain(
-        at,
-        `block ${number}`,
-        `block ${at.number}`,
-        `follows block ${number - 1n}: blocks between were removed.`,
-      );
-    else if (at.after_id !== (previous?.last_id ?? 0n))
-      complain(
-        at,
-        `after ${previous?.last_id ?? 0n}`,
-        `after ${at.after_id}`,
-        'does not begin where the block before ends.',
-      );
-    if (!at.previous_hash.equals(previous?.hash ?? GENESIS))
-      complain(
-        at,
-        (previous?.hash ?? GENESIS).toString('hex'),
-        at.previous_hash.toString('hex'),
-        'names another hash as that of the block before: that block was edited.',
-      );
-  }
-
-  function checkContent(at: Block): void {
-    const hash = digest.digest();
-    if (found !== at.transfers)
-      complain(
-        at,
-        `${at.transfers} transfers`,
-        `${found} transfers`,
-        `was sealed over ${at.transfers} transfers; ${found} are there.`,
-      );
-    else if (!hash.equals(at.hash))
-      complain(
-        at,
-        at.hash.toString('hex'),
-        hash.toString('hex'),
-        'does not have the hash it was sealed with: a transfer in it was edited.',
-      );
-    if (known?.number === at.number && known.hash !== at.hash.toString('hex'))
-      complain(
-        at,
-        known.hash,
-        at.hash.toString('hex'),
-        'is not the block that was noted down: the past was rewritten.',
-      );
-  }
-
-  /** Closes the blocks that end before this id. */
+  /** Closes the blocks that end before this id; null: all. */
   async function closeBefore(id: bigint | null): Promise<void> {
     while (block && (id === null || id > block.last_id)) {
-      checkLink(block);
-      checkContent(block);
-      count++;
-      head = { number: block.number, hash: block.hash.toString('hex') };
+      checkLink(block, previous, report);
+      checkContent(block, { transfers: found, hash: digest.digest() }, known, report);
+      blockCount++;
       previous = block;
       block = await next();
-      digest = startDigest();
+      found = 0;
+      digest = createHash('sha256').update(previous.hash);
     }
   }
 
@@ -217,19 +158,67 @@ export async function openChain(reader: Reader, known: KnownBlock | undefined, r
       digest.update(found === 0 ? line : `\n${line}`);
       found++;
     },
-    async finish() {
+    async finish(): Promise<ChainSummary> {
       await closeBefore(null);
-      if (known && known.number > (head?.number ?? 0n))
-        report({
-          what: 'block',
-          where: `block ${known.number}`,
-          expected: known.hash,
-          found: 'no such block',
-          sentence: `Block ${known.number} was noted down and is not there: the end of the chain was removed.`,
-        });
-      return { blocks: count, unsealed, head };
+      const head = previous ? { number: previous.number, hash: previous.hash.toString('hex') } : null;
+      if (known && known.number > (head?.number ?? 0n)) reportMissing(known, report);
+      return { blocks: blockCount, unsealed, head };
     },
   };
+}
+
+function reportBlock(report: ReportDifference, block: Block, expected: string, found: string, sentence: string): void {
+  const place = `Block ${block.number} (transfers after ${block.after_id} up to ${block.last_id})`;
+  report({ what: 'block', where: `block ${block.number}`, expected, found, sentence: `${place} ${sentence}` });
+}
+
+function reportMissing({ number, hash }: KnownBlock, report: ReportDifference): void {
+  report({
+    what: 'block',
+    where: `block ${number}`,
+    expected: hash,
+    found: 'no such block',
+    sentence: `Block ${number} was noted down and is not there: the end of the chain was removed.`,
+  });
+}
+
+/** A block continues the block before it: its number, its first id and the hash it names. */
+function checkLink(block: Block, previous: Block | null, report: ReportDifference): void {
+  const number = (previous?.number ?? 0n) + 1n;
+  const afterId = previous?.last_id ?? 0n;
+  const hash = previous?.hash ?? GENESIS;
+  if (block.number !== number) {
+    const sentence = `follows block ${number - 1n}: blocks between were removed.`;
+    reportBlock(report, block, `block ${number}`, `block ${block.number}`, sentence);
+  } else if (block.after_id !== afterId) {
+    const sentence = 'does not begin where the block before ends.';
+    reportBlock(report, block, `after ${afterId}`, `after ${block.after_id}`, sentence);
+  }
+  if (!block.previous_hash.equals(hash)) {
+    const sentence = 'names another hash as that of the block before: that block was edited.';
+    reportBlock(report, block, hash.toString('hex'), block.previous_hash.toString('hex'), sentence);
+  }
+}
+
+/** A block holds the transfers it was sealed over, and is the block that was noted down under its number. */
+function checkContent(
+  block: Block,
+  found: { transfers: number; hash: Buffer },
+  known: KnownBlock | undefined,
+  report: ReportDifference,
+): void {
+  const sealed = block.hash.toString('hex');
+  if (found.transfers !== block.transfers) {
+    const sentence = `was sealed over ${block.transfers} transfers; ${found.transfers} are there.`;
+    reportBlock(report, block, `${block.transfers} transfers`, `${found.transfers} transfers`, sentence);
+  } else if (!found.hash.equals(block.hash)) {
+    const sentence = 'does not have the hash it was sealed with: a transfer in it was edited.';
+    reportBlock(report, block, sealed, found.hash.toString('hex'), sentence);
+  }
+  if (known?.number === block.number && known.hash !== sealed) {
+    const sentence = 'is not the block that was noted down: the past was rewritten.';
+    reportBlock(report, block, known.hash, sealed, sentence);
+  }
 }
 
 async function* readBlocks(reader: Reader): AsyncGenerator<Block> {

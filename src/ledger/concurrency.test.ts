@@ -68,7 +68,7 @@ describe('many at once', () => {
   test('batches over the same accounts in any order never deadlock, and the chain misses none of them', async () => {
     const dice = createDice(20_260_302);
     const holders = await Promise.all(Array.from({ length: 6 }, createHolder));
-    // A deadlock is tried again without a word, so it shows as an attempt too many.
+    // A deadlock is retried silently, so it shows as an additional attempt.
     let transactions = 0;
     let attempts = 0;
     const gaveUp = new Error('given up on purpose');
@@ -76,7 +76,7 @@ describe('many at once', () => {
     const sealing = (async () => {
       while (working) await extendChain(ctx, { partial: true });
     })();
-    // Wallets, clearing and fee accounts are made by whoever comes first.
+    // Wallets, clearing and fee accounts are created by the first posting that needs them.
     const writers = Array.from({ length: 12 }, async () => {
       for (let turn = 0; turn < 25; turn++) {
         const transfers = Array.from({ length: 1 + dice(12) }, () => {

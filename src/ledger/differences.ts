@@ -1,4 +1,4 @@
-// What verification tells: one row that is not as the rest of the ledger says it must be.
+// A result of verification: one row that contradicts the rest of the ledger.
 
 export type LedgerDifference = {
   readonly what: 'transfer' | 'balance' | 'block' | 'currency' | 'wallet';

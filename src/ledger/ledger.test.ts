@@ -21,8 +21,8 @@ import { AlreadyPostedError, balanceAt, balancesOf, post, postEach, statement } 
 import { collectionSucceeded, payoutPosted, payoutReleased, payoutReserved, type Transfer } from './postings.ts';
 import { verifyLedger } from './verify.ts';
 
-type World = Awaited<ReturnType<typeof createTestContext>>;
-let ctx: World;
+type LedgerTestContext = Awaited<ReturnType<typeof createTestContext>>;
+let ctx: LedgerTestContext;
 before(async () => {
   ctx = await createTestContext();
 });

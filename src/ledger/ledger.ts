@@ -1,4 +1,4 @@
-// The ledger: posting transfers, and reading what they left behind. Posting works on arrays: one statement locks the
+// The ledger: posts transfers, and reads balances and history. Posting works on arrays: one statement locks the
 // accounts in sorted order, and one call of post_transfers adds all transfers and moves each balance once.
 
 import { columns } from '../platform/columns.ts';
@@ -19,11 +19,11 @@ export type PostedTransfer = Transfer & {
   readonly creditBalance: bigint;
 };
 
-export type PostResult =
+type PostResult =
   | { readonly ok: true; readonly transfers: PostedTransfer[] }
   | { readonly ok: false; readonly refused: 'overdraft'; readonly account: AccountRef };
 
-/** This fact of this transaction is in the ledger already. The database transaction must be given up. */
+/** This fact of this transaction is in the ledger already. The database transaction must be rolled back. */
 export class AlreadyPostedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -32,7 +32,7 @@ export class AlreadyPostedError extends Error {
 }
 
 /**
- * Posts all transfers or none. Throws Problem('overdraft') before anything is written, and AlreadyPosted.
+ * Posts all transfers or none. Throws Problem('overdraft') before anything is written, and AlreadyPostedError.
  * A database transaction should post once: a second call takes further locks out of order.
  */
 export async function post(tx: Tx, transfers: readonly Transfer[], at: Date): Promise<PostedTransfer[]> {
@@ -43,7 +43,7 @@ export async function post(tx: Tx, transfers: readonly Transfer[], at: Date): Pr
 
 /**
  * Posts groups of transfers in the order given. A group that would overdraw an account is refused as a whole and
- * leaves no trace; the others go on, so sixty payouts against money for ten are ten successes in one batch.
+ * writes nothing. The others are posted: of sixty payouts in one batch, with money for ten, ten succeed.
  */
 export async function postEach(tx: Tx, groups: readonly (readonly Transfer[])[], at: Date): Promise<PostResult[]> {
   const all = groups.flat();
@@ -68,7 +68,7 @@ function refuseRepetition(transfers: readonly Transfer[]): void {
   }
 }
 
-/** Time in the ledger never runs backwards for an account, so "the balance at a moment" has one answer. */
+/** The times of an account's transfers never decrease, so its balance at any moment is defined. */
 function latest(at: Date, accounts: Iterable<LockedAccount>): Date {
   let moment = at;
   for (const account of accounts) if (account.updatedAt > moment) moment = account.updatedAt;
@@ -155,7 +155,7 @@ export type WalletBalance = {
   readonly updatedAt: Date;
 };
 
-/** The holder's wallets, each filter narrowing them; by number. */
+/** The holder's wallets that match the filter, by number. */
 export async function balancesOf(
   reader: Reader,
   holderId: bigint,
@@ -188,7 +188,7 @@ export async function balancesOf(
   }));
 }
 
-/** What the account held at the end of that moment. Nothing before its first transfer. */
+/** The balance of the account at that moment; zero before its first transfer. */
 export async function balanceAt(reader: Reader, account: AccountRef, moment: Date): Promise<bigint> {
   const [row] = await reader.query<{ balance: bigint }>(
     `with account as (select id from ledger_accounts where holder_id = $3 and key = $1)
@@ -209,7 +209,7 @@ export type StatementLine = {
   readonly transferId: bigint;
   readonly kind: TransferKind;
   readonly transactionId: string;
-  /** Positive: the account received; negative: it gave. */
+  /** Positive: credited; negative: debited. */
   readonly change: bigint;
   readonly balance: bigint;
   readonly postedAt: Date;

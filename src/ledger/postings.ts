@@ -1,4 +1,4 @@
-// Every debit and credit of the gateway: one pure function a business fact. A transfer moves money from its
+// Every debit and credit of the gateway: one pure function per business fact. A transfer moves money from its
 // debit account to its credit account; (transaction, kind) is posted once, so facts that must exclude each other
 // share a kind. The accounts are described in chart.ts.
 //
@@ -10,7 +10,6 @@
 //   payout succeeded late       available → clearing   amount          available → fees       fee
 //   payout reversed             clearing  → available  amount          fees      → available  fee
 //   suspense received           clearing  → suspense   amount
-//   suspense resolved           suspense  → available  amount − fee    suspense  → fees       fee
 //   suspense returned           suspense  → clearing   amount
 //   sandbox top-up              sandbox   → available  amount
 
@@ -55,7 +54,7 @@ export type Transfer = {
 };
 
 type Fact = {
-  /** Whose accounts are moved. NO_HOLDER where the owner of the money is unknown. */
+  /** The holder of the accounts. NO_HOLDER where the owner of the money is unknown. */
   readonly holderId: bigint;
   readonly transactionId: string;
   readonly currency: string;
@@ -67,7 +66,7 @@ export type PaymentFact = FactWithFee & FactWithRail;
 
 function move(fact: Fact, kind: TransferKind, debit: AccountRef, credit: AccountRef, amount: bigint): Transfer[] {
   if (amount < 0n) throw new Error(`${kind} of transaction ${fact.transactionId} would move ${amount}`);
-  // A fee of nothing, or one that takes all, is no movement.
+  // A fee of zero, or one of the whole amount, leaves one transfer without an amount.
   if (amount === 0n) return [];
   const { holderId, currency, transactionId } = fact;
   return [{ kind, holderId, debit, credit, amount, currency, transactionId }];
@@ -87,15 +86,15 @@ export function collectionReversed(fact: PaymentFact): Transfer[] {
   return reverseCollection(fact, walletAvailable(fact.holderId, fact.currency));
 }
 
-/** The operator took the money back although the holder has already spent it: until a person has settled that, suspense bears it. */
+/** The operator reversed a collection whose money the holder has spent. The amount is taken from suspense until the case is closed. */
 export function collectionReversedFromSuspense(fact: PaymentFact): Transfer[] {
   return reverseCollection(fact, suspense(fact.holderId, fact.currency));
 }
 
-function reverseCollection(fact: PaymentFact, bearer: AccountRef): Transfer[] {
+function reverseCollection(fact: PaymentFact, source: AccountRef): Transfer[] {
   const clearing = operatorClearing(fact.holderId, fact.rail, fact.currency);
   return [
-    ...move(fact, 'collection_reversal', bearer, clearing, fact.amount - fact.fee),
+    ...move(fact, 'collection_reversal', source, clearing, fact.amount - fact.fee),
     ...move(fact, 'collection_fee_reversal', feeIncome(fact.holderId, fact.currency), clearing, fact.fee),
   ];
 }
@@ -141,7 +140,7 @@ export function payoutReversed(fact: PaymentFact): Transfer[] {
   ];
 }
 
-/** Money arrived that belongs to no transaction, or not in this amount. */
+/** Money arrived that matches no transaction, or has another amount. */
 export function suspenseReceived(fact: FactWithRail): Transfer[] {
   return move(
     fact,
@@ -152,17 +151,7 @@ export function suspenseReceived(fact: FactWithRail): Transfer[] {
   );
 }
 
-/** A person found out whose it is. */
-export function suspenseResolved(fact: FactWithFee): Transfer[] {
-  const source = suspense(fact.holderId, fact.currency);
-  const wallet = walletAvailable(fact.holderId, fact.currency);
-  return [
-    ...move(fact, 'suspense_resolution', source, wallet, fact.amount - fact.fee),
-    ...move(fact, 'suspense_resolution_fee', source, feeIncome(fact.holderId, fact.currency), fact.fee),
-  ];
-}
-
-/** A person decided that it goes back to where it came from. */
+/** Money leaves suspense for the clearing account from which it came. */
 export function suspenseReturned(fact: FactWithRail): Transfer[] {
   return move(
     fact,

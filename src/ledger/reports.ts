@@ -1,4 +1,4 @@
-// Reads of the ledger for people: the transfers of one transaction, and what the accounts of all holders hold together.
+// Reports: the transfers of one transaction, and the totals of the accounts of all holders.
 
 import type { Reader } from '../platform/db.ts';
 import type { AccountKind } from './chart.ts';
@@ -28,7 +28,7 @@ export function transfersOf(reader: Reader, holderId: bigint, transactionId: str
   );
 }
 
-export type InternalAccount = { key: string; kind: AccountKind; currency: string; balance: bigint; updated_at: Date };
+type InternalAccount = { key: string; kind: AccountKind; currency: string; balance: bigint; updated_at: Date };
 
 /** What operators hold, fees and suspense, each the sum over all holders. For admins. */
 export function listInternalAccounts(reader: Reader): Promise<InternalAccount[]> {

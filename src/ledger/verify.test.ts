@@ -57,7 +57,8 @@ async function tamper(...statements: string[]): Promise<void> {
 }
 
 const RESTORE_BALANCES = `update ledger_accounts a set balance =
-  (select coalesce(sum(case when credit_account = a.id then amount else -amount end), 0) from ledger_transfers where a.id in (debit_account, credit_account))`;
+  (select coalesce(sum(case when credit_account = a.id then amount else -amount end), 0)
+   from ledger_transfers where a.id in (debit_account, credit_account))`;
 const WALLET = `(select id from ledger_accounts where key = 'wallet:1:XOF:available')`;
 
 /** Statements, and what the report must name. */
@@ -119,7 +120,8 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
       'delete from ledger_transfers where id = 24',
       `insert into ledger_transfers (id, holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                      posted_at, transaction_id, kind, currency)
-       overriding system value select 24, holder_id, debit_account, credit_account, 7, debit_balance, credit_balance, posted_at, gen_random_uuid(), kind, currency
+       overriding system value select 24, holder_id, debit_account, credit_account, 7, debit_balance, credit_balance,
+         posted_at, gen_random_uuid(), kind, currency
        from ledger_transfers where id = 23`,
       RESTORE_BALANCES,
     ],
@@ -156,7 +158,7 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
 ];
 
 describe('ledger verification', () => {
-  test('says that an untouched ledger is right, and what it looked at', async () => {
+  test('reports no difference in an unchanged ledger, and what it checked', async () => {
     const seen: number[] = [];
     const { ok, differences, checked } = await verifyLedger(ctx, { onProgress: (transfers) => seen.push(transfers) });
     assert.deepEqual(differences, []);

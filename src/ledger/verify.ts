@@ -1,6 +1,6 @@
-// Re-derives the ledger from its transfers and says exactly what differs: every balance, every running balance, the
-// hash chain, the sum per currency, the wallets. Reads in pieces from one snapshot, so it may run beside
-// traffic and over millions of transfers; memory grows with the number of accounts, not of transfers.
+// Recomputes the ledger from its transfers and reports every difference: balances, running balances, the hash chain, the
+// sum per currency, the wallets. It reads page by page from one snapshot, so it can run beside traffic and over millions
+// of transfers; memory grows with the number of accounts, not of transfers.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
@@ -9,7 +9,7 @@ import { type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './cha
 import type { LedgerDifference, ReportDifference } from './differences.ts';
 
 const PIECE = 5_000;
-/** Differences told in full; beyond that they are only counted. */
+/** Differences reported in full; more are only counted. */
 const MAX_DIFFERENCES = 200;
 
 export type Verification = {
@@ -20,7 +20,7 @@ export type Verification = {
     wallets: number;
     currencies: number;
     blocks: number;
-    /** Transfers that no block holds yet. */
+    /** Transfers that are in no block yet. */
     unsealed: number;
     /** The newest block. Kept elsewhere and given as `knownBlock` later, it proves that the past was not rewritten. */
     head: KnownBlock | null;
@@ -29,7 +29,7 @@ export type Verification = {
   readonly differencesInAll: number;
 };
 
-export type VerifyLedgerOptions = {
+type VerifyLedgerOptions = {
   onProgress?: (transfers: number) => void;
   knownBlock?: KnownBlock;
 };
@@ -100,7 +100,7 @@ async function* readLines(reader: Reader): AsyncGenerator<string> {
   }
 }
 
-/** What is checked is read from the very text that is hashed. */
+/** The values are read from the text that is hashed, so both are checked at once. */
 function parseLine(line: string): Line {
   const fields = line.split('|');
   const field = (index: number) => fields[index] ?? '';
@@ -118,7 +118,7 @@ function parseLine(line: string): Line {
   };
 }
 
-/** What one account's transfers say, as far as they were read. */
+/** One account, as its transfers up to now state it. */
 type Book = {
   readonly holder: string;
   readonly key: string;
@@ -126,9 +126,9 @@ type Book = {
   readonly mayGoNegative: boolean;
   readonly stored: bigint;
   sum: bigint;
-  /** Where the account stood after its last transfer, as that transfer says. */
+  /** The balance after the last transfer, as that transfer states it. */
   stated: bigint;
-  /** Set when that transfer contradicted the ones before: where they say it stood. */
+  /** Set when that transfer contradicts the ones before: the balance by those. */
   derived: bigint | null;
   lastTransfer: bigint | null;
 };
@@ -223,8 +223,10 @@ function checkSide(
       expected: formatAmount(book.stated + change),
       found: formatAmount(stated),
       sentence:
-        `${named} says that account ${book.key} held ${formatAmount(stated)} after it. The account held ${formatAmount(book.stated)} ${before}, ` +
-        `and this transfer moves ${formatAmount(change)}, which makes ${formatAmount(book.stated + change)}: this transfer was edited, or one between the two was removed or added.`,
+        `${named} says that account ${book.key} held ${formatAmount(stated)} after it. ` +
+        `The account held ${formatAmount(book.stated)} ${before}, and this transfer moves ${formatAmount(change)}, ` +
+        `which makes ${formatAmount(book.stated + change)}: ` +
+        'this transfer was edited, or one between the two was removed or added.',
     });
   } else if (stated < 0n && !book.mayGoNegative) {
     const sentence = `${named} leaves account ${book.key} at ${formatAmount(stated)}; it may not go below zero.`;
@@ -245,16 +247,20 @@ function checkBalances(books: Books, report: ReportDifference): void {
         where,
         expected: formatAmount(book.sum),
         found: formatAmount(book.stored),
-        sentence: `Account ${book.key} holds ${formatAmount(book.stored)} ${book.currency}, but its transfers add up to ${formatAmount(book.sum)}.`,
+        sentence:
+          `Account ${book.key} holds ${formatAmount(book.stored)} ${book.currency}, ` +
+          `but its transfers add up to ${formatAmount(book.sum)}.`,
       });
     else if (book.stated !== book.sum)
-      // The sums agree, so the last transfer states a wrong balance (told above) or a removed pair cancelled out.
+      // The sums agree, so the last transfer states a wrong balance (reported above) or a removed pair cancelled out.
       report({
         what: 'balance',
         where,
         expected: formatAmount(book.sum),
         found: formatAmount(book.stated),
-        sentence: `Account ${book.key} holds ${formatAmount(book.sum)} ${book.currency}, but its last transfer ${book.lastTransfer} says ${formatAmount(book.stated)}.`,
+        sentence:
+          `Account ${book.key} holds ${formatAmount(book.sum)} ${book.currency}, ` +
+          `but its last transfer ${book.lastTransfer} says ${formatAmount(book.stated)}.`,
       });
     if (book.stored < 0n && !book.mayGoNegative) {
       const sentence = `Account ${book.key} holds ${formatAmount(book.stored)} ${book.currency}; it may not go below zero.`;

@@ -1,5 +1,5 @@
-// What a caller wants a payment link to be: the schema of the params, and the checks that need the catalogue, the clock or
-// the picture itself. All errors are in one answer.
+// Reads the params of a new payment link: their schema, and the checks that need the catalogue, the clock or the logo. All
+// errors are in one answer.
 
 import Type, { type Static } from 'typebox';
 import { checkAmount } from '../catalog/amounts.ts';
@@ -17,7 +17,7 @@ import { type Logo, readLogo } from './logo.ts';
 
 export const NOT_CREATED = 'Payment link was not created.';
 const MAX_NAME_CHARACTERS = 120;
-/** A date with its time and its zone: "2026-12-31T18:00:00Z". Without a zone it would mean another moment elsewhere. */
+/** A date with time and zone, such as 2026-12-31T18:00:00Z. Without a zone the moment would depend on the place. */
 const ISO_MOMENT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
 function name(description: string) {
@@ -124,7 +124,7 @@ export async function draftLink(ctx: PaymentsContext, owner: LinkOwner, params: 
   const expiresAt = fields.expires_at ? new Date(fields.expires_at) : null;
   if (expiresAt && expiresAt <= ctx.clock.now()) add('expires_at', 'expires_at must lie in the future.');
   checkCallbackUrl(ctx, fields.callback_url, add);
-  const logo = await checkLogo(fields.logo, add);
+  const logo = await checkLogo(ctx, fields.logo, add);
   if (!places || reading.hasErrors()) throw refuse(reading.errors, { message: NOT_CREATED });
   return {
     holderId: owner.holderId,
@@ -197,7 +197,7 @@ function readAmount(places: Places | null, value: LinkFields['amount'], add: Add
 }
 
 function readPhone(places: Places | null, value: LinkFields['phone'], add: AddError): string | null {
-  // Whether a national number is right depends on the country; without one, the error of the country says enough.
+  // Whether a national number is valid depends on the country. Without one, the error of the country is enough.
   if (!value || !places) return null;
   const number = normaliseContactNumber(value, (places.payer ?? places.merchant).country);
   if (number.ok) return number.digits;
@@ -205,9 +205,9 @@ function readPhone(places: Places | null, value: LinkFields['phone'], add: AddEr
   return null;
 }
 
-async function checkLogo(value: LinkFields['logo'], add: AddError): Promise<Logo | null> {
+async function checkLogo(ctx: PaymentsContext, value: LinkFields['logo'], add: AddError): Promise<Logo | null> {
   if (!value) return null;
-  const result = await readLogo(value);
+  const result = await readLogo(ctx, value);
   if (result.ok) return result.logo;
   add('logo', result.sentence);
   return null;
@@ -222,7 +222,7 @@ function isMoment(text: string): boolean {
   return day !== undefined && isDay(day) && !Number.isNaN(new Date(text).getTime());
 }
 
-/** The runtime reads the 30th of February as the 2nd of March; we do not. */
+/** `Date` reads February 30 as March 2; such a date is refused here. */
 function isDay(text: string): boolean {
   const day = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);

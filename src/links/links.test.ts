@@ -1,4 +1,4 @@
-// Payment links: what creation takes and answers, every refusal to the letter, and that each is made and paid once.
+// Payment links: what creation accepts and returns, the exact text of every error, and that each is created and paid once.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -29,18 +29,18 @@ import { StoredLink } from './schemas.ts';
 const UGANDA = { country_id: 11, currency: 'UGX' };
 const NOT_CREATED = 'Payment link was not created.';
 
-let world: LinksHarness;
+let harness: LinksHarness;
 let pixel: Buffer;
 before(async () => {
-  world = await createLinksHarness();
+  harness = await createLinksHarness();
   pixel = await sharp({ create: { width: 40, height: 40, channels: 3, background: 'teal' } })
     .png()
     .toBuffer();
 });
-after(() => world.close());
+after(() => harness.close());
 
 async function created(params: JsonObject): Promise<LinkDescription> {
-  const response = await world.create(params);
+  const response = await harness.create(params);
   assert.equal(response.statusCode, 200, response.body);
   return response.json().data;
 }
@@ -62,7 +62,7 @@ describe('creation', () => {
       email: 'awa@example.org',
       phone: '+221771234567',
     };
-    const response = await world.create({
+    const response = await harness.create({
       ...params,
       expires_at: '2026-12-31T18:00:00+03:00',
       accent_colour: '#1A6B4F',
@@ -122,12 +122,12 @@ describe('creation', () => {
   });
 
   test('every payment-link country takes links', async () => {
-    for (const row of world.ctx.catalog.linkCountries.values())
+    for (const row of harness.ctx.catalog.linkCountries.values())
       assert.equal((await created({ country_id: row.countryId, currency: row.currency })).country_id, row.countryId);
   });
 
   test("without a callback_url the integration's default is used", async () => {
-    const { ctx, shop } = world;
+    const { ctx, shop } = harness;
     const owner = { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: 'https://d.example.org/' };
     assert.equal((await createLink(ctx, owner, UGANDA)).callback_url, 'https://d.example.org/');
     const own = await createLink(ctx, owner, { ...UGANDA, callback_url: 'https://own.example.org/' });
@@ -135,23 +135,23 @@ describe('creation', () => {
   });
 
   test('what is written alongside is written with the link or not at all', async () => {
-    const { ctx, shop } = world;
+    const { ctx, shop } = harness;
     const owner = { holderId: shop.holderId, integrationId: null, defaultCallbackUrl: null };
-    const links = await world.countLinks();
+    const links = await harness.countLinks();
     await assert.rejects(
       createLink(ctx, owner, UGANDA, () => Promise.reject(new Error('no'))),
       /no/,
     );
-    assert.equal(await world.countLinks(), links);
+    assert.equal(await harness.countLinks(), links);
   });
 
   test('a logo of 2 MiB passes through the API, one byte more does not', async () => {
     const grow = (size: number) => Buffer.concat([pixel, Buffer.alloc(size - pixel.length)]).toString('base64');
     assert.ok((await created({ ...UGANDA, logo: `data:image/png;base64,${grow(MAX_LOGO_BYTES)}` })).logo_url);
-    const response = await world.create({ ...UGANDA, logo: grow(MAX_LOGO_BYTES + 1) });
+    const response = await harness.create({ ...UGANDA, logo: grow(MAX_LOGO_BYTES + 1) });
     assert.deepEqual([response.statusCode, response.json().message], [400, NOT_CREATED]);
     assert.match(response.json().errors.logo[0], /at most 2 MiB/);
-    const huge = await world.create({ ...UGANDA, logo: 'A'.repeat(3 * 1024 * 1024) });
+    const huge = await harness.create({ ...UGANDA, logo: 'A'.repeat(3 * 1024 * 1024) });
     assert.deepEqual([huge.statusCode, huge.json().code], [413, 'body_too_large']);
   });
 
@@ -159,7 +159,7 @@ describe('creation', () => {
     const first = await created({ ...UGANDA, logo: pixel.toString('base64') });
     const second = await created({ ...UGANDA, logo: pixel.toString('base64') });
     assert.equal(first.logo_url, second.logo_url);
-    const response = await world.app.inject({ url: new URL(first.logo_url ?? '').pathname });
+    const response = await harness.app.inject({ url: new URL(first.logo_url ?? '').pathname });
     assert.equal(response.statusCode, 200);
     assert.equal(response.headers['content-type'], 'image/webp');
     assert.equal(response.headers['cache-control'], 'public, max-age=31536000, immutable');
@@ -167,15 +167,15 @@ describe('creation', () => {
     assert.match(String(response.headers['content-security-policy']), /default-src 'none'/);
     assert.equal((await sharp(response.rawPayload).metadata()).format, 'webp');
     for (const path of [`/logos/${'0'.repeat(64)}.webp`, '/logos/x.webp', '/logos/..%2f..%2fetc.webp'])
-      assert.equal((await world.app.inject({ url: path })).statusCode, 404, path);
+      assert.equal((await harness.app.inject({ url: path })).statusCode, 404, path);
   });
 
   test('the QR code of a link is served as SVG; of no link, not found', async () => {
     const { id, payment_link } = await created(UGANDA);
-    const response = await world.app.inject({ url: `/pay/${id}/qr.svg` });
+    const response = await harness.app.inject({ url: `/pay/${id}/qr.svg` });
     assert.deepEqual([response.statusCode, response.headers['content-type']], [200, 'image/svg+xml']);
     assert.equal(response.body, linkQrSvg(payment_link));
-    const missing = await world.app.inject({ url: '/pay/pl_00000000000000000000000000/qr.svg' });
+    const missing = await harness.app.inject({ url: '/pay/pl_00000000000000000000000000/qr.svg' });
     assert.deepEqual([missing.statusCode, missing.json().code], [404, 'payment_link_not_found']);
   });
 });
@@ -229,18 +229,18 @@ describe('refusals of params', () => {
   ];
   for (const [field, params, sentence] of table)
     test(`${field}: ${sentence.source}`, async () => {
-      const links = await world.countLinks();
-      const response = await world.create(params);
+      const links = await harness.countLinks();
+      const response = await harness.create(params);
       const body = response.json();
       assert.deepEqual([response.statusCode, body.success, body.message], [400, false, NOT_CREATED], response.body);
       assert.equal(body.code, 'invalid_params');
       assert.match(body.errors[field].join(' '), sentence);
       assert.deepEqual(Object.keys(body.errors), [field]);
-      assert.equal(await world.countLinks(), links);
+      assert.equal(await harness.countLinks(), links);
     });
 
-  test('all faults are told at once', async () => {
-    const response = await world.create({ currency: 'EUR', country_id: 99, email: 'x', reusable: 1, logo: '!' });
+  test('all errors are in one answer', async () => {
+    const response = await harness.create({ currency: 'EUR', country_id: 99, email: 'x', reusable: 1, logo: '!' });
     assert.deepEqual(Object.keys(response.json().errors).sort(), ['country_id', 'email', 'logo', 'reusable']);
   });
 
@@ -249,19 +249,19 @@ describe('refusals of params', () => {
   });
 
   test('a refused request spends no signature', async () => {
-    const body = world.envelope({ country_id: 11 });
-    assert.equal((await world.post(body)).json().code, 'invalid_params');
-    assert.equal((await world.post(body)).json().code, 'invalid_params');
+    const body = harness.envelope({ country_id: 11 });
+    assert.equal((await harness.post(body)).json().code, 'invalid_params');
+    assert.equal((await harness.post(body)).json().code, 'invalid_params');
   });
 });
 
-describe('refusals of the envelope, to the letter', () => {
+describe('errors of the envelope, exact texts', () => {
   const resign = (change: JsonObject) => {
-    const { signature: _, ...body } = { ...world.envelope(UGANDA), ...change };
-    return { ...body, signature: signatureOf(world.shop.secretKey, body) };
+    const { signature: _, ...body } = { ...harness.envelope(UGANDA), ...change };
+    return { ...body, signature: signatureOf(harness.shop.secretKey, body) };
   };
   const table: [string, () => JsonObject, number, string, string][] = [
-    ['no params', () => ({ ...world.envelope(UGANDA), params: 'none' }), 400, NOT_CREATED, 'invalid_envelope'],
+    ['no params', () => ({ ...harness.envelope(UGANDA), params: 'none' }), 400, NOT_CREATED, 'invalid_envelope'],
     [
       'unknown client',
       () => resign({ client_id: 'client_nobody' }),
@@ -273,7 +273,7 @@ describe('refusals of the envelope, to the letter', () => {
     ['old timestamp', () => resign({ timestamp: 1 }), 403, 'Request was not verified.', 'timestamp_out_of_range'],
     [
       'changed params',
-      () => ({ ...world.envelope(UGANDA), params: { ...UGANDA, amount: '1' } }),
+      () => ({ ...harness.envelope(UGANDA), params: { ...UGANDA, amount: '1' } }),
       403,
       'Request was not verified.',
       'signature_mismatch',
@@ -281,100 +281,100 @@ describe('refusals of the envelope, to the letter', () => {
   ];
   for (const [what, body, status, message, code] of table)
     test(what, async () => {
-      const response = await world.post(body());
+      const response = await harness.post(body());
       const answer = response.json();
       assert.deepEqual([response.statusCode, answer.message, answer.code], [status, message, code]);
     });
 
   test('an account that is suspended or closed, an integration that is revoked', async () => {
-    const other = await world.newShop('Other');
+    const other = await harness.newShop('Other');
     const refusedAs = async () => {
-      world.ctx.clock.advance(1_000);
-      const response = await world.post(world.envelope(UGANDA, other));
+      harness.ctx.clock.advance(1_000);
+      const response = await harness.post(harness.envelope(UGANDA, other));
       return [response.statusCode, response.json().message, response.json().code];
     };
-    await setHolderStatus(world.ctx, COMMAND_LINE, other.holderId, 'suspended');
+    await setHolderStatus(harness.ctx, COMMAND_LINE, other.holderId, 'suspended');
     assert.deepEqual(await refusedAs(), [400, NOT_CREATED, 'account_suspended']);
-    await setHolderStatus(world.ctx, COMMAND_LINE, other.holderId, 'closed');
+    await setHolderStatus(harness.ctx, COMMAND_LINE, other.holderId, 'closed');
     assert.deepEqual(await refusedAs(), [400, NOT_CREATED, 'account_not_found']);
-    await updateIntegration(world.ctx, COMMAND_LINE, other.holderId, other.id, { status: 'revoked' });
+    await updateIntegration(harness.ctx, COMMAND_LINE, other.holderId, other.id, { status: 'revoked' });
     assert.deepEqual(await refusedAs(), [403, 'Entity integration record not found.', 'integration_not_found']);
   });
 });
 
 describe('once only', () => {
-  test('one signature makes one link, however many send it at once', async () => {
-    const body = world.envelope({ ...UGANDA, item_name: 'raced' });
-    const links = await world.countLinks();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => world.post(body)));
+  test('one signature creates one link, however many send it at once', async () => {
+    const body = harness.envelope({ ...UGANDA, item_name: 'raced' });
+    const links = await harness.countLinks();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => harness.post(body)));
     assert.equal(answers.filter((answer) => answer.statusCode === 200).length, 1);
     for (const answer of answers.filter((each) => each.statusCode !== 200))
       assert.deepEqual([answer.json().code, answer.json().message], ['signature_reused', 'Request was not verified.']);
-    assert.equal(await world.countLinks(), links + 1);
+    assert.equal(await harness.countLinks(), links + 1);
   });
 
-  test('one idempotency key makes one link, and everybody gets the same answer', async () => {
+  test('one idempotency key creates one link, and every request gets the same answer', async () => {
     const params = { ...UGANDA, item_name: 'keyed' };
-    const links = await world.countLinks();
+    const links = await harness.countLinks();
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => world.create(params, { 'idempotency-key': 'order-1' })),
+      Array.from({ length: 8 }, () => harness.create(params, { 'idempotency-key': 'order-1' })),
     );
     assert.deepEqual(new Set(answers.map((answer) => answer.statusCode)), new Set([200]));
     assert.equal(new Set(answers.map((answer) => answer.json().data.id)).size, 1);
     assert.equal(answers.filter((answer) => answer.headers['idempotent-replayed'] === 'true').length, 7);
-    assert.equal(await world.countLinks(), links + 1);
+    assert.equal(await harness.countLinks(), links + 1);
   });
 
   test('a key with other params is a conflict; a replay spends its signature; after 24 hours the key is free', async () => {
     const key = { 'idempotency-key': 'order-2' };
-    const first = await world.create(UGANDA, key);
-    const conflict = await world.create({ ...UGANDA, amount: '500' }, key);
+    const first = await harness.create(UGANDA, key);
+    const conflict = await harness.create({ ...UGANDA, amount: '500' }, key);
     assert.deepEqual([conflict.statusCode, conflict.json().code], [409, 'idempotency_conflict']);
-    const retry = world.envelope(UGANDA);
-    assert.deepEqual((await world.post(retry, key)).json(), first.json());
-    assert.equal((await world.post(retry, key)).json().code, 'signature_reused');
-    world.ctx.clock.advance(24 * 3_600_000 + 1);
-    assert.notEqual((await world.create(UGANDA, key)).json().data.id, first.json().data.id);
+    const retry = harness.envelope(UGANDA);
+    assert.deepEqual((await harness.post(retry, key)).json(), first.json());
+    assert.equal((await harness.post(retry, key)).json().code, 'signature_reused');
+    harness.ctx.clock.advance(24 * 3_600_000 + 1);
+    assert.notEqual((await harness.create(UGANDA, key)).json().data.id, first.json().data.id);
   });
 
-  test('a bad key is refused in the words of the operation', async () => {
-    const response = await world.create(UGANDA, { 'idempotency-key': 'x'.repeat(129) });
+  test('a bad key is refused with the message of the operation', async () => {
+    const response = await harness.create(UGANDA, { 'idempotency-key': 'x'.repeat(129) });
     assert.deepEqual([response.statusCode, response.json().message], [400, NOT_CREATED]);
   });
 });
 
 describe('the life of a link', () => {
   const newLink = (params: JsonObject = {}) => {
-    const owner = { holderId: world.shop.holderId, integrationId: world.shop.id, defaultCallbackUrl: null };
-    return createLink(world.ctx, owner, { ...UGANDA, ...params });
+    const owner = { holderId: harness.shop.holderId, integrationId: harness.shop.id, defaultCallbackUrl: null };
+    return createLink(harness.ctx, owner, { ...UGANDA, ...params });
   };
   const statusOf = async (link: PaymentLink) => {
-    const found = await findLink(world.ctx.db, link.id);
+    const found = await findLink(harness.ctx.db, link.id);
     assert.ok(found);
-    const shown = describeLink(world.ctx, found);
+    const shown = describeLink(harness.ctx, found);
     return [shown.status, shown.payments_count];
   };
   const settle = (...links: (PaymentLink | null)[]) => {
     const settled = links.map((link) => ({ direction: 'collection', link_id: link?.id ?? null }) as Transaction);
-    return world.ctx.db.transaction((tx) => settleLinks(tx, settled, world.ctx.clock.now()));
+    return harness.ctx.db.transaction((tx) => settleLinks(tx, settled, harness.ctx.clock.now()));
   };
 
   test('found by its public id and by its UUID, by its holder only when asked for the holder', async () => {
     const link = await newLink();
-    const other = await world.newShop('Stranger');
-    const id = describeLink(world.ctx, link).id;
+    const other = await harness.newShop('Stranger');
+    const id = describeLink(harness.ctx, link).id;
     for (const form of [id, id.toLowerCase(), link.id])
-      assert.equal((await findLink(world.ctx.db, form))?.id, link.id, form);
+      assert.equal((await findLink(harness.ctx.db, form))?.id, link.id, form);
     for (const wrong of ['', 'pl_', `TX${id.slice(2)}`, "'; drop table payment_links"])
-      assert.equal(await findLink(world.ctx.db, wrong), null, wrong);
-    assert.equal((await findHolderLink(world.ctx.db, world.shop.holderId, id))?.id, link.id);
-    assert.equal(await findHolderLink(world.ctx.db, other.holderId, id), null);
+      assert.equal(await findLink(harness.ctx.db, wrong), null, wrong);
+    assert.equal((await findHolderLink(harness.ctx.db, harness.shop.holderId, id))?.id, link.id);
+    assert.equal(await findHolderLink(harness.ctx.db, other.holderId, id), null);
   });
 
   test('expires by itself', async () => {
-    const link = await newLink({ expires_at: new Date(world.ctx.clock.millis() + 60_000).toISOString() });
+    const link = await newLink({ expires_at: new Date(harness.ctx.clock.millis() + 60_000).toISOString() });
     assert.deepEqual(await statusOf(link), ['active', 0]);
-    world.ctx.clock.advance(60_000);
+    harness.ctx.clock.advance(60_000);
     assert.deepEqual(await statusOf(link), ['expired', 0]);
     await settle(link);
     assert.deepEqual(await statusOf(link), ['paid', 1]);
@@ -402,8 +402,8 @@ describe('the life of a link', () => {
     const link = await newLink();
     const settled = [{ direction: 'collection', link_id: link.id } as Transaction];
     await assert.rejects(
-      world.ctx.db.transaction(async (tx) => {
-        await settleLinks(tx, settled, world.ctx.clock.now());
+      harness.ctx.db.transaction(async (tx) => {
+        await settleLinks(tx, settled, harness.ctx.clock.now());
         throw new Error('the ledger refused');
       }),
     );
@@ -412,17 +412,17 @@ describe('the life of a link', () => {
 
   test('disabled by its holder, with an entry in the audit log; never by another, never when it is paid', async () => {
     const link = await newLink();
-    const other = await world.newShop('Meddler');
+    const other = await harness.newShop('Meddler');
     await assert.rejects(
-      disableLink(world.ctx, COMMAND_LINE, other.holderId, link.id),
+      disableLink(harness.ctx, COMMAND_LINE, other.holderId, link.id),
       (error) => error instanceof Problem && error.code === 'payment_link_not_found',
     );
-    assert.equal((await disableLink(world.ctx, COMMAND_LINE, world.shop.holderId, link.id)).status, 'disabled');
-    assert.equal((await disableLink(world.ctx, COMMAND_LINE, world.shop.holderId, link.id)).status, 'disabled');
-    const entries = await world.ctx.db.query("select 1 from audit_log where action = 'payment_link.disabled'");
+    assert.equal((await disableLink(harness.ctx, COMMAND_LINE, harness.shop.holderId, link.id)).status, 'disabled');
+    assert.equal((await disableLink(harness.ctx, COMMAND_LINE, harness.shop.holderId, link.id)).status, 'disabled');
+    const entries = await harness.ctx.db.query("select 1 from audit_log where action = 'payment_link.disabled'");
     assert.equal(entries.length, 1);
     const paid = await newLink();
     await settle(paid);
-    assert.equal((await disableLink(world.ctx, COMMAND_LINE, world.shop.holderId, paid.id)).status, 'paid');
+    assert.equal((await disableLink(harness.ctx, COMMAND_LINE, harness.shop.holderId, paid.id)).status, 'paid');
   });
 });

@@ -1,4 +1,4 @@
-// Payment links as rows: making, finding, disabling and describing them, and closing them when they are paid.
+// Payment links as rows: creates, finds, disables and describes them, and closes them when they are paid.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { CollectionsSettledHook, PaymentsContext } from '../payments/context.ts';
@@ -20,7 +20,7 @@ export const LINK_STATUSES: readonly LinkStatus[] = ['active', 'paid', 'expired'
 export type PaymentLink = {
   id: string;
   holder_id: bigint;
-  /** Null when a person made it. */
+  /** Null when it was not created by an integration. */
   integration_id: bigint | null;
   business_name: string | null;
   item_name: string | null;
@@ -54,8 +54,8 @@ export const LINK_COLUMNS = `l.id, l.holder_id, l.integration_id, l.business_nam
   l.email, l.phone, l.accent_colour, l.expires_at, l.reusable, l.status, l.payments_count, l.created_at, l.updated_at`;
 
 /**
- * Makes a link for the API, the console or the command line. `alongside` writes in the same transaction whatever belongs
- * to it (an audit entry), and may throw to give all of it up.
+ * Creates a link without a signed request. `alongside` writes in the same transaction (an audit entry); if it throws, no
+ * link is created.
  */
 export async function createLink(
   ctx: PaymentsContext,
@@ -71,7 +71,7 @@ export async function createLink(
   });
 }
 
-/** Writes a checked link, and its logo unless the same picture is there already. */
+/** Writes a checked link, and its logo unless the same picture is stored already. */
 export async function insertLink(tx: Tx, draft: LinkDraft, at: Date): Promise<PaymentLink> {
   if (draft.logo)
     await tx.query('insert into logos (hash, webp, created_at) values ($1, $2, $3) on conflict do nothing', [
@@ -118,7 +118,7 @@ export function linkUuid(publicOrUuid: string): string | null {
   return isUuid(publicOrUuid) ? publicOrUuid : uuidFromPublicId('pl', publicOrUuid);
 }
 
-/** A link by its address, which cannot be guessed and says whose it is. Anyone who has it can pay. */
+/** A link by its public id, which cannot be guessed and contains the holder. Anyone who has it can pay. */
 export async function findLink(reader: Reader, publicOrUuid: string): Promise<PaymentLink | null> {
   const id = linkUuid(publicOrUuid);
   if (id === null) return null;
@@ -129,7 +129,7 @@ export async function findLink(reader: Reader, publicOrUuid: string): Promise<Pa
   return link ?? null;
 }
 
-/** A link of this holder, or null: another holder's does not exist. */
+/** A link of this holder; null when there is none, also when another holder has it. */
 export async function findHolderLink(reader: Reader, holderId: bigint, id: string): Promise<PaymentLink | null> {
   const uuid = linkUuid(id);
   if (uuid === null) return null;
@@ -140,7 +140,7 @@ export async function findHolderLink(reader: Reader, holderId: bigint, id: strin
   return link ?? null;
 }
 
-/** The link, held until the caller's transaction ends: two payers of a single-use link take turns here. */
+/** The link, locked until the transaction ends: two payers of a single-use link wait for each other here. */
 export async function lockLink(tx: Tx, id: string): Promise<PaymentLink | null> {
   const [link] = await tx.query<PaymentLink>(
     {
@@ -152,7 +152,7 @@ export async function lockLink(tx: Tx, id: string): Promise<PaymentLink | null> 
   return link ?? null;
 }
 
-/** Takes a link out of use. One that is paid or disabled already stays as it is. */
+/** Disables a link. A link that is paid or disabled already is not changed. */
 export function disableLink(ctx: Context, actor: Actor, holderId: bigint, id: string): Promise<PaymentLink> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
@@ -183,7 +183,7 @@ export function linkStatus(link: Pick<PaymentLink, 'status' | 'expires_at'>, now
   return link.status === 'active' && link.expires_at !== null && link.expires_at <= now ? 'expired' : link.status;
 }
 
-/** The stored link as the API shows it, in creation and in the list alike. */
+/** The link as the API returns it, after creation and in the list. */
 export function describeLink(ctx: Pick<Context, 'config' | 'clock'>, link: PaymentLink, now = ctx.clock.now()) {
   const url = linkUrl(ctx.config, link);
   return {
@@ -221,14 +221,14 @@ const PAID_LINKS = columns<{ id: string; payments: number }>(2, {
 
 /**
  * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
- * had expired while its payer was still typing the PIN is paid all the same.
+ * expired while its payer entered the PIN is paid as well.
  */
 export const settleLinks: CollectionsSettledHook = async (tx, settled, at) => {
   const counts = new Map<string, number>();
   for (const { direction, link_id: id } of settled)
     if (direction === 'collection' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
   if (counts.size === 0) return;
-  // Locked in sorted order, so that two batches over the same links never wait for each other in a circle.
+  // Locked in sorted order, so that two batches over the same links cannot deadlock.
   await tx.query(
     {
       name: 'settle_links',

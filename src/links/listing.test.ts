@@ -1,4 +1,4 @@
-// The list of links: complete, in order, each once, the holder's own only, and in bounded memory however long it is.
+// The list of links: complete, in order, each once, only the holder's own, and in limited memory for any length.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -102,7 +102,7 @@ describe('the list', () => {
     );
   });
 
-  test('a query that makes no sense is refused field by field', async () => {
+  test('an invalid query is refused field by field', async () => {
     for (const [query, field] of [
       ['?limit=0', 'limit'],
       ['?limit=1001', 'limit'],
@@ -147,7 +147,7 @@ describe(`${MANY} links of one account`, () => {
   let authorization: string;
   before(async () => {
     shop = await harness.newShop('Large');
-    // In parts, because one statement may not take long, on a busy machine either.
+    // In parts, because a statement has a time limit, on a busy machine too.
     for (let from = 1; from <= MANY; from += 10_000)
       await harness.ctx.db.query(
         `insert into payment_links (id, holder_id, business_name, item_name, currency, country_id, amount, created_at, updated_at)
@@ -198,7 +198,7 @@ describe(`${MANY} links of one account`, () => {
     assert.ok(most - before < 200 * MEGABYTE, `${(most - before) / MEGABYTE} MB`);
   });
 
-  test('a reader that takes nothing causes no more work than a page or two', async () => {
+  test('a client that reads nothing causes no more work than a page or two', async () => {
     const { db } = harness.ctx;
     const statements = db.counters.statements;
     const stream = await openLinkStream(harness.ctx, shop.holderId, { before: null, status: null, limit: null });

@@ -1,5 +1,5 @@
-// A holder's links, newest first. Pages are cut by key, so each link is met exactly once however many are made meanwhile,
-// and the whole list streams page by page: a million links need the memory of one page.
+// A holder's links, newest first. Pages are cut by key, so each link appears exactly once even while links are created. The
+// whole list is streamed page by page: a million links need the memory of one page.
 
 import { Readable } from 'node:stream';
 import Type from 'typebox';
@@ -23,8 +23,8 @@ const STREAM_PAGE_LINKS = 500;
 const LIST_MESSAGE = 'Payment links retrieved.';
 
 /** `before` is the UUID of the last link already seen; `status` is the one at `now`. */
-export type LinkPage = { before: string | null; status: LinkStatus | null; limit: number; now: Date };
-export type LinkListQuery = { limit: number | null; before: string | null; status: LinkStatus | null };
+type LinkPage = { before: string | null; status: LinkStatus | null; limit: number; now: Date };
+type LinkListQuery = { limit: number | null; before: string | null; status: LinkStatus | null };
 
 /** One page of a holder's links, newest first. */
 export function listLinks(reader: Reader, holderId: bigint, page: LinkPage): Promise<PaymentLink[]> {
@@ -76,7 +76,7 @@ export async function answerPage(
   query: LinkListQuery & { limit: number },
 ): Promise<JsonObject> {
   const now = ctx.clock.now();
-  // One more than asked for tells whether there is a next page.
+  // One more than requested shows whether there is a next page.
   const links = await listLinks(ctx.db, holderId, { ...query, limit: query.limit + 1, now });
   const shown = links.slice(0, query.limit);
   const last = shown.at(-1);
@@ -89,8 +89,8 @@ export async function answerPage(
 }
 
 /**
- * The whole list as JSON text. The first page is read before anything is sent, so that a database which is away still
- * gives a proper refusal; a failure later breaks the stream off instead of ending it as if it were complete.
+ * The whole list as JSON text. The first page is read before anything is sent, so that a database error is still answered
+ * as an error. A later failure breaks the stream, so that it does not look complete.
  */
 export async function openLinkStream(ctx: Context, holderId: bigint, query: LinkListQuery): Promise<Readable> {
   const page = { before: query.before, status: query.status, limit: STREAM_PAGE_LINKS, now: ctx.clock.now() };

@@ -1,19 +1,21 @@
-// Logos: what is let in, what is turned away and at what cost, and what becomes of it.
+// Logos: what is accepted, what is refused and at what cost, and the picture that is stored.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { Problem } from '../platform/errors.ts';
+import { createMemory } from '../platform/memory.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { MAX_LOGO_BYTES, readLogo } from './logo.ts';
 
+const ctx = { memory: createMemory() };
 const RED = { r: 220, g: 30, b: 40 };
 const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: channels === 3 ? RED : { ...RED, alpha: 0.5 } } });
 
 async function accept(bytes: Buffer, prefix = '') {
-  const result = await readLogo(prefix + bytes.toString('base64'));
+  const result = await readLogo(ctx, prefix + bytes.toString('base64'));
   assert.ok(result.ok, result.ok ? '' : result.sentence);
   const { webp, hash } = result.logo;
   assert.deepEqual(hash, sha256(webp));
@@ -26,7 +28,7 @@ async function accept(bytes: Buffer, prefix = '') {
 }
 
 async function refuse(bytes: Buffer | string, sentence: RegExp) {
-  const result = await readLogo(typeof bytes === 'string' ? bytes : bytes.toString('base64'));
+  const result = await readLogo(ctx, typeof bytes === 'string' ? bytes : bytes.toString('base64'));
   assert.ok(!result.ok, 'the logo was accepted');
   assert.match(result.sentence, sentence);
 }
@@ -67,7 +69,7 @@ function gifBomb(): Buffer {
   return gif;
 }
 
-describe('what is let in', () => {
+describe('what is accepted', () => {
   for (const format of ['png', 'jpeg', 'webp', 'gif'] as const)
     test(`${format}, with and without a data: prefix`, async () => {
       const bytes = await picture(300, 200).toFormat(format).toBuffer();
@@ -80,7 +82,7 @@ describe('what is let in', () => {
     await accept(await pngOf(MAX_LOGO_BYTES));
   });
 
-  test('a small picture is not blown up', async () => {
+  test('a small picture is not enlarged', async () => {
     const { metadata } = await accept(await picture(20, 10, 4).png().toBuffer());
     assert.deepEqual([metadata.width, metadata.height, metadata.hasAlpha], [20, 10, true]);
   });
@@ -123,7 +125,7 @@ describe('what is let in', () => {
   });
 });
 
-describe('what is turned away', () => {
+describe('what is refused', () => {
   test('one byte more than 2 MiB', async () => {
     await refuse(await pngOf(MAX_LOGO_BYTES + 1), /at most 2 MiB/);
   });
@@ -181,12 +183,12 @@ describe('what is turned away', () => {
     }
   });
 
-  test('more pictures than may wait: sent away at once, the others are served', async () => {
+  test('more pictures than may wait: refused at once, the others are processed', async () => {
     const text = (await picture(500, 500).png().toBuffer()).toString('base64');
-    const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(text)));
+    const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(ctx, text)));
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     assert.equal(refused.length, 24);
     assert.ok(refused.every((reason) => reason instanceof Problem && reason.code === 'overloaded'));
-    assert.ok((await readLogo(text)).ok);
+    assert.ok((await readLogo(ctx, text)).ok);
   });
 });

@@ -1,29 +1,31 @@
-// Logos: strangers' pictures become small pictures of our own. Only four formats by their bytes, dimensions before pixels,
-// one picture at a time, everything re-encoded without metadata and kept under the hash of what we made.
+// Logos: uploaded pictures are re-encoded as small ones without metadata and stored by their hash. Four formats, detected by
+// their bytes; dimensions are checked before pixels are decoded; one picture at a time.
 
 import sharp, { type CreateRaw } from 'sharp';
 import { type Config, publicUrl } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { perProcess } from '../platform/memory.ts';
 import { sha256 } from '../platform/secrets.ts';
 
 export const MAX_LOGO_BYTES = 2 * 1024 * 1024;
-/** 4096 × 4096: more than any phone's camera makes of a sign, little enough to decode in a moment. */
+/** 4096 × 4096: enough for a photo of a sign, and fast to decode. */
 const MAX_PIXELS = 4_096 * 4_096;
 const BOX_PIXELS = 96;
-/** The hosted page is 15 kB in all, so the picture aims for this; the last quality is taken whatever it gives. */
+/** The target size, because the hosted page has 15 kB in all. The lowest quality is used even if it is larger. */
 const AIMED_BYTES = 6 * 1024;
 const QUALITIES = [82, 65, 45, 25];
 const DECODE_TIMEOUT_SECONDS = 3;
-/** Pictures that may wait for their turn; each holds a few megabytes. */
+/** Pictures that may wait; each needs a few megabytes. */
 const MAX_WAITING = 16;
 const DATA_PREFIX = /^data:[a-z0-9.+-]+\/[a-z0-9.+-]+(?:;[a-z0-9-]+=[a-z0-9._-]+)*;base64,/i;
 const MAX_PREFIX_CHARACTERS = 200;
 
-// Decoding shares the machine with payments: one thread, and no pictures kept between requests.
+// Decoding shares the machine with payments: one thread, and no cache between requests.
 sharp.concurrency(1);
 sharp.cache(false);
-// The library reads dozens of formats; every reader we do not need is closed, whatever the bytes say.
+// The library reads dozens of formats. The readers that are not needed are disabled.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif'],
@@ -31,26 +33,26 @@ sharp.unblock({
 
 /** `hash` is the SHA-256 of `webp`. */
 export type Logo = { hash: Buffer; webp: Buffer };
-export type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
+type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
 
 /** Reads a logo as the caller sent it: base64, with or without a `data:` prefix. */
-export async function readLogo(text: string): Promise<LogoResult> {
+export async function readLogo(ctx: Pick<Context, 'memory'>, text: string): Promise<LogoResult> {
   const prefix = DATA_PREFIX.exec(text.slice(0, MAX_PREFIX_CHARACTERS))?.[0] ?? '';
   const base64 = text.slice(prefix.length);
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   if (Math.floor(base64.length / 4) * 3 - padding > MAX_LOGO_BYTES)
     return refuse('The logo may have at most 2 MiB (2,097,152 bytes) before base64.');
   const bytes = Buffer.from(base64, 'base64');
-  // Buffer passes over whatever is not base64; only what encodes to the same text again was all base64.
+  // Buffer ignores characters that are not base64. The text was valid if it encodes to the same text again.
   if (bytes.length === 0 || bytes.toString('base64') !== base64)
     return refuse('The logo is not base64: use A-Z, a-z, 0-9, + and / with = at the end, without line breaks.');
   const format = formatOf(bytes);
   if (!format) return refuse('The logo must be a PNG, JPEG, WebP or GIF picture.');
-  const webp = await takeTurn(() => encode(bytes, format));
+  const webp = await takeTurn(turnsOf(ctx), () => encode(bytes, format));
   return typeof webp === 'string' ? refuse(webp) : { ok: true, logo: { hash: sha256(webp), webp } };
 }
 
-/** What the bytes themselves say; names and prefixes are only claims. */
+/** The format by the bytes. Names and prefixes can be wrong. */
 function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
   const starts = (signature: string) => bytes.subarray(0, signature.length).equals(Buffer.from(signature, 'latin1'));
   if (starts('\x89PNG\r\n\x1a\n')) return 'png';
@@ -59,16 +61,16 @@ function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
   return starts('RIFF') && bytes.subarray(8, 12).equals(Buffer.from('WEBP')) ? 'webp' : null;
 }
 
-/** The small picture, or the sentence that says why there is none. */
+/** The small picture, or the sentence why it was refused. */
 async function encode(bytes: Buffer, format: string): Promise<Buffer | string> {
   const damaged = `The logo begins like a ${format.toUpperCase()} picture but cannot be read; it may be damaged.`;
   try {
-    // Only the header is read here, so that a small file with huge dimensions never gets to unfold.
+    // Only the header is read here, so that a small file with huge dimensions is never decoded.
     const { width, height, format: found } = await sharp(bytes, { limitInputPixels: false }).metadata();
     if (found !== format) return damaged;
     if (width * height > MAX_PIXELS)
       return `The logo has ${width} × ${height} pixels; at most ${MAX_PIXELS} in all are allowed.`;
-    // Of an animation only the first picture is taken. Orientation is applied because it is lost with the metadata.
+    // Only the first picture of an animation is used. Orientation is applied because it is lost with the metadata.
     const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 })
       .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
       .autoOrient()
@@ -91,19 +93,19 @@ async function encodeSmall(data: Buffer, raw: CreateRaw): Promise<Buffer> {
   return webp;
 }
 
-let lastTurn: Promise<unknown> = Promise.resolve();
-let waiting = 0;
+type Turns = { last: Promise<unknown>; waiting: number };
+const turnsOf = perProcess((): Turns => ({ last: Promise.resolve(), waiting: 0 }));
 
-/** One picture at a time, in order; too many waiting are sent away instead of kept. */
-async function takeTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
-  waiting++;
-  const turn = lastTurn.then(work);
-  lastTurn = turn.catch(() => undefined);
+/** Decodes one picture at a time, in order. When too many wait, more are refused. */
+async function takeTurn<T>(turns: Turns, work: () => Promise<T>): Promise<T> {
+  if (turns.waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+  turns.waiting++;
+  const turn = turns.last.then(work);
+  turns.last = turn.catch(() => undefined);
   try {
     return await turn;
   } finally {
-    waiting--;
+    turns.waiting--;
   }
 }
 

@@ -4,9 +4,9 @@ import encodeQR from 'qr';
 
 const QUIET_MODULES = 4;
 
-/** Black on its own white ground, so that it can be read on a dark page too. One path, drawn run by run. */
+/** Black on a white background, so that it can be read on a dark page too. One path, drawn run by run. */
 export function linkQrSvg(url: string): string {
-  // Medium correction: a scratched print still reads, and the squares stay large.
+  // Medium error correction: a scratched print can still be read, and the squares stay large.
   const rows = encodeQR(url, 'raw', { ecc: 'medium', border: QUIET_MODULES });
   const runs = rows.map((row, y) => {
     const line = row.map((dark) => (dark ? '1' : '0')).join('');

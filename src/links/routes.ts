@@ -28,11 +28,11 @@ import { CreateLinkAnswer, CreateLinkBody, ListLinksAnswer } from './schemas.ts'
 const OPERATION = 'payment_link';
 /** A logo of 2 MiB in base64, and the rest of the envelope. */
 const CREATE_BODY_LIMIT_BYTES = 3 * 1024 * 1024;
-/** A reader of the list that takes nothing for so long is gone. */
+/** A client that reads nothing of the list for this long is disconnected. */
 const STALLED_READER_MS = 60_000;
 const TAGS = ['Payment links'];
 
-export const LINK_MESSAGES: OperationMessages = {
+const LINK_MESSAGES: OperationMessages = {
   badParams: NOT_CREATED,
   integrationNotFound: 'Entity integration record not found.',
   clientMismatch: 'Client id not matched',
@@ -42,6 +42,13 @@ export const LINK_MESSAGES: OperationMessages = {
 };
 
 export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
+  createRoute(app, ctx);
+  listRoute(app, ctx);
+  qrRoute(app, ctx);
+  logoRoute(app, ctx);
+}
+
+function createRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.post(
     '/api/v3/payment-link-api/create',
     {
@@ -70,11 +77,13 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
         return { success: true, message: 'Payment link created.', data };
       }),
   );
+}
 
+function listRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.get(
     '/api/payment-link-api/list',
     {
-      // The answer to HEAD would read the whole list in order to throw it away.
+      // HEAD would read the whole list and discard it.
       exposeHeadRoute: false,
       schema: {
         summary: 'List payment links',
@@ -95,7 +104,9 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
     },
     (request, reply) => answerList(ctx, request, reply),
   );
+}
 
+function qrRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.get(
     '/pay/:id/qr.svg',
     {
@@ -115,7 +126,9 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
       return servePicture(reply, 'image/svg+xml', 'public, max-age=3600').send(linkQrSvg(linkUrl(ctx.config, link)));
     },
   );
+}
 
+function logoRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.get(
     '/logos/:hash.webp',
     {
@@ -137,7 +150,7 @@ export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
   );
 }
 
-/** An answer that is no JSON, for OpenAPI. */
+/** An answer that is not JSON, for OpenAPI. */
 function picture(type: string) {
   return { description: 'The picture.', content: { [type]: { schema: Type.String() } } };
 }
@@ -177,7 +190,7 @@ async function createSigned(
       if (!fresh) throw signatureReused(LINK_MESSAGES);
       const data = describeLink(ctx, await insertLink(tx, draft, at), at);
       keyTaken = key !== null && !(await claimKey(tx, owner, OPERATION, key, data, at));
-      // Rolled back as a whole: what answers instead spends the signature.
+      // Everything is rolled back; the replay of the first answer spends the signature.
       if (keyTaken) throw new Problem('overloaded', { retryAfterSeconds: 1 });
       return data;
     });

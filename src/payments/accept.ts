@@ -1,5 +1,5 @@
-// Accepting collections: the rows of one accept (signature, idempotency key, transaction, job) for all waiting requests,
-// in one statement and one commit. The requests are answered after that.
+// Accepts collections: writes the signature, idempotency key, transaction and job of all waiting requests in one statement
+// and one commit. The requests are answered after that.
 
 import type { VerificationStyle } from '../catalog/catalog.ts';
 import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
@@ -12,7 +12,8 @@ import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
-import { type JobKind, LEASE_MS, type PaymentEngine } from './engine.ts';
+import type { PaymentEngine } from './engine.ts';
+import { type JobKind, LEASE_MS } from './payment-jobs.ts';
 import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** A collection that passed every check and only needs to be written. */
@@ -34,16 +35,16 @@ export type CollectionOrder = {
   verification: VerificationStyle;
 };
 
-/** What makes a request of the API happen once. The hosted page has neither. */
-export type OnceOnly = {
+/** Makes a request of the API happen once. A payment on the hosted page has neither. */
+type OnceOnly = {
   signature: SpentSignature;
   idempotency: (IdempotencyKey & { operation: string; answer(transaction: Transaction): JsonObject }) | null;
 };
 
-export type Acceptance =
+type Acceptance =
   | { kind: 'accepted'; transaction: Transaction }
   | { kind: 'signature_reused' }
-  /** Another request with the same idempotency key came first, a moment ago. */
+  /** Another request with the same idempotency key was written first. */
   | { kind: 'key_taken' };
 
 type Item = { order: CollectionOrder; once: OnceOnly | null };
@@ -61,7 +62,7 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
       const signedAt = items.find((item) => item.once)?.once?.signature.signedAt ?? ctx.clock.now();
       const handOver = engine.hasCapacity();
       const write = (tx: Tx) => writeAcceptances(tx, ctx, items, handOver);
-      // Only a key that turns out to be taken needs a second statement.
+      // A second statement is needed only for a key that exists already.
       const keyed = items.some((item) => item.once?.idempotency);
       const accepted = await withPartitions(ctx, SIGNATURE_PARTITIONS, signedAt, () =>
         keyed ? ctx.db.transaction(write) : ctx.db.single(write),
@@ -127,8 +128,8 @@ const TRANSACTION = columns<Transaction>(0, TRANSACTION_TYPES);
 
 const WRITE = {
   name: 'accept_collections',
-  // Work handed over to this process is written as 'query' with a lease: if we crash before the operator is called, the
-  // next process asks it, learns that it never saw the reference, and submits.
+  // Work that this process will do is written as 'query' with a lease: after a crash before the call to the operator, the
+  // next process queries the operator, finds that the reference is unknown there, and submits.
   text: `
     with input as materialized (
       select * from ${ACCEPTED.rows}
@@ -186,21 +187,21 @@ async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], han
     ...ACCEPTED.arrays(written.map(({ item, row }) => acceptedRow(item, row, handOver))),
   ]);
   const byId = new Map(answers.map((answer) => [answer.id, answer]));
-  const taken: SpentSignature[] = [];
+  const unused: SpentSignature[] = [];
   for (const { item, row, index } of written) {
     const result = byId.get(row.id);
     if (result?.accepted) results[index] = { kind: 'accepted', transaction: row };
     else if (!result?.fresh) results[index] = { kind: 'signature_reused' };
     else {
       results[index] = { kind: 'key_taken' };
-      if (item.once) taken.push(item.once.signature);
+      if (item.once) unused.push(item.once.signature);
     }
   }
-  await unspend(tx, taken);
+  await unspend(tx, unused);
   return results.map((result) => result ?? { kind: 'key_taken' });
 }
 
-/** A request whose key was taken had no effect here; its signature is spent by whatever answers it instead. */
+/** Releases the signature of a request whose key exists already: the request that is answered instead spends it. */
 async function unspend(tx: Tx, signatures: SpentSignature[]): Promise<void> {
   if (signatures.length === 0) return;
   await tx.query(

@@ -1,7 +1,6 @@
-// The money side of an outcome: which transfers each new state posts, who bears them when the wallet cannot, and what the
-// wallet held afterwards.
+// The ledger's part of an outcome: which transfers each entered state posts, and what is posted instead when the wallet no
+// longer holds the money. It changes nothing that it is given; outcomes.ts applies the result to its rows, events and cases.
 
-import { walletAvailable } from '../ledger/chart.ts';
 import { type PostedTransfer, postEach } from '../ledger/ledger.ts';
 import {
   collectionReversed,
@@ -15,28 +14,96 @@ import {
   type Transfer,
 } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
-import type { Observation } from '../rails/rail.ts';
 import { claimReceipts } from './incoming-payments.ts';
-import type { CaseKind, Status } from './states.ts';
+import type { Status } from './states.ts';
 import type { Transaction } from './transactions.ts';
 
-type Posting = { transfers: Transfer[]; otherwise: Transfer[] | null };
-
-/** A final state that was entered, and the transaction as it stood then. */
-export type EnteredState = { status: Status; late: boolean; row: Transaction };
-
-/** A transaction whose outcomes move money. */
-export type Bookable = {
+/** A state that a transaction entered, and the transaction as it was then. */
+export type EnteredState = {
+  status: Status;
+  /** A success after `failed` or `expired`. */
+  late: boolean;
   row: Transaction;
-  /** Postings of each transition, with what bears the cost if the wallet cannot. */
-  postings: (Posting & { event: EnteredState | null })[];
-  events: EnteredState[];
-  /** With what the operator said; null: the case follows from our own books. */
-  cases: { kind: CaseKind; observation: Observation | null }[];
 };
 
-/** What entering this state moves; null: nothing. */
-export function postingFor(row: Transaction, status: Status, late: boolean): Posting | null {
+/** What was posted for one entered state. */
+export type Booking = {
+  /** Balance of the wallet after the transfers; null: they did not change it. */
+  balanceAfter: bigint | null;
+  /** The wallet no longer held the money, so the fallback took it from suspense. A case must be opened. */
+  walletShort: boolean;
+};
+
+type Posting = {
+  transfers: Transfer[];
+  /** Posted instead when the wallet no longer holds the money; null: the ledger must accept the transfers. */
+  fallback: Transfer[] | null;
+};
+
+type PlannedPosting = Posting & { state: EnteredState };
+
+/** Posts the transfers of all states together, so that locks are taken in one order. States that move no money have no booking. */
+export async function bookStates(tx: Tx, states: EnteredState[], at: Date): Promise<Map<EnteredState, Booking>> {
+  const planned = await planPostings(tx, states, at);
+  const bookings = new Map<EnteredState, Booking>();
+  const refused: PlannedPosting[] = [];
+  for (const { posting, transfers } of await postPlanned(tx, planned, 'transfers', at)) {
+    if (transfers) bookings.set(posting.state, { balanceAfter: walletBalanceAfter(transfers), walletShort: false });
+    else if (posting.fallback) refused.push(posting);
+    else throw refusedByLedger(posting);
+  }
+  // The holder has already spent the money that is taken back. It stays in suspense until the case is closed.
+  for (const { posting, transfers } of await postPlanned(tx, refused, 'fallback', at)) {
+    if (!transfers) throw refusedByLedger(posting);
+    bookings.set(posting.state, { balanceAfter: null, walletShort: true });
+  }
+  return bookings;
+}
+
+async function planPostings(tx: Tx, states: EnteredState[], at: Date): Promise<PlannedPosting[]> {
+  const fromSuspense = await claimFromSuspense(tx, states, at);
+  return states.flatMap((state) => {
+    const posting = postingFor(state);
+    if (!posting) return [];
+    const released = fromSuspense.get(state) ?? [];
+    return [{ state, transfers: [...released, ...posting.transfers], fallback: posting.fallback }];
+  });
+}
+
+/** Transfers that release money which arrived, and was put in suspense, before its collection succeeded. */
+async function claimFromSuspense(tx: Tx, states: EnteredState[], at: Date): Promise<Map<EnteredState, Transfer[]>> {
+  // The receipt may come with a later state of the same batch, so the newest row of each transaction counts.
+  const newest = new Map(states.map(({ row }) => [row.id, row]));
+  const succeeded = states.filter(({ status }) => status === 'success');
+  const claimed = await claimReceipts(
+    tx,
+    succeeded.map(({ row }) => newest.get(row.id) ?? row),
+    at,
+  );
+  return new Map(succeeded.map((state) => [state, claimed.get(state.row.id) ?? []]));
+}
+
+/** `transfers` is null where the ledger refused them. */
+async function postPlanned(
+  tx: Tx,
+  planned: PlannedPosting[],
+  which: 'transfers' | 'fallback',
+  at: Date,
+): Promise<{ posting: PlannedPosting; transfers: readonly PostedTransfer[] | null }[]> {
+  if (planned.length === 0) return [];
+  const results = await postEach(
+    tx,
+    planned.map((posting) => posting[which] ?? []),
+    at,
+  );
+  return planned.map((posting, index) => {
+    const result = results[index];
+    return { posting, transfers: result?.ok ? result.transfers : null };
+  });
+}
+
+/** The transfers of an entered state; null: it moves no money. */
+function postingFor({ row, status, late }: EnteredState): Posting | null {
   const fact = {
     transactionId: row.id,
     holderId: row.holder_id,
@@ -46,71 +113,29 @@ export function postingFor(row: Transaction, status: Status, late: boolean): Pos
     rail: row.rail,
   };
   if (row.direction === 'collection') {
-    if (status === 'success') return { transfers: collectionSucceeded(fact), otherwise: null };
+    if (status === 'success') return { transfers: collectionSucceeded(fact), fallback: null };
     if (status === 'reversed')
-      return { transfers: collectionReversed(fact), otherwise: collectionReversedFromSuspense(fact) };
+      return { transfers: collectionReversed(fact), fallback: collectionReversedFromSuspense(fact) };
     return null;
   }
   if (status === 'success')
     return late
-      ? { transfers: latePayoutSucceeded(fact), otherwise: latePayoutSucceededFromSuspense(fact) }
-      : { transfers: payoutPosted(fact), otherwise: null };
-  if (status === 'failed') return { transfers: payoutReleased(fact), otherwise: null };
-  if (status === 'reversed') return { transfers: payoutReversed(fact), otherwise: null };
+      ? { transfers: latePayoutSucceeded(fact), fallback: latePayoutSucceededFromSuspense(fact) }
+      : { transfers: payoutPosted(fact), fallback: null };
+  if (status === 'failed') return { transfers: payoutReleased(fact), fallback: null };
+  if (status === 'reversed') return { transfers: payoutReversed(fact), fallback: null };
   return null;
 }
 
-/** Money that came before its transaction was known to expect it is booked already: it only changes its place. */
-async function takeOutOfSuspense(tx: Tx, succeeded: Bookable[], at: Date): Promise<void> {
-  const rows = succeeded.map((subject) => subject.row);
-  for (const [id, transfers] of await claimReceipts(tx, rows, at)) {
-    const posting = succeeded.find((subject) => subject.row.id === id)?.postings[0];
-    posting?.transfers.unshift(...transfers);
-  }
-}
-
-/** Posts everything at once, locks in one order. */
-export async function postAll(tx: Tx, subjects: Bookable[], at: Date): Promise<void> {
-  const succeeded = subjects.filter((subject) => subject.events.some((event) => event.status === 'success'));
-  await takeOutOfSuspense(tx, succeeded, at);
-  const planned = subjects.flatMap((subject) => subject.postings.map((posting) => ({ subject, ...posting })));
-  if (planned.length === 0) return;
-  const results = await postEach(
-    tx,
-    planned.map((entry) => entry.transfers),
-    at,
-  );
-  const borne: typeof planned = [];
-  for (const [index, entry] of planned.entries()) {
-    const result = results[index];
-    if (result?.ok) noteBalance(entry.subject, entry.event, result.transfers);
-    else if (entry.otherwise) borne.push(entry);
-    else throw refusedByLedger(entry.subject);
-  }
-  if (borne.length === 0) return;
-  // The holder has spent what is taken back. Suspense bears it until a person has settled that.
-  const bearing = await postEach(
-    tx,
-    borne.map((entry) => entry.otherwise ?? []),
-    at,
-  );
-  for (const [index, entry] of borne.entries()) {
-    if (!bearing[index]?.ok) throw refusedByLedger(entry.subject);
-    entry.subject.cases.push({ kind: 'wallet_short', observation: null });
-  }
-}
-
-function refusedByLedger(subject: Bookable): Error {
-  return new Error(`the ledger refused what must be possible: transaction ${subject.row.id}`);
-}
-
-/** Keeps the wallet's balance right after this transaction: the record shows it, and each event as it was then. */
-function noteBalance(subject: Bookable, event: EnteredState | null, transfers: PostedTransfer[]): void {
-  const wallet = walletAvailable(subject.row.holder_id, subject.row.currency);
+function walletBalanceAfter(transfers: readonly PostedTransfer[]): bigint | null {
+  let balance: bigint | null = null;
   for (const transfer of transfers) {
-    if (transfer.credit.kind === wallet.kind) subject.row = { ...subject.row, balance_after: transfer.creditBalance };
-    else if (transfer.debit.kind === wallet.kind)
-      subject.row = { ...subject.row, balance_after: transfer.debitBalance };
+    if (transfer.credit.kind === 'wallet_available') balance = transfer.creditBalance;
+    else if (transfer.debit.kind === 'wallet_available') balance = transfer.debitBalance;
   }
-  if (event) event.row = { ...event.row, balance_after: subject.row.balance_after };
+  return balance;
+}
+
+function refusedByLedger({ state }: PlannedPosting): Error {
+  return new Error(`the ledger refused a posting that must succeed: transaction ${state.row.id}`);
 }

@@ -1,10 +1,10 @@
-// The one check of a URL that callbacks shall go to: its shape, then whether this gateway may call it.
+// Checks a callback URL: its form, then whether this gateway may call it.
 
 import { isHttpUrl, MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import type { AddError } from '../platform/validation.ts';
 import type { PaymentsContext } from './context.ts';
 
-/** Adds why callbacks cannot go to this URL, if they cannot. No URL is fine. */
+/** Adds an error when callbacks cannot go to this URL. The URL is optional. */
 export function checkCallbackUrl(
   ctx: Pick<PaymentsContext, 'checkCallbackUrl'>,
   url: string | null | undefined,

@@ -1,5 +1,5 @@
-// Cases: what only a person can decide. A case is opened once per transaction and kind (money that fits nothing: once
-// per payment); resolving it records who and why.
+// Cases: what a member or an admin must decide. A case is opened once per transaction and kind, or once per payment for
+// money that matches no transaction. Resolving it records who did it and why.
 
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
@@ -12,7 +12,7 @@ const MAX_CASES_OF_TRANSACTION = 50;
 export type NewCase = {
   /** Given where money in suspense is posted under the id of the case. */
   id?: string;
-  /** NO_HOLDER: it concerns no holder that we know. */
+  /** NO_HOLDER: the holder is not known. */
   holderId: bigint;
   transactionId: string | null;
   kind: CaseKind;
@@ -59,7 +59,7 @@ export function listOpenCases(reader: Reader, holderId: bigint, limit: number): 
   );
 }
 
-/** Open cases of every holder, and those that concern no holder. For admins. */
+/** Open cases of every holder, and those without a holder. For admins. */
 export function listAllOpenCases(reader: Reader, limit: number): Promise<Case[]> {
   return reader.query<Case>(`select * from cases where status = 'open' order by opened_at desc limit $1`, [limit]);
 }
@@ -73,7 +73,7 @@ export function listCasesOf(reader: Reader, holderId: bigint, transactionId: str
   );
 }
 
-/** Closes a case of this holder. Answers false when there is no such open case. */
+/** Closes a case of this holder. Returns false when there is no such open case. */
 export async function resolveCase(
   tx: Tx,
   holderId: bigint,
@@ -90,7 +90,7 @@ export async function resolveCase(
   return rows.length > 0;
 }
 
-/** Closes a case of any holder. Answers whose it was (null: of no holder), or undefined when there is no such open case. For admins. */
+/** Closes a case of any holder. Returns the holder (null: none), or undefined when there is no such open case. For admins. */
 export async function resolveAnyCase(
   tx: Tx,
   id: string,

@@ -1,7 +1,7 @@
 // The HTTP operations of collections: create, verify by token, send the token again.
 
 import { signedCall } from '../holders/authentication.ts';
-import { handleSigned } from '../holders/envelope.ts';
+import { handleSigned, type OperationMessages } from '../holders/envelope.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import type { Tx } from '../platform/db.ts';
@@ -29,12 +29,12 @@ type Services = { engine: PaymentEngine; collections: CollectionWriter };
 
 export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services: Services): void {
   const messages = collectionMessages(ctx.config.brandName);
-  const tokenProblems = {
-    ...envelopeErrors(messages),
-    invalid_params: { message: messages.badParams },
-    transaction_not_found: {},
-    verification_failed: {},
-  };
+  createRoute(app, ctx, services, messages);
+  verifyRoute(app, ctx, services, messages);
+  resendRoute(app, ctx, messages);
+}
+
+function createRoute(app: HttpServer, ctx: PaymentsContext, services: Services, messages: OperationMessages): void {
   app.post(
     '/api/v3/service-unified-collections',
     {
@@ -74,7 +74,18 @@ export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services
         return { success: true, message: ACCEPTED_MESSAGE, data };
       }),
   );
+}
 
+function tokenProblems(messages: OperationMessages) {
+  return {
+    ...envelopeErrors(messages),
+    invalid_params: { message: messages.badParams },
+    transaction_not_found: {},
+    verification_failed: {},
+  };
+}
+
+function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, messages: OperationMessages): void {
   app.post(
     '/api/v3/service-unified-collections/verify',
     {
@@ -88,7 +99,7 @@ export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services
         body: VerifyBody,
         response: { 200: VerifyAnswer },
       },
-      config: { problems: tokenProblems },
+      config: { problems: tokenProblems(messages) },
     },
     async (request, reply) => {
       const result = await handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
@@ -106,7 +117,9 @@ export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services
       };
     },
   );
+}
 
+function resendRoute(app: HttpServer, ctx: PaymentsContext, messages: OperationMessages): void {
   app.post(
     '/api/v3/service-unified-collections/resend',
     {
@@ -118,7 +131,7 @@ export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services
         body: ResendBody,
         response: { 200: ResendAnswer },
       },
-      config: { problems: { ...tokenProblems, resend_too_soon: {} } },
+      config: { problems: { ...tokenProblems(messages), resend_too_soon: {} } },
     },
     (request, reply) =>
       handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {

@@ -1,4 +1,4 @@
-// Collections through HTTP: once under one key whoever asks, from however many processes; and an operator that never answers.
+// Collections through HTTP: created once per key, from any number of processes; and an operator that never answers.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -58,7 +58,7 @@ describe('two processes on one database', () => {
     };
   }
 
-  /** As a client does it: told to come back later, it comes back, signed anew, with the same key. */
+  /** Like a client: when the answer is to retry later, it retries with a new signature and the same key. */
   async function createPatiently(index: number, body: JsonObject, key: string): Promise<Answer> {
     for (let tries = 0; tries < 20; tries++) {
       const answer = await create(index + tries, body, key);
@@ -92,7 +92,7 @@ describe('two processes on one database', () => {
     assert.equal((await first.ctx.db.query('select id from transactions')).length, before.length);
   });
 
-  test('a key is free again after 24 hours, whether or not it was purged meanwhile', async () => {
+  test('a key can be used again after 24 hours, whether or not it was purged', async () => {
     const before = await create(0, params('256772123000'), 'yesterday');
     assert.equal(before.status, 200);
     first.ctx.clock.advance(24 * 3_600_000 + 1);
@@ -128,7 +128,7 @@ describe('an operator that never answers', () => {
     const accepted = await Promise.all(Array.from({ length: 60 }, (_, index) => create(index)));
     assert.deepEqual([...new Set(accepted.map((answer) => answer.status))], [200]);
     await gateway.services.payments.engine.idle();
-    // So much silence opened the breaker: new collections are refused at the door, not taken and forgotten.
+    // The time-outs opened the breaker: new collections are refused, not accepted and left open.
     assert.equal((await create(60)).body.code, 'operator_unavailable');
     for (let round = 0; round < 8; round++) {
       gateway.ctx.clock.advance(round < 5 ? 60_000 : 6 * 3_600_000);

@@ -1,4 +1,4 @@
-// Collections: reading the params by their schema, checking what only the catalogue knows, and accepting the collection.
+// Collections: reads the params by their schema, checks them against the catalogue, and accepts the collection.
 
 import { checkAmount } from '../catalog/amounts.ts';
 import type { CollectionCountry, Method, TableRow } from '../catalog/catalog.ts';
@@ -57,7 +57,7 @@ export async function createCollection(
   if (acceptance.kind === 'signature_reused') throw signatureReused(messages);
   if (acceptance.kind === 'accepted') return { data: answer(acceptance.transaction), replayed: false };
   const first = key ? await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : null;
-  // The one that took the key may still be rolled back: then nothing is known, and the caller asks again.
+  // The request that wrote the key may still be rolled back. Then there is no answer yet, and the caller retries.
   if (!first) throw new Problem('overloaded', { retryAfterSeconds: 1 });
   return replay(ctx, messages, request, first);
 }
@@ -120,7 +120,7 @@ async function readCollection(
 }
 
 /** A payment as a caller or a form describes it. */
-export type PaymentInput = { amount?: unknown; mobile?: unknown; payment_method_type?: string | null };
+type PaymentInput = { amount?: unknown; mobile?: unknown; payment_method_type?: string | null };
 export type PaymentDetails = { method: Method; msisdn: string; amount: bigint };
 
 /** Amount, number and method of one payment in a row of one of the two tables; errors go to `add`. */
@@ -134,7 +134,7 @@ export function readPayment(
   if (!number.ok) add('mobile', number.sentence);
   const name = input.payment_method_type;
   const choice = chooseMethod(row, name, number.ok ? number.digits : null);
-  // Without a readable number there is nothing to predict the method from; the error of the number says enough.
+  // Without a valid number the method cannot be predicted. The error of the number is enough.
   if (!choice.ok && (number.ok || name)) add('payment_method_type', choice.sentence);
   if (!choice.ok) return null;
   const amount = checkAmount(input.amount, choice.method, 'collection');
@@ -142,7 +142,7 @@ export function readPayment(
   return number.ok && amount.ok ? { method: choice.method, msisdn: number.digits, amount: amount.amount } : null;
 }
 
-/** Adds what the gateway itself knows: the rail, the fee, how the payer will verify. */
+/** Adds what the gateway decides: the rail, the fee, and how the payer verifies. */
 export async function completeOrder(
   ctx: PaymentsContext,
   payment: PaymentDetails,
@@ -171,7 +171,7 @@ export async function completeOrder(
   };
 }
 
-/** The country decides what the other params may be; when it is unknown or closed, that is the only answer. */
+/** The country decides which other params are valid. If it is unknown or not supported, no other error is reported. */
 function readCountry(
   ctx: PaymentsContext,
   { fields, errors }: FieldReading<CollectionFields>,

@@ -1,5 +1,5 @@
-// For developers, beyond the specification: both tables of countries as data, and a check of a payment that creates
-// nothing.
+// For developers, in addition to the specification: both tables of countries as data, and a check of a payment that
+// creates nothing.
 
 import { checkAmount, termsOf } from '../catalog/amounts.ts';
 import type { Catalog, CollectionCountry, Method, TableRow } from '../catalog/catalog.ts';
@@ -81,7 +81,7 @@ export async function preflight(ctx: PaymentsContext, holderId: bigint, body: un
   };
 }
 
-/** The first country in which the number is a mobile number; several countries may share a currency. */
+/** The first country in which the number is a mobile number. Several countries may have the same currency. */
 function findNumber(rows: CollectionCountry[], mobile: string | undefined, add: AddError) {
   let refused: string | null = null;
   for (const row of rows) {

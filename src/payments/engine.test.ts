@@ -6,7 +6,8 @@ import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import type { Observation, RailReply } from '../rails/rail.ts';
-import { createPaymentEngine, LEASE_MS, type PaymentEngine } from './engine.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { LEASE_MS } from './payment-jobs.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };
@@ -75,14 +76,14 @@ async function jobOf(transaction: Transaction) {
 }
 
 describe('work', () => {
-  test('is handed over after the commit: no polling stands between accepting and submitting', async () => {
+  test('starts right after the commit: submitting does not wait for a poll', async () => {
     const transaction = await collect();
     await engine.idle();
     assert.deepEqual(submitted, [refOf(transaction)]);
     assert.equal(await statusOf(transaction), 'success');
   });
 
-  test('that nobody called the operator about before a crash is asked about, then submitted', async () => {
+  test('not sent before a crash is queried first, then submitted', async () => {
     const transaction = await acceptCollection(ctx, { ...engine, enqueue: () => undefined }, order());
     await pass();
     assert.deepEqual(asked, [], 'its lease has not ended');
@@ -95,7 +96,7 @@ describe('work', () => {
     assert.equal(await statusOf(transaction), 'success');
   });
 
-  test('that waited in this process until its lease was nearly over is left to whoever asks', async () => {
+  test('that waited in this process until its lease was nearly over is dropped and queried later', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -119,7 +120,7 @@ describe('work', () => {
     assert.equal(await statusOf(last), 'success');
   });
 
-  test('of two processes that look at the same moment is done by one', async () => {
+  test('claimed by two processes at the same moment is done by one', async () => {
     const other = createPaymentEngine(ctx);
     const nobody = { ...engine, hasCapacity: () => false };
     const transactions = await Promise.all(Array.from({ length: 50 }, () => acceptCollection(ctx, nobody, order())));
@@ -130,7 +131,7 @@ describe('work', () => {
     assert.equal(new Set(submitted).size, transactions.length);
   });
 
-  test('that was queued and not begun is given back when the process stops', async () => {
+  test('that was queued and not started returns to the table when the process stops', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -153,7 +154,7 @@ describe('work', () => {
 });
 
 describe('an operator that is silent', () => {
-  test('is left alone once five calls brought nothing, but for one probe each five seconds; nothing is lost', async () => {
+  test('is not called after five calls without an answer, except one probe every five seconds; nothing is lost', async () => {
     onCollect = async () => said({ state: 'unknown', reason: 'time-out' });
     onQuery = async () => said({ state: 'unknown', reason: 'time-out' });
     const first: Transaction[] = [];
@@ -181,7 +182,7 @@ describe('an operator that is silent', () => {
 });
 
 describe('reading', () => {
-  test('an open transaction asks the operator, at most every two seconds, and shows what it said', async () => {
+  test('an open transaction queries the operator, at most every two seconds, and shows its answer', async () => {
     onCollect = async () => said({ state: 'pending' });
     onQuery = async () => said({ state: 'pending' });
     const transaction = await collect();
@@ -214,7 +215,7 @@ describe('reading', () => {
     await engine.idle();
   });
 
-  test('a collection that is not submitted yet asks nobody', async () => {
+  test('a collection that is not submitted yet makes no query', async () => {
     const nobody = { ...engine, hasCapacity: () => false };
     const transaction = await acceptCollection(ctx, nobody, order());
     await engine.refresh(transaction, 5_000);

@@ -1,4 +1,4 @@
-// Evidence: every observation of a transaction as it was said, kept for ever, and what it led to.
+// Evidence: every observation of a transaction as it was received, and its effect. It is never deleted.
 
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -18,7 +18,7 @@ export type Evidence = {
   raw: string;
 };
 
-/** In the order in which it came. */
+/** In the order of arrival. */
 export function listEvidence(reader: Reader, holderId: bigint, transactionId: string): Promise<Evidence[]> {
   return reader.query<Evidence>(
     `select at, source, state, receipt, failure_code, effect, raw from evidence
@@ -27,7 +27,7 @@ export function listEvidence(reader: Reader, holderId: bigint, transactionId: st
   );
 }
 
-/** One observation of a transaction, and what it led to. */
+/** One observation of a transaction, and its effect. */
 export type NewEvidence = {
   transactionId: string;
   source: EvidenceSource;
@@ -58,7 +58,7 @@ export async function recordEvidence(tx: Tx, evidence: NewEvidence[], at: Date):
   );
 }
 
-/** What the observation said, for the person who opens the case. */
+/** The content of an observation, for the details of a case. */
 export function describeObservation(observation: Observation): Record<string, string> & { reason?: string } {
   const said: Record<string, string> = { state: observation.state };
   for (const [name, value] of Object.entries(observation))

@@ -1,4 +1,4 @@
-// Fees: the catalogue's, unless the host agreed on others with a holder.
+// Fees: those of the catalogue, unless other fees are agreed with the holder.
 
 import { feeOf } from '../catalog/amounts.ts';
 import type { Direction, Fee, Method } from '../catalog/catalog.ts';
@@ -11,7 +11,7 @@ type Overrides = Map<string, Fee>;
 
 const overridesOf = createCache(readOverrides);
 
-/** What this holder pays for this amount. */
+/** The fee of this holder for this amount. */
 export async function feeFor(
   ctx: Context,
   holderId: bigint,
@@ -50,7 +50,7 @@ export type FeeOverride = {
   updated_at: Date;
 };
 
-/** What was agreed with a holder, where it differs from the catalogue. */
+/** The fees agreed with a holder. For all others the catalogue applies. */
 export function listFeeOverrides(reader: Reader, holderId: bigint): Promise<FeeOverride[]> {
   return reader.query<FeeOverride>(
     `select method, direction, basis_points, fixed, min, max, updated_at from fee_overrides
@@ -59,7 +59,7 @@ export function listFeeOverrides(reader: Reader, holderId: bigint): Promise<FeeO
   );
 }
 
-/** Agrees on a fee with a holder; without one the catalogue's holds again. */
+/** Sets the fee of a holder; null restores the fee of the catalogue. */
 export function setFee(
   ctx: Context,
   actor: Actor,

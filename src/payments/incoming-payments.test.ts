@@ -102,7 +102,7 @@ async function casesOf(transaction: Transaction): Promise<string[]> {
 }
 
 describe('incoming payments', () => {
-  test('the right amount under the right reference is booked once, however often it is told', async () => {
+  test('the right amount under the right reference is booked once, however often it is reported', async () => {
     const transaction = await expect();
     const paid = payment(transaction);
     await receive(paid, paid);
@@ -157,7 +157,7 @@ describe('incoming payments', () => {
   });
 
   for (const first of ['the money', 'the success'] as const)
-    test(`told of before the instructions reached us, ${first} first: booked once, and suspense gives it back`, async () => {
+    test(`reported before its instructions are known, ${first} first: booked once and released from suspense`, async () => {
       const before = await suspenseBalance();
       const transaction = await expect();
       // The answer that named the reference was lost on the way.
@@ -211,7 +211,7 @@ describe('incoming payments', () => {
     assert.equal((await ctx.db.query('select from operator_inbox')).length, 0);
   });
 
-  test('a message that proves nothing is kept and changes nothing', async () => {
+  test('a message that cannot be authenticated is kept and changes nothing', async () => {
     const body = Buffer.from(JSON.stringify([{ kind: 'rejected', reason: 'forged' }]));
     assert.equal(await intake.receive({ rail: 'quiet', path: '/', headers: { cookie: 'x' }, body }), false);
     const [row] = await ctx.db.query('select reason, headers from rejected_callbacks');

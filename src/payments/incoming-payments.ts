@@ -1,9 +1,9 @@
-// Money that payers send to a till, a pay bill or a bank account: the instructions a payer was given, the payments that
-// arrived, and the receipts that keep each of them from being posted twice. A payment is matched to a transaction by its
-// account reference; what matches nothing, or has another amount, is held in suspense and opens a case.
+// Money that payers send to a till, a pay bill or a bank account: the instructions for the payer, the payments that arrived,
+// and the receipts that prevent posting one twice. A payment is matched to a transaction by its account reference; a payment
+// that matches none, or has another amount, is held in suspense and opens a case.
 //
 // An operator reports such a payment twice, in either order: that money came in (receivePayments), and that the
-// transaction succeeded (claimReceipts). Whichever comes second finds the receipt here.
+// transaction succeeded (claimReceipts). The second report finds the receipt of the first.
 
 import { postEach } from '../ledger/ledger.ts';
 import { suspenseReceived, suspenseReturned, type Transfer } from '../ledger/postings.ts';
@@ -17,7 +17,7 @@ import type { PaymentsContext } from './context.ts';
 import type { CaseKind, Outcome } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
-/** Where a payer is told to pay. */
+/** Where the payer must pay. */
 export type Instructions = PayInstructions;
 
 export type IncomingPayment = CallbackReading & { kind: 'payment_received' } & { rail: string; raw: string };
@@ -29,20 +29,20 @@ type Match = {
   caseKind: CaseKind | null;
   /** Whose ledger accounts it is posted to. */
   holderId: bigint;
-  /** Money that fits nothing has no transaction of its own; the id of its case stands for it in the ledger. */
+  /** Money that matches no transaction is posted in the ledger under the id of its case. */
   caseId: string | null;
 };
 
-/** Posts payments that arrived. Answers the outcomes of those that fit a transaction, to be applied in the same `tx`. */
+/** Posts payments that arrived. Returns the outcomes of those that match a transaction, to be applied in the same `tx`. */
 export async function receivePayments(tx: Tx, ctx: PaymentsContext, reported: IncomingPayment[]): Promise<Outcome[]> {
   if (reported.length === 0) return [];
   const at = ctx.clock.now();
   const payments = [...new Map(reported.map((payment) => [`${payment.rail} ${payment.receipt}`, payment])).values()];
   const expected = await lockExpected(tx, payments);
-  const taken = new Set<string>();
+  const matched = new Set<string>();
   const matches = payments.map((payment): Match => {
     const transaction = expected.get(`${payment.rail} ${payment.accountReference}`) ?? null;
-    const caseKind = match(payment, transaction, taken);
+    const caseKind = match(payment, transaction, matched);
     const holderId = transaction?.holder_id ?? NO_HOLDER;
     const caseId = caseKind === null ? null : createHolderUuid(at.getTime(), holderId);
     return { payment, transaction, caseKind, holderId, caseId };
@@ -68,12 +68,12 @@ async function lockExpected(tx: Tx, payments: IncomingPayment[]): Promise<Map<st
   return new Map(rows.map(({ account_reference, ...row }) => [`${row.rail} ${account_reference}`, row]));
 }
 
-function match(payment: IncomingPayment, transaction: Transaction | null, taken: Set<string>): CaseKind | null {
+function match(payment: IncomingPayment, transaction: Transaction | null, matched: Set<string>): CaseKind | null {
   if (!transaction) return 'unknown_reference';
   if (payment.amount !== transaction.amount || payment.currency !== transaction.currency) return 'wrong_amount';
-  const paid = transaction.status === 'success' || transaction.status === 'reversed' || taken.has(transaction.id);
+  const paid = transaction.status === 'success' || transaction.status === 'reversed' || matched.has(transaction.id);
   if (paid && transaction.receipt !== payment.receipt) return 'second_payment';
-  taken.add(transaction.id);
+  matched.add(transaction.id);
   return null;
 }
 
@@ -146,8 +146,8 @@ const SETTLED = columns<Transaction>(2, {
 });
 
 /**
- * Records the receipts of collections that have just succeeded. Where the money is in suspense already, because it came
- * before its instructions were known, answers by transaction the transfers that take it out again; its case is closed.
+ * Records the receipts of collections that have just succeeded. Money that is already in suspense, because it arrived before
+ * its instructions were known, has its case closed; the transfers that release it are returned by transaction.
  */
 export async function claimReceipts(tx: Tx, settled: Transaction[], at: Date): Promise<Map<string, Transfer[]>> {
   const paid = settled.filter((row) => row.verification === 'instructions' && row.receipt !== null);
@@ -180,7 +180,28 @@ export async function claimReceipts(tx: Tx, settled: Transaction[], at: Date): P
   );
 }
 
-/** Where the payer of a transaction was told to pay; null where the payer confirms on the phone, and until the operator has answered. */
+export type NewInstructions = { row: Transaction; instructions: PayInstructions };
+
+const INSTRUCTIONS = columns<NewInstructions>(1, {
+  account_reference: ['text', ({ instructions }) => instructions.accountReference],
+  holder_id: ['bigint', ({ row }) => row.holder_id],
+  transaction_id: ['uuid', ({ row }) => row.id],
+  rail: ['text', ({ row }) => row.rail],
+  pay_to: ['jsonb', ({ instructions }) => JSON.stringify(instructions.payTo)],
+  expires_at: ['timestamptz', ({ instructions }) => instructions.expiresAt],
+});
+
+/** Keeps the pay instructions of transactions. Incoming money is matched by their account reference. */
+export async function insertInstructions(tx: Tx, rows: NewInstructions[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.query(
+    `insert into payment_instructions (${INSTRUCTIONS.names}) select ${INSTRUCTIONS.names} from ${INSTRUCTIONS.rows}
+     on conflict (account_reference) do nothing`,
+    INSTRUCTIONS.arrays(rows),
+  );
+}
+
+/** The pay instructions of a transaction; null where the payer confirms on the phone, and until the operator has answered. */
 export async function findInstructions(
   reader: Reader,
   holderId: bigint,

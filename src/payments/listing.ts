@@ -1,5 +1,5 @@
-// A holder's transactions as people look for them: filters, search, pages cut by key, and the figures of a day. Ids grow
-// with time, so a range of days is a range of ids; what no index knows is looked for in a bounded stretch at a time.
+// Lists a holder's transactions: filters, search, pages by key, and daily totals. Ids grow with time, so a range of days is
+// a range of ids. A filter that no index supports scans a limited number of rows per page.
 
 import type { Direction } from '../catalog/catalog.ts';
 import type { Reader } from '../platform/db.ts';
@@ -7,9 +7,9 @@ import { lowestUuid } from '../platform/ids.ts';
 import type { Status } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
-/** Rows that one page may look at. A filter that fits almost nothing says how far it looked and goes on from there. */
+/** Rows that one page may scan. With a filter that matches few rows the page says how far it got; the next goes on there. */
 const SCAN_ROWS = 20_000;
-/** Looking for a piece of text compares five columns of each row. */
+/** A text search compares five columns of each row, so it scans fewer rows. */
 const TEXT_SCAN_ROWS = 8_000;
 const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const OLDEST = '00000000-0000-0000-0000-000000000000';
@@ -20,7 +20,7 @@ export type TransactionFilter = {
   method?: string | undefined;
   countryId?: number | undefined;
   currency?: string | undefined;
-  /** From the beginning of this moment, up to but without that one. */
+  /** From this moment, inclusive, to that one, exclusive. */
   from?: Date | undefined;
   to?: Date | undefined;
   min?: bigint | undefined;
@@ -38,7 +38,7 @@ export type TransactionPage = {
   rows: Transaction[];
   /** Where the next page begins; null when there is none. */
   next: string | null;
-  /** Set when the page ended because enough was looked at, not because it was full: the moment it got to. */
+  /** Set when the page ended because it scanned enough rows, not because it is full: the moment it got to. */
   lookedBackTo: Date | null;
 };
 
@@ -63,7 +63,7 @@ export async function listTransactions(
   return { rows: shown, next: edge, lookedBackTo: edge === null ? null : momentOf(edge) };
 }
 
-/** True where no index finds the rows: then a bounded stretch is looked through. */
+/** True when no index finds the rows, so that a limited number is scanned. */
 function isScan(filter: TransactionFilter): boolean {
   return filter.number === undefined && filter.reference === undefined && filter.linkId === undefined;
 }
@@ -104,13 +104,14 @@ function conditions(filter: TransactionFilter, first: unknown[]): { where: strin
     add((place) => `(t.reference_1 = ${place} or t.reference_2 = ${place})`, filter.reference);
   add(
     (place) =>
-      `(t.msisdn like ${place} or t.receipt ilike ${place} or t.payee ilike ${place} or t.invoice_no ilike ${place} or t.detail ilike ${place})`,
+      `(t.msisdn like ${place} or t.receipt ilike ${place} or t.payee ilike ${place}
+        or t.invoice_no ilike ${place} or t.detail ilike ${place})`,
     filter.text === undefined ? undefined : `%${filter.text.replace(/[\\%_]/g, '\\$&')}%`,
   );
   return { where: clauses.length > 0 ? `where ${clauses.join(' and ')}` : '', values };
 }
 
-/** The row where a bounded look ended; null when it came to the end of the list. */
+/** The row where a limited scan ended; null when it reached the end of the list. */
 async function scanEdge(
   reader: Reader,
   holderId: bigint,
@@ -125,7 +126,7 @@ async function scanEdge(
   return row?.id ?? null;
 }
 
-/** Every transaction that fits, page by page: for exports, in the memory of one page. */
+/** Every transaction that matches, page by page: an export needs the memory of one page. */
 export async function* eachTransaction(
   reader: Reader,
   holderId: bigint,
@@ -149,7 +150,7 @@ export type TransactionTotal = {
   fee: bigint;
 };
 
-/** What was begun between two moments, by direction, currency and status. */
+/** Totals of the transactions created between two moments, by direction, currency and status. */
 export async function countTransactions(
   reader: Reader,
   holderId: bigint,

@@ -1,5 +1,5 @@
-// What operators tell us unasked. The raw message is durable before the operator gets its 200; it is read and applied
-// right afterwards, or by the next pass if we crash in between. Messages that prove nothing are kept, a few, and counted.
+// Operator callbacks. The raw message is durable before the operator gets its 200. It is read and applied right afterwards,
+// or by the next pass after a crash. A few messages that cannot be authenticated are kept; all of them are counted.
 
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -7,15 +7,15 @@ import { failpoint } from '../platform/failpoint.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
 import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
-import { LEASE_MS } from './engine.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { LEASE_MS } from './payment-jobs.ts';
 import type { Outcome } from './states.ts';
 import { idFromRef, TRANSACTION_KEYS } from './transactions.ts';
 
 const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
-/** Rejected messages that are kept, a minute and rail; the rest is only counted. */
+/** Rejected messages that are kept, per minute and rail; the rest is only counted. */
 const REJECTED_KEPT_PER_MINUTE = 60;
 /** Headers that could carry an operator's credentials are not kept. */
 const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
@@ -24,9 +24,9 @@ type Message = CallbackRequest & { rail: string };
 type InboxRow = { id: bigint; rail: string; path: string; headers: CallbackRequest['headers']; body: Buffer };
 
 export interface OperatorInbox {
-  /** Keeps a message and has it applied soon. Answers false when it proves nothing. */
+  /** Keeps a message and applies it in the background. Returns false when it cannot be authenticated. */
   receive(message: Message): Promise<boolean>;
-  /** Applies what a crash left behind. */
+  /** Applies messages that were kept and not applied before a crash. */
   pass(): Promise<number>;
   idle(): Promise<void>;
 }
@@ -133,7 +133,7 @@ async function applyRows(tx: Tx, ctx: PaymentsContext, rows: InboxRow[]) {
   const { applied, events } = await applyOutcomes(tx, ctx, outcomes);
   const unknown = applied.filter((entry) => entry.effect === 'unknown_transaction').length;
   if (unknown > 0) ctx.log.warn({ count: unknown }, 'operator callbacks about transactions we do not know');
-  // A hint proves nothing: the operator is asked, now.
+  // A hint is not evidence: the operator is queried now.
   if (hints.length > 0)
     await tx.query(
       `update payment_jobs j set due_at = $3 from ${TRANSACTION_KEYS.rows}
@@ -167,7 +167,7 @@ async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
   );
 }
 
-/** Operator callbacks that are due and not yet read, counted up to a bound. */
+/** Operator callbacks that are due and not yet read, counted up to a limit. */
 export async function countDueOperatorCallbacks(reader: Reader, now: Date): Promise<number> {
   const [row] = await reader.query<{ count: bigint }>(
     `select count(*) from (select from operator_inbox where due_at <= $1 limit ${MAX_COUNTED}) as due`,

@@ -13,7 +13,9 @@ import type { Observation } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
-import { orderPayouts, readPayout, topUpSandbox } from './payouts.ts';
+import { readPayout } from './payout-requests.ts';
+import { orderPayouts } from './payouts.ts';
+import { topUpSandbox } from './sandbox-top-up.ts';
 import type { Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
@@ -73,7 +75,7 @@ function apply(...outcomes: Outcome[]) {
   return ctx.db.transaction((tx) => applyOutcomes(tx, ctx, outcomes));
 }
 
-async function told(transaction: { id: string }): Promise<string[]> {
+async function eventTypesOf(transaction: { id: string }): Promise<string[]> {
   const rows = await ctx.db.query<{ type: string }>('select type from events where transaction_id = $1', [
     transaction.id,
   ]);
@@ -122,7 +124,7 @@ const available = () => balance(walletAvailable(shop.holderId, CURRENCY));
 const reserved = () => balance(walletReserved(shop.holderId, CURRENCY));
 
 describe('a collection', () => {
-  test('success moves the amount less the fee to the wallet and the fee to us, tells once, and ends the work', async () => {
+  test('success moves the amount less the fee to the wallet, posts the fee, records one event and ends the job', async () => {
     const clearing = await balance(operatorClearing(shop.holderId, RAIL, CURRENCY));
     const fees = await balance(feeIncome(shop.holderId, CURRENCY));
     const transaction = await collect();
@@ -133,16 +135,16 @@ describe('a collection', () => {
     assert.equal(await available(), 99_000n);
     assert.equal((await balance(operatorClearing(shop.holderId, RAIL, CURRENCY))) - clearing, -100_000n);
     assert.equal((await balance(feeIncome(shop.holderId, CURRENCY))) - fees, 1_000n);
-    assert.deepEqual(await told(transaction), ['collection.success']);
+    assert.deepEqual(await eventTypesOf(transaction), ['collection.success']);
     assert.equal(await jobOf(transaction), null);
   });
 
-  test('the same word ten times, in one batch and in ten, books once and tells once', async () => {
+  test('the same report ten times, in one batch and in ten, gives one posting and one event', async () => {
     const transaction = await collect();
     await apply(...Array.from({ length: 10 }, () => outcome(transaction, SUCCEEDED)));
     for (let time = 0; time < 10; time++) await apply(outcome(transaction, SUCCEEDED));
     assert.equal(await available(), 99_000n);
-    assert.deepEqual(await told(transaction), ['collection.success']);
+    assert.deepEqual(await eventTypesOf(transaction), ['collection.success']);
     assert.deepEqual(await casesOf(transaction), []);
     const evidence = await ctx.db.query<{ effect: string }>('select effect from evidence where transaction_id = $1', [
       transaction.id,
@@ -151,15 +153,15 @@ describe('a collection', () => {
     assert.equal(evidence.filter((row) => row.effect === 'applied').length, 1);
   });
 
-  test('fifty at once with the same word: one transition, one posting, one event', async () => {
+  test('fifty equal reports at once: one transition, one posting, one event', async () => {
     const transaction = await collect();
     await Promise.all(Array.from({ length: 50 }, () => engine.apply(outcome(transaction, SUCCEEDED))));
     await Promise.all(Array.from({ length: 20 }, () => apply(outcome(transaction, SUCCEEDED))));
     assert.equal(await available(), 99_000n);
-    assert.deepEqual(await told(transaction), ['collection.success']);
+    assert.deepEqual(await eventTypesOf(transaction), ['collection.success']);
   });
 
-  test('learning nothing leaves it processing with a question due in five seconds; never failed', async () => {
+  test('an unknown outcome leaves it processing with a query due in five seconds; never failed', async () => {
     const transaction = await collect();
     await engine.pass();
     await engine.idle();
@@ -169,10 +171,10 @@ describe('a collection', () => {
     assert.equal(job?.due_at.getTime(), ctx.clock.millis() + 5_000);
     for (let time = 0; time < 30; time++) await apply(outcome(transaction, UNKNOWN));
     assert.equal(await statusOf(transaction), 'processing');
-    assert.deepEqual(await told(transaction), []);
+    assert.deepEqual(await eventTypesOf(transaction), []);
   });
 
-  test('a day without a final word tells a person, and asking goes on', async () => {
+  test('a day without a final answer opens a case, and queries go on', async () => {
     const transaction = await collect();
     await apply(outcome(transaction, PENDING));
     base.clock.advance(24 * 3_600_000);
@@ -183,7 +185,7 @@ describe('a collection', () => {
     assert.ok(await jobOf(transaction));
   });
 
-  test('a "no" after a success changes nothing and opens one case, however often it is said', async () => {
+  test('a failure after a success changes nothing and opens one case, however often it is reported', async () => {
     const transaction = await collect();
     await apply(outcome(transaction, SUCCEEDED));
     await apply(outcome(transaction, FAILED), outcome(transaction, FAILED));
@@ -191,14 +193,14 @@ describe('a collection', () => {
     assert.equal(await statusOf(transaction), 'success');
     assert.deepEqual(await casesOf(transaction), ['contradiction']);
     assert.equal(await available(), 99_000n);
-    assert.deepEqual(await told(transaction), ['collection.success']);
+    assert.deepEqual(await eventTypesOf(transaction), ['collection.success']);
   });
 
   for (const [name, first] of [
     ['failed', FAILED],
     ['expired', EXPIRED],
   ] as const)
-    test(`a success after ${name} is booked once, told as late, and shown to a person`, async () => {
+    test(`a success after ${name} is booked once, has an event marked late, and opens a case`, async () => {
       const transaction = await collect();
       await apply(outcome(transaction, first));
       assert.equal(await statusOf(transaction), name);
@@ -207,7 +209,7 @@ describe('a collection', () => {
       await apply(outcome(transaction, SUCCEEDED));
       assert.equal(await statusOf(transaction), 'success');
       assert.equal(await available(), 99_000n);
-      assert.deepEqual(await told(transaction), [`collection.${name}`, 'collection.success']);
+      assert.deepEqual(await eventTypesOf(transaction), [`collection.${name}`, 'collection.success']);
       assert.deepEqual(await casesOf(transaction), ['late_success']);
       const [event] = await ctx.db.query<{ body: Buffer }>(
         `select body from events where transaction_id = $1 and type = 'collection.success'`,
@@ -227,8 +229,8 @@ describe('a collection', () => {
     assert.equal(await statusOf(transaction), 'pending');
     assert.equal(await available(), 0n);
     assert.deepEqual(await casesOf(transaction), ['amount_mismatch']);
-    assert.deepEqual(await told(transaction), []);
-    assert.ok(await jobOf(transaction), 'somebody still asks about it');
+    assert.deepEqual(await eventTypesOf(transaction), []);
+    assert.ok(await jobOf(transaction), 'it is still queried');
     await apply(outcome(transaction, SUCCEEDED));
     assert.equal(await available(), 99_000n);
   });
@@ -240,14 +242,14 @@ describe('a collection', () => {
     assert.deepEqual(await casesOf(transaction), ['different_receipt']);
   });
 
-  test('a rail speaks of its own transactions only', async () => {
+  test('a rail can only report its own transactions', async () => {
     const transaction = await collect();
     const { applied } = await apply({ ...outcome(transaction, SUCCEEDED), rail: 'another' });
     assert.equal(applied[0]?.effect, 'unknown_transaction');
     assert.equal(await statusOf(transaction), 'pending');
   });
 
-  test('words about nothing of ours do not hold up their neighbours', async () => {
+  test('an outcome of an unknown transaction does not stop the others of the batch', async () => {
     const transaction = await collect();
     const stranger = { id: '01890000-0000-7000-8000-000000000000' };
     const { applied } = await apply(outcome(stranger, SUCCEEDED), outcome(transaction, SUCCEEDED));
@@ -268,11 +270,11 @@ describe('a reversal', () => {
     assert.equal(await statusOf(transaction), 'reversed');
     assert.equal(await available(), 0n);
     assert.equal(await balance(operatorClearing(shop.holderId, RAIL, CURRENCY)), clearing);
-    assert.deepEqual(await told(transaction), ['collection.reversed', 'collection.success']);
+    assert.deepEqual(await eventTypesOf(transaction), ['collection.reversed', 'collection.success']);
     assert.deepEqual(await casesOf(transaction), []);
   });
 
-  test('that overtook its success books both, and each event shows the wallet as it was then', async () => {
+  test('that arrives before its success books both, and each event shows the balance at that time', async () => {
     const transaction = await collect();
     await apply(outcome(transaction, REVERSED), outcome(transaction, SUCCEEDED));
     assert.equal(await statusOf(transaction), 'reversed');
@@ -288,7 +290,7 @@ describe('a reversal', () => {
     assert.deepEqual(shown.toSorted(), ['collection.reversed 0', 'collection.success 990']);
   });
 
-  test('of money that is spent already is borne by suspense, with a case', async () => {
+  test('of money that is spent already is taken from suspense, with a case', async () => {
     const owed = await balance(suspense(shop.holderId, CURRENCY));
     const transaction = await collect();
     await apply(outcome(transaction, SUCCEEDED));
@@ -299,7 +301,7 @@ describe('a reversal', () => {
     assert.equal(await available(), 99_000n - 90_900n, 'the wallet is not touched');
     assert.equal((await balance(suspense(shop.holderId, CURRENCY))) - owed, -99_000n);
     assert.deepEqual(await casesOf(transaction), ['wallet_short']);
-    assert.deepEqual(await told(transaction), ['collection.reversed', 'collection.success']);
+    assert.deepEqual(await eventTypesOf(transaction), ['collection.reversed', 'collection.success']);
   });
 });
 
@@ -313,8 +315,8 @@ describe('a payout', () => {
     await apply(outcome(paid, SUCCEEDED), outcome(refused, FAILED), outcome(paid, SUCCEEDED), outcome(refused, FAILED));
     assert.equal(await reserved(), 0n);
     assert.equal(await available(), 1_000_000n - 101_000n);
-    assert.deepEqual(await told(paid), ['payout.success']);
-    assert.deepEqual(await told(refused), ['payout.failed']);
+    assert.deepEqual(await eventTypesOf(paid), ['payout.success']);
+    assert.deepEqual(await eventTypesOf(refused), ['payout.failed']);
   });
 
   test('that succeeds after its release is paid from the wallet, once, with a case', async () => {
@@ -325,7 +327,7 @@ describe('a payout', () => {
     assert.deepEqual(await casesOf(payout), ['late_success']);
   });
 
-  test('that succeeds after its money was released and spent is borne by suspense', async () => {
+  test('that succeeds after its money was released and spent is taken from suspense', async () => {
     const owed = await balance(suspense(shop.holderId, CURRENCY));
     const payout = await payOut('9000');
     await apply(outcome(payout, { ...FAILED }));
@@ -336,14 +338,14 @@ describe('a payout', () => {
     assert.deepEqual(await casesOf(payout), ['late_success', 'wallet_short']);
   });
 
-  test('that is given back returns amount and fee', async () => {
+  test('that is reversed returns amount and fee', async () => {
     const payout = await payOut('1000');
     await apply(outcome(payout, SUCCEEDED), outcome(payout, REVERSED));
     assert.equal(await available(), 1_000_000n);
-    assert.deepEqual(await told(payout), ['payout.reversed', 'payout.success']);
+    assert.deepEqual(await eventTypesOf(payout), ['payout.reversed', 'payout.success']);
   });
 
-  test('of which the operator knows nothing stays processing: a person decides, nobody sends it again', async () => {
+  test('that the operator does not know stays processing: a member decides, it is not sent again', async () => {
     const payout = await payOut('1000');
     for (let time = 0; time < 3; time++) await apply(outcome(payout, { ...UNKNOWN, definitelyNotFound: true }));
     assert.equal(await statusOf(payout), 'processing');
@@ -373,11 +375,11 @@ describe('batches', () => {
     assert.ok(many <= 8, `${many} statements`);
   });
 
-  test('any words about three transactions, in any batches: each terminal state told once, and money where the states say', async () => {
-    const words = [SUCCEEDED, FAILED, EXPIRED, REVERSED, UNKNOWN, PENDING, { ...SUCCEEDED, amount: 5n }];
+  test('any observations of three transactions: one event per final state, and balances that match the states', async () => {
+    const observations = [SUCCEEDED, FAILED, EXPIRED, REVERSED, UNKNOWN, PENDING, { ...SUCCEEDED, amount: 5n }];
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.array(fc.tuple(fc.nat(2), fc.constantFrom(...words)), { minLength: 1, maxLength: 6 }), {
+        fc.array(fc.array(fc.tuple(fc.nat(2), fc.constantFrom(...observations)), { minLength: 1, maxLength: 6 }), {
           maxLength: 5,
         }),
         async (batches) => {
@@ -389,7 +391,7 @@ describe('batches', () => {
             );
           let expected = 0n;
           for (const transaction of transactions) {
-            const events = await told(transaction);
+            const events = await eventTypesOf(transaction);
             assert.equal(new Set(events).size, events.length);
             const status = await statusOf(transaction);
             if (status === 'success') expected += 99_000n;

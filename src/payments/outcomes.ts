@@ -1,23 +1,26 @@
-// The one place where a transaction changes state. What the submit job, an operator callback, a poll or a person learned
-// comes here as outcomes: on arrays, in any order, any number of times. State, evidence, ledger, events, cases and the
+// The one place where a transaction changes state. The submit job, an operator callback, a poll and a member's decision all
+// bring their outcomes here: on arrays, in any order, any number of times. State, evidence, ledger, events, cases and the
 // next job are written in the caller's transaction, in this order:
 //
-//   1. lock the transactions, sorted                       (lockSubjects)
-//   2. decide, outcome by outcome: states, postings, cases (applyOne; nothing is written)
-//   3. post to the ledger, which notes the balance on the row and on its event, and may add a case (postAll)
-//   4. write what is left, which needs nothing of each other
+//   1. lock the transactions, sorted                      (lockSubjects)
+//   2. decide, outcome by outcome: states, cases, next job (applyOne; nothing is written)
+//   3. post to the ledger                                 (bookStates), then put its balances on rows and events and
+//      open a case where the wallet was short             (applyBooking)
+//   4. write the rest; these statements do not depend on each other
 
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import type { Observation, PayInstructions } from '../rails/rail.ts';
-import { type Bookable, postAll, postingFor } from './booking.ts';
+import type { Observation } from '../rails/rail.ts';
+import { type Booking, bookStates, type EnteredState } from './booking.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
+import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
 import { eventData } from './record.ts';
 import {
+  type CaseKind,
   decide,
   type EvidenceSource,
   isFinal,
@@ -35,7 +38,7 @@ export type Applied = {
   effect: Transition['effect'] | 'unknown_transaction';
 };
 
-export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
+type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
 
 type Job = {
   kind: string;
@@ -44,34 +47,41 @@ type Job = {
   /** When it was last sent, or was about to be. */
   submittedAt: Date | null;
 };
-/** A transaction on its way through its outcomes. */
-type Subject = Bookable & {
+
+/** A locked transaction and what its outcomes change. */
+type Subject = {
+  row: Transaction;
   changed: boolean;
   job: Job | null;
+  /** The states entered, in order. */
+  entered: EnteredState[];
+  /** With what the operator reported; null: the ledger gave the reason. */
+  cases: { kind: CaseKind; observation: Observation | null }[];
   next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
 };
 
 export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outcome[]): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
-  const applied: Applied[] = [];
   const evidence: NewEvidence[] = [];
-  for (const outcome of outcomes) {
+  const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
-    if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) {
-      applied.push({ transaction: null, effect: 'unknown_transaction' });
-      continue;
-    }
+    if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) return null;
     const effect = applyOne(ctx, subject, outcome, at);
     evidence.push({ ...outcome, effect });
-    applied.push({ transaction: subject.row, effect });
-  }
+    return { subject, effect };
+  });
   const all = [...subjects.values()];
-  await postAll(tx, all, at);
+  const bookings = await bookStates(
+    tx,
+    all.flatMap((subject) => subject.entered),
+    at,
+  );
+  for (const subject of all)
+    for (const state of subject.entered) applyBooking(subject, state, bookings.get(state) ?? null);
   const settled = all
-    .filter((subject) => subject.events.some((event) => event.status === 'success'))
+    .filter((subject) => subject.entered.some(({ status }) => status === 'success'))
     .map((subject) => subject.row);
-  // What is left needs nothing of each other: it leaves together.
   const [events] = await Promise.all([
     recordEvents(
       tx,
@@ -79,7 +89,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
       at,
     ),
     recordEvidence(tx, evidence, at),
-    insertInstructions(tx, outcomes, subjects),
+    insertInstructions(tx, instructionsOf(outcomes, subjects)),
     updateTransactions(
       tx,
       all.filter((subject) => subject.changed),
@@ -88,14 +98,15 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
     openCases(tx, ctx, all.flatMap(casesOf)),
     ...(settled.length > 0 ? ctx.onCollectionsSettled.map((hook) => hook(tx, settled, at)) : []),
   ]);
-  // `applied` was filled while rows were still changing; the final row of each is what callers see.
-  for (const entry of applied)
-    if (entry.transaction) entry.transaction = subjects.get(entry.transaction.id)?.row ?? null;
+  const applied = decided.map((entry): Applied => {
+    if (!entry) return { transaction: null, effect: 'unknown_transaction' };
+    return { transaction: entry.subject.row, effect: entry.effect };
+  });
   return { applied, events };
 }
 
 async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Subject>> {
-  // In sorted order, so that two batches over the same transactions never wait for each other in a circle.
+  // Sorted, so that two batches over the same transactions cannot deadlock.
   type Row = Transaction & { job: string | null; attempts: number; since: Date; submitted_at: Date | null };
   const rows = await tx.query<Row>(
     {
@@ -115,8 +126,7 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
         row,
         changed: false,
         job: job === null ? null : { kind: job, attempts, since, submittedAt },
-        postings: [],
-        events: [],
+        entered: [],
         cases: [],
         next: null,
       },
@@ -126,19 +136,24 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
 
 function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Transition['effect'] {
   const { observation } = outcome;
-  const verdict = decide(subject.row, observation);
-  for (const status of verdict.transitions) enter(subject, status, outcome, verdict.late, at);
+  const transition = decide(subject.row, observation);
+  for (const status of transition.transitions) transitionTo(subject, status, outcome, transition.late, at);
   if ('railReference' in observation && observation.railReference && subject.row.rail_reference === null) {
     subject.row = { ...subject.row, rail_reference: observation.railReference };
     subject.changed = true;
   }
-  if (verdict.caseKind) subject.cases.push({ kind: verdict.caseKind, observation });
+  if (transition.caseKind) subject.cases.push({ kind: transition.caseKind, observation });
   if (!isFinal(subject.row.status)) planNext(ctx, subject, outcome, at);
-  return verdict.effect;
+  return transition.effect;
 }
 
-/** Moves to a state: the row, the money that moves with it, the event that tells of it. */
-function enter(subject: Subject, status: Status, { source, observation }: Outcome, late: boolean, at: Date): void {
+function transitionTo(
+  subject: Subject,
+  status: Status,
+  { source, observation }: Outcome,
+  late: boolean,
+  at: Date,
+): void {
   const failure = observation.state === 'failed' ? observation : null;
   const receipt = 'receipt' in observation ? observation.receipt : null;
   const row: Transaction = {
@@ -152,21 +167,27 @@ function enter(subject: Subject, status: Status, { source, observation }: Outcom
   };
   subject.row = row;
   subject.changed = true;
-  const event = isFinal(status) ? { status, late, row } : null;
-  if (event) subject.events.push(event);
-  const posting = postingFor(row, status, late);
-  if (posting) subject.postings.push({ ...posting, event });
+  subject.entered.push({ status, late, row });
 }
 
-/** What a person decided is told in that person's sentence; an operator's code in ours. */
+/** The record shows the wallet's newest balance, the event of each state the balance right after that state. */
+function applyBooking(subject: Subject, state: EnteredState, booking: Booking | null): void {
+  if (!booking) return;
+  if (booking.walletShort) return void subject.cases.push({ kind: 'wallet_short', observation: null });
+  const balanceAfter = booking.balanceAfter ?? subject.row.balance_after;
+  subject.row = { ...subject.row, balance_after: balanceAfter };
+  state.row = { ...state.row, balance_after: balanceAfter };
+}
+
+/** A decision brings its own sentence. An operator's failure code has a sentence in the catalogue. */
 function failureSentence(source: EvidenceSource, failure: Observation & { state: 'failed' }): string {
   return source === 'person' ? failure.message : failureMessage(failure.failureCode as FailureCode);
 }
 
-/** When the operator is asked next; or, where it certainly never saw the reference, that it is submitted again. */
+/** Plans the next query, or a new submit where the operator certainly never received the reference. */
 function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt }: Outcome, at: Date): void {
   const { row, job } = subject;
-  // Not sent yet: that the operator does not know it means nothing, and its turn to be sent must not be lost.
+  // Not sent yet: that the operator does not know it is expected, and the submit job must stay.
   if (job?.kind === 'submit' && observation.state === 'unknown') return;
   const attempts = job?.attempts ?? 0;
   const openForMs = at.getTime() - (job?.since ?? row.created_at).getTime();
@@ -174,41 +195,23 @@ function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt
   subject.next = { kind: 'query', delayMs: nextQueryDelayMs(attempts, openForMs), attempts: attempts + 1 };
   if (observation.state !== 'unknown' || !observation.definitelyNotFound) return;
   const capabilities = ctx.rails.byName(row.rail)?.capabilities;
-  // Counted from the last time it was sent: an answer to a question asked before that is about the time before.
+  // Counted from the last submit: an answer to a query made before that says nothing about it.
   const sentForMs = (askedAt ?? at).getTime() - (job?.submittedAt ?? row.created_at).getTime();
   if (!capabilities || sentForMs <= 0 || sentForMs < capabilities.notFoundIsFinalAfterMs) return;
-  // A payout whose outcome is unknown is never sent again by us: a person decides.
+  // A payout whose outcome is unknown is never sent again automatically: a member decides.
   if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
   else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
 }
 
-type NewInstructions = { row: Transaction; instructions: PayInstructions };
-
-const INSTRUCTIONS = columns<NewInstructions>(1, {
-  account_reference: ['text', ({ instructions }) => instructions.accountReference],
-  holder_id: ['bigint', ({ row }) => row.holder_id],
-  transaction_id: ['uuid', ({ row }) => row.id],
-  rail: ['text', ({ row }) => row.rail],
-  pay_to: ['jsonb', ({ instructions }) => JSON.stringify(instructions.payTo)],
-  expires_at: ['timestamptz', ({ instructions }) => instructions.expiresAt],
-});
-
-/** Where the payer was told to pay: incoming money is matched by it. */
-async function insertInstructions(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>): Promise<void> {
-  const rows = outcomes.flatMap(({ transactionId, observation }): NewInstructions[] => {
+function instructionsOf(outcomes: Outcome[], subjects: Map<string, Subject>): NewInstructions[] {
+  return outcomes.flatMap(({ transactionId, observation }) => {
     const subject = subjects.get(transactionId);
     if (!subject || observation.state !== 'pending' || !observation.instructions) return [];
     return [{ row: subject.row, instructions: observation.instructions }];
   });
-  if (rows.length === 0) return;
-  await tx.query(
-    `insert into payment_instructions (${INSTRUCTIONS.names}) select ${INSTRUCTIONS.names} from ${INSTRUCTIONS.rows}
-     on conflict (account_reference) do nothing`,
-    INSTRUCTIONS.arrays(rows),
-  );
 }
 
-/** What an outcome may change. */
+/** The columns that an outcome may change. */
 const CHANGEABLE = [
   'status',
   'rail_reference',
@@ -286,18 +289,19 @@ function casesOf(subject: Subject): NewCase[] {
 
 function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
   const family = subject.row.direction;
-  return subject.events.flatMap(({ status, late, row }) => {
+  const final = subject.entered.filter(({ status }) => isFinal(status));
+  return final.flatMap(({ status, late, row }) => {
     const event = {
       holderId: row.holder_id,
       integrationId: row.integration_id,
       transactionId: row.id,
       data: eventData(ctx.catalog, row, late),
-      // Callbacks are signed with an integration's secret: without one there is nobody to send them.
+      // Callbacks are signed with the secret of an integration; without one they cannot be sent.
       url: row.integration_id === null ? null : row.callback_url,
     };
-    // Only final states are told, and a payout never expires.
-    const told: NewEvent[] = [{ ...event, type: `${family}.${status}` as EventType }];
-    if (status === 'success' && row.link_id !== null) told.push({ ...event, type: 'payment_link.paid' });
-    return told;
+    // Only final states have events, and a payout never expires.
+    const events: NewEvent[] = [{ ...event, type: `${family}.${status}` as EventType }];
+    if (status === 'success' && row.link_id !== null) events.push({ ...event, type: 'payment_link.paid' });
+    return events;
   });
 }

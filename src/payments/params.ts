@@ -1,5 +1,5 @@
-// What callers send to the operations about money. Each schema is compiled once into the reader of its operation; the
-// same schema is in the OpenAPI document (schemas.ts).
+// The params of the payment operations. Each schema is compiled once into the reader of its operation; the same schema is in
+// the OpenAPI document (schemas.ts).
 
 import Type, { type Static } from 'typebox';
 import { nullable, oneOf, optionalUrl } from '../platform/api-schemas.ts';

@@ -1,12 +1,14 @@
-// Reads about payouts for people: who ordered and who allowed one, and how far a file has come.
+// Reads about payouts: who ordered and who approved one, and how many payouts of a file are in which state.
 
 import type { Reader } from '../platform/db.ts';
+import type { PaymentsContext } from './context.ts';
 import type { Status } from './states.ts';
+import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 const MAX_BATCHES = 50;
 
 /** A condition on `payout_orders o`. */
-export const WAITS_FOR_APPROVAL = `(o.approval = 'waiting' and o.cancelled_at is null)`;
+const WAITS_FOR_APPROVAL = `(o.approval = 'waiting' and o.cancelled_at is null)`;
 
 export type PayoutOrderRow = {
   created_by: string;
@@ -33,6 +35,18 @@ export async function findPayoutOrder(
   return row ?? null;
 }
 
+export type PayoutRow = Transaction & { created_by: string; approved_by: string | null; waits_for_approval: boolean };
+
+/** The newest payouts of a holder. */
+export function listPayouts(ctx: PaymentsContext, holderId: bigint, limit: number): Promise<PayoutRow[]> {
+  return ctx.db.query<PayoutRow>(
+    `select ${TRANSACTION_COLUMNS}, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
+     from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+     where o.holder_id = $1 order by o.transaction_id desc limit $2`,
+    [holderId, limit],
+  );
+}
+
 export type PayoutBatchRow = {
   id: string;
   name: string;
@@ -42,7 +56,7 @@ export type PayoutBatchRow = {
   states: Partial<Record<Status, number>>;
 };
 
-/** The newest files of a holder, each with how many of its payouts are in which state. */
+/** The newest files of a holder, with the number of their payouts in each state. */
 export async function listPayoutBatches(reader: Reader, holderId: bigint): Promise<PayoutBatchRow[]> {
   const rows = await reader.query<
     Omit<PayoutBatchRow, 'payouts' | 'states'> & { states: Record<string, number> | null }
@@ -61,7 +75,7 @@ export async function listPayoutBatches(reader: Reader, holderId: bigint): Promi
   });
 }
 
-/** Payouts that wait for a second person. */
+/** Payouts that wait for approval. */
 export async function countWaitingApprovals(reader: Reader, holderId: bigint): Promise<number> {
   const [row] = await reader.query<{ count: bigint }>(
     `select count(*) from payout_orders o where o.holder_id = $1 and ${WAITS_FOR_APPROVAL}`,

@@ -1,5 +1,5 @@
 // The transaction record of the specification: every field always present, null where it does not apply.
-// Status answers, callbacks and the event feed all show this.
+// It is in status answers, callbacks and the event feed.
 
 import type { Catalog, Direction } from '../catalog/catalog.ts';
 import { dateTimeSeconds, isoMicroseconds } from '../platform/clock.ts';
@@ -8,7 +8,7 @@ import { amountToNumber } from '../platform/money.ts';
 import { STATUS_CODES } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
-/** The word of the specification for a direction: it calls a collection a payin. */
+/** The specification calls a collection a payin. */
 export function wireDirection(direction: Direction): 'payin' | 'payout' {
   return direction === 'collection' ? 'payin' : 'payout';
 }
@@ -46,7 +46,7 @@ export function recordV3(catalog: Catalog, transaction: Transaction) {
   };
 }
 
-/** What a callback carries: the v3 record, the link it was paid through, and whether the success came late. */
+/** The data of a callback: the v3 record, the link it was paid through, and whether the success came late. */
 export function eventData(catalog: Catalog, transaction: Transaction, late: boolean) {
   return {
     ...recordV3(catalog, transaction),

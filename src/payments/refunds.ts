@@ -1,5 +1,5 @@
-// Giving a collection back, where the rail can: a person asks, the operator decides, and its word is an outcome like any
-// other (success → reversed).
+// Refunds of collections, where the rail supports them. A member requests the refund, the operator decides, and its answer is
+// an outcome (success → reversed).
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { balancesOf } from '../ledger/ledger.ts';
@@ -8,9 +8,9 @@ import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { findTransaction, idFromRef, refOf, type Transaction } from './transactions.ts';
 
-export type RefundResult = 'reversed' | 'under_way' | 'refused';
+type RefundResult = 'reversed' | 'under_way' | 'refused';
 
-/** Whether this transaction can be given back through its rail. */
+/** Whether this transaction can be refunded through its rail. */
 export function canRefund(ctx: PaymentsContext, transaction: Transaction): boolean {
   const rail = ctx.rails.byName(transaction.rail);
   return (
@@ -21,7 +21,7 @@ export function canRefund(ctx: PaymentsContext, transaction: Transaction): boole
   );
 }
 
-/** Asks the operator to give a collection back, whole. The rail takes care that it happens at most once. */
+/** Requests the refund of a whole collection. The rail ensures that it happens at most once. */
 export async function refundCollection(
   ctx: PaymentsContext,
   engine: PaymentEngine,
@@ -48,7 +48,7 @@ export async function refundCollection(
     amount: transaction.amount,
     currency: transaction.currency,
   });
-  // The operator's refusal is about the refund; the collection stands as it was, so it is no outcome of it.
+  // A refused refund does not change the collection, so it is not an outcome.
   if (observation.state === 'failed') return 'refused';
   if (observation.state !== 'reversed') return 'under_way';
   const applied = await engine.apply({ transactionId: transaction.id, source: 'person', observation, raw });

@@ -1,8 +1,8 @@
-// After a restore. What the backup remembers as not yet sent may have been sent since by the gateway it was made from.
+// After a restore: what is not yet sent according to the backup may have been sent after the backup was made.
 
 import type { Tx } from '../platform/db.ts';
 
-/** Nobody sends again, somebody asks: the operator alone knows. Answers how many payments are asked about. */
+/** Turns every submit into a query, because only the operator knows what was sent. Returns how many. */
 export async function requeryAfterRestore(tx: Tx, at: Date): Promise<number> {
   const rows = await tx.query(
     `update payment_jobs set kind = 'query', submitted_at = coalesce(submitted_at, $1), due_at = $1

@@ -1,5 +1,4 @@
-// The HTTP routes of payments: collections, status and balance (in their own files), discovery, and the address that
-// operators call.
+// The HTTP routes of payments: collections, status and balance (in their own files), discovery, and operator callbacks.
 
 import { requireToken } from '../holders/authentication.ts';
 import { Problem } from '../platform/errors.ts';
@@ -70,7 +69,7 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
   );
 }
 
-/** Operators send many content types: these routes alone take any body, as bytes. */
+/** Operators send many content types, so these routes accept any body as bytes. */
 function operatorRoutes(app: HttpServer, services: PaymentServices): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

@@ -1,4 +1,4 @@
-// The requests and answers of the operations about money, for OpenAPI. The params are the schemas that the operations read
+// The requests and answers of the payment operations, for OpenAPI. The params are the schemas that the operations read
 // with (params.ts); a test holds the answers to theirs.
 
 import Type from 'typebox';
@@ -122,8 +122,8 @@ const EXAMPLE_RECORD_V3 = {
   third_party_reference_2: null,
 };
 
-export const RecordV2Schema = Type.Object(RECORD);
-export const RecordV3Schema = Type.Object({
+const RecordV2Schema = Type.Object(RECORD);
+const RecordV3Schema = Type.Object({
   ...RECORD,
   status_code: oneOf(Object.values(STATUS_CODES), 'Status code of the transaction.'),
   failureReason: Type.Object({

@@ -94,22 +94,22 @@ function known(status: Status, direction: KnownTransaction['direction'] = 'colle
   return { ...KNOWN, status, direction, receipt: status === 'success' || status === 'reversed' ? 'R1' : null };
 }
 
-function told(verdict: ReturnType<typeof decide>): string {
-  if (verdict.late)
-    return verdict.caseKind === 'late_success' && verdict.transitions.join() === 'success' ? 'late' : '?';
-  if (verdict.caseKind) return verdict.transitions.length === 0 ? `case:${verdict.caseKind}` : '?';
-  return verdict.transitions.length > 0 ? verdict.transitions.join() : verdict.effect;
+function describeTransition(transition: ReturnType<typeof decide>): string {
+  if (transition.late)
+    return transition.caseKind === 'late_success' && transition.transitions.join() === 'success' ? 'late' : '?';
+  if (transition.caseKind) return transition.transitions.length === 0 ? `case:${transition.caseKind}` : '?';
+  return transition.transitions.length > 0 ? transition.transitions.join() : transition.effect;
 }
 
-/** A transaction that is told things one after the other; remembers every state it entered. */
+/** A transaction that gets one observation after the other, and lists every state it entered. */
 function live(observations: readonly Observation[], direction: KnownTransaction['direction'] = 'collection') {
   let now: KnownTransaction = known('pending', direction);
   const entered: Status[] = [];
   const cases: string[] = [];
   for (const observation of observations) {
-    const verdict = decide(now, observation);
-    if (verdict.caseKind) cases.push(verdict.caseKind);
-    for (const status of verdict.transitions) {
+    const transition = decide(now, observation);
+    if (transition.caseKind) cases.push(transition.caseKind);
+    for (const status of transition.transitions) {
       entered.push(status);
       const receipt = now.receipt ?? ('receipt' in observation ? observation.receipt : null);
       now = { ...now, status, receipt };
@@ -134,7 +134,7 @@ describe('every state × every observation', () => {
     test(`${said}: ${STATES.map((status) => `${status} → ${expectations[status]}`).join(', ')}`, () => {
       for (const status of STATES)
         assert.equal(
-          told(decide(known(status), OBSERVATIONS[said as Said])),
+          describeTransition(decide(known(status), OBSERVATIONS[said as Said])),
           expectations[status],
           `${status} + ${said}`,
         );
@@ -147,7 +147,7 @@ describe('every state × every observation', () => {
 });
 
 describe('what holds for any history', () => {
-  test('learning nothing never ends a transaction, in any number', () => {
+  test('unknown outcomes never end a transaction, in any number', () => {
     const learned = fc.constantFrom(OBSERVATIONS.unknown, OBSERVATIONS.not_found, OBSERVATIONS.pending);
     fc.assert(
       fc.property(fc.array(learned, { minLength: 1, maxLength: 50 }), anyDirection, (observations, direction) => {
@@ -185,7 +185,7 @@ describe('what holds for any history', () => {
     );
   });
 
-  test('saying it again changes nothing: a history and the same history with repetitions end alike', () => {
+  test('repetition changes nothing: a history and the same history with repetitions end in the same state', () => {
     const history = fc.array(anyObservation, { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(history, fc.array(fc.nat(), { maxLength: 12 }), (observations, repeats) => {
@@ -198,7 +198,7 @@ describe('what holds for any history', () => {
     );
   });
 
-  // Where an operator does not contradict itself, the order in which its words reach us must not matter.
+  // If an operator does not contradict itself, the order in which its reports arrive must not matter.
   const TRUTHS: Record<string, Said[]> = {
     'it succeeded': ['unknown', 'pending', 'not_found', 'succeeded', 'succeeded_unnamed'],
     'it succeeded and was given back': ['unknown', 'pending', 'succeeded', 'reversed'],
@@ -206,7 +206,7 @@ describe('what holds for any history', () => {
     'it expired': ['unknown', 'pending', 'not_found', 'expired'],
   };
   for (const [truth, said] of Object.entries(TRUTHS))
-    test(`${truth}: every order and duplication of what was said ends the same, without a case`, () => {
+    test(`${truth}: every order and duplication of the reports ends the same, without a case`, () => {
       const all = said.map((name): Observation => OBSERVATIONS[name]);
       const end = live(all);
       assert.ok(isFinal(end.status));
@@ -223,7 +223,7 @@ describe('what holds for any history', () => {
       );
     });
 
-  test('success is never lost: whatever else is said, in any order, one right success is booked', () => {
+  test('a success is never lost: with any other reports, in any order, one right success is booked', () => {
     fc.assert(
       fc.property(fc.array(anyObservation, { maxLength: 20 }), fc.nat(20), (others, position) => {
         const observations = [...others.slice(0, position), OBSERVATIONS.succeeded, ...others.slice(position)];
@@ -235,7 +235,7 @@ describe('what holds for any history', () => {
   });
 });
 
-describe('when to ask again', () => {
+describe('when to query again', () => {
   test('5, 10, 20, 40 seconds, 1, 2, 5 minutes, then rarer, and never at once', () => {
     const delays = Array.from({ length: 40 }, (_, attempts) => nextQueryDelayMs(attempts, 0) / 1000);
     assert.deepEqual(delays.slice(0, 7), [5, 10, 20, 40, 60, 120, 300]);

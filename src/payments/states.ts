@@ -2,9 +2,9 @@
 //
 //   pending ──▶ processing ──▶ success ──▶ reversed
 //      │            │  ├─────▶ failed  ─┐
-//      └────────────┘  └─────▶ expired ─┴─▶ success (late: booked once, and a case for a person)
+//      └────────────┘  └─────▶ expired ─┴─▶ success (late: booked once, and opens a case)
 //
-// A final state absorbs everything else: what contradicts it changes nothing and opens a case.
+// An observation that contradicts a final state changes nothing and opens a case.
 
 import type { Direction } from '../catalog/catalog.ts';
 import type { Observation } from '../rails/rail.ts';
@@ -21,7 +21,7 @@ export const STATUS_CODES = {
 export type Status = keyof typeof STATUS_CODES;
 export type EvidenceSource = 'submit' | 'callback' | 'poll' | 'verification' | 'statement' | 'person';
 
-/** Why a person must look. */
+/** Why a case is opened. */
 export type CaseKind =
   | 'late_success'
   | 'contradiction'
@@ -29,25 +29,25 @@ export type CaseKind =
   | 'amount_mismatch'
   | 'no_answer'
   | 'payout_not_found'
-  /** The wallet no longer held money that was taken back; suspense carries it. */
+  /** The wallet no longer held money that was reversed; it was taken from suspense. */
   | 'wallet_short'
   | 'wrong_amount'
   | 'unknown_reference'
   | 'second_payment';
 
-/** What somebody learned about a transaction. */
+/** One observation of a transaction, and where it came from. */
 export type Outcome = {
   transactionId: string;
   source: EvidenceSource;
   observation: Observation;
   raw: string;
-  /** The rail of an operator callback: it can only speak of its own transactions. */
+  /** The rail of an operator callback: it can only report its own transactions. */
   rail?: string;
   /** When the operator was asked, if it was. */
   askedAt?: Date;
 };
 
-/** What is known of a transaction before the observation. */
+/** A transaction before the observation. */
 export type KnownTransaction = {
   status: Status;
   direction: Direction;
@@ -57,7 +57,7 @@ export type KnownTransaction = {
 };
 
 export type Transition = {
-  /** The states it goes through, in order; usually none or one. A reversal that overtook its success gives two. */
+  /** The states it goes through, in order; usually none or one. A reversal that arrives before its success gives two. */
   transitions: Status[];
   effect: 'applied' | 'confirmed' | 'ignored' | 'case';
   caseKind: CaseKind | null;
@@ -71,12 +71,12 @@ export function isFinal(status: Status): boolean {
   return FINAL.has(status);
 }
 
-/** What one observation does to a transaction. */
+/** The effect of one observation on a transaction. */
 export function decide(known: KnownTransaction, observation: Observation): Transition {
   switch (observation.state) {
     case 'unknown':
     case 'pending':
-      // The operator has it, or may have it: from now on only its own word ends it.
+      // The operator has it, or may have it: from now on only the operator's answer ends it.
       return known.status === 'pending' ? go('processing') : nothing('ignored');
     case 'succeeded':
       return decideSuccess(known, observation);
@@ -146,7 +146,7 @@ function open(caseKind: CaseKind): Transition {
   return { transitions: [], effect: 'case', caseKind, late: false };
 }
 
-/** An operator that names an amount or a currency must name ours. */
+/** If the operator reports an amount or a currency, it must be ours. */
 function sameMoney(known: KnownTransaction, said: { amount?: bigint; currency?: string }): boolean {
   return (said.amount ?? known.amount) === known.amount && (said.currency ?? known.currency) === known.currency;
 }
@@ -155,9 +155,9 @@ function sameReceipt(known: KnownTransaction, said: { receipt: string | null }):
   return said.receipt === null || known.receipt === null || said.receipt === known.receipt;
 }
 
-/** When to ask the operator again, by how often it was asked already. */
+/** Delay before the next query, by the number of queries made. */
 const QUERY_DELAYS_SECONDS = [5, 10, 20, 40, 60, 120, 300, 300, 300, 300, 300, 900, 1_800, 3_600] as const;
-/** After this long without a final word a person is told. Asking goes on, rarely. */
+/** After this long without a final answer a case is opened. Queries go on, rarely. */
 export const UNANSWERED_MS = 24 * 3_600_000;
 const RARE_QUERY_MS = 6 * 3_600_000;
 

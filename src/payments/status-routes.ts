@@ -1,7 +1,7 @@
 // The HTTP operations that read: status v2 and v3, and balance.
 
 import { signedCall } from '../holders/authentication.ts';
-import { handleSigned } from '../holders/envelope.ts';
+import { handleSigned, type OperationMessages } from '../holders/envelope.ts';
 import { envelopeErrors } from '../holders/schemas.ts';
 import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -20,6 +20,17 @@ const V2_DEPRECATED_AT = 1_767_225_600;
 
 export function statusRoutes(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngine): void {
   const messages = statusMessages(ctx.config.brandName);
+  statusV2Route(app, ctx, engine, messages);
+  statusV3Route(app, ctx, engine, messages);
+  balanceRoute(app, ctx);
+}
+
+function statusV2Route(
+  app: HttpServer,
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  messages: OperationMessages,
+): void {
   const successor = `<${publicUrl(ctx.config)}/api/v3/get-unified-transaction-status>; rel="successor-version"`;
   app.post(
     '/api/v2/get-unified-transaction-status',
@@ -62,7 +73,14 @@ export function statusRoutes(app: HttpServer, ctx: PaymentsContext, engine: Paym
       });
     },
   );
+}
 
+function statusV3Route(
+  app: HttpServer,
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  messages: OperationMessages,
+): void {
   app.post(
     '/api/v3/get-unified-transaction-status',
     {
@@ -90,7 +108,9 @@ export function statusRoutes(app: HttpServer, ctx: PaymentsContext, engine: Paym
         return { success: true, message: 'Transaction retrieved.', data: recordV3(ctx.catalog, transaction) };
       }),
   );
+}
 
+function balanceRoute(app: HttpServer, ctx: PaymentsContext): void {
   app.post(
     '/api/v3/get-unified-balance',
     {

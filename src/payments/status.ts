@@ -53,7 +53,7 @@ export async function readStatus(
   return transaction;
 }
 
-/** A transaction of this holder; while it is open, the operator is asked first. */
+/** A transaction of this holder. If it is open, the operator is queried first. */
 export async function findFresh(
   ctx: PaymentsContext,
   engine: PaymentEngine,
@@ -80,7 +80,7 @@ export async function readBalances(ctx: PaymentsContext, request: SignedRequest)
   return entries;
 }
 
-/** Wallets as the balance operation shows them. `pending` is what open collections would bring. */
+/** The wallets of the balance operation. `pending` is the amount of open collections. */
 export async function listBalances(
   reader: Reader,
   holderId: bigint,
@@ -100,7 +100,7 @@ export async function listBalances(
   }));
 }
 
-/** What open collections would bring, by currency. Open transactions are those with a job. */
+/** Amount of open collections, by currency. Open transactions are those with a job. */
 export async function pendingOf(reader: Reader, holderId: bigint): Promise<Map<string, bigint>> {
   const rows = await reader.query<{ currency: string; pending: bigint }>(
     `select t.currency, sum(t.amount - t.fee)::bigint as pending

@@ -1,4 +1,4 @@
-// The rows of transactions: their columns, and every read of them that more than one operation needs.
+// The rows of transactions: their columns, and the reads that more than one operation needs.
 
 import type { Direction, VerificationStyle } from '../catalog/catalog.ts';
 import { columns } from '../platform/columns.ts';
@@ -76,7 +76,7 @@ export const TRANSACTION_COLUMNS = Object.keys(TRANSACTION_TYPES)
   .map((name) => `t.${name}`)
   .join(', ');
 
-/** Fields that only an outcome or a payout sets; everything else is given when the transaction is made. */
+/** Fields that only an outcome or a payout sets. All others are set when the transaction is created. */
 type Later =
   | 'status'
   | 'payee'
@@ -91,7 +91,7 @@ type Later =
   | 'updated_at'
   | 'settled_at';
 
-/** A transaction that was not written yet. */
+/** A transaction that is not written yet. */
 export function newTransaction(given: Omit<Transaction, Later> & Partial<Transaction>, at: Date): Transaction {
   return {
     status: 'pending',
@@ -119,7 +119,7 @@ export function idFromRef(ref: string): string | null {
   return uuidFromPublicId('TX', ref);
 }
 
-/** A transaction of this holder, or null: another holder's does not exist. */
+/** A transaction of this holder; null when there is none, also when another holder has it. */
 export async function findTransaction(reader: Reader, holderId: bigint, id: string): Promise<Transaction | null> {
   const [row] = await reader.query<Transaction>(
     {
@@ -131,7 +131,7 @@ export async function findTransaction(reader: Reader, holderId: bigint, id: stri
   return row ?? null;
 }
 
-/** Names transactions of any holders: the id of each says whose it is. */
+/** Keys of transactions of any holders: each id contains its holder. */
 export const TRANSACTION_KEYS = columns<string>(1, {
   holder_id: ['bigint', holderOfUuid],
   id: ['uuid', (id) => id],

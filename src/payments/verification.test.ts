@@ -84,7 +84,7 @@ describe('verification by token', () => {
     await assert.rejects(verify(transaction, sms[0]), refused('verification_failed'));
   });
 
-  test('a right token given twice at the same moment is taken once', async () => {
+  test('a right token entered twice at the same moment is accepted once', async () => {
     const transaction = await collect();
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => verify(transaction, sms[0])));
     assert.equal(answers.filter((answer) => answer.status === 'fulfilled').length, 1);
@@ -92,7 +92,7 @@ describe('verification by token', () => {
     assert.equal(submitted.length, 1);
   });
 
-  test('four wrong tokens leave a try; the fifth ends it, told once, and the payer was never asked', async () => {
+  test('four wrong tokens leave one try; the fifth fails the payment with one event, and nothing was submitted', async () => {
     const transaction = await collect();
     for (let time = 1; time <= 4; time++) assert.ok((await verify(transaction, wrong())) instanceof Problem);
     assert.equal(await statusOf(transaction), 'pending');
@@ -154,7 +154,7 @@ describe('verification by token', () => {
     assert.ok(!((await verify(transaction, sms[0])) instanceof Problem));
   });
 
-  test('verified in the last moment while somebody expires it: one of the two, never both', async () => {
+  test('verified in the last moment while it expires: one of the two, never both', async () => {
     for (let round = 0; round < 10; round++) {
       const transaction = await collect();
       base.clock.advance(VERIFICATION_MS - 1);

@@ -1,6 +1,6 @@
-// Verification by a six-digit token (`otp`): we make it, the operator sends it by SMS, the payer gives it back through
-// the merchant or the checkout. Until it is right nothing is submitted, so only here may we end a transaction ourselves:
-// the payer was certainly never charged.
+// Verification by a six-digit token (`otp`): the gateway creates it, the operator sends it by SMS, and the payer enters it at
+// the merchant or on the checkout. Nothing is submitted before the token is verified. So only here may the gateway end a
+// transaction itself: the payer was certainly not charged.
 
 import { createHmac, randomInt } from 'node:crypto';
 import type { Tx } from '../platform/db.ts';
@@ -21,11 +21,11 @@ const TOKEN = /^\d{6}$/;
 type TokenRow = { token_hash: Buffer; wrong_tries: number; sent_at: Date; expires_at: Date };
 
 function hashToken(ctx: PaymentsContext, transactionId: string, token: string): Buffer {
-  // Keyed, because a million possible tokens are hashed in a second.
+  // Keyed, because all million tokens can be hashed in a second.
   return createHmac('sha256', ctx.vault.deriveKey('verification-token')).update(`${transactionId}:${token}`).digest();
 }
 
-/** Makes a token, stores its hash, and has it sent. A token that did not arrive is simply sent again on request. */
+/** Creates a token, stores its hash and sends it. A token that did not arrive can be sent again on request. */
 export async function sendVerificationToken(ctx: PaymentsContext, transaction: Transaction): Promise<void> {
   const token = String(randomInt(1_000_000)).padStart(6, '0');
   const at = ctx.clock.now();
@@ -46,13 +46,14 @@ export async function sendVerificationToken(ctx: PaymentsContext, transaction: T
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail?.sendToken || !method) throw new Error(`the rail "${transaction.rail}" cannot send tokens`);
-  const text = `${token} is your code to pay ${transaction.currency} ${formatAmount(transaction.amount)}. Give it only to the business you are paying.`;
+  const amount = `${transaction.currency} ${formatAmount(transaction.amount)}`;
+  const text = `${token} is your code to pay ${amount}. Give it only to the business you are paying.`;
   await rail.sendToken({ msisdn: transaction.msisdn ?? '', text, method });
 }
 
 /**
- * The token came back. Right: the transaction is due to be submitted. Wrong five times: it has failed. A wrong token is
- * an answer, not an exception: the try was counted and committed.
+ * Checks a token. If it is right, the transaction is due to be submitted; after five wrong tokens it has failed. A wrong
+ * token is returned, not thrown, so that the counted try is committed.
  */
 export async function verifyToken(
   ctx: PaymentsContext,
@@ -94,7 +95,7 @@ export async function verifyToken(
       { transactionId: id, source: 'verification', observation, raw: right ? 'right token' : 'wrong token five times' },
     ]);
     const after = applied[0]?.transaction ?? transaction;
-    // Verified: now, and only now, it goes to the operator.
+    // Verified: it may be sent to the operator now.
     if (right)
       await tx.query(
         `update payment_jobs set kind = 'submit', due_at = $3, since = $3 where holder_id = $1 and transaction_id = $2`,
@@ -127,7 +128,7 @@ async function deleteToken(tx: Tx, holderId: bigint, id: string): Promise<void> 
   await tx.query('delete from verification_tokens where holder_id = $1 and transaction_id = $2', [holderId, id]);
 }
 
-/** Has the token sent again, at most once in 30 seconds. */
+/** Sends the token again, at most once in 30 seconds. */
 export async function resendToken(
   ctx: PaymentsContext,
   holderId: bigint,
@@ -144,7 +145,7 @@ export async function resendToken(
     const waitMs = row ? row.sent_at.getTime() + RESEND_AFTER_MS - now : 0;
     if (waitMs > 0) throw new Problem('resend_too_soon', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
     await within(tx);
-    // Taken here, so that two requests at once send one SMS.
+    // Reserved here, so that two requests at once send one SMS.
     if (row)
       await tx.query('update verification_tokens set sent_at = $3 where holder_id = $1 and transaction_id = $2', [
         holderId,
@@ -157,12 +158,12 @@ export async function resendToken(
   return transaction;
 }
 
-/** Ten minutes are over. Nothing was ever submitted, so the payer was not charged: expired. */
+/** Expires a transaction ten minutes after its token was sent. It was not submitted, so the payer was not charged. */
 export async function expireVerification(ctx: PaymentsContext, transaction: Transaction): Promise<void> {
   const now = ctx.clock.now();
   if (now.getTime() < transaction.created_at.getTime() + VERIFICATION_MS) return;
   const events = await ctx.db.transaction(async (tx) => {
-    // The token is taken first, as a payer who gives it back takes it: whoever comes second finds it decided.
+    // The token is deleted first, as in a verification, so that only one of the two decides.
     await deleteToken(tx, transaction.holder_id, transaction.id);
     const [row] = await tx.query<{ status: Status }>(
       'select status from transactions where holder_id = $1 and id = $2 for update',

@@ -8,7 +8,7 @@ import { updateIntegration } from '../../src/holders/integrations.ts';
 import { inviteMember } from '../../src/holders/invitations.ts';
 import { createLoginLink } from '../../src/holders/members.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
-import { topUpSandbox } from '../../src/payments/payouts.ts';
+import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
 import { collectInKenya } from '../client.ts';
 import { addPerson, type Person } from '../console-harness.ts';

@@ -1,0 +1,83 @@
+// The table of payment jobs: what is due for an open transaction, claimed with a lease by one process at a time.
+
+import { randomInt } from 'node:crypto';
+import { columns } from '../platform/columns.ts';
+import type { Reader } from '../platform/db.ts';
+import type { PaymentsContext } from './context.ts';
+import { readTransactions, type Transaction } from './transactions.ts';
+
+/** How long a claimed job belongs to its process: an operator call takes 15 s at most. */
+export const LEASE_MS = 30_000;
+/** How long a submit waits while its operator is down, plus up to a second so that the submits do not all return at once. */
+const BREAKER_PAUSE_MS = 5_000;
+const MAX_COUNTED = 100_000;
+
+export type JobKind = 'send_token' | 'submit' | 'query' | 'expire';
+export type Work = { kind: JobKind; transaction: Transaction };
+
+/**
+ * Claims due jobs. A 'submit' becomes a 'query' in the same statement, so the intent to send is durable: after a crash the
+ * next process asks the operator whether the call arrived, and does not send it again.
+ */
+export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Work[]> {
+  const now = ctx.clock.now();
+  const claimed = await ctx.db.query<{ transaction_id: string; was: JobKind }>(
+    {
+      name: 'claim_payment_jobs',
+      text: `with due as (
+               select holder_id, transaction_id, kind as was from payment_jobs where due_at <= $1
+               order by due_at limit $2 for update skip locked
+             )
+             update payment_jobs j
+             set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
+                 submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
+             from due where j.holder_id = due.holder_id and j.transaction_id = due.transaction_id
+             returning j.transaction_id, due.was`,
+    },
+    [now, limit, new Date(now.getTime() + LEASE_MS)],
+  );
+  if (claimed.length === 0) return [];
+  const rows = await readTransactions(
+    ctx.db,
+    claimed.map((job) => job.transaction_id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return claimed.flatMap(({ transaction_id, was }) => {
+    const transaction = byId.get(transaction_id);
+    return transaction ? [{ kind: was, transaction }] : [];
+  });
+}
+
+/** Puts off a submit that was claimed and not made, because the operator is known to be down. */
+export async function postponeSubmit(ctx: PaymentsContext, { holder_id, id }: Transaction): Promise<void> {
+  const dueAt = new Date(ctx.clock.millis() + BREAKER_PAUSE_MS + randomInt(1_000));
+  await ctx.db.query(
+    `update payment_jobs set kind = 'submit', due_at = $3 where holder_id = $1 and transaction_id = $2`,
+    [holder_id, id, dueAt],
+  );
+}
+
+const RETURNED = columns<Work>(2, {
+  holder_id: ['bigint', ({ transaction }) => transaction.holder_id],
+  transaction_id: ['uuid', ({ transaction }) => transaction.id],
+  kind: 'text',
+});
+
+/** Puts claimed jobs that were not started back in the table, due now. */
+export async function returnJobs(ctx: PaymentsContext, waiting: Work[]): Promise<void> {
+  if (waiting.length === 0) return;
+  await ctx.db.query(
+    `update payment_jobs j set kind = input.kind, due_at = $1 from ${RETURNED.rows}
+     where j.holder_id = input.holder_id and j.transaction_id = input.transaction_id`,
+    [ctx.clock.now(), ...RETURNED.arrays(waiting)],
+  );
+}
+
+/** Due jobs of all holders, counted up to a limit. */
+export async function countDuePayments(reader: Reader, now: Date): Promise<number> {
+  const [row] = await reader.query<{ count: bigint }>(
+    `select count(*) from (select from payment_jobs where due_at <= $1 limit ${MAX_COUNTED}) as due`,
+    [now],
+  );
+  return Number(row?.count ?? 0n);
+}

@@ -1,0 +1,160 @@
+// What members of a holder decide about a payout that was ordered: approve it, cancel it before it is sent, and send it
+// again or release its money when the operator does not know it.
+
+import { type Actor, recordAudit } from '../holders/audit.ts';
+import { type Tx, violatedConstraint } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import type { PaymentsContext } from './context.ts';
+import type { PaymentEngine } from './engine.ts';
+import { applyOutcomes } from './outcomes.ts';
+import { isFinal } from './states.ts';
+import { findTransaction, idFromRef, type Transaction } from './transactions.ts';
+
+/** Approves a payout. The database refuses the member who ordered it. */
+export async function approvePayout(
+  ctx: PaymentsContext,
+  engine: Pick<PaymentEngine, 'pass'>,
+  actor: Actor,
+  holderId: bigint,
+  ref: string,
+): Promise<void> {
+  const id = requireId(ref);
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    const approved = await approveOnce(tx, actor, holderId, id, at);
+    if (!approved)
+      throw new Problem('not_found', {
+        message: 'There is no payout of yours that waits for approval under this reference.',
+      });
+    await tx.query(
+      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since) values ($1, $2, 'submit', $3, $3)`,
+      [holderId, id, at],
+    );
+    await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
+  });
+  await engine.pass();
+}
+
+async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, at: Date): Promise<boolean> {
+  try {
+    const rows = await tx.query(
+      `update payout_orders set approval = 'approved', approved_by = $3, approved_by_member = $4, approved_at = $5
+       where holder_id = $1 and transaction_id = $2 and approval = 'waiting' and cancelled_at is null
+       returning transaction_id`,
+      [holderId, id, actor.name, actor.memberId, at],
+    );
+    return rows.length > 0;
+  } catch (error) {
+    if (violatedConstraint(error) === 'payout_approved_by_another')
+      throw new Problem('forbidden', {
+        message: 'A payout must be approved by somebody other than the person who created it.',
+      });
+    throw error;
+  }
+}
+
+/** Cancels a payout before it is sent and releases its money. */
+export async function cancelPayout(
+  ctx: PaymentsContext,
+  actor: Actor,
+  holderId: bigint,
+  ref: string,
+): Promise<Transaction> {
+  const id = requireId(ref);
+  const at = ctx.clock.now();
+  const { transaction, events } = await ctx.db.transaction(async (tx) => {
+    // A payout can be cancelled while it waits for approval or its submit job exists: claiming the job makes it a query.
+    // The row of the order is locked first, as in an approval.
+    const cancelled = await tx.query(
+      `with cancelled as (
+         update payout_orders o set cancelled_by = $3, cancelled_at = $4
+         where o.holder_id = $1 and o.transaction_id = $2 and o.cancelled_at is null
+         returning o.approval
+       ), removed as (
+         delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1
+       )
+       select from cancelled where approval = 'waiting' or exists (select from removed)`,
+      [holderId, id, actor.name, at],
+    );
+    if (cancelled.length === 0)
+      throw new Problem('not_found', {
+        message: 'This payout is unknown, or it was sent already and cannot be taken back.',
+      });
+    const result = await applyOutcomes(tx, ctx, [
+      {
+        transactionId: id,
+        source: 'person',
+        observation: {
+          state: 'failed',
+          failureCode: 'PAYER_CANCELLED',
+          rawCode: '',
+          message: 'The payout was cancelled before it was sent.',
+        },
+        raw: `cancelled by ${actor.name} before it was sent`,
+      },
+    ]);
+    await recordAudit(tx, { holderId, actor, action: 'payout.cancelled', subject: ref }, at);
+    return { transaction: result.applied[0]?.transaction ?? null, events: result.events };
+  });
+  ctx.sendCallbacksNow(events);
+  if (!transaction) throw new Error('the cancelled payout vanished');
+  return transaction;
+}
+
+/** Sends a payout again that the operator does not know, or releases its money. */
+export async function decideLostPayout(
+  ctx: PaymentsContext,
+  engine: Pick<PaymentEngine, 'pass'>,
+  actor: Actor,
+  holderId: bigint,
+  ref: string,
+  decision: 'send_again' | 'release',
+): Promise<void> {
+  const id = requireId(ref);
+  const at = ctx.clock.now();
+  const events = await ctx.db.transaction(async (tx) => {
+    const transaction = await findTransaction(tx, holderId, id);
+    if (transaction?.direction !== 'payout') throw new Problem('transaction_not_found');
+    // Allowed only after the operator reported the payout as not found. Closing the case lets one of two members decide.
+    const [opened] = await tx.query(
+      `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
+       where holder_id = $1 and transaction_id = $2 and kind = 'payout_not_found' and status = 'open' returning id`,
+      [holderId, id, at, actor.name, decision],
+    );
+    if (!opened || isFinal(transaction.status))
+      throw new Problem('not_found', {
+        message: 'No decision is needed: the payout is finished or still in progress.',
+      });
+    await recordAudit(tx, { holderId, actor, action: `payout.${decision}`, subject: ref }, at);
+    if (decision === 'send_again') {
+      await tx.query(
+        `update payment_jobs set kind = 'submit', due_at = $3, since = $3
+         where holder_id = $1 and transaction_id = $2 and kind = 'query'`,
+        [holderId, id, at],
+      );
+      return [];
+    }
+    const result = await applyOutcomes(tx, ctx, [
+      {
+        transactionId: id,
+        source: 'person',
+        observation: {
+          state: 'failed',
+          failureCode: 'UNSPECIFIED',
+          rawCode: '',
+          message: 'The operator did not receive the payout. The money is back in the wallet.',
+        },
+        raw: `${actor.name} decided that the operator never received it`,
+      },
+    ]);
+    return result.events;
+  });
+  ctx.sendCallbacksNow(events);
+  await engine.pass();
+}
+
+function requireId(ref: string): string {
+  const id = idFromRef(ref);
+  if (id === null) throw new Problem('transaction_not_found');
+  return id;
+}

@@ -1,0 +1,89 @@
+// Reads a payout as it is entered in the console, on the command line or in a row of a file, and checks it against the
+// catalogue. Nothing is written.
+
+import { checkAmount } from '../catalog/amounts.ts';
+import type { Method } from '../catalog/catalog.ts';
+import { choosePayoutMethod } from '../catalog/methods.ts';
+import { normaliseNumber } from '../catalog/phone.ts';
+import { collectFieldErrors, type FieldErrors } from '../platform/errors.ts';
+import { checkCallbackUrl } from './callback-url.ts';
+import type { PaymentsContext } from './context.ts';
+import { feeFor } from './fees.ts';
+
+const MAX_TEXT_CHARACTERS = 120;
+
+/** The fields as they were entered. */
+export type PayoutRequest = {
+  amount: string;
+  currency: string;
+  mobile: string;
+  method?: string | undefined;
+  payee?: string | undefined;
+  invoiceNo?: string | undefined;
+  detail?: string | undefined;
+  callbackUrl?: string | undefined;
+};
+
+export type PayoutOrder = {
+  amount: bigint;
+  fee: bigint;
+  method: Method;
+  rail: string;
+  msisdn: string;
+  payee: string | null;
+  invoiceNo: string | null;
+  detail: string;
+  callbackUrl: string | null;
+};
+
+export type PayoutReading = { ok: true; order: PayoutOrder } | { ok: false; errors: FieldErrors };
+
+/** Checks a payout and chooses its method, rail and fee. */
+export async function readPayout(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  request: PayoutRequest,
+): Promise<PayoutReading> {
+  const errors = collectFieldErrors();
+  const candidates = [...ctx.catalog.methods.values()].filter(
+    (method) => method.payout && method.currency === request.currency,
+  );
+  if (candidates.length === 0) errors.add('currency', `No method pays out in "${request.currency}".`);
+  const found = candidates.flatMap((method) => {
+    const number = normaliseNumber(request.mobile, method.country, { lenient: true });
+    return number.ok ? [{ method, msisdn: number.digits }] : [];
+  });
+  if (candidates.length > 0 && found.length === 0)
+    errors.add('mobile', `This is not a mobile number of a country that uses ${request.currency}.`);
+  const chosen = found.length > 0 ? choosePayoutMethod(found, request.method) : null;
+  if (found.length > 0 && !chosen)
+    errors.add('method', `Name the method; one of ${[...new Set(found.map(({ method }) => method.code))].join(', ')}.`);
+  const amount = chosen ? checkAmount(request.amount, chosen.method, 'payout') : null;
+  if (amount && !amount.ok) errors.add('amount', amount.sentence);
+  const rail = chosen ? ctx.rails.railFor(chosen.method, ctx.config.mode) : null;
+  if (chosen && !rail?.capabilities.payouts)
+    errors.add('method', `This gateway cannot pay out by ${chosen.method.name} yet.`);
+  for (const [field, value] of Object.entries({
+    payee: request.payee,
+    invoice_no: request.invoiceNo,
+    detail: request.detail,
+  }))
+    if (value !== undefined && Array.from(value).length > MAX_TEXT_CHARACTERS)
+      errors.add(field, `At most ${MAX_TEXT_CHARACTERS} characters.`);
+  checkCallbackUrl(ctx, request.callbackUrl, errors.add);
+  if (errors.any() || !chosen || !amount?.ok || !rail) return { ok: false, errors: errors.errors };
+  return {
+    ok: true,
+    order: {
+      amount: amount.amount,
+      fee: await feeFor(ctx, holderId, chosen.method, 'payout', amount.amount),
+      method: chosen.method,
+      rail: rail.name,
+      msisdn: chosen.msisdn,
+      payee: request.payee || null,
+      invoiceNo: request.invoiceNo || null,
+      detail: request.detail || `Payout to ${chosen.msisdn} by ${chosen.method.name}`,
+      callbackUrl: request.callbackUrl || null,
+    },
+  };
+}
