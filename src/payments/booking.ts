@@ -70,19 +70,15 @@ async function takeOutOfSuspense(tx: Tx, succeeded: Bookable[], at: Date): Promi
 }
 
 /** Posts everything at once, locks in one order. */
-export async function postAll(tx: Tx, subjects: Bookable[], at: Date): Promise<void> {
+export async function postAll(tx: Tx, subjects: Bookable[], held: Transfer[][], at: Date): Promise<void> {
   const succeeded = subjects.filter((subject) => subject.events.some((event) => event.status === 'success'));
   await takeOutOfSuspense(tx, succeeded, at);
   const planned = subjects.flatMap((subject) => subject.postings.map((posting) => ({ subject, ...posting })));
-  if (planned.length === 0) return;
-  const results = await postEach(
-    tx,
-    planned.map((entry) => entry.transfers),
-    at,
-  );
+  if (planned.length + held.length === 0) return;
+  const results = await postEach(tx, [...held, ...planned.map((entry) => entry.transfers)], at);
   const borne: typeof planned = [];
   for (const [index, entry] of planned.entries()) {
-    const result = results[index];
+    const result = results[held.length + index];
     if (result?.ok) noteBalance(entry.subject, entry.event, result.transfers);
     else if (entry.otherwise) borne.push(entry);
     else throw refusedByLedger(entry.subject);

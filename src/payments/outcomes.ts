@@ -9,6 +9,7 @@
 
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
+import type { Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import type { Observation, PayInstructions } from '../rails/rail.ts';
@@ -51,7 +52,13 @@ type Subject = Bookable & {
   next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
 };
 
-export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outcome[]): Promise<AppliedOutcomes> {
+/** `held` are transfers of payments that fit no transaction; they are posted together with the rest. */
+export async function applyOutcomes(
+  tx: Tx,
+  ctx: PaymentsContext,
+  outcomes: Outcome[],
+  held: Transfer[][] = [],
+): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
   const applied: Applied[] = [];
@@ -67,7 +74,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
     applied.push({ transaction: subject.row, effect });
   }
   const all = [...subjects.values()];
-  await postAll(tx, all, at);
+  await postAll(tx, all, held, at);
   const settled = all
     .filter((subject) => subject.events.some((event) => event.status === 'success'))
     .map((subject) => subject.row);
