@@ -338,19 +338,18 @@ export async function cancelPayout(
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
     // A payout can be cancelled while it waits for approval, or while its job to send it is still there: claiming the
-    // job turns it into a query. The row of the order is locked first, as an approval locks it.
-    const cancelled = await tx.query(
-      `with cancelled as (
-         update payout_orders o set cancelled_by = $3, cancelled_at = $4
-         where o.holder_id = $1 and o.transaction_id = $2 and o.cancelled_at is null
-         returning o.approval
-       ), removed as (
-         delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1
-       )
-       select from cancelled where approval = 'waiting' or exists (select from removed)`,
+    // job turns it into a query. The row of the order is locked first, as an approval locks it; the second statement sees
+    // the job of an approval that the first one waited for.
+    const [cancelled] = await tx.query<{ approval: string }>(
+      `update payout_orders set cancelled_by = $3, cancelled_at = $4
+       where holder_id = $1 and transaction_id = $2 and cancelled_at is null returning approval`,
       [holderId, id, actor.name, at],
     );
-    if (cancelled.length === 0)
+    const removed = await tx.query(
+      `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
+      [holderId, id],
+    );
+    if (!cancelled || (cancelled.approval !== 'waiting' && removed.length === 0))
       throw new Problem('not_found', {
         message: 'This payout is unknown, or it was sent already and cannot be taken back.',
       });
