@@ -130,7 +130,9 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     [
       `insert into ledger_transfers (id, holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                      posted_at, transaction_id, kind, currency)
-       overriding system value select ${id}, holder_id, debit_account, credit_account, 7, debit_balance, credit_balance, posted_at, gen_random_uuid(), kind, currency
+       overriding system value
+       select ${id}, holder_id, debit_account, credit_account, 7, debit_balance, credit_balance,
+              posted_at, gen_random_uuid(), kind, currency
        from ledger_transfers where id = 23`,
     ],
     [{ where: `transfer ${id}`, sentence: /this transfer was edited/ }],

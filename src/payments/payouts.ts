@@ -296,14 +296,18 @@ export async function approvePayout(
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     const approved = await approveOnce(tx, actor, holderId, id, at);
-    if (!approved)
+    // The operator may know the payout although it waits: after a restore. Then it is not sent again.
+    const queued = await tx.query(
+      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+       select t.holder_id, t.id, 'submit', $3, $3 from transactions t
+       where t.holder_id = $1 and t.id = $2 and t.status = 'pending' and $4 for no key update
+       returning 1`,
+      [holderId, id, at, approved],
+    );
+    if (queued.length === 0)
       throw new Problem('not_found', {
         message: 'There is no payout of yours that waits for approval under this reference.',
       });
-    await tx.query(
-      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since) values ($1, $2, 'submit', $3, $3)`,
-      [holderId, id, at],
-    );
     await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
   });
   await engine.pass();
