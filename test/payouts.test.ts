@@ -253,12 +253,13 @@ describe('approval', () => {
     assert.deepEqual([await statusOf(ctx.db, payout), sent], ['failed', []]);
   });
 
-  test('paid before it was approved, as after a restore: not to be approved, and not sent again', async () => {
+  test('paid before it was approved, as after a restore: neither approved nor taken back', async () => {
     const [ama, kofi] = await members();
     for (const observation of [SUCCEEDED, { state: 'pending' } as const]) {
       const payout = await order(ama);
       await engine.apply({ transactionId: payout.id, source: 'callback', observation, raw: '' });
       await assert.rejects(approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout)), refused('not_found'));
+      await assert.rejects(cancelPayout(ctx, ama, shop.holderId, refOf(payout)), refused('not_found'));
     }
     await engine.pass();
     await engine.idle();

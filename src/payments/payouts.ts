@@ -353,7 +353,11 @@ export async function cancelPayout(
       `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
       [holderId, id],
     );
-    if (!cancelled || (cancelled.approval !== 'waiting' && removed.length === 0))
+    const waiting = await tx.query(
+      `select from transactions where holder_id = $1 and id = $2 and status = 'pending' and $3 = 'waiting' for no key update`,
+      [holderId, id, cancelled?.approval],
+    );
+    if (!cancelled || waiting.length + removed.length === 0)
       throw new Problem('not_found', {
         message: 'This payout is unknown, or it was sent already and cannot be taken back.',
       });
