@@ -21,7 +21,7 @@ import { base32, startFactor } from '../src/holders/second-factor.ts';
 import { listTransactions } from '../src/payments/listing.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import type { Reader } from '../src/platform/db.ts';
-import { createUuid } from '../src/platform/ids.ts';
+import { createUuid, shortId } from '../src/platform/ids.ts';
 import { createLogger } from '../src/platform/log.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { createServices } from '../src/services.ts';
@@ -128,7 +128,7 @@ describe('access', () => {
       '/console/requests',
     ]) {
       const answer = await stranger.get(path);
-      assert.ok(!answer.text.includes(ref.slice(-8)) && !answer.text.includes(shop.clientId), path);
+      assert.ok(!answer.text.includes(shortId(ref)) && !answer.text.includes(shop.clientId), path);
     }
     const switched = await stranger.post('/console/switch', { holder: String(shop.holderId) });
     assert.equal(switched.status, 404);
@@ -451,7 +451,7 @@ describe('money', () => {
     assert.match(refunded.location ?? '', /done=refunded/);
     assert.match((await owner.get(`/console/transactions/${ref}`)).text, /Reversed/);
     await gateway.settle();
-    assert.match((await owner.get('/console/requests')).text, new RegExp(ref.slice(-8)));
+    assert.match((await owner.get('/console/requests')).text, new RegExp(shortId(ref)));
     assert.match((await owner.get(`/console/integrations/${shop.id}`)).text, /Last used/);
     const [row] = await gateway.ctx.db.query<{ last_used_at: Date | null }>(
       'select last_used_at from integrations where id = $1',

@@ -219,6 +219,48 @@ describe('approval', () => {
     assert.equal(sent.length, 0);
   });
 
+  test('taken back while another approves it: taken back, and not sent', async () => {
+    const [ama] = await members();
+    const payout = await order(ama);
+    let cancelled: Promise<unknown> = Promise.resolve();
+    // What an approval writes, held open until the other waits for it.
+    await base.db.transaction(async (tx) => {
+      const key = [shop.holderId, payout.id];
+      await tx.query(
+        `update payout_orders set approval = 'approved' where holder_id = $1 and transaction_id = $2`,
+        key,
+      );
+      await tx.query(
+        `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since) values ($1, $2, 'submit', $3, $3)`,
+        [...key, base.clock.now()],
+      );
+      cancelled = cancelPayout(ctx, ama, shop.holderId, refOf(payout));
+      cancelled.catch(() => undefined);
+      for (let waiting = 0n; waiting === 0n; ) {
+        const [row] = await tx.query<{ waiting: bigint }>(
+          'select count(*) as waiting from pg_locks where not granted and transactionid = pg_current_xact_id()::xid',
+        );
+        waiting = row?.waiting ?? 0n;
+      }
+    });
+    await cancelled;
+    await pass();
+    assert.deepEqual([await statusOf(ctx.db, payout), sent], ['failed', []]);
+  });
+
+  test('paid before it was approved, as after a restore: neither approved nor taken back', async () => {
+    const [ama, kofi] = await members();
+    for (const observation of [SUCCEEDED, { state: 'pending' } as const]) {
+      const payout = await order(ama);
+      await engine.apply({ transactionId: payout.id, source: 'callback', observation, raw: '' });
+      await assert.rejects(approvePayout(ctx, engine, kofi, shop.holderId, refOf(payout)), refused('not_found'));
+      await assert.rejects(cancelPayout(ctx, ama, shop.holderId, refOf(payout)), refused('not_found'));
+    }
+    await engine.pass();
+    await engine.idle();
+    assert.deepEqual(sent, []);
+  });
+
   test('taken back while it waits: released, and no longer to be approved', async () => {
     const [ama, kofi] = await members();
     const payout = await order(ama);

@@ -4,7 +4,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { lowestUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { resumeAddresses } from './endpoints.ts';
 import { type EventType, originOf } from './events.ts';
 import { callbackHeaders } from './signature.ts';
@@ -86,7 +86,7 @@ export async function listDeliveries(
        where e.holder_id = $1
          and ($2::uuid is null or e.transaction_id = $2)
          and ($3::uuid is null or e.id = $3)
-         and ($4::timestamptz is null or e.created_at >= $4)
+         and ($4::uuid is null or e.id >= $4)
          and ($5::uuid is null or e.position < (select b.position from events b where b.holder_id = $1 and b.id = $5))
      ) listed
      where ($6::text is null or status = $6)
@@ -95,7 +95,7 @@ export async function listDeliveries(
       holderId,
       filter.transactionId ?? null,
       uuidOrNull(filter.eventId),
-      filter.since ?? null,
+      filter.since ? lowestUuid(filter.since) : null,
       uuidOrNull(filter.before),
       filter.status ?? null,
       Math.min(Math.max(filter.limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT),
@@ -208,7 +208,7 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
 const REPLAY = `
   with page as materialized (
     select e.* from events e
-    where e.holder_id = $1 and e.created_at >= $2 and e.position < $4
+    where e.holder_id = $1 and e.id >= $2 and e.position < $4
     order by e.position desc limit $5
   ), replayed as (
     insert into callback_deliveries
@@ -241,7 +241,8 @@ export async function replayFailed(ctx: Context, holderId: bigint, since: Date, 
   for (let page = 0; page < MAX_REPLAY_PAGES; page++) {
     const [row] = await ctx.db.query<{ replayed: bigint; seen: bigint; last: bigint | null }>(REPLAY, [
       holderId,
-      since,
+      // An id begins with the millisecond of its event, and is indexed.
+      lowestUuid(since),
       at,
       before,
       REPLAY_PAGE,

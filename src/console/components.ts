@@ -4,6 +4,7 @@ import type { Direction } from '../catalog/catalog.ts';
 import { linkQrSvg } from '../links/qr.ts';
 import type { Status } from '../payments/states.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
+import { shortId } from '../platform/ids.ts';
 import type { ConsoleRequest } from './console-request.ts';
 
 export type Tone = 'success' | 'error' | 'warning' | 'neutral';
@@ -100,9 +101,9 @@ export function qrPicture(text: string, label: string): Html {
   return html`<div class="qr" role="img" aria-label="${label}">${trusted(linkQrSvg(text))}</div>`;
 }
 
-/** The end of a transaction's reference, as a link to its page. */
+/** A short form of a transaction's reference, as a link to its page. */
 export function transactionLink(ref: string): Html {
-  return html`<a href="/console/transactions/${ref}"><code>…${ref.slice(-8)}</code></a>`;
+  return html`<a href="/console/transactions/${ref}"><code>…${shortId(ref)}…</code></a>`;
 }
 
 /** Names and values; rows without a value are left out. */

@@ -2,6 +2,7 @@
 
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
+import { shortId } from '../platform/ids.ts';
 import { dataTable, statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 
@@ -41,7 +42,7 @@ export function transactionTable(request: HolderRequest, rows: readonly Transact
 /** Enough of a reference to tell it from its neighbours; the link behind it has all of it. */
 function shortRef(row: { id: string }): string {
   const ref = refOf(row);
-  return `${ref.slice(0, 3)}…${ref.slice(-8)}`;
+  return `${ref.slice(0, 3)}…${shortId(ref)}…`;
 }
 
 export function methodName(request: HolderRequest, code: string): string {

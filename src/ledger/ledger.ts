@@ -9,7 +9,7 @@ import { type AccountRef, accountKey } from './chart.ts';
 import type { Transfer, TransferKind } from './postings.ts';
 
 /** The largest posting is a whole file of payouts. */
-const MAX_TRANSFERS = 50_000;
+const MAX_TRANSFERS = 10_000;
 const MAX_STATEMENT_LINES = 1_000;
 
 export type PostedTransfer = Transfer & {

@@ -127,6 +127,18 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     ],
     [{ where: 'block 2', sentence: /edited/ }],
   ],
+  ...(['1000000', '-5'] as const).map((id): (typeof TAMPERING)[number] => [
+    `a transfer with the id ${id}, which was never drawn`,
+    [
+      `insert into ledger_transfers (id, holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
+                                     posted_at, transaction_id, kind, currency)
+       overriding system value
+       select ${id}, holder_id, debit_account, credit_account, 7, debit_balance, credit_balance,
+              posted_at, gen_random_uuid(), kind, currency
+       from ledger_transfers where id = 23`,
+    ],
+    [{ where: `transfer ${id}`, sentence: /this transfer was edited/ }],
+  ]),
   [
     'a removed block',
     ['delete from ledger_blocks where number = 2'],

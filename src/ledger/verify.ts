@@ -9,6 +9,7 @@ import { type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './cha
 import type { LedgerDifference, ReportDifference } from './differences.ts';
 
 const PIECE = 5_000;
+const MAX_ID = 2n ** 63n - 1n;
 /** Differences reported in full; more are only counted. */
 const MAX_DIFFERENCES = 200;
 
@@ -91,10 +92,11 @@ type Line = {
 /** Reads by ranges of ids, which the summary index of the table finds; ids have gaps, so a range may be empty. */
 async function* readLines(reader: Reader): AsyncGenerator<string> {
   const last = await lastTransferId(reader);
-  for (let after = 0n; after < last; after += BigInt(PIECE)) {
+  for (let after = 0n; after <= last; after += BigInt(PIECE)) {
+    // The first and the last range have no end: a row with an id that was never drawn is read too.
     const rows = await reader.query<{ line: string }>(
       `select ${TRANSFER_LINE} as line from ledger_transfers where id > $1 and id <= $2 order by id`,
-      [after, after + BigInt(PIECE)],
+      [after === 0n ? -MAX_ID : after, after + BigInt(PIECE) > last ? MAX_ID : after + BigInt(PIECE)],
     );
     for (const row of rows) yield row.line;
   }

@@ -42,18 +42,26 @@ type Posting = {
 
 type PlannedPosting = Posting & { state: EnteredState };
 
-/** Posts the transfers of all states together, so that locks are taken in one order. States that move no money have no booking. */
-export async function bookStates(tx: Tx, states: EnteredState[], at: Date): Promise<Map<EnteredState, Booking>> {
+/**
+ * Posts the transfers of all states, and `held` ones that belong to none, together: so locks are taken in one order.
+ * States that move no money have no booking.
+ */
+export async function bookStates(
+  tx: Tx,
+  states: EnteredState[],
+  held: Transfer[][],
+  at: Date,
+): Promise<Map<EnteredState, Booking>> {
   const planned = await planPostings(tx, states, at);
   const bookings = new Map<EnteredState, Booking>();
   const refused: PlannedPosting[] = [];
-  for (const { posting, transfers } of await postPlanned(tx, planned, 'transfers', at)) {
+  for (const { posting, transfers } of await postPlanned(tx, planned, 'transfers', held, at)) {
     if (transfers) bookings.set(posting.state, { balanceAfter: walletBalanceAfter(transfers), walletShort: false });
     else if (posting.fallback) refused.push(posting);
     else throw refusedByLedger(posting);
   }
   // The holder has already spent the money that is taken back. It stays in suspense until the case is closed.
-  for (const { posting, transfers } of await postPlanned(tx, refused, 'fallback', at)) {
+  for (const { posting, transfers } of await postPlanned(tx, refused, 'fallback', [], at)) {
     if (!transfers) throw refusedByLedger(posting);
     bookings.set(posting.state, { balanceAfter: null, walletShort: true });
   }
@@ -88,16 +96,13 @@ async function postPlanned(
   tx: Tx,
   planned: PlannedPosting[],
   which: 'transfers' | 'fallback',
+  held: Transfer[][],
   at: Date,
 ): Promise<{ posting: PlannedPosting; transfers: readonly PostedTransfer[] | null }[]> {
-  if (planned.length === 0) return [];
-  const results = await postEach(
-    tx,
-    planned.map((posting) => posting[which] ?? []),
-    at,
-  );
+  if (planned.length + held.length === 0) return [];
+  const results = await postEach(tx, [...held, ...planned.map((posting) => posting[which] ?? [])], at);
   return planned.map((posting, index) => {
-    const result = results[index];
+    const result = results[held.length + index];
     return { posting, transfers: result?.ok ? result.transfers : null };
   });
 }

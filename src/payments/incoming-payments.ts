@@ -5,7 +5,6 @@
 // An operator reports such a payment twice, in either order: that money came in (receivePayments), and that the
 // transaction succeeded (claimReceipts). The second report finds the receipt of the first.
 
-import { postEach } from '../ledger/ledger.ts';
 import { suspenseReceived, suspenseReturned, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -15,7 +14,7 @@ import type { CallbackReading, PayInstructions } from '../rails/rail.ts';
 import { openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import type { CaseKind, Outcome } from './states.ts';
-import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
+import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
 /** Where the payer must pay. */
 export type Instructions = PayInstructions;
@@ -33,12 +32,27 @@ type Match = {
   caseId: string | null;
 };
 
-/** Posts payments that arrived. Returns the outcomes of those that match a transaction, to be applied in the same `tx`. */
-export async function receivePayments(tx: Tx, ctx: PaymentsContext, reported: IncomingPayment[]): Promise<Outcome[]> {
-  if (reported.length === 0) return [];
+export type ReceivedPayments = {
+  /** Of payments that match a transaction. */
+  outcomes: Outcome[];
+  /** Transfers of the others into suspense. */
+  held: Transfer[][];
+};
+
+/**
+ * Records payments that arrived. Their outcomes and transfers go to applyOutcomes in the same `tx`, together with the
+ * outcomes of the transactions `others`: those are locked here too, so that all locks are taken in one order.
+ */
+export async function receivePayments(
+  tx: Tx,
+  ctx: PaymentsContext,
+  reported: IncomingPayment[],
+  others: string[],
+): Promise<ReceivedPayments> {
+  if (reported.length === 0) return { outcomes: [], held: [] };
   const at = ctx.clock.now();
   const payments = [...new Map(reported.map((payment) => [`${payment.rail} ${payment.receipt}`, payment])).values()];
-  const expected = await lockExpected(tx, payments);
+  const expected = await lockExpected(tx, payments, others);
   const matched = new Set<string>();
   const matches = payments.map((payment): Match => {
     const transaction = expected.get(`${payment.rail} ${payment.accountReference}`) ?? null;
@@ -48,22 +62,25 @@ export async function receivePayments(tx: Tx, ctx: PaymentsContext, reported: In
     return { payment, transaction, caseKind, holderId, caseId };
   });
   const isNew = await insertOnce(tx, matches, at);
-  const held = matches.filter((entry, index) => isNew[index] && entry.caseKind !== null);
-  await holdInSuspense(tx, ctx, held, at);
-  return matches.flatMap(({ payment, transaction, caseKind }, index): Outcome[] => {
+  const unmatched = matches.filter((entry, index) => isNew[index] && entry.caseKind !== null);
+  const held = await holdInSuspense(tx, ctx, unmatched);
+  const outcomes = matches.flatMap(({ payment, transaction, caseKind }, index): Outcome[] => {
     if (!isNew[index] || !transaction || caseKind !== null) return [];
     const { receipt, amount, currency, raw, rail } = payment;
     const observation = { state: 'succeeded' as const, receipt, amount, currency };
     return [{ transactionId: transaction.id, source: 'callback', observation, raw, rail }];
   });
+  return { outcomes, held };
 }
 
-async function lockExpected(tx: Tx, payments: IncomingPayment[]): Promise<Map<string, Transaction>> {
-  const rows = await tx.query<Transaction & { account_reference: string }>(
-    `select ${TRANSACTION_COLUMNS}, i.account_reference
-     from payment_instructions i join transactions t on t.holder_id = i.holder_id and t.id = i.transaction_id
-     where i.account_reference = any($1) order by t.holder_id, t.id for update of t`,
-    [payments.map((payment) => payment.accountReference)],
+async function lockExpected(tx: Tx, payments: IncomingPayment[], others: string[]): Promise<Map<string, Transaction>> {
+  const rows = await tx.query<Transaction & { account_reference: string | null }>(
+    `select ${TRANSACTION_COLUMNS}, wanted.account_reference
+     from (select holder_id, transaction_id as id, account_reference from payment_instructions where account_reference = any($3)
+           union all select holder_id, id, null from ${TRANSACTION_KEYS.rows}) wanted
+     join transactions t using (holder_id, id)
+     order by t.holder_id, t.id for no key update of t`,
+    [...TRANSACTION_KEYS.arrays(others), payments.map((payment) => payment.accountReference)],
   );
   return new Map(rows.map(({ account_reference, ...row }) => [`${row.rail} ${account_reference}`, row]));
 }
@@ -102,22 +119,8 @@ async function insertOnce(tx: Tx, matches: Match[], at: Date): Promise<boolean[]
   return matches.map(({ payment }) => left.delete(`${payment.rail} ${payment.receipt}`));
 }
 
-async function holdInSuspense(tx: Tx, ctx: PaymentsContext, held: Match[], at: Date): Promise<void> {
-  const entries = held.flatMap((entry) => (entry.caseId === null ? [] : [{ ...entry, caseId: entry.caseId }]));
-  if (entries.length === 0) return;
-  await postEach(
-    tx,
-    entries.map(({ payment, holderId, caseId }) =>
-      suspenseReceived({
-        holderId,
-        transactionId: caseId,
-        currency: payment.currency,
-        amount: payment.amount,
-        rail: payment.rail,
-      }),
-    ),
-    at,
-  );
+async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]): Promise<Transfer[][]> {
+  const entries = unmatched.flatMap((entry) => (entry.caseId === null ? [] : [{ ...entry, caseId: entry.caseId }]));
   await openCases(
     tx,
     ctx,
@@ -133,6 +136,9 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, held: Match[], at: D
         ...(transaction ? { expected: `${transaction.currency} ${formatAmount(transaction.amount)}` } : {}),
       },
     })),
+  );
+  return entries.map(({ payment: { currency, amount, rail }, holderId, caseId }) =>
+    suspenseReceived({ holderId, transactionId: caseId, currency, amount, rail }),
   );
 }
 

@@ -129,8 +129,9 @@ async function applyRows(tx: Tx, ctx: PaymentsContext, rows: InboxRow[]) {
       }
     }
   }
-  outcomes.push(...(await receivePayments(tx, ctx, payments)));
-  const { applied, events } = await applyOutcomes(tx, ctx, outcomes);
+  const ids = outcomes.map((outcome) => outcome.transactionId);
+  const received = await receivePayments(tx, ctx, payments, ids);
+  const { applied, events } = await applyOutcomes(tx, ctx, [...outcomes, ...received.outcomes], received.held);
   const unknown = applied.filter((entry) => entry.effect === 'unknown_transaction').length;
   if (unknown > 0) ctx.log.warn({ count: unknown }, 'operator callbacks about transactions we do not know');
   // A hint is not evidence: the operator is queried now.

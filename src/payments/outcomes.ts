@@ -10,6 +10,7 @@
 
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
+import type { Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
@@ -60,7 +61,13 @@ type Subject = {
   next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
 };
 
-export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outcome[]): Promise<AppliedOutcomes> {
+/** `held` are transfers of payments that match no transaction; they are posted together with the rest. */
+export async function applyOutcomes(
+  tx: Tx,
+  ctx: PaymentsContext,
+  outcomes: Outcome[],
+  held: Transfer[][] = [],
+): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
   const evidence: NewEvidence[] = [];
@@ -75,6 +82,7 @@ export async function applyOutcomes(tx: Tx, ctx: PaymentsContext, outcomes: Outc
   const bookings = await bookStates(
     tx,
     all.flatMap((subject) => subject.entered),
+    held,
     at,
   );
   for (const subject of all)

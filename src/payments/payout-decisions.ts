@@ -22,14 +22,18 @@ export async function approvePayout(
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     const approved = await approveOnce(tx, actor, holderId, id, at);
-    if (!approved)
+    // After a restore the operator may know a payout that waits for approval. Such a payout is not sent again.
+    const queued = await tx.query(
+      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+       select t.holder_id, t.id, 'submit', $3, $3 from transactions t
+       where t.holder_id = $1 and t.id = $2 and t.status = 'pending' and $4 for no key update
+       returning 1`,
+      [holderId, id, at, approved],
+    );
+    if (queued.length === 0)
       throw new Problem('not_found', {
         message: 'There is no payout of yours that waits for approval under this reference.',
       });
-    await tx.query(
-      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since) values ($1, $2, 'submit', $3, $3)`,
-      [holderId, id, at],
-    );
     await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
   });
   await engine.pass();
@@ -64,19 +68,23 @@ export async function cancelPayout(
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
     // A payout can be cancelled while it waits for approval or its submit job exists: claiming the job makes it a query.
-    // The row of the order is locked first, as in an approval.
-    const cancelled = await tx.query(
-      `with cancelled as (
-         update payout_orders o set cancelled_by = $3, cancelled_at = $4
-         where o.holder_id = $1 and o.transaction_id = $2 and o.cancelled_at is null
-         returning o.approval
-       ), removed as (
-         delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1
-       )
-       select from cancelled where approval = 'waiting' or exists (select from removed)`,
+    // The row of the order is locked first, as in an approval; the second statement sees the job of an approval that the
+    // first one waited for.
+    const [cancelled] = await tx.query<{ approval: string }>(
+      `update payout_orders set cancelled_by = $3, cancelled_at = $4
+       where holder_id = $1 and transaction_id = $2 and cancelled_at is null returning approval`,
       [holderId, id, actor.name, at],
     );
-    if (cancelled.length === 0)
+    const removed = await tx.query(
+      `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
+      [holderId, id],
+    );
+    const waiting = await tx.query(
+      `select from transactions
+       where holder_id = $1 and id = $2 and status = 'pending' and $3 = 'waiting' for no key update`,
+      [holderId, id, cancelled?.approval],
+    );
+    if (!cancelled || waiting.length + removed.length === 0)
       throw new Problem('not_found', {
         message: 'This payout is unknown, or it was sent already and cannot be taken back.',
       });

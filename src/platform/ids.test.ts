@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createUuid, type IdPrefix, publicId, randomName, randomSecret, uuidFromPublicId } from './ids.ts';
+import {
+  createHolderUuid,
+  createUuid,
+  type IdPrefix,
+  publicId,
+  randomName,
+  randomSecret,
+  shortId,
+  uuidFromPublicId,
+} from './ids.ts';
 
 const PREFIXES: IdPrefix[] = ['TX', 'pl', 'evt', 'case', 'req', 'bat'];
 const MARCH_2026 = Date.parse('2026-03-02T09:00:00Z');
@@ -22,6 +31,11 @@ describe('ids', () => {
 
   test('ten thousand of one millisecond are all different', () => {
     assert.equal(new Set(Array.from({ length: 10_000 }, () => createUuid(MARCH_2026))).size, 10_000);
+  });
+
+  test('the short form tells ids of one holder and millisecond apart', () => {
+    const ids = Array.from({ length: 1_000 }, () => publicId('TX', createHolderUuid(MARCH_2026, 7n)));
+    assert.equal(new Set(ids.map(shortId)).size, 1_000);
   });
 
   test('the public form and the UUID are inverse, in either case, and sort alike', () => {

@@ -82,6 +82,11 @@ export function publicId(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${text}`;
 }
 
+/** Eight digits that tell a public id from others of its holder: its start is the time, and its last digits are the holder. */
+export function shortId(id: string): string {
+  return id.slice(-14, -6);
+}
+
 /** The UUID of a public id, or null if the text is not one of that kind. Upper and lower case are equal. */
 export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null {
   if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;

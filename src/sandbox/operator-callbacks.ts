@@ -6,6 +6,7 @@ import { Pool } from 'undici';
 import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
+import { shortId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { SandboxPayment } from './payments-table.ts';
 import type { CallbackFault, Scripts } from './scripts.ts';
@@ -55,7 +56,7 @@ export function paymentReply(payment: SandboxPayment): Record<string, unknown> {
 export function contradict(payment: SandboxPayment): SandboxPayment {
   if (payment.status === 'pending') return payment;
   if (payment.status === 'failed')
-    return { ...payment, status: 'succeeded', failureCode: null, receipt: `X${payment.reference.slice(-9)}` };
+    return { ...payment, status: 'succeeded', failureCode: null, receipt: `X${shortId(payment.reference)}` };
   return { ...payment, status: 'failed', failureCode: 'UNSPECIFIED', receipt: null };
 }
 
