@@ -9,7 +9,7 @@ import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
-import { createOperatorInbox } from './payments/operator-callbacks.ts';
+import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator-callbacks.ts';
 import type { PaymentServices } from './payments/routes.ts';
 import type { Context } from './platform/context.ts';
 import type { Job } from './platform/jobs.ts';
@@ -20,6 +20,7 @@ import {
   type SimulatedOperatorOptions,
 } from './sandbox/simulated-operator.ts';
 
+const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 
 export type ServicesOptions = {
@@ -62,23 +63,24 @@ export async function createServices(base: Context, options: ServicesOptions = {
     ...(options.callbackTimeoutMs === undefined ? {} : { timeoutMs: options.callbackTimeoutMs }),
   });
   const engine = createPaymentEngine(ctx);
-  const intake = createOperatorInbox(ctx);
+  const inbox = createOperatorInbox(ctx);
   const jobs: Job[] = [
     { name: 'payments', pass: () => engine.pass(), onCapacity: (wake) => engine.onCapacity(wake) },
-    { name: 'operator_callbacks', pass: () => intake.pass() },
+    { name: 'operator_callbacks', pass: () => inbox.pass() },
+    { name: 'rejected_callbacks', pass: () => purgeRejectedCallbacks(base), idleMs: PURGE_IDLE_MS },
     deliverer,
     createCallbackHousekeeping(base),
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
   ];
   return {
     ctx,
-    payments: { engine, collections: createCollectionWriter(ctx, engine), inbox: intake },
+    payments: { engine, collections: createCollectionWriter(ctx, engine), inbox },
     deliverer,
     operator,
     jobs,
     async stop() {
       await engine.stop();
-      await intake.idle();
+      await inbox.idle();
       await deliverer.stop();
       await operator?.close();
       await payments.close();

@@ -7,9 +7,10 @@ import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments }
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import type { CallbackReading } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
-import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { createOperatorInbox, type OperatorInbox, purgeRejectedCallbacks } from './operator-callbacks.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
@@ -216,5 +217,8 @@ describe('incoming payments', () => {
     assert.equal(await intake.receive({ rail: 'quiet', path: '/', headers: { cookie: 'x' }, body }), false);
     const [row] = await ctx.db.query('select reason, headers from rejected_callbacks');
     assert.deepEqual(row, { reason: 'forged', headers: {} });
+    assert.equal(await purgeRejectedCallbacks(base), 0, 'it is kept for ninety days');
+    base.clock.advance(91 * DAY_MS);
+    assert.equal(await purgeRejectedCallbacks(base), 1);
   });
 });

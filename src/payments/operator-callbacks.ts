@@ -2,6 +2,8 @@
 // or by the next pass after a crash. A few messages that cannot be authenticated are kept; all of them are counted.
 
 import { type Batch, createBatch } from '../platform/batch.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
@@ -17,6 +19,9 @@ const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
 /** Rejected messages that are kept, per minute and rail; the rest is only counted. */
 const REJECTED_KEPT_PER_MINUTE = 60;
+/** How long rejected messages are kept, and how many one pass deletes. */
+const REJECTED_KEPT_MS = 90 * DAY_MS;
+const PURGE_LIMIT = 1_000;
 /** Headers that could carry an operator's credentials are not kept. */
 const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
 
@@ -175,4 +180,15 @@ export async function countDueOperatorCallbacks(reader: Reader, now: Date): Prom
     [now],
   );
   return Number(row?.count ?? 0n);
+}
+
+/** Deletes rejected messages after ninety days, a batch at a time. Answers how many. */
+export async function purgeRejectedCallbacks(ctx: Context): Promise<number> {
+  const rows = await ctx.db.query(
+    `delete from rejected_callbacks where id in
+       (select id from rejected_callbacks where received_at < $1 order by id limit $2)
+     returning 1`,
+    [new Date(ctx.clock.millis() - REJECTED_KEPT_MS), PURGE_LIMIT],
+  );
+  return rows.length;
 }
