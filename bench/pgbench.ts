@@ -28,36 +28,38 @@ select holder_id, id, 'query', now() + interval '30 s', now() from accepted`;
 // The same as three statements, each its own commit: accept, settle, delivered. Locks in the order of account ids.
 const account = (name: string, ...parts: string[]) =>
   `select id as p_${name}, balance as p_${name}_balance from ledger_accounts
-   where holder_id = :p_holder and key = concat_ws(chr(58), ${parts.join(', ')}) for no key update \\gset`;
+   where holder_id = :p_holder::bigint and key = concat_ws(chr(58), ${parts.join(', ')}) for no key update \\gset`;
 const SETTLE = `
 begin;
 select holder_id as p_holder, transaction_id as p_tx from payment_jobs order by due_at limit 1 for update skip locked \\gset
-${account('available', `'wallet'`, ':p_holder', `'UGX'`, `'available'`).replaceAll('\n', ' ')}
-${account('fees', `'fees'`, ':p_holder', `'UGX'`).replaceAll('\n', ' ')}
-${account('clearing', `'clearing'`, ':p_holder', `'sandbox'`, `'UGX'`).replaceAll('\n', ' ')}
+${account('available', `'wallet'`, ':p_holder::text', `'UGX'`, `'available'`).replaceAll('\n', ' ')}
+${account('fees', `'fees'`, ':p_holder::text', `'UGX'`).replaceAll('\n', ' ')}
+${account('clearing', `'clearing'`, ':p_holder::text', `'sandbox'`, `'UGX'`).replaceAll('\n', ' ')}
 with settled as (
-  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :p_available_balance + 99000,
+  update transactions set status = 'success', receipt = 'ABCDEFGHIJ', balance_after = :p_available_balance::bigint + 99000,
                           updated_at = now(), settled_at = now()
-  where holder_id = :p_holder and id = :p_tx::uuid
+  where holder_id = :p_holder::bigint and id = :p_tx::uuid
 ), witnessed as (
   insert into evidence (holder_id, transaction_id, at, source, state, receipt, effect, raw)
-  values (:p_holder, :p_tx::uuid, now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
+  values (:p_holder::bigint, :p_tx::uuid, now(), 'submit', 'succeeded', 'ABCDEFGHIJ', 'applied', repeat('x', 300))
 ), ended as (
-  delete from payment_jobs where holder_id = :p_holder and transaction_id = :p_tx::uuid
+  delete from payment_jobs where holder_id = :p_holder::bigint and transaction_id = :p_tx::uuid
 ), feed as (
-  insert into event_feeds as f (holder_id, last_position) values (:p_holder, 1)
+  insert into event_feeds as f (holder_id, last_position) values (:p_holder::bigint, 1)
   on conflict (holder_id) do update set last_position = f.last_position + 1 returning last_position
 )
 insert into events (holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at)
-select :p_holder, :p_tx::uuid, 'collection.success', 1, uuidv7(), last_position, :p_holder, 'http://127.0.0.1:8080/cb/1',
+select :p_holder::bigint, :p_tx::uuid, 'collection.success', 1, uuidv7(), last_position, :p_holder::bigint, 'http://127.0.0.1:8080/cb/1',
        decode(repeat('78', 900), 'hex'), now() from feed;
-select post_transfers(array[:p_holder, :p_holder], array[:p_clearing, :p_clearing], array[:p_available, :p_fees],
-  array[99000, 1000], array[:p_clearing_balance - 99000, :p_clearing_balance - 100000],
-  array[:p_available_balance + 99000, :p_fees_balance + 1000], array[:p_tx::uuid, :p_tx::uuid],
-  array['collection', 'collection_fee']::transfer_kind[], array['UGX', 'UGX'], clock_timestamp());
+select post_transfers(
+  array[:p_holder, :p_holder]::bigint[], array[:p_clearing, :p_clearing]::bigint[], array[:p_available, :p_fees]::bigint[],
+  array[99000, 1000]::bigint[],
+  array[:p_clearing_balance::bigint - 99000, :p_clearing_balance::bigint - 100000],
+  array[:p_available_balance::bigint + 99000, :p_fees_balance::bigint + 1000],
+  array[:p_tx, :p_tx]::uuid[], array['collection', 'collection_fee']::transfer_kind[], array['UGX', 'UGX'], clock_timestamp());
 commit;
 insert into callback_attempts (holder_id, event_id, at, number, delivered, signature, status, latency_ms)
-values (:p_holder, uuidv7(), now(), 1, true, repeat('s', 60), 200, 3);`;
+values (:p_holder::bigint, uuidv7(), now(), 1, true, repeat('s', 60), 200, 3);`;
 
 export type PgbenchRates = { p1: number; p2: number } | { missing: string };
 

@@ -20,10 +20,11 @@ import { migrate } from '../src/platform/migrate.ts';
 import { type Client, runLoad, signRequests } from './load.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const PAYMENTS = process.argv.includes('--quick') ? 3_000 : 12_000;
+const PAYMENTS = process.argv.includes('--quick') ? 2_700 : 9_000;
 const ROUNDS = 3;
 const HOLDERS = 3;
-const LANES = 30;
+/** Connections in all: as many a process as `npm run bench` uses. */
+const LANES = 192;
 const SAMPLE_EVERY_MS = 20;
 const PORT = 19_400 + (process.pid % 500);
 const COLLECTIONS = '/api/v3/service-unified-collections';
