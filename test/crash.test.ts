@@ -195,7 +195,7 @@ async function killPostgres(): Promise<void> {
       postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
       return;
     } catch (error) {
-      if (tries >= 20) throw error;
+      if (tries >= 100) throw error;
     }
   }
 }
@@ -226,7 +226,7 @@ async function cycle(number: number, server: Standby): Promise<'struck' | 'not r
 /** The same server goes on with the recovered database, by itself. */
 async function answersAgain(): Promise<boolean> {
   const known = wanted.find((collection) => collection.ref !== null)?.ref ?? null;
-  for (let tries = 0; tries < 20; tries++) {
+  for (let tries = 0; tries < 200; tries++) {
     const answer = await post(STATUS, { id: known }).catch(() => null);
     if (answer?.status === 200) return true;
     await wait(100);
