@@ -59,7 +59,7 @@ const children = new Set<ChildProcess>();
 before(async () => {
   port = await reservePort();
   postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-  db = connectDatabase({ url: postgres.url, poolSize: 2 });
+  db = connectDatabase({ url: postgres.url, acquireTimeoutMs: 30_000, poolSize: 2 });
 });
 after(async () => {
   for (const child of children) child.kill('SIGKILL');
