@@ -7,7 +7,7 @@ create table event_feeds (
   last_position bigint not null
 ) with (fillfactor = 25);
 comment on table event_feeds is
-  'How many events each holder has. Whoever writes events raises the number first and keeps the row locked until the commit, so the '
+  'How many events each holder has. The transaction that writes events raises the number first and keeps the row locked, so the '
   'positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
 
 create table events (

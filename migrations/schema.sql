@@ -767,7 +767,7 @@ create table event_feeds (
   constraint event_feeds_pkey PRIMARY KEY (holder_id)
 ) with (fillfactor=25);
 comment on table event_feeds is
-  'How many events each holder has. Whoever writes events raises the number first and keeps the row locked until the commit, so the positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
+  'How many events each holder has. The transaction that writes events raises the number first and keeps the row locked, so the positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
 
 create table events (
   holder_id bigint not null,
