@@ -1,7 +1,7 @@
 -- What the migrations make together, for reading and for review. Written by: npm run schema
 -- Partitions are left out: the service makes and drops them while it runs.
 
-create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_resolution', 'suspense_resolution_fee', 'suspense_return', 'sandbox_top_up');
+create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off');
 
 CREATE OR REPLACE FUNCTION public.count_change()
  RETURNS trigger
@@ -363,8 +363,9 @@ create table ledger_accounts (
   key text collate "C" not null,
   constraint account_id PRIMARY KEY (holder_id, id),
   constraint account_key_unique UNIQUE (holder_id, key),
-  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'suspense'::text, 'sandbox_funding'::text])))),
-  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text]))),
+  constraint account_debt_not_positive CHECK (((kind <> 'holder_receivable'::text) OR (balance <= 0))),
+  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text])))),
+  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text]))),
   constraint account_not_overdrawn CHECK (((balance >= 0) OR may_go_negative)),
   constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = 'operator_clearing'::text))),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text])))),
@@ -413,7 +414,7 @@ comment on column ledger_transfers.transaction_id is
 CREATE INDEX ledger_transfers_by_credit ON public.ledger_transfers USING btree (credit_account, posted_at);
 CREATE INDEX ledger_transfers_by_debit ON public.ledger_transfers USING btree (debit_account, posted_at);
 CREATE INDEX ledger_transfers_by_id ON public.ledger_transfers USING brin (id) WITH (pages_per_range='16', autosummarize='on');
-CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind]));
+CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind, 'refund'::transfer_kind, 'refund_release'::transfer_kind]));
 CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_transfers_move_balances BEFORE INSERT ON ledger_transfers FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_transfer();
 
@@ -468,7 +469,7 @@ create table transactions (
   settled_at timestamp with time zone,
   constraint transaction_id PRIMARY KEY (holder_id, id),
   constraint transaction_amount_positive CHECK ((amount > 0)),
-  constraint transaction_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
+  constraint transaction_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text, 'refund'::text]))),
   constraint transaction_failure_code_known CHECK ((failure_code = ANY (ARRAY['INSUFFICIENT_FUNDS'::text, 'WRONG_PIN'::text, 'PAYER_CANCELLED'::text, 'PAYER_NOT_FOUND'::text, 'PAYER_LIMIT_REACHED'::text, 'PAYER_BLOCKED'::text, 'PROMPT_EXPIRED'::text, 'VERIFICATION_FAILED'::text, 'AMOUNT_OUT_OF_RANGE'::text, 'OPERATOR_UNAVAILABLE'::text, 'DUPLICATE_AT_OPERATOR'::text, 'RECIPIENT_NOT_FOUND'::text, 'FLOAT_INSUFFICIENT'::text, 'REJECTED_BY_OPERATOR'::text, 'UNSPECIFIED'::text]))),
   constraint transaction_fee_sane CHECK (((fee >= 0) AND ((direction = 'payout'::text) OR (fee <= amount)))),
   constraint transaction_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'success'::text, 'failed'::text, 'expired'::text, 'reversed'::text]))),
@@ -544,16 +545,30 @@ create table cases (
   resolved_at timestamp with time zone,
   resolved_by text,
   resolution text,
+  amount bigint,
+  currency text,
+  settled bigint not null default 0,
+  rail text,
   constraint case_id PRIMARY KEY (holder_id, id),
-  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'wallet_short'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text]))),
+  constraint case_closes_when_even CHECK (((status = 'open'::text) OR (amount IS NULL) OR (settled = amount))),
+  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text]))),
+  constraint case_money_named CHECK (((amount IS NULL) = (currency IS NULL))),
+  constraint case_settled_bounded CHECK (((settled >= 0) AND (settled <= COALESCE(amount, (0)::bigint)))),
   constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
 );
 comment on table cases is
   'What only a person can decide.';
 comment on column cases.holder_id is
   '0: it concerns no holder that we know.';
-CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text])));
+comment on column cases.amount is
+  'The money that the case holds: in suspense, or owed by the holder. Null: it holds none.';
+comment on column cases.settled is
+  'How much of it was moved on. The case closes when that is all of it.';
+comment on column cases.rail is
+  'Where money in suspense came from.';
+CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text, 'debt'::text, 'unreadable_report'::text, 'unknown_reference'::text])));
 CREATE INDEX cases_by_transaction ON public.cases USING btree (holder_id, transaction_id);
+CREATE INDEX cases_open ON public.cases USING btree (opened_at DESC, id) WHERE (status = 'open'::text);
 CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
 
 create table verification_tokens (
@@ -781,7 +796,7 @@ create table events (
   body bytea not null,
   created_at timestamp with time zone not null,
   constraint event_once_per_transition PRIMARY KEY (holder_id, transaction_id, type, sequence),
-  constraint event_type_known CHECK ((type = ANY (ARRAY['collection.success'::text, 'collection.failed'::text, 'collection.expired'::text, 'collection.reversed'::text, 'payout.success'::text, 'payout.failed'::text, 'payout.reversed'::text, 'payment_link.paid'::text])))
+  constraint event_type_known CHECK ((type = ANY (ARRAY['collection.success'::text, 'collection.failed'::text, 'collection.expired'::text, 'collection.reversed'::text, 'payout.success'::text, 'payout.failed'::text, 'payout.reversed'::text, 'payment_link.paid'::text, 'refund.success'::text, 'refund.failed'::text])))
 ) partition by RANGE (transaction_id);
 comment on table events is
   'Facts that holders are told about. Partitioned by the id of the transaction, whose first bits are its time: so the key holds over all partitions, and a transition gives one event however often it is reported.';
@@ -992,6 +1007,104 @@ create table receipts (
 );
 comment on table receipts is
   'The short code by which anyone can check a receipt. It is too short to carry the holder, so it is unique over all holders.';
+
+-- 0010_refunds_debts_decisions.sql
+
+create table refund_orders (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  collection_id uuid not null,
+  fee_returned bigint not null,
+  as_payout boolean not null,
+  reason text,
+  approval text not null,
+  created_by text not null,
+  created_by_member bigint,
+  approved_by text,
+  approved_by_member bigint,
+  approved_at timestamp with time zone,
+  cancelled_by text,
+  cancelled_at timestamp with time zone,
+  constraint refund_order_once PRIMARY KEY (holder_id, transaction_id),
+  constraint refund_approval_known CHECK ((approval = ANY (ARRAY['not_needed'::text, 'waiting'::text, 'approved'::text]))),
+  constraint refund_approved_by_another CHECK (((created_by_member IS NULL) OR (approved_by_member IS NULL) OR (approved_by_member <> created_by_member))),
+  constraint refund_fee_sane CHECK ((fee_returned >= 0)),
+  constraint refund_reason_length CHECK ((char_length(reason) <= 500))
+);
+comment on table refund_orders is
+  'Which collection a refund gives back, who asked for it and who approved it.';
+comment on column refund_orders.fee_returned is
+  'The part of the amount that the gateway pays out of its fee.';
+comment on column refund_orders.as_payout is
+  'The rail cannot refund: the money is sent to the payer as a payout.';
+comment on column refund_orders.created_by_member is
+  'Null: asked for by an integration, or on the command line.';
+CREATE INDEX refund_orders_by_collection ON public.refund_orders USING btree (holder_id, collection_id);
+CREATE INDEX refund_orders_waiting ON public.refund_orders USING btree (holder_id) WHERE ((approval = 'waiting'::text) AND (cancelled_at IS NULL));
+
+create table refund_totals (
+  holder_id bigint not null,
+  collection_id uuid not null,
+  collected bigint not null,
+  fee bigint not null,
+  under_way bigint not null default 0,
+  refunded bigint not null default 0,
+  refunded_late bigint not null default 0,
+  fee_under_way bigint not null default 0,
+  fee_refunded bigint not null default 0,
+  constraint refund_totals_once PRIMARY KEY (holder_id, collection_id),
+  constraint refund_fee_refunded_sane CHECK ((fee_refunded >= 0)),
+  constraint refund_fee_under_way_sane CHECK ((fee_under_way >= 0)),
+  constraint refund_late_sane CHECK ((refunded_late >= 0)),
+  constraint refund_refunded_sane CHECK ((refunded >= 0)),
+  constraint refund_under_way_sane CHECK ((under_way >= 0)),
+  constraint refunds_within_collection CHECK (((under_way + refunded) <= collected)),
+  constraint refunds_within_fee CHECK (((fee_under_way + fee_refunded) <= fee))
+);
+comment on table refund_totals is
+  'What was given back of each collection, and what is under way. Refunds made at once wait for this row; the database refuses more than was collected.';
+comment on column refund_totals.refunded_late is
+  'Given back by refunds that had failed before. It is a fact however much it is, so it is outside the limit.';
+
+create table decisions (
+  holder_id bigint not null,
+  id uuid not null,
+  case_id uuid not null,
+  action text not null,
+  amount bigint,
+  to_holder bigint,
+  reason text not null,
+  reference text not null,
+  document bytea,
+  document_type text,
+  status text not null default 'proposed'::text,
+  proposed_by text not null,
+  proposed_by_member bigint not null,
+  proposed_at timestamp with time zone not null,
+  decided_by text,
+  decided_by_member bigint,
+  decided_at timestamp with time zone,
+  constraint decision_id PRIMARY KEY (holder_id, id),
+  constraint decision_action_known CHECK ((action = ANY (ARRAY['settle_success'::text, 'settle_failed'::text, 'settle_amount'::text, 'settle_reversed'::text, 'send_again'::text, 'keep'::text, 'credit_holder'::text, 'return_to_payer'::text, 'take_to_income'::text, 'write_off'::text]))),
+  constraint decision_amount_named CHECK (((amount IS NOT NULL) = (action = 'settle_amount'::text))),
+  constraint decision_amount_positive CHECK ((amount > 0)),
+  constraint decision_by_two_people CHECK (((status <> 'approved'::text) OR ((decided_by_member IS NOT NULL) AND (decided_at IS NOT NULL) AND (decided_by_member <> proposed_by_member)))),
+  constraint decision_document_size CHECK (((octet_length(document) >= 1) AND (octet_length(document) <= 1048576))),
+  constraint decision_document_type_known CHECK ((document_type = ANY (ARRAY['text/plain'::text, 'image/png'::text, 'image/jpeg'::text, 'image/webp'::text]))),
+  constraint decision_document_typed CHECK (((document IS NULL) = (document_type IS NULL))),
+  constraint decision_holder_named CHECK (((to_holder IS NOT NULL) = (action = 'credit_holder'::text))),
+  constraint decision_reason_length CHECK (((char_length(reason) >= 3) AND (char_length(reason) <= 500))),
+  constraint decision_reference_length CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 120))),
+  constraint decision_status_known CHECK ((status = ANY (ARRAY['proposed'::text, 'approved'::text, 'rejected'::text, 'overtaken'::text]))),
+  constraint decision_case_exists FOREIGN KEY (holder_id, case_id) REFERENCES cases(holder_id, id)
+);
+comment on table decisions is
+  'What a person proposed about a case, on which evidence, and who approved it. Two people, always.';
+comment on column decisions.reference is
+  'What it rests on: a receipt, a line of a statement, a document.';
+comment on column decisions.status is
+  'overtaken: the operator answered before the second person did.';
+CREATE UNIQUE INDEX decision_open_once ON public.decisions USING btree (holder_id, case_id) WHERE (status = 'proposed'::text);
 
 -- 
 
