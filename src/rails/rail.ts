@@ -57,21 +57,29 @@ export type CollectCall = {
 export type PayoutCall = Omit<CollectCall, 'verified'>;
 
 export type QueryCall = {
+  /** Ours: TX_… of a collection or payout, RF_… of a refund. */
   reference: string;
-  direction: Direction;
+  direction: Direction | 'refund';
   method: RailMethod;
   /** The operator's own reference, if its answer to the submit arrived. */
   railReference: string | null;
 };
 
+/** Gives money of a collection back to its payer. A collection may be refunded several times, in parts. */
 export type RefundCall = {
-  /** The collection to refund in full. Idempotent: a collection is refunded at most once. */
+  /** The refund's own (RF_…). Sent again, it names the same refund; another refund has another reference. */
   reference: string;
+  /** What is given back from: our reference (TX_…), the operator's own, the receipt, and all that was collected. */
+  collection: { reference: string; railReference: string | null; receipt: string | null; amount: bigint };
   method: RailMethod;
-  railReference: string | null;
+  msisdn: string;
+  /** What is given back now: all of the collection, or a part if `capabilities.refunds` is `partial`. */
   amount: bigint;
   currency: string;
+  merchantName: string;
 };
+
+export type NameCall = { msisdn: string; method: RailMethod };
 
 export type TokenCall = { msisdn: string; text: string; method: RailMethod };
 
@@ -104,7 +112,8 @@ export type CallbackReading =
 export type RailCapabilities = {
   readonly collections: boolean;
   readonly payouts: boolean;
-  readonly refunds: boolean;
+  /** whole: only all of a collection at once. partial: any part, several times, up to what was collected. */
+  readonly refunds: 'none' | 'whole' | 'partial';
   /** The operator sends our one-time tokens by SMS. */
   readonly sendsTokens: boolean;
   /** The operator refuses a known reference. If not, a submit is never repeated, even after not-found. */
@@ -121,8 +130,14 @@ export interface Rail {
   collect(call: CollectCall): Promise<RailReply>;
   payout(call: PayoutCall): Promise<RailReply>;
   query(call: QueryCall): Promise<RailReply>;
-  /** Present when `capabilities.refunds`. `failed` here means: not refunded; the collection is unchanged. */
+  /**
+   * Present unless `capabilities.refunds` is `none`. The answer is about the refund, never about its collection, which stays
+   * `succeeded`: `pending`, `succeeded` with the receipt of the refund itself (not of the collection), `failed` (nothing was
+   * given back, nothing will be), or `unknown`. More than was collected and not yet given back is `failed`.
+   */
   refund?(call: RefundCall): Promise<RailReply>;
+  /** The name that a number is registered under, where the operator tells it. Never throws; null if unknown or late. */
+  lookUpName?(call: NameCall): Promise<string | null>;
   /** Present when `capabilities.sendsTokens`. A token that may not have arrived is sent again. */
   sendToken?(call: TokenCall): Promise<TokenReply>;
   /** Verifies and reads a callback. Pure apart from the rail's keys: it never throws and makes no network call. */

@@ -66,7 +66,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
     capabilities: {
       collections: true,
       payouts: true,
-      refunds: true,
+      refunds: 'whole',
       sendsTokens: true,
       idempotentSubmit: true,
       notFoundIsFinalAfterMs: 0,
@@ -83,10 +83,15 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
       return readPayment(answer, call.reference);
     },
     async refund(call) {
-      const path = `/v1/payments/${encodeURIComponent(call.reference)}/refund`;
+      const path = `/v1/payments/${encodeURIComponent(call.collection.reference)}/refund`;
       const body = JSON.stringify({ amount: formatAmount(call.amount), currency: call.currency });
       const answer = await operator.exchange({ method: 'POST', path, body });
-      if (!isOperatorError(answer, 409, 'not_refundable')) return readPayment(answer, call.reference);
+      if (!isOperatorError(answer, 409, 'not_refundable')) {
+        const reply = readPayment(answer, call.collection.reference);
+        if (reply.observation.state !== 'reversed') return reply;
+        const { receipt, amount, currency } = { amount: call.amount, currency: call.currency, ...reply.observation };
+        return { ...reply, observation: { state: 'succeeded', receipt, amount, currency } };
+      }
       const message = 'The operator does not refund this payment.';
       const declined = {
         state: 'failed',

@@ -112,7 +112,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
   const capabilities: RailCapabilities = {
     collections: true,
     payouts: true,
-    refunds: false,
+    refunds: 'none',
     sendsTokens: true,
     idempotentSubmit: temper.idempotent,
     notFoundIsFinalAfterMs: temper.notFoundIsFinalAfterMs,
