@@ -3,7 +3,15 @@
 
 import { columns } from '../platform/columns.ts';
 import type { Statement, Tx } from '../platform/db.ts';
-import { type AccountRef, accountKey, isWallet, mayGoNegative, walletAvailable, walletReserved } from './chart.ts';
+import {
+  type AccountRef,
+  accountKey,
+  holderReceivable,
+  isWallet,
+  mayGoNegative,
+  walletAvailable,
+  walletReserved,
+} from './chart.ts';
 
 type WalletKey = { readonly holderId: bigint; readonly currency: string };
 export type Wallet = WalletKey & { readonly walletAccount: number };
@@ -37,34 +45,66 @@ const LOCK_ACCOUNTS: Statement = {
     for no key update of a`,
 };
 
-/** Locks the accounts, creating those that do not exist yet. By key. */
+/**
+ * Locks the accounts, creating those that do not exist yet; by key. Debts that the holders of wallets among them have are
+ * locked after everything else: so nobody waits for a wallet while holding a debt, and a posting sees a debt that another
+ * one made while it waited for the wallet.
+ */
 export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date): Promise<Map<string, LockedAccount>> {
   const byKey = new Map<string, AccountRef>();
-  for (const ref of refs) byKey.set(accountKey(ref), ref);
+  for (const ref of refs) {
+    const first = ref.kind === 'holder_receivable' ? walletAvailable(ref.holderId, ref.currency) : ref;
+    byKey.set(accountKey(first), first);
+  }
   const wanted = [...byKey.values()];
   let rows = await selectLocked(tx, wanted);
   if (rows.length < wanted.length) {
     await createAccounts(tx, wanted, at);
     rows = await selectLocked(tx, wanted);
   }
-  const locked = new Map<string, LockedAccount>();
-  for (const row of rows) {
-    const ref = byKey.get(row.key);
-    if (!ref) throw new Error(`locked an account that was not asked for: ${row.key}`);
-    locked.set(row.key, {
-      id: row.id,
-      ref,
-      mayGoNegative: mayGoNegative(ref),
-      updatedAt: row.updated_at,
-      balance: row.balance,
-    });
-  }
-  if (locked.size < wanted.length) throw new Error('a ledger account that was just created is missing');
+  if (rows.length < wanted.length) throw new Error('a ledger account that was just created is missing');
+  const locked = lockedAccounts(rows, byKey);
+  const debts = wanted.flatMap(({ kind, holderId, currency }) =>
+    kind === 'wallet_available' ? [holderReceivable(holderId, currency)] : [],
+  );
+  for (const [key, account] of await lockDebts(tx, debts)) locked.set(key, account);
   return locked;
 }
 
+type LockedRow = { id: bigint; key: string; balance: bigint; updated_at: Date };
+
+function lockedAccounts(rows: LockedRow[], byKey: ReadonlyMap<string, AccountRef>): Map<string, LockedAccount> {
+  return new Map(
+    rows.map((row) => {
+      const ref = byKey.get(row.key);
+      if (!ref) throw new Error(`locked an account that was not asked for: ${row.key}`);
+      const { id, balance, updated_at: updatedAt } = row;
+      return [row.key, { id, ref, mayGoNegative: mayGoNegative(ref), updatedAt, balance }];
+    }),
+  );
+}
+
+const LOCK_DEBTS: Statement = {
+  name: 'ledger_lock_debts',
+  text: `select a.id, a.key, a.balance, a.updated_at from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
+         order by a.holder_id, a.id for no key update of a`,
+};
+
+/** Locks debts that exist. The wallets beside them are locked already. */
+async function lockDebts(tx: Tx, debts: AccountRef[]): Promise<Map<string, LockedAccount>> {
+  if (debts.length === 0) return new Map();
+  const rows = await tx.query<LockedRow>(LOCK_DEBTS, WANTED.arrays(debts));
+  return lockedAccounts(rows, new Map(debts.map((ref) => [accountKey(ref), ref])));
+}
+
+/** Creates and locks the debts of holders that had none. The wallets beside them are locked already. */
+export async function createDebts(tx: Tx, debts: AccountRef[], at: Date): Promise<Map<string, LockedAccount>> {
+  await createAccounts(tx, debts, at);
+  return lockDebts(tx, debts);
+}
+
 function selectLocked(tx: Tx, wanted: AccountRef[]) {
-  return tx.query<{ id: bigint; key: string; balance: bigint; updated_at: Date }>(LOCK_ACCOUNTS, WANTED.arrays(wanted));
+  return tx.query<LockedRow>(LOCK_ACCOUNTS, WANTED.arrays(wanted));
 }
 
 const WALLETS = columns<WalletKey>(1, {

@@ -4,7 +4,9 @@
 //   wallet_reserved    held for payouts in progress           never below zero
 //   operator_clearing  per rail; negative: the operator holds our money (collected, not settled)
 //   fee_income         fees earned from the holder            never below zero
-//   suspense           money whose owner is not known; negative: money that is owed to us
+//   suspense           money whose owner is not known         never below zero
+//   holder_receivable  what the holder owes us, as a negative balance; never above zero
+//   write_offs         debts of the holder that were given up; negative: our loss
 //   sandbox_funding    where test money comes from
 //
 // Each exists per holder and currency, so that a posting locks accounts of its own holder only; reports add up what
@@ -22,7 +24,7 @@ type ClearingAccount = {
   readonly currency: string;
 };
 type InternalAccountRef = {
-  readonly kind: 'fee_income' | 'suspense' | 'sandbox_funding';
+  readonly kind: 'fee_income' | 'suspense' | 'holder_receivable' | 'write_offs' | 'sandbox_funding';
   readonly holderId: bigint;
   readonly currency: string;
 };
@@ -36,7 +38,9 @@ const MAY_GO_NEGATIVE: Record<AccountKind, boolean> = {
   wallet_reserved: false,
   operator_clearing: true,
   fee_income: false,
-  suspense: true,
+  suspense: false,
+  holder_receivable: true,
+  write_offs: true,
   sandbox_funding: true,
 };
 
@@ -61,6 +65,14 @@ export function suspense(holderId: bigint, currency: string): InternalAccountRef
   return { kind: 'suspense', holderId, currency };
 }
 
+export function holderReceivable(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'holder_receivable', holderId, currency };
+}
+
+export function writeOffs(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'write_offs', holderId, currency };
+}
+
 export function sandboxFunding(holderId: bigint, currency: string): InternalAccountRef {
   return { kind: 'sandbox_funding', holderId, currency };
 }
@@ -79,6 +91,10 @@ export function accountKey(account: AccountRef): string {
       return `fees:${holderId}:${currency}`;
     case 'suspense':
       return `suspense:${holderId}:${currency}`;
+    case 'holder_receivable':
+      return `receivable:${holderId}:${currency}`;
+    case 'write_offs':
+      return `write-offs:${holderId}:${currency}`;
     case 'sandbox_funding':
       return `sandbox:${holderId}:${currency}`;
   }

@@ -1,12 +1,14 @@
 // The ledger: posts transfers, and reads balances and history. Posting works on arrays: one statement locks the
-// accounts in sorted order, and one call of post_transfers adds all transfers and moves each balance once.
+// accounts in sorted order, a second the debts of the wallets among them, and one call of post_transfers adds all transfers
+// and moves each balance once.
 
 import { columns } from '../platform/columns.ts';
 import { type Reader, type Statement, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { type LockedAccount, lockAccounts } from './accounts.ts';
-import { type AccountRef, accountKey } from './chart.ts';
-import type { Transfer, TransferKind } from './postings.ts';
+import { lesserOf } from '../platform/money.ts';
+import { createDebts, type LockedAccount, lockAccounts } from './accounts.ts';
+import { type AccountRef, accountKey, holderReceivable } from './chart.ts';
+import { debtIncurred, debtRecovered, type Transfer, type TransferKind } from './postings.ts';
 
 /** The largest posting is a whole file of payouts. */
 const MAX_TRANSFERS = 10_000;
@@ -22,6 +24,16 @@ export type PostedTransfer = Transfer & {
 type PostResult =
   | { readonly ok: true; readonly transfers: PostedTransfer[] }
   | { readonly ok: false; readonly refused: 'overdraft'; readonly account: AccountRef };
+
+/**
+ * Transfers that are posted together or not at all. With `mayBorrow` they state a fact that has happened, so the ledger
+ * cannot refuse them: what the wallet lacks becomes a debt of its holder.
+ */
+export type PostingGroup =
+  | readonly Transfer[]
+  | { readonly transfers: readonly Transfer[]; readonly mayBorrow: boolean };
+
+type PlannedGroup = { readonly transfers: readonly Transfer[]; readonly mayBorrow: boolean };
 
 /** This fact of this transaction is in the ledger already. The database transaction must be rolled back. */
 export class AlreadyPostedError extends Error {
@@ -43,20 +55,52 @@ export async function post(tx: Tx, transfers: readonly Transfer[], at: Date): Pr
 
 /**
  * Posts groups of transfers in the order given. A group that would overdraw an account is refused as a whole and
- * writes nothing. The others are posted: of sixty payouts in one batch, with money for ten, ten succeed.
+ * writes nothing. The others are posted: of sixty payouts in one batch, with money for ten, ten succeed. A group that
+ * credits the wallet of a holder in debt is followed by the transfer that recovers the debt; the result contains it.
  */
-export async function postEach(tx: Tx, groups: readonly (readonly Transfer[])[], at: Date): Promise<PostResult[]> {
-  const all = groups.flat();
+export async function postEach(tx: Tx, groups: readonly PostingGroup[], at: Date): Promise<PostResult[]> {
+  const planned = groups.map((group) => ('mayBorrow' in group ? group : { transfers: group, mayBorrow: false }));
+  const all = planned.flatMap((group) => group.transfers);
   if (all.length === 0) return groups.map(() => ({ ok: true, transfers: [] }));
   if (all.length > MAX_TRANSFERS) throw new Error(`${all.length} transfers are too many for one posting`);
   refuseRepetition(all);
   const refs = all.flatMap((transfer) => [transfer.debit, transfer.credit]);
   const accounts = await lockAccounts(tx, refs, at);
+  const debts = missingDebts(accounts, planned, at);
+  if (debts.length > 0) for (const [key, debt] of await createDebts(tx, debts, at)) accounts.set(key, debt);
   const postedAt = latest(at, accounts.values());
-  const results = groups.map((group) => applyGroup(accounts, group, postedAt));
+  const results = planned.map((group) => applyGroup(accounts, group, postedAt));
   const posted = results.flatMap((result) => (result.ok ? result.transfers : []));
   if (posted.length > 0) await insertTransfers(tx, posted, accounts, postedAt);
   return results;
+}
+
+/** Debts that the groups will make and that have no account yet. Found by posting to a copy of the accounts. */
+function missingDebts(accounts: Map<string, LockedAccount>, planned: readonly PlannedGroup[], at: Date): AccountRef[] {
+  const possible = planned
+    .filter((group) => group.mayBorrow)
+    .flatMap((group) => walletsOf(group.transfers).map(debtOf))
+    .filter((debt) => !accounts.has(accountKey(debt)));
+  if (possible.length === 0) return [];
+  const copy = new Map([...accounts].map(([key, account]) => [key, { ...account }]));
+  for (const ref of possible)
+    copy.set(accountKey(ref), { id: 0n, ref, mayGoNegative: true, updatedAt: at, balance: 0n });
+  const made = planned
+    .map((group) => applyGroup(copy, group, at))
+    .flatMap((result) => (result.ok ? result.transfers : []))
+    .filter((transfer) => transfer.kind === 'debt');
+  return [...new Map(made.map(({ debit }) => [accountKey(debit), debit])).values()].filter(
+    (debt) => !accounts.has(accountKey(debt)),
+  );
+}
+
+/** The available sides of wallets that a group moves. */
+function walletsOf(transfers: readonly Transfer[]): AccountRef[] {
+  return transfers.flatMap(({ debit, credit }) => [debit, credit]).filter((ref) => ref.kind === 'wallet_available');
+}
+
+function debtOf({ holderId, currency }: AccountRef): AccountRef {
+  return holderReceivable(holderId, currency);
 }
 
 function refuseRepetition(transfers: readonly Transfer[]): void {
@@ -75,14 +119,12 @@ function latest(at: Date, accounts: Iterable<LockedAccount>): Date {
   return moment;
 }
 
-function applyGroup(accounts: Map<string, LockedAccount>, group: readonly Transfer[], postedAt: Date): PostResult {
+function applyGroup(accounts: Map<string, LockedAccount>, group: PlannedGroup, postedAt: Date): PostResult {
+  const lent = group.mayBorrow ? lendShortfall(accounts, group.transfers) : [];
   const transfers: PostedTransfer[] = [];
-  for (const transfer of group) {
+  for (const transfer of [...lent, ...group.transfers]) {
+    transfers.push(applyTransfer(accounts, transfer, postedAt));
     const debit = lockedAccount(accounts, transfer.debit);
-    const credit = lockedAccount(accounts, transfer.credit);
-    debit.balance -= transfer.amount;
-    credit.balance += transfer.amount;
-    transfers.push({ ...transfer, postedAt, debitBalance: debit.balance, creditBalance: credit.balance });
     if (debit.balance < 0n && !debit.mayGoNegative) {
       for (const undone of transfers) {
         lockedAccount(accounts, undone.debit).balance += undone.amount;
@@ -91,7 +133,46 @@ function applyGroup(accounts: Map<string, LockedAccount>, group: readonly Transf
       return { ok: false, refused: 'overdraft', account: transfer.debit };
     }
   }
+  if (lent.length === 0)
+    transfers.push(
+      ...recoverDebt(accounts, group.transfers).map((transfer) => applyTransfer(accounts, transfer, postedAt)),
+    );
   return { ok: true, transfers };
+}
+
+function applyTransfer(accounts: Map<string, LockedAccount>, transfer: Transfer, postedAt: Date): PostedTransfer {
+  const debit = lockedAccount(accounts, transfer.debit);
+  const credit = lockedAccount(accounts, transfer.credit);
+  debit.balance -= transfer.amount;
+  credit.balance += transfer.amount;
+  return { ...transfer, postedAt, debitBalance: debit.balance, creditBalance: credit.balance };
+}
+
+/** The transfer that lends a wallet what the group lacks at its lowest point; none when the wallet holds enough. */
+function lendShortfall(accounts: Map<string, LockedAccount>, transfers: readonly Transfer[]): Transfer[] {
+  const [wallet] = walletsOf(transfers);
+  const [first] = transfers;
+  if (!wallet || !first) return [];
+  const key = accountKey(wallet);
+  let { balance } = lockedAccount(accounts, wallet);
+  let lowest = 0n;
+  for (const { debit, credit, amount } of transfers) {
+    if (accountKey(debit) === key) balance -= amount;
+    if (accountKey(credit) === key) balance += amount;
+    if (balance < lowest) lowest = balance;
+  }
+  return debtIncurred({ ...first, amount: -lowest });
+}
+
+/** The transfer that takes a debt out of the wallet that the group has just credited. */
+function recoverDebt(accounts: Map<string, LockedAccount>, transfers: readonly Transfer[]): Transfer[] {
+  const credit = transfers.find((transfer) => transfer.credit.kind === 'wallet_available');
+  if (!credit || credit.kind === 'debt') return [];
+  const debt = accounts.get(accountKey(debtOf(credit.credit)))?.balance ?? 0n;
+  const available = lockedAccount(accounts, credit.credit).balance;
+  const amount = lesserOf(available, -debt);
+  if (amount <= 0n) return [];
+  return debtRecovered({ ...credit, amount }, credit.kind === 'payout_reversal' ? 'reversal' : 'first');
 }
 
 function lockedAccount(accounts: Map<string, LockedAccount>, ref: AccountRef): LockedAccount {

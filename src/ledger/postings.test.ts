@@ -24,21 +24,36 @@ const R = 'wallet:7:XOF:reserved';
 const C = 'clearing:7:sandbox:XOF';
 const F = 'fees:7:XOF';
 const S = 'suspense:7:XOF';
+const D = 'receivable:7:XOF';
+/** A refund that returns the fee of its collection. */
+function refund(posting: typeof postings.refundPosted): (fact: Fact) => postings.Transfer[] {
+  const named = { [posting.name]: (fact: Fact) => posting({ ...fact, feeReturned: fact.fee }) };
+  return named[posting.name] ?? assert.fail();
+}
+
 const TABLE: [(fact: Fact) => postings.Transfer[], string[]][] = [
   [postings.collectionSucceeded, [`collection: ${C} > ${W} 9900`, `collection_fee: ${C} > ${F} 100`]],
   [postings.collectionReversed, [`collection_reversal: ${W} > ${C} 9900`, `collection_fee_reversal: ${F} > ${C} 100`]],
-  [
-    postings.collectionReversedFromSuspense,
-    [`collection_reversal: ${S} > ${C} 9900`, `collection_fee_reversal: ${F} > ${C} 100`],
-  ],
   [postings.payoutReserved, [`payout_reserve: ${W} > ${R} 10100`]],
   [postings.payoutPosted, [`payout: ${R} > ${C} 10000`, `payout_fee: ${R} > ${F} 100`]],
   [postings.payoutReleased, [`payout_release: ${R} > ${W} 10100`]],
   [postings.latePayoutSucceeded, [`payout: ${W} > ${C} 10000`, `payout_fee: ${W} > ${F} 100`]],
-  [postings.latePayoutSucceededFromSuspense, [`payout: ${S} > ${C} 10000`, `payout_fee: ${S} > ${F} 100`]],
   [postings.payoutReversed, [`payout_reversal: ${C} > ${W} 10000`, `payout_fee_reversal: ${F} > ${W} 100`]],
   [postings.suspenseReceived, [`suspense: ${C} > ${S} 10000`]],
   [postings.suspenseReturned, [`suspense_return: ${S} > ${C} 10000`]],
+  [refund(postings.refundReserved), [`refund_reserve: ${W} > ${R} 9900`]],
+  [refund(postings.refundPosted), [`refund: ${R} > ${C} 9900`, `refund_fee: ${F} > ${C} 100`]],
+  [refund(postings.refundReleased), [`refund_release: ${R} > ${W} 9900`]],
+  [refund(postings.lateRefundSucceeded), [`refund: ${W} > ${C} 9900`, `refund_fee: ${F} > ${C} 100`]],
+  [
+    function suspenseCredited(fact) {
+      return postings.suspenseCredited({ ...fact, holderId: 0n }, 7n);
+    },
+    ['suspense_return: suspense:0:XOF > clearing:0:sandbox:XOF 10000', `suspense_credit: ${C} > ${W} 10000`],
+  ],
+  [postings.suspenseTakenToIncome, [`suspense_income: ${S} > ${F} 10000`]],
+  [postings.debtIncurred, [`debt: ${D} > ${W} 10000`]],
+  [postings.debtWrittenOff, [`debt_write_off: write-offs:7:XOF > ${D} 10000`]],
   [postings.sandboxTopUp, [`sandbox_top_up: sandbox:7:XOF > ${W} 10000`]],
 ];
 

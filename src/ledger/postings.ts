@@ -2,25 +2,36 @@
 // debit account to its credit account; (transaction, kind) is posted once, so facts that must exclude each other
 // share a kind. The accounts are described in chart.ts.
 //
-//   collection succeeded        clearing  → available  amount − fee    clearing  → fees       fee
-//   collection reversed         available → clearing   amount − fee    fees      → clearing   fee
-//   payout reserved             available → reserved   amount + fee
-//   payout posted               reserved  → clearing   amount          reserved  → fees       fee
-//   payout released             reserved  → available  amount + fee
-//   payout succeeded late       available → clearing   amount          available → fees       fee
-//   payout reversed             clearing  → available  amount          fees      → available  fee
-//   suspense received           clearing  → suspense   amount
-//   suspense returned           suspense  → clearing   amount
-//   sandbox top-up              sandbox   → available  amount
+//   collection succeeded        clearing   → available   amount − fee    clearing  → fees       fee
+//   collection reversed         available  → clearing    amount − fee    fees      → clearing   fee
+//   payout reserved             available  → reserved    amount + fee
+//   payout posted               reserved   → clearing    amount          reserved  → fees       fee
+//   payout released             reserved   → available   amount + fee
+//   payout succeeded late       available  → clearing    amount          available → fees       fee
+//   payout reversed             clearing   → available   amount          fees      → available  fee
+//   refund reserved             available  → reserved    amount − fee returned
+//   refund posted               reserved   → clearing    amount − fee returned    fees → clearing  fee returned
+//   refund released             reserved   → available   amount − fee returned
+//   refund succeeded late       available  → clearing    amount − fee returned    fees → clearing  fee returned
+//   suspense received           clearing   → suspense    amount
+//   suspense returned           suspense   → clearing    amount
+//   suspense credited           suspense   → clearing    amount          clearing of the holder → available  amount
+//   suspense taken to income    suspense   → fees        amount
+//   debt                        receivable → available   what the wallet lacks for a fact that has happened
+//   debt recovered              available  → receivable  from the next credits
+//   debt written off            write-offs → receivable  amount
+//   sandbox top-up              sandbox    → available   amount
 
 import {
   type AccountRef,
   feeIncome,
+  holderReceivable,
   operatorClearing,
   sandboxFunding,
   suspense,
   walletAvailable,
   walletReserved,
+  writeOffs,
 } from './chart.ts';
 
 export type TransferKind =
@@ -34,10 +45,18 @@ export type TransferKind =
   | 'payout_release'
   | 'payout_reversal'
   | 'payout_fee_reversal'
+  | 'refund_reserve'
+  | 'refund'
+  | 'refund_fee'
+  | 'refund_release'
   | 'suspense'
-  | 'suspense_resolution'
-  | 'suspense_resolution_fee'
   | 'suspense_return'
+  | 'suspense_credit'
+  | 'suspense_income'
+  | 'debt'
+  | 'debt_recovery'
+  | 'debt_recovery_reversal'
+  | 'debt_write_off'
   | 'sandbox_top_up';
 
 /** One movement of money, not yet posted. */
@@ -82,19 +101,12 @@ export function collectionSucceeded(fact: PaymentFact): Transfer[] {
   ];
 }
 
+/** Gives back what is left of a collection: `amount` and `fee` are what refunds have not given back already. */
 export function collectionReversed(fact: PaymentFact): Transfer[] {
-  return reverseCollection(fact, walletAvailable(fact.holderId, fact.currency));
-}
-
-/** The operator reversed a collection whose money the holder has spent. The amount is taken from suspense until the case is closed. */
-export function collectionReversedFromSuspense(fact: PaymentFact): Transfer[] {
-  return reverseCollection(fact, suspense(fact.holderId, fact.currency));
-}
-
-function reverseCollection(fact: PaymentFact, source: AccountRef): Transfer[] {
   const clearing = operatorClearing(fact.holderId, fact.rail, fact.currency);
+  const wallet = walletAvailable(fact.holderId, fact.currency);
   return [
-    ...move(fact, 'collection_reversal', source, clearing, fact.amount - fact.fee),
+    ...move(fact, 'collection_reversal', wallet, clearing, fact.amount - fact.fee),
     ...move(fact, 'collection_fee_reversal', feeIncome(fact.holderId, fact.currency), clearing, fact.fee),
   ];
 }
@@ -120,11 +132,6 @@ export function latePayoutSucceeded(fact: PaymentFact): Transfer[] {
   return payOut(fact, walletAvailable(fact.holderId, fact.currency));
 }
 
-/** As latePayoutSucceeded, when the holder has meanwhile spent the money. */
-export function latePayoutSucceededFromSuspense(fact: PaymentFact): Transfer[] {
-  return payOut(fact, suspense(fact.holderId, fact.currency));
-}
-
 function payOut(fact: PaymentFact, source: AccountRef): Transfer[] {
   return [
     ...move(fact, 'payout', source, operatorClearing(fact.holderId, fact.rail, fact.currency), fact.amount),
@@ -137,6 +144,40 @@ export function payoutReversed(fact: PaymentFact): Transfer[] {
   return [
     ...move(fact, 'payout_reversal', operatorClearing(fact.holderId, fact.rail, fact.currency), wallet, fact.amount),
     ...move(fact, 'payout_fee_reversal', feeIncome(fact.holderId, fact.currency), wallet, fact.fee),
+  ];
+}
+
+type RefundFact = FactWithRail & {
+  /** The part of the amount that the gateway gives back out of its fee. */
+  readonly feeReturned: bigint;
+};
+
+export function refundReserved(fact: RefundFact): Transfer[] {
+  const available = walletAvailable(fact.holderId, fact.currency);
+  const reserved = walletReserved(fact.holderId, fact.currency);
+  return move(fact, 'refund_reserve', available, reserved, fact.amount - fact.feeReturned);
+}
+
+export function refundPosted(fact: RefundFact): Transfer[] {
+  return giveBack(fact, walletReserved(fact.holderId, fact.currency));
+}
+
+export function refundReleased(fact: RefundFact): Transfer[] {
+  const available = walletAvailable(fact.holderId, fact.currency);
+  const reserved = walletReserved(fact.holderId, fact.currency);
+  return move(fact, 'refund_release', reserved, available, fact.amount - fact.feeReturned);
+}
+
+/** The operator gave the money back although the refund had failed and its money was released. */
+export function lateRefundSucceeded(fact: RefundFact): Transfer[] {
+  return giveBack(fact, walletAvailable(fact.holderId, fact.currency));
+}
+
+function giveBack(fact: RefundFact, source: AccountRef): Transfer[] {
+  const clearing = operatorClearing(fact.holderId, fact.rail, fact.currency);
+  return [
+    ...move(fact, 'refund', source, clearing, fact.amount - fact.feeReturned),
+    ...move(fact, 'refund_fee', feeIncome(fact.holderId, fact.currency), clearing, fact.feeReturned),
   ];
 }
 
@@ -160,6 +201,48 @@ export function suspenseReturned(fact: FactWithRail): Transfer[] {
     operatorClearing(fact.holderId, fact.rail, fact.currency),
     fact.amount,
   );
+}
+
+/**
+ * Money in suspense belongs to a holder. It goes through the clearing accounts of both: each transfer stays within one
+ * holder, and what the operator holds for all of them together is unchanged.
+ */
+export function suspenseCredited(fact: FactWithRail, toHolderId: bigint): Transfer[] {
+  const credited = { ...fact, holderId: toHolderId };
+  return [
+    ...suspenseReturned(fact),
+    ...move(
+      credited,
+      'suspense_credit',
+      operatorClearing(toHolderId, fact.rail, fact.currency),
+      walletAvailable(toHolderId, fact.currency),
+      fact.amount,
+    ),
+  ];
+}
+
+/** Nobody claims the money, and the gateway keeps it. */
+export function suspenseTakenToIncome(fact: Fact): Transfer[] {
+  const income = feeIncome(fact.holderId, fact.currency);
+  return move(fact, 'suspense_income', suspense(fact.holderId, fact.currency), income, fact.amount);
+}
+
+/** What the wallet lacks for a fact that has happened is lent to it. */
+export function debtIncurred(fact: Fact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'debt', holderReceivable(fact.holderId, fact.currency), wallet, fact.amount);
+}
+
+/** A payout may be released and later reversed, so these two credits recover a debt under different kinds. */
+export function debtRecovered(fact: Fact, credit: 'first' | 'reversal'): Transfer[] {
+  const kind = credit === 'first' ? 'debt_recovery' : 'debt_recovery_reversal';
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, kind, wallet, holderReceivable(fact.holderId, fact.currency), fact.amount);
+}
+
+export function debtWrittenOff(fact: Fact): Transfer[] {
+  const loss = writeOffs(fact.holderId, fact.currency);
+  return move(fact, 'debt_write_off', loss, holderReceivable(fact.holderId, fact.currency), fact.amount);
 }
 
 export function sandboxTopUp(fact: Fact): Transfer[] {

@@ -1,5 +1,6 @@
-// Cases: what a member or an admin must decide. A case is opened once per transaction and kind, or once per payment for
-// money that matches no transaction. Resolving it records who did it and why.
+// Cases: what people must decide. A case is opened once per transaction and kind; a case that holds money (in suspense, or
+// owed by the holder) once for each sum. It closes when its money is even: by a decision, by the operator's answer, or by
+// the recovery of a debt. Only a case that reports a fact, and holds nothing, is closed by a note.
 
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
@@ -17,7 +18,11 @@ export type NewCase = {
   transactionId: string | null;
   kind: CaseKind;
   detail: Record<string, unknown>;
+  /** What the case holds: in suspense, where `rail` says where it came from, or owed by the holder. */
+  money?: CaseMoney;
 };
+
+type CaseMoney = { amount: bigint; currency: string; rail?: string };
 
 export type Case = {
   id: string;
@@ -30,7 +35,20 @@ export type Case = {
   resolved_at: Date | null;
   resolved_by: string | null;
   resolution: string | null;
+  amount: bigint | null;
+  currency: string | null;
+  /** How much of `amount` has been moved on. */
+  settled: bigint;
+  rail: string | null;
 };
+
+/** Cases that report a fact. Every other kind stands for a decision, or for money. */
+const CLOSED_BY_NOTE: readonly CaseKind[] = ['late_success', 'link_paid_twice', 'unreadable_report'];
+
+/** Whether a note is enough to close the case. */
+export function closesByNote({ kind, amount }: Pick<Case, 'kind' | 'amount'>): boolean {
+  return amount === null && CLOSED_BY_NOTE.includes(kind);
+}
 
 const CASES = columns<NewCase & { id: string }>(2, {
   holder_id: ['bigint', (entry) => entry.holderId],
@@ -38,6 +56,9 @@ const CASES = columns<NewCase & { id: string }>(2, {
   transaction_id: ['uuid', (entry) => entry.transactionId],
   kind: 'text',
   detail: ['jsonb', (entry) => JSON.stringify(entry.detail)],
+  amount: ['bigint', (entry) => entry.money?.amount ?? null],
+  currency: ['text', (entry) => entry.money?.currency ?? null],
+  rail: ['text', (entry) => entry.money?.rail ?? null],
 });
 
 export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise<void> {
@@ -46,7 +67,8 @@ export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise
   const rows = cases.map((entry) => ({ ...entry, id: entry.id ?? createHolderUuid(at.getTime(), entry.holderId) }));
   await tx.query(
     `insert into cases (${CASES.names}, opened_at) select ${CASES.names}, $1 from ${CASES.rows}
-     on conflict (holder_id, transaction_id, kind) where status = 'open' and kind not in ('wrong_amount', 'second_payment')
+     on conflict (holder_id, transaction_id, kind)
+       where status = 'open' and kind not in ('wrong_amount', 'second_payment', 'debt', 'unreadable_report', 'unknown_reference')
      do nothing`,
     [at, ...CASES.arrays(rows)],
   );
@@ -73,7 +95,7 @@ export function listCasesOf(reader: Reader, holderId: bigint, transactionId: str
   );
 }
 
-/** Closes a case of this holder. Returns false when there is no such open case. */
+/** Closes a case that reports a fact and holds no money. Returns false when there is no such open case. */
 export async function resolveCase(
   tx: Tx,
   holderId: bigint,
@@ -84,8 +106,8 @@ export async function resolveCase(
 ): Promise<boolean> {
   const rows = await tx.query(
     `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
-     where holder_id = $1 and id = $2 and status = 'open' returning id`,
-    [holderId, id, at, by, resolution],
+     where holder_id = $1 and id = $2 and status = 'open' and amount is null and kind = any($6) returning id`,
+    [holderId, id, at, by, resolution, CLOSED_BY_NOTE],
   );
   return rows.length > 0;
 }
@@ -101,4 +123,53 @@ export async function resolveAnyCase(
   const holderId = holderOfUuid(id);
   if (!(await resolveCase(tx, holderId, id, by, resolution, at))) return undefined;
   return holderId === NO_HOLDER ? null : holderId;
+}
+
+/** Money of a case that was moved on, and who decided that. */
+export type SettledMoney = { caseId: string; amount: bigint; by: string; resolution: string };
+
+const SETTLED_MONEY = columns<SettledMoney>(2, {
+  holder_id: ['bigint', (entry) => holderOfUuid(entry.caseId)],
+  id: ['uuid', (entry) => entry.caseId],
+  amount: 'bigint',
+  by: 'text',
+  resolution: 'text',
+});
+
+/** Moves the money of cases on, each case once, and closes those that are even now. */
+export async function settleCaseMoney(tx: Tx, settled: SettledMoney[], at: Date): Promise<void> {
+  if (settled.length === 0) return;
+  const rows = await tx.query(
+    `update cases c set settled = c.settled + input.amount,
+       status = case when c.settled + input.amount = c.amount then 'resolved' else 'open' end,
+       resolved_at = case when c.settled + input.amount = c.amount then $1::timestamptz end,
+       resolved_by = case when c.settled + input.amount = c.amount then input.by end,
+       resolution = case when c.settled + input.amount = c.amount then input.resolution end
+     from ${SETTLED_MONEY.rows}
+     where c.holder_id = input.holder_id and c.id = input.id and c.status = 'open' returning 1`,
+    [at, ...SETTLED_MONEY.arrays(settled)],
+  );
+  if (rows.length !== settled.length) throw new Error('a case whose money moves is not open');
+}
+
+type AnsweredCases = { transactionId: string; kinds: readonly CaseKind[]; resolution: string };
+
+const ANSWERED = columns<{ transactionId: string; kind: CaseKind; resolution: string }>(2, {
+  holder_id: ['bigint', (entry) => holderOfUuid(entry.transactionId)],
+  transaction_id: ['uuid', (entry) => entry.transactionId],
+  kind: 'text',
+  resolution: 'text',
+});
+
+/** Closes open cases that an outcome has answered. A case that holds money stays open. */
+export async function closeAnsweredCases(tx: Tx, answered: AnsweredCases[], by: string, at: Date): Promise<void> {
+  const entries = answered.flatMap(({ kinds, ...rest }) => kinds.map((kind) => ({ ...rest, kind })));
+  if (entries.length === 0) return;
+  await tx.query(
+    `update cases c set status = 'resolved', resolved_at = $1, resolved_by = $6, resolution = input.resolution
+     from ${ANSWERED.rows}
+     where c.holder_id = input.holder_id and c.transaction_id = input.transaction_id and c.kind = input.kind
+       and c.status = 'open' and c.amount is null`,
+    [at, ...ANSWERED.arrays(entries), by],
+  );
 }

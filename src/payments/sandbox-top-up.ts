@@ -6,6 +6,7 @@ import { sandboxTopUp } from '../ledger/postings.ts';
 import { Problem } from '../platform/errors.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
+import { recordDebts } from './debts.ts';
 
 /** Adds test money to a wallet. Refused outside sandbox mode. */
 export function topUpSandbox(
@@ -19,11 +20,9 @@ export function topUpSandbox(
     throw new Problem('forbidden', { message: 'Only sandbox wallets can be topped up with test money.' });
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    await post(
-      tx,
-      sandboxTopUp({ transactionId: createHolderUuid(at.getTime(), holderId), currency, amount, holderId }),
-      at,
-    );
+    const id = createHolderUuid(at.getTime(), holderId);
+    const posted = await post(tx, sandboxTopUp({ transactionId: id, currency, amount, holderId }), at);
+    await recordDebts(tx, ctx, posted, at);
     await recordAudit(
       tx,
       { holderId, actor, action: 'wallet.topped_up', details: { amount: String(amount), currency } },

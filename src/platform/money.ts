@@ -102,3 +102,9 @@ function roundHalfUp(numerator: bigint, denominator: bigint, decimals: number): 
   const divisor = denominator * unit;
   return ((2n * numerator + divisor) / (2n * divisor)) * unit;
 }
+
+/** Math.min is for numbers, and money is never one. */
+export function lesserOf(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
+}

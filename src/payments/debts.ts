@@ -1,0 +1,68 @@
+// Debts: what a holder owes the gateway because money was taken back after the wallet had spent it. The ledger lends the
+// shortfall and recovers it from the next credits (ledger.ts); here each debt is a case that says how old it is, and that
+// closes when it is recovered, oldest first.
+
+import type { PostedTransfer } from '../ledger/ledger.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { lesserOf } from '../platform/money.ts';
+import { openCases, type SettledMoney, settleCaseMoney } from './cases.ts';
+
+const RECOVERED_BY = 'ledger';
+const RECOVERED = 'Recovered from money that came in.';
+const DEBTS_PER_PASS = 1_000;
+
+/** Opens a case for each debt among posted transfers, and settles the cases of what was recovered. */
+export async function recordDebts(tx: Tx, ctx: Context, posted: readonly PostedTransfer[], at: Date): Promise<void> {
+  const incurred = posted.filter(({ kind }) => kind === 'debt');
+  await openCases(
+    tx,
+    ctx,
+    incurred.map(({ holderId, transactionId, amount, currency }) => ({
+      holderId,
+      transactionId,
+      kind: 'debt',
+      detail: {},
+      money: { amount, currency },
+    })),
+  );
+  const recovered = new Map<string, { holderId: bigint; currency: string; amount: bigint }>();
+  for (const { kind, holderId, currency, amount } of posted) {
+    if (kind !== 'debt_recovery' && kind !== 'debt_recovery_reversal') continue;
+    const key = `${holderId} ${currency}`;
+    recovered.set(key, { holderId, currency, amount: amount + (recovered.get(key)?.amount ?? 0n) });
+  }
+  for (const { holderId, currency, amount } of recovered.values())
+    await settleOldestDebts(tx, holderId, currency, amount, at);
+}
+
+/** The posting holds the lock of the debt's account, so nobody else settles these cases now. */
+async function settleOldestDebts(tx: Tx, holderId: bigint, currency: string, amount: bigint, at: Date): Promise<void> {
+  for (let left = amount; left > 0n; ) {
+    const open = await tx.query<{ id: string; owed: bigint }>(
+      `select id, amount - settled as owed from cases
+       where holder_id = $1 and currency = $2 and kind = 'debt' and status = 'open' order by opened_at, id limit ${DEBTS_PER_PASS}`,
+      [holderId, currency],
+    );
+    if (open.length === 0)
+      throw new Error(`holder ${holderId} has paid back ${left} ${currency} that no case explains`);
+    const settled: SettledMoney[] = [];
+    for (const { id, owed } of open) {
+      const part = lesserOf(owed, left);
+      if (part > 0n) settled.push({ caseId: id, amount: part, by: RECOVERED_BY, resolution: RECOVERED });
+      left -= part;
+    }
+    await settleCaseMoney(tx, settled, at);
+  }
+}
+
+export type Debt = { currency: string; amount: bigint; since: Date };
+
+/** What a holder owes, by currency, with the age of the oldest part. */
+export function listDebts(reader: Reader, holderId: bigint): Promise<Debt[]> {
+  return reader.query<Debt>(
+    `select currency, sum(amount - settled)::bigint as amount, min(opened_at) as since from cases
+     where holder_id = $1 and kind = 'debt' and status = 'open' group by currency order by currency`,
+    [holderId],
+  );
+}
