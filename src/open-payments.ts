@@ -39,6 +39,7 @@ export function openPayments(base: Context, options: PaymentsOptions): OpenPayme
     catalog: loadCatalog(config.catalogFile),
     rails,
     onCollectionsSettled: [settleLinks],
+    onCollectionsReversed: [],
     sendCallbacksNow: options.sendCallbacksNow,
     checkCallbackUrl: (url) => outbound.checkUrl(url),
   };

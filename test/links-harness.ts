@@ -45,6 +45,7 @@ export async function createLinksHarness(settings: Environment = {}): Promise<Li
     catalog: loadCatalog(),
     rails,
     onCollectionsSettled: [],
+    onCollectionsReversed: [],
     sendCallbacksNow: () => undefined,
     checkCallbackUrl: (url) => (url.includes('refused') ? 'This address is refused.' : null),
   };

@@ -18,7 +18,7 @@ export const COUNTRY_ID = 11;
 export const CAPABILITIES: RailCapabilities = {
   collections: true,
   payouts: true,
-  refunds: false,
+  refunds: 'none',
   sendsTokens: true,
   idempotentSubmit: true,
   notFoundIsFinalAfterMs: 0,
@@ -57,6 +57,7 @@ export function withPayments<C extends Context>(base: C, rail: Rail): C & Paymen
     catalog: CATALOG,
     rails: registryOf(base, rail),
     onCollectionsSettled: [],
+    onCollectionsReversed: [],
     sendCallbacksNow: () => undefined,
     checkCallbackUrl: () => null,
   };

@@ -17,7 +17,9 @@ export type EventType =
   | 'payout.success'
   | 'payout.failed'
   | 'payout.reversed'
-  | 'payment_link.paid';
+  | 'payment_link.paid'
+  | 'refund.success'
+  | 'refund.failed';
 
 export type NewEvent = {
   holderId: bigint;

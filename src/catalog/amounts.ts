@@ -1,6 +1,6 @@
 // Decimals, limits and fees of a method, for collections and payouts.
 
-import { formatAmount, parseAmount, share } from '../platform/money.ts';
+import { formatAmount, lesserOf, parseAmount, share } from '../platform/money.ts';
 import type { Direction, Fee, Method, Terms } from './catalog.ts';
 
 const HUNDRED_PERCENT = 10_000n;
@@ -50,6 +50,27 @@ export function feeOf(amount: bigint, method: Method, direction: Direction, over
   if (fee < round(min)) fee = round(min);
   if (max !== null && fee > round(max)) fee = round(max);
   return fee > amount ? amount : fee;
+}
+
+/** The part of the fee that a refund returns. `returned` is what earlier refunds of the collection have returned. */
+export function refundedFee(
+  method: Pick<Method, 'refundFee' | 'collection'>,
+  collection: { amount: bigint; fee: bigint },
+  refund: { amount: bigint; isRest: boolean; returned: bigint },
+): bigint {
+  switch (method.refundFee) {
+    case 'never':
+      return 0n;
+    case 'whole':
+      return refund.amount === collection.amount ? collection.fee : 0n;
+    case 'share': {
+      const left = collection.fee - refund.returned;
+      if (refund.isRest) return lesserOf(left, refund.amount);
+      const unit = 10n ** BigInt(2 - method.collection.decimals);
+      const part = ((collection.fee * refund.amount) / collection.amount / unit) * unit;
+      return lesserOf(part, left);
+    }
+  }
 }
 
 function refuse(sentence: string): AmountCheck {

@@ -61,6 +61,8 @@ export type Method = {
   /** null: this method only takes money in. */
   payout: Terms | null;
   verification: VerificationStyle;
+  /** Whether a refund returns the fee. */
+  refundFee: NonNullable<MethodDocument['refundFee']>;
   /** What the payer dials, then chooses, to get the prompt (again); empty where nothing can be dialled. */
   dial: readonly string[];
   /** The first of `dial`: "*165#". */
@@ -198,6 +200,7 @@ function resolveMethodEntry(
     currency: country.currency,
     collection: resolveTerms(method.collection),
     payout: method.payout ? resolveTerms(method.payout) : null,
+    refundFee: method.refundFee ?? 'whole',
     shortCode: method.dial[0] ?? null,
     example: method.example ?? null,
   };

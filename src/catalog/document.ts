@@ -79,6 +79,12 @@ const Method = Type.Object(
       [Type.Literal('prompt'), Type.Literal('shortcode'), Type.Literal('otp'), Type.Literal('instructions')],
       { [EXPECTED]: 'one of "prompt", "shortcode", "otp", "instructions"' },
     ),
+    /** Whether a refund returns the fee: when it gives back the whole payment (the default), in proportion, or never. */
+    refundFee: Type.Optional(
+      Type.Union([Type.Literal('whole'), Type.Literal('share'), Type.Literal('never')], {
+        [EXPECTED]: 'one of "whole", "share", "never"',
+      }),
+    ),
     /** What the payer dials and then chooses, to get the prompt (again): ["*165#", "8", "3", "1"]. */
     dial: Type.Array(Type.String({ pattern: '^[*#\\d]{1,20}$', [EXPECTED]: 'digits, * and #' }), {
       [EXPECTED]: 'a list such as ["*165#", "8", "3", "1"]; it may be empty',

@@ -1,8 +1,7 @@
 // What pages are made of: tables that become cards on a phone, times, tags, lists of facts, text to copy.
 
-import type { Direction } from '../catalog/catalog.ts';
 import { linkQrSvg } from '../links/qr.ts';
-import type { Status } from '../payments/states.ts';
+import type { Status, TransactionDirection } from '../payments/states.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
 import type { ConsoleRequest } from './console-request.ts';
@@ -30,10 +29,10 @@ export function tag(tone: Tone, text: string): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-export function statusTag(request: ConsoleRequest, status: Status, direction: Direction): Html {
+export function statusTag(request: ConsoleRequest, status: Status, direction: TransactionDirection): Html {
   const { t } = request;
   // A pending payout waits for approval or to be sent; a pending collection waits for its payer.
-  const text = status === 'pending' && direction === 'payout' ? t.payouts.notSent : t.status[status];
+  const text = status === 'pending' && direction !== 'collection' ? t.payouts.notSent : t.status[status];
   return tag(STATUS_TONES[status], text);
 }
 

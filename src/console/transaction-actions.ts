@@ -4,7 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
 import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payout-decisions.ts';
-import { canRefund, refundCollection } from '../payments/refunds.ts';
+import { createRefund } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -13,8 +13,6 @@ import { dangerForm, postButton } from './form-components.ts';
 import { redirect } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
-
-const REFUND_NOTICES = { reversed: 'refunded', refused: 'refundRejected', under_way: 'refundRequested' } as const;
 
 export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
@@ -61,8 +59,8 @@ function moneyButtons(request: HolderRequest, details: TransactionDetails): Html
       }),
       postButton(request, `${path}/lost`, t.payouts.release, { variant: 'danger', hidden: { decision: 'release' } }),
     );
-  if (canRefund(request.ctx, transaction)) {
-    const amount = money(request, transaction.amount, transaction.currency);
+  if (details.refundable && details.refundable.left > 0n) {
+    const amount = money(request, details.refundable.left, transaction.currency);
     buttons.push(dangerForm(request, `${path}/refund`, t.transaction.refund, t.transaction.refundMeaning(amount)));
   }
   return buttons;
@@ -89,8 +87,9 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
 
 async function refund(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder } = request;
-  const result = await refundCollection(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'));
-  return redirect(request, pageOf(request), REFUND_NOTICES[result]);
+  const wanted = { collection: paramOf(request, 'ref'), amount: null };
+  await createRefund(ctx, services.payments.engine, actor, holder.id, wanted);
+  return redirect(request, pageOf(request), 'refundRequested');
 }
 
 async function approve(request: HolderRequest): Promise<FastifyReply> {

@@ -6,6 +6,8 @@ import { type TransferLine, transfersOf } from '../ledger/reports.ts';
 import { type Case, listCasesOf } from '../payments/cases.ts';
 import { type Evidence, listEvidence } from '../payments/evidence.ts';
 import { findPayoutOrder, type PayoutOrderRow } from '../payments/payout-orders.ts';
+import { findRefundById, listRefundsOf, type Refund } from '../payments/refund-orders.ts';
+import { findRefundable, type Refundable } from '../payments/refunds.ts';
 import { findTransaction, idFromRef, type Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type HolderRequest, paramOf } from './console-request.ts';
@@ -23,8 +25,13 @@ export type TransactionDetails = {
   transfers: TransferLine[];
   deliveries: Delivery[];
   cases: Case[];
-  /** Null for a collection. */
+  /** Of a payout. */
   order: PayoutOrderRow | null;
+  /** Of a refund. */
+  refund: Refund | null;
+  /** Of a collection: its refunds, and what can still be given back. */
+  refunds: Refund[];
+  refundable: Refundable | null;
 };
 
 /** The transaction that the address names. */
@@ -44,13 +51,17 @@ export async function readTransactionDetails(request: HolderRequest): Promise<Tr
     before: new Date(created + REQUEST_WINDOW_MS),
     transactionId: transaction.id,
   };
-  const [requests, evidence, transfers, deliveries, cases, order] = await Promise.all([
+  const { direction } = transaction;
+  const [requests, evidence, transfers, deliveries, cases, order, refund, refunds, refundable] = await Promise.all([
     listRequests(ctx.db, holder.id, logged, MAX_REQUESTS),
     listEvidence(ctx.db, holder.id, transaction.id),
     transfersOf(ctx.db, holder.id, transaction.id),
     listDeliveries(ctx.db, holder.id, { transactionId: transaction.id }),
     listCasesOf(ctx.db, holder.id, transaction.id),
-    transaction.direction === 'payout' ? findPayoutOrder(ctx.db, holder.id, transaction.id) : null,
+    direction === 'payout' ? findPayoutOrder(ctx.db, holder.id, transaction.id) : null,
+    direction === 'refund' ? findRefundById(ctx.db, holder.id, transaction.id) : null,
+    direction === 'collection' ? listRefundsOf(ctx.db, holder.id, transaction.id) : [],
+    findRefundable(ctx, ctx.db, transaction),
   ]);
-  return { transaction, requests, evidence, transfers, deliveries, cases, order };
+  return { transaction, requests, evidence, transfers, deliveries, cases, order, refund, refunds, refundable };
 }

@@ -1,7 +1,7 @@
 // The filters of the transaction list: their form, and the query that carries them from page to page.
 
 import type { TransactionFilter } from '../payments/listing.ts';
-import { STATUS_CODES, type Status } from '../payments/states.ts';
+import { STATUS_CODES, type Status, type TransactionDirection } from '../payments/states.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
 import { parseAmount } from '../platform/money.ts';
@@ -12,6 +12,7 @@ const MAX_CHARACTERS = 128;
 /** Fewer digits than this are looked for as a part of a number. */
 const WHOLE_NUMBER_DIGITS = 9;
 const STATUSES = Object.keys(STATUS_CODES) as Status[];
+const DIRECTIONS: TransactionDirection[] = ['collection', 'payout', 'refund'];
 const FILTER_NAMES = [
   'type',
   'status',
@@ -40,7 +41,7 @@ export function readFilter(request: HolderRequest): TransactionFilter {
   const isWhole = digits.length >= WHOLE_NUMBER_DIGITS;
   const to = readDay(value('to'));
   const filter: TransactionFilter = {
-    direction: direction === 'collection' || direction === 'payout' ? direction : undefined,
+    direction: DIRECTIONS.find((known) => known === direction),
     status: STATUSES.find((status) => status === value('status')),
     method: request.ctx.catalog.methods.has(value('method')) ? value('method') : undefined,
     countryId: /^\d{1,4}$/.test(value('country')) ? Number(value('country')) : undefined,
@@ -111,6 +112,7 @@ function filterFields(request: HolderRequest): FormField[] {
     select('type', t.transactions.type, [
       ['collection', t.directions.collection],
       ['payout', t.directions.payout],
+      ['refund', t.directions.refund],
     ]),
     select(
       'status',

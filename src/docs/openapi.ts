@@ -221,6 +221,8 @@ const EVENT_TYPES: Record<EventType, true> = {
   'payout.failed': true,
   'payout.reversed': true,
   'payment_link.paid': true,
+  'refund.success': true,
+  'refund.failed': true,
 };
 const RECORD_OF_V3 =
   '#/paths/~1api~1v3~1get-unified-transaction-status/post/responses/200/content/application~1json/schema/properties/data';

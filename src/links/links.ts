@@ -1,7 +1,7 @@
 // Payment links as rows: creates, finds, disables and describes them, and closes them when they are paid.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
-import type { CollectionsSettledHook, PaymentsContext } from '../payments/context.ts';
+import type { CollectionsHook, PaymentsContext } from '../payments/context.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import { type Config, publicUrl } from '../platform/config.ts';
@@ -223,7 +223,7 @@ const PAID_LINKS = columns<{ id: string; payments: number }>(2, {
  * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
  * expired while its payer entered the PIN is paid as well.
  */
-export const settleLinks: CollectionsSettledHook = async (tx, settled, at) => {
+export const settleLinks: CollectionsHook = async (tx, settled, at) => {
   const counts = new Map<string, number>();
   for (const { direction, link_id: id } of settled)
     if (direction === 'collection' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);

@@ -1,20 +1,21 @@
-// The ledger's part of an outcome: which transfers each entered state posts, and what is posted instead when the wallet no
-// longer holds the money. It changes nothing that it is given; outcomes.ts applies the result to its rows, events and cases.
+// The ledger's part of an outcome: which transfers each entered state posts. Facts that have happened at the operator cannot
+// be refused: what the wallet lacks becomes a debt of its holder. It changes nothing that it is given; outcomes.ts applies
+// the result to its rows, events and cases.
 
-import { type PostedTransfer, postEach } from '../ledger/ledger.ts';
+import { balancesOf, type PostedTransfer, type PostingGroup, postEach } from '../ledger/ledger.ts';
 import {
   collectionReversed,
-  collectionReversedFromSuspense,
   collectionSucceeded,
   latePayoutSucceeded,
-  latePayoutSucceededFromSuspense,
+  lateRefundSucceeded,
   payoutPosted,
   payoutReleased,
   payoutReversed,
+  refundPosted,
+  refundReleased,
   type Transfer,
 } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
-import { claimReceipts } from './incoming-payments.ts';
 import type { Status } from './states.ts';
 import type { Transaction } from './transactions.ts';
 
@@ -24,91 +25,49 @@ export type EnteredState = {
   /** A success after `failed` or `expired`. */
   late: boolean;
   row: Transaction;
+  /** What a reversal gives back: of a collection, what refunds have not given back already. */
+  left: { amount: bigint; fee: bigint };
+  /** Of a refund: the part that the gateway pays out of its fee. */
+  feeReturned: bigint;
+  /** Transfers that release money which came before its collection succeeded, and was put in suspense. */
+  released: Transfer[];
 };
 
 /** What was posted for one entered state. */
 export type Booking = {
-  /** Balance of the wallet after the transfers; null: they did not change it. */
+  /** Balance of the wallet after the transfers. */
   balanceAfter: bigint | null;
-  /** The wallet no longer held the money, so the fallback took it from suspense. A case must be opened. */
-  walletShort: boolean;
+  postedAt: Date;
 };
 
-type Posting = {
-  transfers: Transfer[];
-  /** Posted instead when the wallet no longer holds the money; null: the ledger must accept the transfers. */
-  fallback: Transfer[] | null;
-};
+export type Bookings = { byState: Map<EnteredState, Booking>; posted: PostedTransfer[] };
 
-type PlannedPosting = Posting & { state: EnteredState };
+type Posting = { state: EnteredState; transfers: Transfer[]; mayBorrow: boolean };
 
 /**
  * Posts the transfers of all states, and `held` ones that belong to none, together: so locks are taken in one order.
  * States that move no money have no booking.
  */
-export async function bookStates(
-  tx: Tx,
-  states: EnteredState[],
-  held: Transfer[][],
-  at: Date,
-): Promise<Map<EnteredState, Booking>> {
-  const planned = await planPostings(tx, states, at);
-  const bookings = new Map<EnteredState, Booking>();
-  const refused: PlannedPosting[] = [];
-  for (const { posting, transfers } of await postPlanned(tx, planned, 'transfers', held, at)) {
-    if (transfers) bookings.set(posting.state, { balanceAfter: walletBalanceAfter(transfers), walletShort: false });
-    else if (posting.fallback) refused.push(posting);
-    else throw refusedByLedger(posting);
-  }
-  // The holder has already spent the money that is taken back. It stays in suspense until the case is closed.
-  for (const { posting, transfers } of await postPlanned(tx, refused, 'fallback', [], at)) {
-    if (!transfers) throw refusedByLedger(posting);
-    bookings.set(posting.state, { balanceAfter: null, walletShort: true });
-  }
-  return bookings;
-}
-
-async function planPostings(tx: Tx, states: EnteredState[], at: Date): Promise<PlannedPosting[]> {
-  const fromSuspense = await claimFromSuspense(tx, states, at);
-  return states.flatMap((state) => {
+export async function bookStates(tx: Tx, states: EnteredState[], held: PostingGroup[], at: Date): Promise<Bookings> {
+  const planned = states.flatMap((state): Posting[] => {
     const posting = postingFor(state);
-    if (!posting) return [];
-    const released = fromSuspense.get(state) ?? [];
-    return [{ state, transfers: [...released, ...posting.transfers], fallback: posting.fallback }];
+    return posting ? [{ state, ...posting, transfers: [...state.released, ...posting.transfers] }] : [];
   });
-}
-
-/** Transfers that release money which arrived, and was put in suspense, before its collection succeeded. */
-async function claimFromSuspense(tx: Tx, states: EnteredState[], at: Date): Promise<Map<EnteredState, Transfer[]>> {
-  // The receipt may come with a later state of the same batch, so the newest row of each transaction counts.
-  const newest = new Map(states.map(({ row }) => [row.id, row]));
-  const succeeded = states.filter(({ status }) => status === 'success');
-  const claimed = await claimReceipts(
-    tx,
-    succeeded.map(({ row }) => newest.get(row.id) ?? row),
-    at,
-  );
-  return new Map(succeeded.map((state) => [state, claimed.get(state.row.id) ?? []]));
-}
-
-/** `transfers` is null where the ledger refused them. */
-async function postPlanned(
-  tx: Tx,
-  planned: PlannedPosting[],
-  which: 'transfers' | 'fallback',
-  held: Transfer[][],
-  at: Date,
-): Promise<{ posting: PlannedPosting; transfers: readonly PostedTransfer[] | null }[]> {
-  if (planned.length + held.length === 0) return [];
-  const results = await postEach(tx, [...held, ...planned.map((posting) => posting[which] ?? [])], at);
-  return planned.map((posting, index) => {
+  if (planned.length + held.length === 0) return { byState: new Map(), posted: [] };
+  const results = await postEach(tx, [...held, ...planned], at);
+  const byState = new Map<EnteredState, Booking>();
+  for (const [index, { state }] of planned.entries()) {
     const result = results[held.length + index];
-    return { posting, transfers: result?.ok ? result.transfers : null };
-  });
+    if (!result?.ok) throw new Error(`the ledger refused a posting that must succeed: transaction ${state.row.id}`);
+    const balanceAfter = walletBalanceAfter(result.transfers) ?? (await walletBalance(tx, state.row));
+    byState.set(state, { balanceAfter, postedAt: result.transfers[0]?.postedAt ?? at });
+  }
+  return { byState, posted: results.flatMap((result) => (result.ok ? result.transfers : [])) };
 }
 
 /** The transfers of an entered state; null: it moves no money. */
-function postingFor({ row, status, late }: EnteredState): Posting | null {
+function postingFor(state: EnteredState): { transfers: Transfer[]; mayBorrow: boolean } | null {
+  const { row, status, late } = state;
   const fact = {
     transactionId: row.id,
     holderId: row.holder_id,
@@ -116,31 +75,38 @@ function postingFor({ row, status, late }: EnteredState): Posting | null {
     amount: row.amount,
     fee: row.fee,
     rail: row.rail,
+    feeReturned: state.feeReturned,
   };
-  if (row.direction === 'collection') {
-    if (status === 'success') return { transfers: collectionSucceeded(fact), fallback: null };
-    if (status === 'reversed')
-      return { transfers: collectionReversed(fact), fallback: collectionReversedFromSuspense(fact) };
-    return null;
+  const sure = (transfers: Transfer[]) => ({ transfers, mayBorrow: false });
+  const fromWallet = (transfers: Transfer[]) => ({ transfers, mayBorrow: true });
+  switch (row.direction) {
+    case 'collection':
+      if (status === 'success') return sure(collectionSucceeded(fact));
+      if (status === 'reversed') return fromWallet(collectionReversed({ ...fact, ...state.left }));
+      return null;
+    case 'payout':
+      if (status === 'success') return late ? fromWallet(latePayoutSucceeded(fact)) : sure(payoutPosted(fact));
+      if (status === 'failed') return sure(payoutReleased(fact));
+      if (status === 'reversed') return sure(payoutReversed(fact));
+      return null;
+    case 'refund':
+      if (status === 'success') return late ? fromWallet(lateRefundSucceeded(fact)) : sure(refundPosted(fact));
+      if (status === 'failed') return sure(refundReleased(fact));
+      return null;
   }
-  if (status === 'success')
-    return late
-      ? { transfers: latePayoutSucceeded(fact), fallback: latePayoutSucceededFromSuspense(fact) }
-      : { transfers: payoutPosted(fact), fallback: null };
-  if (status === 'failed') return { transfers: payoutReleased(fact), fallback: null };
-  if (status === 'reversed') return { transfers: payoutReversed(fact), fallback: null };
-  return null;
 }
 
 function walletBalanceAfter(transfers: readonly PostedTransfer[]): bigint | null {
   let balance: bigint | null = null;
   for (const transfer of transfers) {
     if (transfer.credit.kind === 'wallet_available') balance = transfer.creditBalance;
-    else if (transfer.debit.kind === 'wallet_available') balance = transfer.debitBalance;
+    if (transfer.debit.kind === 'wallet_available') balance = transfer.debitBalance;
   }
   return balance;
 }
 
-function refusedByLedger({ state }: PlannedPosting): Error {
-  return new Error(`the ledger refused a posting that must succeed: transaction ${state.row.id}`);
+/** Where the fee takes all, nothing of the collection reaches the wallet. */
+async function walletBalance(tx: Tx, row: Transaction): Promise<bigint | null> {
+  const [wallet] = await balancesOf(tx, row.holder_id, { currency: row.currency });
+  return wallet?.available ?? 0n;
 }

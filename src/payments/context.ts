@@ -7,13 +7,14 @@ import type { Tx } from '../platform/db.ts';
 import type { RailRegistry } from '../rails/registry.ts';
 import type { Transaction } from './transactions.ts';
 
-/** Called inside the transaction that books successes. Payment links are closed this way. */
-export type CollectionsSettledHook = (tx: Tx, settled: Transaction[], at: Date) => Promise<void>;
+/** Called inside the transaction that books collections. Payment links are closed this way. */
+export type CollectionsHook = (tx: Tx, collections: Transaction[], at: Date) => Promise<void>;
 
 export type PaymentsContext = Context & {
   readonly catalog: Catalog;
   readonly rails: RailRegistry;
-  readonly onCollectionsSettled: readonly CollectionsSettledHook[];
+  readonly onCollectionsSettled: readonly CollectionsHook[];
+  readonly onCollectionsReversed: readonly CollectionsHook[];
   /** Called after each commit that recorded events: the deliverer of this process sends them at once. */
   sendCallbacksNow(events: RecordedEvent[]): void;
   /** The reason why a callback may not go to this URL; null when it may. */

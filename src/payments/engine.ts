@@ -29,6 +29,8 @@ export interface PaymentEngine {
   apply(outcome: Outcome): Promise<Applied>;
   /** Claims due jobs from the table, once. Returns how many were claimed. */
   pass(): Promise<number>;
+  /** Starts a pass in the background, after a commit that left work in the table. It never throws: the loop finds the work too. */
+  wake(): void;
   /** Called when work was left in the table and this process has capacity again: the loop's `wake`. */
   onCapacity(wake: () => void): void;
   /** Queries the operator about a transaction, unless it was just queried, and waits up to `patienceMs` for the result. */
@@ -42,7 +44,8 @@ export interface PaymentEngine {
 export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   let stopping = false;
   let workLeftInTable = false;
-  let wake = () => {};
+  let waking: Promise<void> = Promise.resolve();
+  let onCapacity = () => {};
   const outcomes = createOutcomeBatch(ctx);
   const mayAsk = createAskLimit(ctx);
   const queue = createWorkQueue(ctx, {
@@ -50,9 +53,20 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     onStart() {
       if (!workLeftInTable || queue.waiting() >= CLAIM_LIMIT) return;
       workLeftInTable = false;
-      wake();
+      onCapacity();
     },
   });
+
+  async function pass(): Promise<number> {
+    if (stopping) return 0;
+    if (queue.waiting() >= CLAIM_LIMIT) {
+      workLeftInTable = true;
+      return 0;
+    }
+    const claimed = await claimDue(ctx, CLAIM_LIMIT);
+    queue.add(claimed);
+    return claimed.length;
+  }
 
   return {
     // A process that only answers requests leaves the work to the others.
@@ -62,19 +76,16 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       return capacity;
     },
     onCapacity(callback) {
-      wake = callback;
+      onCapacity = callback;
     },
     enqueue: (work) => queue.add([work]),
     apply: (outcome) => outcomes.add(outcome),
-    async pass() {
-      if (stopping) return 0;
-      if (queue.waiting() >= CLAIM_LIMIT) {
-        workLeftInTable = true;
-        return 0;
-      }
-      const claimed = await claimDue(ctx, CLAIM_LIMIT);
-      queue.add(claimed);
-      return claimed.length;
+    pass,
+    wake() {
+      waking = waking.then(pass).then(
+        () => undefined,
+        (error: unknown) => ctx.log.warn({ err: error }, 'the work that was just committed waits for the next pass'),
+      );
     },
     async refresh(transaction, patienceMs) {
       if (isFinal(transaction.status) || transaction.status === 'pending') return;
@@ -86,11 +97,13 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
     },
     async idle() {
+      await waking;
       await queue.idle();
       await outcomes.idle();
     },
     async stop() {
       stopping = true;
+      await waking;
       await returnJobs(ctx, queue.close());
       await queue.idle();
       await outcomes.idle();

@@ -11,7 +11,7 @@ import type { Reader, Tx } from '../platform/db.ts';
 import { createHolderUuid, holderOfUuid, NO_HOLDER } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { CallbackReading, PayInstructions } from '../rails/rail.ts';
-import { openCases } from './cases.ts';
+import { openCases, settleCaseMoney } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import type { CaseKind, Outcome } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
@@ -135,6 +135,7 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]):
         received: `${payment.currency} ${formatAmount(payment.amount)}`,
         ...(transaction ? { expected: `${transaction.currency} ${formatAmount(transaction.amount)}` } : {}),
       },
+      money: { amount: payment.amount, currency: payment.currency, rail: payment.rail },
     })),
   );
   return entries.map(({ payment: { currency, amount, rail }, holderId, caseId }) =>
@@ -142,48 +143,63 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]):
   );
 }
 
-const SETTLED = columns<Transaction>(2, {
-  holder_id: 'bigint',
-  transaction_id: ['uuid', (row) => row.id],
-  rail: 'text',
+/** A transaction that is about to succeed, and the receipt that proves it. */
+export type ReceiptClaim = { row: Transaction; receipt: string };
+
+export type ClaimedReceipts = {
+  /** Transfers that take money of this transaction out of suspense, by transaction. */
+  released: Map<string, Transfer[]>;
+  /** Transactions whose receipt another one has. */
+  taken: Set<string>;
+};
+
+const CLAIMS = columns<ReceiptClaim>(2, {
+  holder_id: ['bigint', ({ row }) => row.holder_id],
+  transaction_id: ['uuid', ({ row }) => row.id],
+  rail: ['text', ({ row }) => row.rail],
   receipt: 'text',
-  amount: 'bigint',
-  currency: 'text',
+  amount: ['bigint', ({ row }) => row.amount],
+  currency: ['text', ({ row }) => row.currency],
 });
 
 /**
- * Records the receipts of collections that have just succeeded. Money that is already in suspense, because it arrived before
- * its instructions were known, has its case closed; the transfers that release it are returned by transaction.
+ * Records the receipts of collections that are about to succeed. Money that is already in suspense, because it arrived
+ * before its instructions were known, has its case closed; the transfers that release it are returned by transaction.
  */
-export async function claimReceipts(tx: Tx, settled: Transaction[], at: Date): Promise<Map<string, Transfer[]>> {
-  const paid = settled.filter((row) => row.verification === 'instructions' && row.receipt !== null);
-  if (paid.length === 0) return new Map();
+export async function claimReceipts(tx: Tx, claims: ReceiptClaim[], at: Date): Promise<ClaimedReceipts> {
+  const paid = claims.filter(({ row }) => row.verification === 'instructions');
+  if (paid.length === 0) return { released: new Map(), taken: new Set() };
   const rows = await tx.query<{ transaction_id: string; case_id: string | null }>(
-    `insert into incoming_payments as known (${SETTLED.names}, outcome, received_at)
-     select ${SETTLED.names}, 'matched', $1 from ${SETTLED.rows} order by rail, receipt
+    `insert into incoming_payments as known (${CLAIMS.names}, outcome, received_at)
+     select ${CLAIMS.names}, 'matched', $1 from ${CLAIMS.rows} order by rail, receipt
      on conflict (rail, receipt) do update set transaction_id = excluded.transaction_id, outcome = 'matched'
        where known.outcome = 'suspense' and known.amount = excluded.amount and known.currency = excluded.currency
          and exists (select from cases c where c.holder_id = known.holder_id and c.id = known.case_id and c.status = 'open')
      returning transaction_id, case_id`,
-    [at, ...SETTLED.arrays(paid)],
+    [at, ...CLAIMS.arrays(paid)],
   );
-  const held = rows.flatMap(({ transaction_id, case_id }) =>
-    case_id ? [{ id: transaction_id, caseId: case_id, holderId: holderOfUuid(case_id) }] : [],
+  const byId = new Map(paid.map(({ row }) => [row.id, row]));
+  const held = rows.flatMap(({ transaction_id: id, case_id: caseId }) => {
+    const row = byId.get(id);
+    return caseId && row ? [{ id, caseId, row }] : [];
+  });
+  await settleCaseMoney(
+    tx,
+    held.map(({ caseId, row }) => ({
+      caseId,
+      amount: row.amount,
+      by: 'operator',
+      resolution: 'It belongs to a transaction that succeeded.',
+    })),
+    at,
   );
-  if (held.length > 0)
-    await tx.query(
-      `update cases c set status = 'resolved', resolved_at = $1, resolved_by = 'operator',
-                          resolution = 'It belongs to a transaction that succeeded.'
-       from unnest($2::bigint[], $3::uuid[]) as held (holder_id, id) where c.holder_id = held.holder_id and c.id = held.id`,
-      [at, held.map((entry) => entry.holderId), held.map((entry) => entry.caseId)],
-    );
-  const byId = new Map(paid.map((row) => [row.id, row]));
-  return new Map(
-    held.flatMap(({ id, caseId, holderId }) => {
-      const row = byId.get(id);
-      return row ? [[id, suspenseReturned({ ...row, holderId, transactionId: caseId })] as const] : [];
-    }),
+  const released = new Map(
+    held.map(({ id, caseId, row }) => [
+      id,
+      suspenseReturned({ ...row, holderId: holderOfUuid(caseId), transactionId: caseId }),
+    ]),
   );
+  return { released, taken: new Set() };
 }
 
 export type NewInstructions = { row: Transaction; instructions: PayInstructions };

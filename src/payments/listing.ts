@@ -1,10 +1,9 @@
 // Lists a holder's transactions: filters, search, pages by key, and daily totals. Ids grow with time, so a range of days is
 // a range of ids. A filter that no index supports scans a limited number of rows per page.
 
-import type { Direction } from '../catalog/catalog.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid } from '../platform/ids.ts';
-import type { Status } from './states.ts';
+import type { Status, TransactionDirection } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 /** Rows that one page may scan. With a filter that matches few rows the page says how far it got; the next goes on there. */
@@ -15,7 +14,7 @@ const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const OLDEST = '00000000-0000-0000-0000-000000000000';
 
 export type TransactionFilter = {
-  direction?: Direction | undefined;
+  direction?: TransactionDirection | undefined;
   status?: Status | undefined;
   method?: string | undefined;
   countryId?: number | undefined;
@@ -142,7 +141,7 @@ export async function* eachTransaction(
 }
 
 export type TransactionTotal = {
-  direction: Direction;
+  direction: TransactionDirection;
   currency: string;
   status: Status;
   transactions: number;

@@ -1,9 +1,12 @@
-// The calls that an open transaction makes to its operator, through its rail: submit and query.
+// The calls that an open transaction makes to its operator, through its rail: submit and query. A refund that is sent as a
+// payout is a payout for the operator.
 
 import { findLiveIntegration } from '../holders/integrations.ts';
-import type { RailReply } from '../rails/rail.ts';
+import type { PayoutCall, Rail, RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
-import { refOf, type Transaction } from './transactions.ts';
+import { readRefundOrders } from './refund-orders.ts';
+import type { TransactionDirection } from './states.ts';
+import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 /** Sends the transaction to its operator. Its reference is committed already, so a crash is followed by a query. */
 export async function submitToOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
@@ -18,9 +21,37 @@ export async function submitToOperator(ctx: PaymentsContext, transaction: Transa
     currency: transaction.currency,
     merchantName: await merchantName(ctx, transaction),
   };
-  return transaction.direction === 'collection'
-    ? rail.collect({ ...call, verified: transaction.verification === 'otp' })
-    : rail.payout(call);
+  switch (transaction.direction) {
+    case 'collection':
+      return rail.collect({ ...call, verified: transaction.verification === 'otp' });
+    case 'payout':
+      return rail.payout(call);
+    case 'refund':
+      return submitRefund(ctx, rail, transaction, call);
+  }
+}
+
+/** A refund names the collection that it gives back, or goes to the payer as a payout. */
+async function submitRefund(
+  ctx: PaymentsContext,
+  rail: Rail,
+  refund: Transaction,
+  call: PayoutCall,
+): Promise<RailReply> {
+  const order = (await readRefundOrders(ctx.db, [refund.id])).get(refund.id);
+  const collection = order && (await findTransaction(ctx.db, refund.holder_id, order.collection_id));
+  if (!collection) throw new Error(`refund ${refOf(refund)} has no collection`);
+  if (order.as_payout) return rail.payout(call);
+  if (!rail.refund) return noLongerConnected(refund);
+  return rail.refund({
+    ...call,
+    collection: {
+      reference: refOf(collection),
+      railReference: collection.rail_reference,
+      receipt: collection.receipt,
+      amount: collection.amount,
+    },
+  });
 }
 
 export async function queryOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
@@ -29,10 +60,18 @@ export async function queryOperator(ctx: PaymentsContext, transaction: Transacti
   if (!rail || !method) return noLongerConnected(transaction);
   return rail.query({
     reference: refOf(transaction),
-    direction: transaction.direction,
+    direction: await directionAtOperator(ctx, transaction),
     method,
     railReference: transaction.rail_reference,
   });
+}
+
+async function directionAtOperator(
+  ctx: PaymentsContext,
+  { id, direction }: Transaction,
+): Promise<TransactionDirection> {
+  if (direction !== 'refund') return direction;
+  return (await readRefundOrders(ctx.db, [id])).get(id)?.as_payout ? 'payout' : 'refund';
 }
 
 /** The rail or method was removed from the configuration. The outcome is unknown, not failed. */

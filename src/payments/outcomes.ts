@@ -2,24 +2,38 @@
 // bring their outcomes here: on arrays, in any order, any number of times. State, evidence, ledger, events, cases and the
 // next job are written in the caller's transaction, in this order:
 //
-//   1. lock the transactions, sorted                      (lockSubjects)
-//   2. decide, outcome by outcome: states, cases, next job (applyOne; nothing is written)
-//   3. post to the ledger                                 (bookStates), then put its balances on rows and events and
-//      open a case where the wallet was short             (applyBooking)
-//   4. write the rest; these statements do not depend on each other
+//   1. lock the transactions, sorted, a refund with its collection, then the totals of refunds   (lockSubjects)
+//   2. claim the receipts of successes, each once                                               (claimReceipts)
+//   3. decide, outcome by outcome: states, cases, next job; nothing is written                  (applyOne)
+//   4. post to the ledger, then put its balances on rows and events                             (bookStates, applyBooking)
+//   5. write the rest; these statements do not depend on each other
 
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
+import type { PostingGroup } from '../ledger/ledger.ts';
 import type { Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
+import { isRefundId } from '../platform/ids.ts';
+import { lesserOf } from '../platform/money.ts';
 import type { Observation } from '../rails/rail.ts';
 import { type Booking, bookStates, type EnteredState } from './booking.ts';
-import { type NewCase, openCases } from './cases.ts';
+import { closeAnsweredCases, type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
+import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
-import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
-import { eventData } from './record.ts';
+import { claimReceipts, insertInstructions, type NewInstructions } from './incoming-payments.ts';
+import { eventData, refundRecord } from './record.ts';
+import {
+  concludeRefund,
+  givenBack,
+  keepFee,
+  lockRefundTotals,
+  type RefundOrder,
+  type RefundTotals,
+  readRefundOrders,
+  updateRefundTotals,
+} from './refund-orders.ts';
 import {
   type CaseKind,
   decide,
@@ -32,6 +46,10 @@ import {
   UNANSWERED_MS,
 } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
+
+/** What a transaction's own end answers, and what it answers that the operator knows it. */
+const ANSWERED_BY_END: readonly CaseKind[] = ['no_answer', 'payout_not_found', 'refund_not_found', 'amount_mismatch'];
+const ANSWERED_BY_PENDING: readonly CaseKind[] = ['payout_not_found', 'refund_not_found'];
 
 export type Applied = {
   /** The transaction as it stands now; null when there is none with that id. */
@@ -53,11 +71,23 @@ type Job = {
 type Subject = {
   row: Transaction;
   changed: boolean;
+  amended: boolean;
   job: Job | null;
+  hasCases: boolean;
+  /** Of a refund: its order, and the collection that it gives back. */
+  refund: { order: RefundOrder; collection: Subject } | null;
+  /** Of a collection that has refunds, where an outcome needs them. */
+  totals: RefundTotals | null;
+  totalsChanged: boolean;
+  /** Money of this collection that came before its success, and is in suspense. */
+  released: Transfer[];
+  /** Its receipt belongs to another transaction. */
+  receiptTaken: boolean;
   /** The states entered, in order. */
   entered: EnteredState[];
-  /** With what the operator reported; null: the ledger gave the reason. */
-  cases: { kind: CaseKind; observation: Observation | null }[];
+  /** With what the operator reported. */
+  cases: { kind: CaseKind; observation: Observation }[];
+  answered: readonly CaseKind[];
   next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
 };
 
@@ -66,10 +96,11 @@ export async function applyOutcomes(
   tx: Tx,
   ctx: PaymentsContext,
   outcomes: Outcome[],
-  held: Transfer[][] = [],
+  held: PostingGroup[] = [],
 ): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
+  await claimSuccesses(tx, outcomes, subjects, at);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
@@ -86,10 +117,7 @@ export async function applyOutcomes(
     at,
   );
   for (const subject of all)
-    for (const state of subject.entered) applyBooking(subject, state, bookings.get(state) ?? null);
-  const settled = all
-    .filter((subject) => subject.entered.some(({ status }) => status === 'success'))
-    .map((subject) => subject.row);
+    for (const state of subject.entered) applyBooking(subject, state, bookings.byState.get(state) ?? null);
   const [events] = await Promise.all([
     recordEvents(
       tx,
@@ -98,14 +126,13 @@ export async function applyOutcomes(
     ),
     recordEvidence(tx, evidence, at),
     insertInstructions(tx, instructionsOf(outcomes, subjects)),
-    updateTransactions(
-      tx,
-      all.filter((subject) => subject.changed),
-    ),
+    updateTransactions(tx, all),
     scheduleNext(tx, all, at),
     openCases(tx, ctx, all.flatMap(casesOf)),
-    ...(settled.length > 0 ? ctx.onCollectionsSettled.map((hook) => hook(tx, settled, at)) : []),
+    closeAnswered(tx, all, at),
+    runHooks(tx, ctx, all, at),
   ]);
+  await recordDebts(tx, ctx, bookings.posted, at);
   const applied = decided.map((entry): Applied => {
     if (!entry) return { transaction: null, effect: 'unknown_transaction' };
     return { transaction: entry.subject.row, effect: entry.effect };
@@ -113,46 +140,136 @@ export async function applyOutcomes(
   return { applied, events };
 }
 
+/** Payment links follow the collections that were made through them. */
+async function runHooks(tx: Tx, ctx: PaymentsContext, subjects: Subject[], at: Date): Promise<void> {
+  const rowsIn = (status: Status) =>
+    subjects
+      .filter(({ row, entered }) => row.direction === 'collection' && entered.some((state) => state.status === status))
+      .map((subject) => subject.row);
+  const settled = rowsIn('success');
+  const reversed = rowsIn('reversed');
+  if (settled.length > 0) for (const hook of ctx.onCollectionsSettled) await hook(tx, settled, at);
+  if (reversed.length > 0) for (const hook of ctx.onCollectionsReversed) await hook(tx, reversed, at);
+}
+
+/** Sorted, so that two batches over the same transactions cannot deadlock; totals of refunds after their collections. */
 async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Subject>> {
-  // Sorted, so that two batches over the same transactions cannot deadlock.
-  type Row = Transaction & { job: string | null; attempts: number; since: Date; submitted_at: Date | null };
+  const ids = [...new Set(outcomes.map((outcome) => outcome.transactionId))];
+  const orders = await readRefundOrders(tx, ids.filter(isRefundId));
+  const collectionIds = [...orders.values()].map((order) => order.collection_id);
+  const subjects = await lockRows(tx, [...new Set([...ids, ...collectionIds])]);
+  const reversed = outcomes
+    .filter(({ transactionId, observation }) => observation.state === 'reversed' && !isRefundId(transactionId))
+    .map((outcome) => outcome.transactionId);
+  const totals = await lockRefundTotals(tx, [...collectionIds, ...reversed]);
+  for (const subject of subjects.values()) {
+    subject.totals = totals.get(subject.row.id) ?? null;
+    if (subject.row.direction !== 'refund') continue;
+    const order = orders.get(subject.row.id);
+    const collection = order && subjects.get(order.collection_id);
+    if (!order || !collection?.totals) throw new Error(`refund ${subject.row.id} has no collection`);
+    subject.refund = { order, collection };
+  }
+  return subjects;
+}
+
+async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
+  type Row = Transaction & {
+    job: string | null;
+    attempts: number;
+    since: Date;
+    submitted_at: Date | null;
+    has_cases: boolean;
+  };
   const rows = await tx.query<Row>(
     {
       name: 'lock_transactions',
-      text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at
+      text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at,
+               exists (select from cases c where c.holder_id = t.holder_id and c.transaction_id = t.id and c.status = 'open')
+                 as has_cases
              from ${TRANSACTION_KEYS.rows}
              join transactions t using (holder_id, id)
              left join payment_jobs j on j.holder_id = t.holder_id and j.transaction_id = t.id
              order by t.holder_id, t.id for no key update of t`,
     },
-    TRANSACTION_KEYS.arrays([...new Set(outcomes.map((outcome) => outcome.transactionId))]),
+    TRANSACTION_KEYS.arrays(ids),
   );
   return new Map(
-    rows.map(({ job, attempts, since, submitted_at: submittedAt, ...row }) => [
+    rows.map(({ job, attempts, since, submitted_at: submittedAt, has_cases: hasCases, ...row }) => [
       row.id,
       {
         row,
         changed: false,
+        amended: false,
         job: job === null ? null : { kind: job, attempts, since, submittedAt },
+        hasCases,
+        refund: null,
+        totals: null,
+        totalsChanged: false,
+        released: [],
+        receiptTaken: false,
         entered: [],
         cases: [],
+        answered: [],
         next: null,
       },
     ]),
   );
 }
 
+/** Every receipt of a rail proves one success. */
+async function claimSuccesses(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>, at: Date): Promise<void> {
+  const candidates = outcomes.flatMap(({ transactionId, observation }) => {
+    const subject = subjects.get(transactionId);
+    if (!subject || !('receipt' in observation) || observation.receipt === null) return [];
+    const enters = decide(subject.row, observation, progressOf(subject)).transitions.includes('success');
+    return enters ? [{ row: subject.row, receipt: observation.receipt }] : [];
+  });
+  if (candidates.length === 0) return;
+  const { released, taken } = await claimReceipts(tx, candidates, at);
+  for (const [id, transfers] of released) {
+    const subject = subjects.get(id);
+    if (subject) subject.released = transfers;
+  }
+  for (const id of taken) {
+    const subject = subjects.get(id);
+    if (subject) subject.receiptTaken = true;
+  }
+}
+
+function progressOf({ totals }: Subject): { underWay: bigint; givenBack: bigint } {
+  return { underWay: totals?.under_way ?? 0n, givenBack: givenBack(totals) };
+}
+
 function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Transition['effect'] {
   const { observation } = outcome;
-  const transition = decide(subject.row, observation);
+  if (outcome.amended) amend(subject, outcome.amended);
+  const transition = decideOne(subject, observation);
   for (const status of transition.transitions) transitionTo(subject, status, outcome, transition.late, at);
   if ('railReference' in observation && observation.railReference && subject.row.rail_reference === null) {
     subject.row = { ...subject.row, rail_reference: observation.railReference };
     subject.changed = true;
   }
   if (transition.caseKind) subject.cases.push({ kind: transition.caseKind, observation });
-  if (!isFinal(subject.row.status)) planNext(ctx, subject, outcome, at);
+  if (isFinal(subject.row.status)) subject.answered = transition.effect === 'applied' ? ANSWERED_BY_END : [];
+  else {
+    if (observation.state === 'pending') subject.answered = ANSWERED_BY_PENDING;
+    planNext(ctx, subject, outcome, at);
+  }
   return transition.effect;
+}
+
+function decideOne(subject: Subject, observation: Observation): Transition {
+  const transition = decide(subject.row, observation, progressOf(subject));
+  if (!subject.receiptTaken || !transition.transitions.includes('success')) return transition;
+  return { transitions: [], effect: 'case', caseKind: 'receipt_used', late: false };
+}
+
+function amend(subject: Subject, { amount, fee }: { amount: bigint; fee: bigint }): void {
+  if (isFinal(subject.row.status) || subject.row.direction !== 'collection')
+    throw new Error(`transaction ${subject.row.id} cannot get another amount`);
+  subject.row = { ...subject.row, amount, fee };
+  subject.amended = true;
 }
 
 function transitionTo(
@@ -164,27 +281,69 @@ function transitionTo(
 ): void {
   const failure = observation.state === 'failed' ? observation : null;
   const receipt = 'receipt' in observation ? observation.receipt : null;
-  const row: Transaction = {
-    ...subject.row,
+  enter(
+    subject,
     status,
-    receipt: subject.row.receipt ?? receipt,
-    failure_code: failure?.failureCode ?? null,
-    failure_message: failure ? failureSentence(source, failure) : null,
-    settled_at: status === 'success' ? at : subject.row.settled_at,
-    updated_at: at,
-  };
+    late,
+    {
+      receipt: subject.row.receipt ?? receipt,
+      failure_code: failure?.failureCode ?? null,
+      failure_message: failure ? failureSentence(source, failure) : null,
+    },
+    at,
+  );
+  if (subject.refund) concludeInCollection(subject.refund, subject.row, status, late, at);
+}
+
+function enter(subject: Subject, status: Status, late: boolean, changes: Partial<Transaction>, at: Date): void {
+  const settledAt = status === 'success' ? at : subject.row.settled_at;
+  const row: Transaction = { ...subject.row, ...changes, status, settled_at: settledAt, updated_at: at };
   subject.row = row;
   subject.changed = true;
-  subject.entered.push({ status, late, row });
+  const order = subject.refund?.order;
+  subject.entered.push({
+    status,
+    late,
+    row,
+    left: leftOf(subject),
+    feeReturned: late ? 0n : (order?.fee_returned ?? 0n),
+    released: status === 'success' ? subject.released : [],
+  });
+}
+
+/** What refunds have not given back of a collection. */
+function leftOf({ row, totals }: Subject): EnteredState['left'] {
+  const amount = row.amount - givenBack(totals);
+  if (amount <= 0n) return { amount: 0n, fee: 0n };
+  const fee = row.fee - (totals?.fee_refunded ?? 0n);
+  return { amount, fee: lesserOf(fee, amount) };
+}
+
+/** A refund that ended changes the totals of its collection; the one that gives back the rest makes it `reversed`. */
+function concludeInCollection(
+  { order, collection }: NonNullable<Subject['refund']>,
+  row: Transaction,
+  status: Status,
+  late: boolean,
+  at: Date,
+): void {
+  if (!collection.totals) throw new Error(`collection ${collection.row.id} has no totals of refunds`);
+  collection.totals = concludeRefund(collection.totals, { ...order, amount: row.amount }, status, late);
+  collection.totalsChanged = true;
+  const whole = givenBack(collection.totals) >= collection.row.amount;
+  if (whole && collection.row.status === 'success') enter(collection, 'reversed', false, {}, at);
 }
 
 /** The record shows the wallet's newest balance, the event of each state the balance right after that state. */
 function applyBooking(subject: Subject, state: EnteredState, booking: Booking | null): void {
   if (!booking) return;
-  if (booking.walletShort) return void subject.cases.push({ kind: 'wallet_short', observation: null });
-  const balanceAfter = booking.balanceAfter ?? subject.row.balance_after;
-  subject.row = { ...subject.row, balance_after: balanceAfter };
-  state.row = { ...state.row, balance_after: balanceAfter };
+  const changes = {
+    balance_after: booking.balanceAfter ?? subject.row.balance_after,
+    // The ledger's time: a success is settled on the day on which it is posted.
+    ...(state.status === 'success' ? { settled_at: booking.postedAt } : {}),
+  };
+  subject.row = { ...subject.row, ...changes };
+  state.row = { ...state.row, ...changes };
 }
 
 /** A decision brings its own sentence. An operator's failure code has a sentence in the catalogue. */
@@ -206,9 +365,12 @@ function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt
   // Counted from the last submit: an answer to a query made before that says nothing about it.
   const sentForMs = (askedAt ?? at).getTime() - (job?.submittedAt ?? row.created_at).getTime();
   if (!capabilities || sentForMs <= 0 || sentForMs < capabilities.notFoundIsFinalAfterMs) return;
-  // A payout whose outcome is unknown is never sent again automatically: a member decides.
+  // A payout whose outcome is unknown is never sent again automatically: people decide. A refund that is sent as a payout
+  // is one too.
   if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
-  else if (capabilities.idempotentSubmit) subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
+  else if (capabilities.idempotentSubmit && !subject.refund?.order.as_payout)
+    subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
+  else if (subject.refund) subject.cases.push({ kind: 'refund_not_found', observation });
 }
 
 function instructionsOf(outcomes: Outcome[], subjects: Map<string, Subject>): NewInstructions[] {
@@ -238,14 +400,30 @@ const CHANGES = columns<Transaction>(1, {
 });
 
 async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
-  if (subjects.length === 0) return;
-  await tx.query(
-    {
-      name: 'update_transactions',
-      text: `update transactions t set ${CHANGEABLE.map((name) => `${name} = input.${name}`).join(', ')}
-             from ${CHANGES.rows} where t.holder_id = input.holder_id and t.id = input.id`,
-    },
-    CHANGES.arrays(subjects.map((subject) => subject.row)),
+  const changed = subjects.filter((subject) => subject.changed);
+  if (changed.length > 0)
+    await tx.query(
+      {
+        name: 'update_transactions',
+        text: `update transactions t set ${CHANGEABLE.map((name) => `${name} = input.${name}`).join(', ')}
+               from ${CHANGES.rows} where t.holder_id = input.holder_id and t.id = input.id`,
+      },
+      CHANGES.arrays(changed.map((subject) => subject.row)),
+    );
+  for (const { row } of subjects.filter((subject) => subject.amended))
+    await tx.query('update transactions set amount = $3, fee = $4 where holder_id = $1 and id = $2', [
+      row.holder_id,
+      row.id,
+      row.amount,
+      row.fee,
+    ]);
+  await updateRefundTotals(
+    tx,
+    subjects.flatMap(({ totals, totalsChanged }) => (totals && totalsChanged ? [totals] : [])),
+  );
+  await keepFee(
+    tx,
+    subjects.filter(({ refund, entered }) => refund && entered.some(({ late }) => late)).map(({ row }) => row.id),
   );
 }
 
@@ -291,23 +469,41 @@ function casesOf(subject: Subject): NewCase[] {
     holderId: subject.row.holder_id,
     transactionId: subject.row.id,
     kind,
-    detail: observation ? describeObservation(observation) : {},
+    detail: describeObservation(observation),
   }));
+}
+
+/** Closes what the outcomes have answered, unless they ask it anew. */
+async function closeAnswered(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
+  const answered = subjects.filter(({ hasCases, answered: kinds }) => hasCases && kinds.length > 0);
+  await closeAnsweredCases(
+    tx,
+    answered.map(({ row, answered: kinds, cases }) => ({
+      transactionId: row.id,
+      kinds: kinds.filter((kind) => !cases.some((opened) => opened.kind === kind)),
+      resolution: isFinal(row.status) ? `The payment is ${row.status}.` : 'The operator knows it.',
+    })),
+    'operator',
+    at,
+  );
 }
 
 function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
   const family = subject.row.direction;
   const final = subject.entered.filter(({ status }) => isFinal(status));
-  return final.flatMap(({ status, late, row }) => {
+  return final.flatMap((state) => {
+    const { status, late, row, feeReturned } = state;
     const event = {
       holderId: row.holder_id,
       integrationId: row.integration_id,
       transactionId: row.id,
-      data: eventData(ctx.catalog, row, late),
+      data: subject.refund
+        ? refundRecord({ ...subject.refund.order, ...row, fee_returned: feeReturned }, late)
+        : eventData(ctx.catalog, row, late),
       // Callbacks are signed with the secret of an integration; without one they cannot be sent.
       url: row.integration_id === null ? null : row.callback_url,
     };
-    // Only final states have events, and a payout never expires.
+    // Only final states have events; a payout and a refund never expire, and a refund is never reversed.
     const events: NewEvent[] = [{ ...event, type: `${family}.${status}` as EventType }];
     if (status === 'success' && row.link_id !== null) events.push({ ...event, type: 'payment_link.paid' });
     return events;

@@ -1,16 +1,17 @@
 // The transaction record of the specification: every field always present, null where it does not apply.
 // It is in status answers, callbacks and the event feed.
 
-import type { Catalog, Direction } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { dateTimeSeconds, isoMicroseconds } from '../platform/clock.ts';
 import { publicId } from '../platform/ids.ts';
 import { amountToNumber } from '../platform/money.ts';
-import { STATUS_CODES } from './states.ts';
+import type { Refund } from './refund-orders.ts';
+import { STATUS_CODES, type TransactionDirection } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
 /** The specification calls a collection a payin. */
-export function wireDirection(direction: Direction): 'payin' | 'payout' {
-  return direction === 'collection' ? 'payin' : 'payout';
+export function wireDirection(direction: TransactionDirection): 'payin' | 'payout' | 'refund' {
+  return direction === 'collection' ? 'payin' : direction;
 }
 
 /** The record as v2 of the status operation shows it. */
@@ -51,6 +52,30 @@ export function eventData(catalog: Catalog, transaction: Transaction, late: bool
   return {
     ...recordV3(catalog, transaction),
     ...(transaction.link_id === null ? {} : { payment_link_id: publicId('pl', transaction.link_id) }),
+    ...(late ? { late: true } : {}),
+  };
+}
+
+/** The record of a refund: in the answer of its status, in callbacks and in the feed. */
+export function refundRecord(refund: Refund, late = false) {
+  return {
+    ref: refOf(refund),
+    collection_ref: refOf({ id: refund.collection_id }),
+    status: refund.status,
+    status_code: STATUS_CODES[refund.status],
+    amount: amountToNumber(refund.amount),
+    fee_returned: amountToNumber(refund.fee_returned),
+    currency: refund.currency,
+    mobile: refund.msisdn,
+    reason: refund.reason,
+    sent_as: refund.as_payout ? 'payout' : 'refund',
+    balance: refund.balance_after === null ? null : amountToNumber(refund.balance_after),
+    failureReason: { failureCode: refund.failure_code, failureMessage: refund.failure_message },
+    third_party_reference_1: refund.reference_1,
+    third_party_reference_2: refund.reference_2,
+    callback_url: refund.callback_url,
+    created_at: isoMicroseconds(refund.created_at),
+    updated_at: isoMicroseconds(refund.updated_at),
     ...(late ? { late: true } : {}),
   };
 }

@@ -1,56 +1,394 @@
-// Refunds of collections, where the rail supports them. A member requests the refund, the operator decides, and its answer is
-// an outcome (success → reversed).
+// Refunds: money of a collection that is given back on the holder's word. A refund is a transaction of its own: its amount
+// is reserved from the wallet and committed before the operator hears of it, sent once under its own reference, queried
+// until the operator has answered, and then posted or released. Refunds made at once wait for the totals of their
+// collection, and the database refuses more than was collected.
 
+import { refundedFee } from '../catalog/amounts.ts';
+import type { Method } from '../catalog/catalog.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
-import { balancesOf } from '../ledger/ledger.ts';
+import { findHolder } from '../holders/holders.ts';
+import { postEach } from '../ledger/ledger.ts';
+import { refundReserved } from '../ledger/postings.ts';
+import { columns } from '../platform/columns.ts';
+import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { failpoint } from '../platform/failpoint.ts';
+import { createRefundUuid, isRefundId } from '../platform/ids.ts';
+import { formatAmount } from '../platform/money.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
-import { findTransaction, idFromRef, refOf, type Transaction } from './transactions.ts';
+import { applyOutcomes } from './outcomes.ts';
+import {
+  addToRefundTotals,
+  findRefundById,
+  findRefundTotals,
+  givenBack,
+  lockRefundTotals,
+  type Refund,
+  type RefundOrder,
+  type RefundTotals,
+} from './refund-orders.ts';
+import {
+  findTransaction,
+  idFromRef,
+  newTransaction,
+  refOf,
+  TRANSACTION_COLUMNS,
+  TRANSACTION_TYPES,
+  type Transaction,
+} from './transactions.ts';
 
-type RefundResult = 'reversed' | 'under_way' | 'refused';
+export const MAX_REASON_CHARACTERS = 500;
 
-/** Whether this transaction can be refunded through its rail. */
-export function canRefund(ctx: PaymentsContext, transaction: Transaction): boolean {
-  const rail = ctx.rails.byName(transaction.rail);
-  return (
-    transaction.direction === 'collection' &&
-    transaction.status === 'success' &&
-    rail?.capabilities.refunds === true &&
-    rail.refund !== undefined
+export type RefundRequest = {
+  /** The collection, by its ref. */
+  collection: string;
+  /** In hundredths; null: what is left of the collection. */
+  amount: bigint | null;
+  reason?: string | null | undefined;
+  callbackUrl?: string | null | undefined;
+  reference1?: string | null | undefined;
+  reference2?: string | null | undefined;
+  /** Send it as a payout to the payer's number where the rail cannot refund. */
+  asPayout?: boolean | undefined;
+};
+
+type RefundOptions = {
+  /** The integration that asked; null: a person did, and the integration of the collection hears of the result. */
+  integrationId?: bigint | null;
+  /** Written in the same transaction. If it throws, there is no refund. */
+  within?: (tx: Tx, refund: Refund) => Promise<void>;
+};
+
+type Waker = Pick<PaymentEngine, 'wake'>;
+
+/** What can be given back of a collection now; null: nothing, for the reason given. */
+export type Refundable = { left: bigint; partial: boolean; asPayout: boolean };
+
+/** What a member can give back of this collection. `left` is zero when refunds have taken or are taking all of it. */
+export async function findRefundable(
+  ctx: PaymentsContext,
+  reader: Reader,
+  collection: Transaction,
+): Promise<Refundable | null> {
+  if (collection.direction !== 'collection' || collection.status !== 'success') return null;
+  const rail = ctx.rails.byName(collection.rail);
+  const method = ctx.catalog.methods.get(collection.method);
+  if (!rail || !method) return null;
+  const totals = await findRefundTotals(reader, collection.holder_id, collection.id);
+  const { refunds, payouts } = rail.capabilities;
+  if (refunds === 'none' && !(payouts && method.payout)) return null;
+  return { left: leftToRefund(collection, totals), partial: refunds !== 'whole', asPayout: refunds === 'none' };
+}
+
+function leftToRefund(collection: Transaction, totals: RefundTotals | null): bigint {
+  const left = collection.amount - givenBack(totals) - (totals?.under_way ?? 0n);
+  return left > 0n ? left : 0n;
+}
+
+/** Creates a refund. It is sent at once, or after a second person has approved it. */
+export async function createRefund(
+  ctx: PaymentsContext,
+  engine: Waker,
+  actor: Actor,
+  holderId: bigint,
+  request: RefundRequest,
+  options: RefundOptions = {},
+): Promise<Refund> {
+  const refund = await ctx.db.transaction(async (tx) => {
+    const holder = await requireActiveHolder(tx, holderId);
+    const collection = await lockCollection(tx, holderId, request.collection);
+    const totals = (await lockRefundTotals(tx, [collection.id])).get(collection.id) ?? null;
+    const plan = planRefund(ctx, collection, totals, request);
+    const needsApproval = actor.memberId !== null && holder.payouts_need_approval;
+    const created = await writeRefund(tx, ctx, actor, collection, request, { ...plan, needsApproval, ...options });
+    await options.within?.(tx, created);
+    return created;
+  });
+  failpoint('refund-committed');
+  if (refund.approval === 'not_needed') engine.wake();
+  return refund;
+}
+
+/** A suspended holder's money does not leave. The row is locked, so a suspension waits for what is being written. */
+async function requireActiveHolder(tx: Tx, holderId: bigint) {
+  await tx.query('select from holders where id = $1 for key share', [holderId]);
+  const holder = await findHolder(tx, holderId);
+  if (holder?.status !== 'active')
+    throw new Problem('account_suspended', { message: 'This account cannot give money back.' });
+  return holder;
+}
+
+async function lockCollection(tx: Tx, holderId: bigint, ref: string): Promise<Transaction> {
+  const id = idFromRef(ref);
+  const [collection] =
+    id === null
+      ? []
+      : await tx.query<Transaction>(
+          `select ${TRANSACTION_COLUMNS} from transactions t
+           where t.holder_id = $1 and t.id = $2 and t.direction = 'collection' for no key update`,
+          [holderId, id],
+        );
+  if (!collection) throw new Problem('transaction_not_found', { message: 'There is no such payment.' });
+  return collection;
+}
+
+type RefundPlan = { amount: bigint; feeReturned: bigint; asPayout: boolean };
+
+/** What the refund gives back, and how. Throws a Problem that says what is possible instead. */
+function planRefund(
+  ctx: PaymentsContext,
+  collection: Transaction,
+  totals: RefundTotals | null,
+  request: RefundRequest,
+): RefundPlan {
+  if (collection.status !== 'success')
+    throw notPossible('id', `This payment is ${collection.status}. Only a successful payment can be refunded.`);
+  const rail = ctx.rails.byName(collection.rail);
+  const method = ctx.catalog.methods.get(collection.method);
+  if (!rail || !method) throw notPossible('id', 'This gateway is no longer connected to the operator of this payment.');
+  const left = leftToRefund(collection, totals);
+  const amount = request.amount ?? left;
+  if (left === 0n || amount > left)
+    throw new Problem('refund_too_large', {
+      errors: { amount: [`${formatAmount(left)} ${collection.currency} of this payment can still be refunded.`] },
+    });
+  checkRefundAmount(method, collection, amount);
+  const isWhole = amount === collection.amount;
+  const railCan = rail.capabilities.refunds === 'partial' || (rail.capabilities.refunds === 'whole' && isWhole);
+  const asPayout = !railCan && request.asPayout === true && rail.capabilities.payouts && method.payout !== null;
+  if (!railCan && !asPayout)
+    throw notPossible(
+      'as_payout',
+      rail.capabilities.refunds === 'whole'
+        ? `${method.name} refunds whole payments only. Set as_payout to true to send this amount as a payout.`
+        : `${method.name} cannot refund. Set as_payout to true to send the money to the payer as a payout.`,
+    );
+  const feeReturned = refundedFee(method, collection, {
+    amount,
+    isRest: amount === left,
+    returned: (totals?.fee_refunded ?? 0n) + (totals?.fee_under_way ?? 0n),
+  });
+  return { amount, feeReturned, asPayout };
+}
+
+function checkRefundAmount(method: Method, collection: Transaction, amount: bigint): void {
+  if (amount <= 0n) throw notPossible('amount', 'The amount must be more than zero.');
+  const { decimals } = method.collection;
+  if (amount % 10n ** BigInt(2 - decimals) !== 0n)
+    throw notPossible('amount', `${method.name} takes at most ${decimals} decimals of ${collection.currency}.`);
+}
+
+function notPossible(field: string, sentence: string): Problem {
+  return new Problem('refund_not_possible', { errors: { [field]: [sentence] } });
+}
+
+type NewRefund = RefundPlan & { needsApproval: boolean; integrationId?: bigint | null };
+
+async function writeRefund(
+  tx: Tx,
+  ctx: PaymentsContext,
+  actor: Actor,
+  collection: Transaction,
+  request: RefundRequest,
+  plan: NewRefund,
+): Promise<Refund> {
+  const at = ctx.clock.now();
+  const { amount, feeReturned } = plan;
+  const transaction = refundTransaction(collection, request, plan, at);
+  const order = refundOrder(transaction, collection, actor, request, plan);
+  await addToRefundTotals(tx, collection, plan);
+  const fact = { ...transaction, holderId: collection.holder_id, transactionId: transaction.id, amount, feeReturned };
+  const [reserved] = await postEach(tx, [refundReserved(fact)], at);
+  if (!reserved?.ok) throw new Problem('overdraft');
+  const refund = { ...order, ...transaction, balance_after: reserved.transfers[0]?.debitBalance ?? null };
+  await insertRefund(tx, actor, refund, at);
+  await recordAudit(
+    tx,
+    {
+      holderId: collection.holder_id,
+      actor,
+      action: 'refund.created',
+      subject: refOf(transaction),
+      details: { amount: String(amount), currency: collection.currency, collection: refOf(collection) },
+    },
+    at,
+  );
+  return refund;
+}
+
+function refundTransaction(
+  collection: Transaction,
+  request: RefundRequest,
+  { amount, integrationId }: NewRefund,
+  at: Date,
+): Transaction {
+  return newTransaction(
+    {
+      id: createRefundUuid(at.getTime(), collection.holder_id),
+      holder_id: collection.holder_id,
+      integration_id: integrationId ?? collection.integration_id,
+      direction: 'refund',
+      amount,
+      fee: 0n,
+      currency: collection.currency,
+      country_id: collection.country_id,
+      method: collection.method,
+      rail: collection.rail,
+      msisdn: collection.msisdn,
+      detail: `Refund of ${refOf(collection)}`,
+      reference_1: request.reference1 ?? null,
+      reference_2: request.reference2 ?? null,
+      callback_url: request.callbackUrl || collection.callback_url,
+      link_id: null,
+      verification: 'none',
+    },
+    at,
   );
 }
 
-/** Requests the refund of a whole collection. The rail ensures that it happens at most once. */
-export async function refundCollection(
+function refundOrder(
+  transaction: Transaction,
+  collection: Transaction,
+  actor: Actor,
+  request: RefundRequest,
+  plan: NewRefund,
+): RefundOrder {
+  return {
+    transaction_id: transaction.id,
+    collection_id: collection.id,
+    fee_returned: plan.feeReturned,
+    as_payout: plan.asPayout,
+    reason: request.reason || null,
+    approval: plan.needsApproval ? 'waiting' : 'not_needed',
+    created_by: actor.name,
+    created_by_member: actor.memberId,
+    approved_by: null,
+    approved_at: null,
+    cancelled_by: null,
+    cancelled_at: null,
+  };
+}
+
+const REFUND = columns<Transaction>(9, TRANSACTION_TYPES);
+
+// A refund that waits for approval has no job, so it cannot be sent.
+const INSERT_REFUND = `
+  with input as materialized (
+    select * from ${REFUND.rows}
+  ), ordered as (
+    insert into refund_orders
+      (holder_id, transaction_id, collection_id, fee_returned, as_payout, reason, approval, created_by, created_by_member)
+    select holder_id, id, $2, $3, $4, $5, $6, $7, $8 from input
+  ), queued as (
+    insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+    select holder_id, id, 'submit', $1, $1 from input where $6 = 'not_needed'
+  )
+  insert into transactions (${REFUND.names}) select ${REFUND.names} from input`;
+
+async function insertRefund(tx: Tx, actor: Actor, refund: Refund, at: Date): Promise<void> {
+  const { collection_id, fee_returned, as_payout, reason, approval } = refund;
+  const order = [collection_id, fee_returned, as_payout, reason, approval, actor.name, actor.memberId];
+  await tx.query(INSERT_REFUND, [at, ...order, ...REFUND.arrays([refund])]);
+}
+
+/** Approves a refund. The database refuses the person who asked for it. */
+export async function approveRefund(
   ctx: PaymentsContext,
-  engine: PaymentEngine,
+  engine: Waker,
   actor: Actor,
   holderId: bigint,
   ref: string,
-): Promise<RefundResult> {
-  const id = idFromRef(ref);
-  const transaction = id === null ? null : await findTransaction(ctx.db, holderId, id);
-  if (!transaction) throw new Problem('transaction_not_found', { message: 'There is no such transaction.' });
-  const rail = ctx.rails.byName(transaction.rail);
-  const method = ctx.catalog.methods.get(transaction.method);
-  if (!canRefund(ctx, transaction) || !rail?.refund || !method)
-    throw new Problem('invalid_params', { message: 'This payment cannot be given back.' });
-  const [wallet] = await balancesOf(ctx.db, holderId, { currency: transaction.currency });
-  if ((wallet?.available ?? 0n) < transaction.amount - transaction.fee) throw new Problem('overdraft');
-  await ctx.db.transaction((tx) =>
-    recordAudit(tx, { holderId, actor, action: 'payment.refund_asked', subject: refOf(transaction) }, ctx.clock.now()),
-  );
-  const { observation, raw } = await rail.refund({
-    reference: refOf(transaction),
-    method,
-    railReference: transaction.rail_reference,
-    amount: transaction.amount,
-    currency: transaction.currency,
+): Promise<void> {
+  const id = requireRefundId(ref);
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    await requireActiveHolder(tx, holderId);
+    const approved = await approveOnce(tx, actor, holderId, id, at);
+    const queued = await tx.query(
+      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+       select t.holder_id, t.id, 'submit', $3, $3 from transactions t
+       where t.holder_id = $1 and t.id = $2 and t.status = 'pending' and $4 for no key update
+       returning 1`,
+      [holderId, id, at, approved],
+    );
+    if (queued.length === 0)
+      throw new Problem('not_found', { message: 'There is no refund that waits for approval under this reference.' });
+    await recordAudit(tx, { holderId, actor, action: 'refund.approved', subject: ref }, at);
   });
-  // A refused refund does not change the collection, so it is not an outcome.
-  if (observation.state === 'failed') return 'refused';
-  if (observation.state !== 'reversed') return 'under_way';
-  const applied = await engine.apply({ transactionId: transaction.id, source: 'person', observation, raw });
-  return applied.transaction?.status === 'reversed' ? 'reversed' : 'under_way';
+  failpoint('refund-approved');
+  engine.wake();
+}
+
+async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, at: Date): Promise<boolean> {
+  try {
+    const rows = await tx.query(
+      `update refund_orders set approval = 'approved', approved_by = $3, approved_by_member = $4, approved_at = $5
+       where holder_id = $1 and transaction_id = $2 and approval = 'waiting' and cancelled_at is null
+       returning transaction_id`,
+      [holderId, id, actor.name, actor.memberId, at],
+    );
+    return rows.length > 0;
+  } catch (error) {
+    if (violatedConstraint(error) === 'refund_approved_by_another')
+      throw new Problem('forbidden', {
+        message: 'A refund must be approved by somebody other than the person who created it.',
+      });
+    throw error;
+  }
+}
+
+/** Cancels a refund before it is sent and releases its money. */
+export async function cancelRefund(
+  ctx: PaymentsContext,
+  actor: Actor,
+  holderId: bigint,
+  ref: string,
+): Promise<Transaction> {
+  const id = requireRefundId(ref);
+  const at = ctx.clock.now();
+  const { transaction, events } = await ctx.db.transaction(async (tx) => {
+    // As for a payout: the order is locked first, then the job; claiming the job makes it a query, which cannot be cancelled.
+    const [cancelled] = await tx.query<{ approval: string }>(
+      `update refund_orders set cancelled_by = $3, cancelled_at = $4
+       where holder_id = $1 and transaction_id = $2 and cancelled_at is null returning approval`,
+      [holderId, id, actor.name, at],
+    );
+    const removed = await tx.query(
+      `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
+      [holderId, id],
+    );
+    const refund = await findTransaction(tx, holderId, id);
+    const waits = cancelled?.approval === 'waiting' && refund?.status === 'pending';
+    if (!cancelled || (!waits && removed.length === 0))
+      throw new Problem('not_found', {
+        message: 'This refund is unknown, or it was sent already and cannot be taken back.',
+      });
+    const observation = {
+      state: 'failed',
+      failureCode: 'PAYER_CANCELLED',
+      rawCode: '',
+      message: 'The refund was cancelled before it was sent.',
+    } as const;
+    const raw = `cancelled by ${actor.name} before it was sent`;
+    const result = await applyOutcomes(tx, ctx, [{ transactionId: id, source: 'person', observation, raw }]);
+    await recordAudit(tx, { holderId, actor, action: 'refund.cancelled', subject: ref }, at);
+    return { transaction: result.applied[0]?.transaction ?? null, events: result.events };
+  });
+  ctx.sendCallbacksNow(events);
+  if (!transaction) throw new Error('the cancelled refund vanished');
+  return transaction;
+}
+
+/** A refund of this holder by its reference; null when there is none. */
+export async function findRefund(reader: Reader, holderId: bigint, ref: string): Promise<Refund | null> {
+  const id = idFromRef(ref);
+  return id !== null && isRefundId(id) ? findRefundById(reader, holderId, id) : null;
+}
+
+function requireRefundId(ref: string): string {
+  const id = idFromRef(ref);
+  if (id === null || !isRefundId(id))
+    throw new Problem('transaction_not_found', { message: 'There is no such refund.' });
+  return id;
 }

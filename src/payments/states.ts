@@ -4,7 +4,8 @@
 //      │            │  ├─────▶ failed  ─┐
 //      └────────────┘  └─────▶ expired ─┴─▶ success (late: booked once, and opens a case)
 //
-// An observation that contradicts a final state changes nothing and opens a case.
+// An observation that contradicts a final state changes nothing and opens a case. A refund never expires and is never
+// reversed; a collection is also `reversed` when refunds have given all of it back.
 
 import type { Direction } from '../catalog/catalog.ts';
 import type { Observation } from '../rails/rail.ts';
@@ -19,6 +20,7 @@ export const STATUS_CODES = {
 } as const;
 
 export type Status = keyof typeof STATUS_CODES;
+export type TransactionDirection = Direction | 'refund';
 export type EvidenceSource = 'submit' | 'callback' | 'poll' | 'verification' | 'statement' | 'person';
 
 /** Why a case is opened. */
@@ -29,11 +31,17 @@ export type CaseKind =
   | 'amount_mismatch'
   | 'no_answer'
   | 'payout_not_found'
-  /** The wallet no longer held money that was reversed; it was taken from suspense. */
-  | 'wallet_short'
+  | 'refund_not_found'
+  /** The wallet no longer held money that was taken back: the holder owes it. */
+  | 'debt'
   | 'wrong_amount'
   | 'unknown_reference'
-  | 'second_payment';
+  | 'second_payment'
+  /** Another transaction has this receipt. */
+  | 'receipt_used'
+  /** The operator sent a value that cannot be right. */
+  | 'unreadable_report'
+  | 'link_paid_twice';
 
 /** One observation of a transaction, and where it came from. */
 export type Outcome = {
@@ -45,16 +53,21 @@ export type Outcome = {
   rail?: string;
   /** When the operator was asked, if it was. */
   askedAt?: Date;
+  /** Two people decided that the collection brought another amount. It replaces the amount that was asked for. */
+  amended?: { amount: bigint; fee: bigint };
 };
 
 /** A transaction before the observation. */
 export type KnownTransaction = {
   status: Status;
-  direction: Direction;
+  direction: TransactionDirection;
   amount: bigint;
   currency: string;
   receipt: string | null;
 };
+
+/** What refunds have given back of a collection, and what they are giving back now. */
+type RefundProgress = { underWay: bigint; givenBack: bigint };
 
 export type Transition = {
   /** The states it goes through, in order; usually none or one. A reversal that arrives before its success gives two. */
@@ -71,8 +84,8 @@ export function isFinal(status: Status): boolean {
   return FINAL.has(status);
 }
 
-/** The effect of one observation on a transaction. */
-export function decide(known: KnownTransaction, observation: Observation): Transition {
+/** The effect of one observation on a transaction. `refunds` are those of a collection. */
+export function decide(known: KnownTransaction, observation: Observation, refunds?: RefundProgress): Transition {
   switch (observation.state) {
     case 'unknown':
     case 'pending':
@@ -81,7 +94,7 @@ export function decide(known: KnownTransaction, observation: Observation): Trans
     case 'succeeded':
       return decideSuccess(known, observation);
     case 'reversed':
-      return decideReversal(known, observation);
+      return decideReversal(known, observation, refunds ?? { underWay: 0n, givenBack: 0n });
     case 'failed':
       return decideFailure(known, observation);
   }
@@ -102,13 +115,22 @@ function decideSuccess(known: KnownTransaction, observation: Observation & { sta
   }
 }
 
-function decideReversal(known: KnownTransaction, observation: Observation & { state: 'reversed' }): Transition {
-  if (!sameMoney(known, observation)) return open('amount_mismatch');
+function decideReversal(
+  known: KnownTransaction,
+  observation: Observation & { state: 'reversed' },
+  { underWay, givenBack }: RefundProgress,
+): Transition {
+  // After partial refunds an operator may name all of it, or what was left.
+  const left = { ...known, amount: known.amount - givenBack };
+  if (!sameMoney(known, observation) && !sameMoney(left, observation)) return open('amount_mismatch');
+  if (known.direction === 'refund') return open('contradiction');
   switch (known.status) {
     case 'pending':
     case 'processing':
       return { transitions: ['success', 'reversed'], effect: 'applied', caseKind: null, late: false };
     case 'success':
+      // Is this the refund that is under way, or a second time? Only the answer about the refund tells.
+      if (underWay > 0n) return open('contradiction');
       return sameReceipt(known, observation) ? go('reversed') : open('different_receipt');
     case 'reversed':
       return nothing('confirmed');

@@ -1,16 +1,16 @@
 // The rows of transactions: their columns, and the reads that more than one operation needs.
 
-import type { Direction, VerificationStyle } from '../catalog/catalog.ts';
+import type { VerificationStyle } from '../catalog/catalog.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader } from '../platform/db.ts';
-import { holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
-import type { Status } from './states.ts';
+import { holderOfUuid, isRefundId, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import type { Status, TransactionDirection } from './states.ts';
 
 export type Transaction = {
   id: string;
   holder_id: bigint;
   integration_id: bigint | null;
-  direction: Direction;
+  direction: TransactionDirection;
   status: Status;
   amount: bigint;
   fee: bigint;
@@ -110,13 +110,17 @@ export function newTransaction(given: Omit<Transaction, Later> & Partial<Transac
   };
 }
 
-/** The specification's `ref`. */
+/** The specification's `ref`; a refund has a prefix of its own. */
 export function refOf(transaction: { id: string }): string {
-  return publicId('TX', transaction.id);
+  return publicId(isRefundId(transaction.id) ? 'RF' : 'TX', transaction.id);
 }
 
+/** Reads both kinds. The prefix must be the one that the id has by itself, so that one transaction has one reference. */
 export function idFromRef(ref: string): string | null {
-  return uuidFromPublicId('TX', ref);
+  const id = uuidFromPublicId('TX', ref);
+  if (id !== null) return isRefundId(id) ? null : id;
+  const refundId = uuidFromPublicId('RF', ref);
+  return refundId !== null && isRefundId(refundId) ? refundId : null;
 }
 
 /** A transaction of this holder; null when there is none, also when another holder has it. */

@@ -136,6 +136,18 @@ export const PROBLEMS = {
       'The gateway may not call this URL. In live mode only https to public addresses on ports 443 and 8443 is allowed.',
     fix: 'Use a public https URL. The administrators of the gateway can allow addresses of their own network.',
   },
+  refund_not_possible: {
+    status: 400,
+    message: 'Refund was not created!',
+    cause: 'The collection is not successful, or the operator cannot give this amount back.',
+    fix: 'Refund successful collections only. `errors` says what is possible, for instance as_payout.',
+  },
+  refund_too_large: {
+    status: 400,
+    message: 'Refund was not created!',
+    cause: 'All refunds of a collection together may not be more than was collected.',
+    fix: 'Leave out amount to refund what is left, or ask for a smaller one. `errors` names what is left.',
+  },
   overdraft: {
     status: 409,
     message: 'The wallet balance is too low.',

@@ -10,7 +10,7 @@ const PUBLIC_LENGTH = 26;
 const DIGIT_NINE = 0x39;
 
 /** One prefix for each kind of row. A public id of one kind is never accepted in place of another. */
-export type IdPrefix = 'TX' | 'pl' | 'evt' | 'case' | 'req' | 'bat';
+export type IdPrefix = 'TX' | 'RF' | 'pl' | 'evt' | 'case' | 'dec' | 'req' | 'bat';
 
 let pool = randomBytes(4096);
 let used = 0;
@@ -44,6 +44,19 @@ const MAX_HOLDER = 16n ** BigInt(HOLDER_DIGITS) - 1n;
 export function createHolderUuid(millis: number, holderId: bigint): string {
   if (holderId < 0n || holderId > MAX_HOLDER) throw new Error(`holder ${holderId} does not fit into an id`);
   return createUuid(millis).slice(0, -HOLDER_DIGITS) + holderId.toString(16).padStart(HOLDER_DIGITS, '0');
+}
+
+const VERSION_DIGIT = 14;
+const REFUND_VERSION = '8';
+
+/** The id of a refund: as createHolderUuid, marked by version 8, so that a reference alone says what it names. */
+export function createRefundUuid(millis: number, holderId: bigint): string {
+  const uuid = createHolderUuid(millis, holderId);
+  return uuid.slice(0, VERSION_DIGIT) + REFUND_VERSION + uuid.slice(VERSION_DIGIT + 1);
+}
+
+export function isRefundId(uuid: string): boolean {
+  return uuid[VERSION_DIGIT] === REFUND_VERSION;
 }
 
 /** The holder that an id names. What a stranger sent may name any holder: look the row up under both. */
