@@ -1008,7 +1008,7 @@ create table receipts (
 comment on table receipts is
   'The short code by which anyone can check a receipt. It is too short to carry the holder, so it is unique over all holders.';
 
--- 0010_refunds_debts_decisions.sql
+-- 0010_payments_refunds_debts_decisions.sql
 
 create table refund_orders (
   holder_id bigint not null,

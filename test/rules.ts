@@ -80,8 +80,8 @@ const tests = sources.filter((file) => file.endsWith('.test.ts'));
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
 /**
- * The module that owns each table: the one whose migration made it, as the sections of schema.sql say. Only its files may
- * name the table in SQL.
+ * The module that owns each table: the first word in the name of the migration that made it, as the sections of schema.sql
+ * say. Only its files may name the table in SQL.
  */
 export function readTableOwners(): Map<string, string> {
   const owners = new Map<string, string>();
@@ -89,7 +89,7 @@ export function readTableOwners(): Map<string, string> {
     .split(/^-- (?=\d{4}_|$)/m)
     .slice(1)) {
     // The table of the migrations themselves stands in a section without a name.
-    const module = /^\d{4}_(\w+)\.sql/.exec(section)?.[1] ?? 'platform';
+    const module = /^\d{4}_([a-z]+)\w*\.sql/.exec(section)?.[1] ?? 'platform';
     for (const [, table = ''] of section.matchAll(/^create (?:unlogged )?table (\w+)/gm)) owners.set(table, module);
   }
   return owners;

@@ -63,6 +63,17 @@ export async function findHolder(reader: Reader, id: bigint): Promise<Holder | n
   return holder ?? null;
 }
 
+/**
+ * The holder, if it may move money. The row is locked until the transaction ends: a suspension waits for what is being
+ * ordered, and what is ordered after it is refused.
+ */
+export async function requireActiveHolder(tx: Tx, id: bigint): Promise<Holder> {
+  const [holder] = await tx.query<Holder>(`select ${HOLDER_COLUMNS} from holders where id = $1 for share`, [id]);
+  if (holder?.status !== 'active')
+    throw new Problem('account_suspended', { message: 'This account is suspended or closed. No money can leave it.' });
+  return holder;
+}
+
 export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: HolderStatus): Promise<Holder> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {

@@ -6,7 +6,7 @@
 import { refundedFee } from '../catalog/amounts.ts';
 import type { Method } from '../catalog/catalog.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
-import { findHolder } from '../holders/holders.ts';
+import { requireActiveHolder } from '../holders/holders.ts';
 import { postEach } from '../ledger/ledger.ts';
 import { refundReserved } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
@@ -108,15 +108,6 @@ export async function createRefund(
   failpoint('refund-committed');
   if (refund.approval === 'not_needed') engine.wake();
   return refund;
-}
-
-/** A suspended holder's money does not leave. The row is locked, so a suspension waits for what is being written. */
-async function requireActiveHolder(tx: Tx, holderId: bigint) {
-  await tx.query('select from holders where id = $1 for key share', [holderId]);
-  const holder = await findHolder(tx, holderId);
-  if (holder?.status !== 'active')
-    throw new Problem('account_suspended', { message: 'This account cannot give money back.' });
-  return holder;
 }
 
 async function lockCollection(tx: Tx, holderId: bigint, ref: string): Promise<Transaction> {
