@@ -86,6 +86,15 @@ export function listAllOpenCases(reader: Reader, limit: number): Promise<Case[]>
   return reader.query<Case>(`select * from cases where status = 'open' order by opened_at desc limit $1`, [limit]);
 }
 
+/** A case of any holder; `locked` keeps it from changing until the transaction ends. */
+export async function findCase(reader: Reader, id: string, lock?: 'locked'): Promise<Case | null> {
+  const [row] = await reader.query<Case>(
+    `select * from cases where holder_id = $1 and id = $2 ${lock ? 'for update' : ''}`,
+    [holderOfUuid(id), id],
+  );
+  return row ?? null;
+}
+
 /** Every case about one transaction. */
 export function listCasesOf(reader: Reader, holderId: bigint, transactionId: string): Promise<Case[]> {
   return reader.query<Case>(
@@ -150,6 +159,15 @@ export async function settleCaseMoney(tx: Tx, settled: SettledMoney[], at: Date)
     [at, ...SETTLED_MONEY.arrays(settled)],
   );
   if (rows.length !== settled.length) throw new Error('a case whose money moves is not open');
+}
+
+/** Closes a case without money that two people have decided, unless the outcome of the decision has closed it. */
+export async function closeDecidedCase(tx: Tx, each: Case, by: string, resolution: string, at: Date): Promise<void> {
+  await tx.query(
+    `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
+     where holder_id = $1 and id = $2 and (status = 'open' or resolved_at = $3)`,
+    [each.holder_id, each.id, at, by, resolution],
+  );
 }
 
 type AnsweredCases = { transactionId: string; kinds: readonly CaseKind[]; resolution: string };

@@ -136,6 +136,12 @@ export const PROBLEMS = {
       'The gateway may not call this URL. In live mode only https to public addresses on ports 443 and 8443 is allowed.',
     fix: 'Use a public https URL. The administrators of the gateway can allow addresses of their own network.',
   },
+  decision_overtaken: {
+    status: 409,
+    message: 'The situation has changed. Nothing was decided.',
+    cause: 'The operator has answered, the case is closed, or somebody else has decided.',
+    fix: 'Open the case again and look at it as it is now.',
+  },
   refund_not_possible: {
     status: 400,
     message: 'Refund was not created!',

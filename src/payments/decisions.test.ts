@@ -1,0 +1,324 @@
+// Decisions of two people, on a real database: nothing happens by one of them, the operator is asked first, and a case
+// closes when its money is even.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { createTestContext } from '../../test/harness.ts';
+import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { insertMember } from '../holders/members.ts';
+import { accountKey, feeIncome, holderReceivable, suspense, walletAvailable, walletReserved } from '../ledger/chart.ts';
+import { verifyLedger } from '../ledger/verify.ts';
+import { Problem } from '../platform/errors.ts';
+import { NO_HOLDER, publicId } from '../platform/ids.ts';
+import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
+import { type Case, findCase, listCasesOf } from './cases.ts';
+import type { DecisionAction } from './decision-rows.ts';
+import {
+  approveDecision,
+  type Decider,
+  type DecisionRequest,
+  decisionsFor,
+  proposeDecision,
+  rejectDecision,
+} from './decisions.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { applyOutcomes } from './outcomes.ts';
+import { readPayout } from './payout-requests.ts';
+import { orderPayouts } from './payouts.ts';
+import { topUpSandbox } from './sandbox-top-up.ts';
+import { findTransaction, type Transaction } from './transactions.ts';
+
+const RAIL = 'quiet';
+const DAY_MS = 86_400_000;
+const SILENCE: Observation = { state: 'unknown', reason: 'no answer' };
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let inbox: OperatorInbox;
+let shop: Shop;
+let answer: Observation;
+let submits: number;
+let people: { admin: Decider; second: Decider; finance: Decider };
+
+before(async () => {
+  base = await createTestContext();
+});
+after(async () => {
+  const { differences } = await verifyLedger(base);
+  await base.close();
+  assert.deepEqual(differences, []);
+});
+
+beforeEach(async () => {
+  answer = SILENCE;
+  submits = 0;
+  const reply = async (): Promise<RailReply> => ({ observation: answer, raw: '' });
+  const submit = () => {
+    submits++;
+    return reply();
+  };
+  const rail = silentRail({
+    collect: submit,
+    payout: submit,
+    query: reply,
+    readCallback: ({ body }) =>
+      JSON.parse(body.toString(), (name, value: unknown) =>
+        name === 'amount' ? BigInt(String(value)) : value,
+      ) as CallbackReading[],
+  });
+  ctx = withPayments(base, rail);
+  engine = createPaymentEngine(ctx);
+  inbox = createOperatorInbox(ctx);
+  shop = await createShop(ctx);
+  const admin = { isAdmin: true, holderId: null };
+  people = {
+    admin: { ...admin, actor: await person('admin') },
+    second: { ...admin, actor: await person('second') },
+    finance: { isAdmin: false, holderId: shop.holderId, actor: await person('finance') },
+  };
+});
+
+let persons = 0;
+async function person(name: string): Promise<Decider['actor']> {
+  const email = `${name}${++persons}@example.com`;
+  const member = await ctx.db.transaction((tx) => insertMember(tx, { email, name }, ctx.clock.now()));
+  return { memberId: member?.id ?? 0n, name: email };
+}
+
+async function collection(): Promise<Transaction> {
+  const owner = { holderId: shop.holderId, integrationId: shop.id };
+  const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, RAIL));
+  await engine.idle();
+  return transaction;
+}
+
+async function payout(): Promise<Transaction> {
+  await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 200_000n);
+  const reading = await readPayout(ctx, shop.holderId, { amount: '1000', currency: CURRENCY, mobile: '256772123456' });
+  assert.ok(reading.ok);
+  const [result] = await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [reading.order]);
+  assert.ok(result?.ok);
+  await engine.idle();
+  return result.transaction;
+}
+
+/** Days pass, and nobody answers. */
+async function waitInSilence(): Promise<void> {
+  for (let round = 0; round < 12; round++) {
+    base.clock.advance(DAY_MS / 4);
+    await engine.pass();
+    await engine.idle();
+  }
+}
+
+async function caseOf(transaction: { id: string }, kind: string): Promise<Case> {
+  const cases = await listCasesOf(ctx.db, shop.holderId, transaction.id);
+  return cases.find((each) => each.kind === kind) ?? assert.fail(`no case ${kind}`);
+}
+
+function propose(each: Case, action: DecisionAction, more: Partial<DecisionRequest> = {}, by = people.finance) {
+  return proposeDecision(ctx, by, each.id, {
+    action,
+    reason: 'The statement shows it.',
+    reference: 'statement 12, line 4',
+    ...more,
+  });
+}
+
+async function decide(each: Case, action: DecisionAction, more: Partial<DecisionRequest> = {}, by = people.finance) {
+  const decision = await propose(each, action, more, by);
+  await approveDecision(ctx, engine, people.second, publicId('dec', decision.id));
+  return decision;
+}
+
+async function statusOf({ id }: { id: string }): Promise<string | undefined> {
+  return (await findTransaction(ctx.db, shop.holderId, id))?.status;
+}
+
+async function balance(account: Parameters<typeof accountKey>[0]): Promise<bigint> {
+  const [row] = await ctx.db.query<{ balance: bigint }>('select balance from ledger_accounts where key = $1', [
+    accountKey(account),
+  ]);
+  return row?.balance ?? 0n;
+}
+
+const available = () => balance(walletAvailable(shop.holderId, CURRENCY));
+
+function problem(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof Problem && error.code === code;
+}
+
+describe('a collection that nobody answers for', () => {
+  test('money 19: is settled as success by two people, with evidence, and its case closes by itself', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const each = await caseOf(transaction, 'no_answer');
+    assert.deepEqual(decisionsFor(each, transaction), ['settle_success', 'settle_failed', 'settle_amount']);
+    await decide(each, 'settle_success');
+    assert.equal(await statusOf(transaction), 'success');
+    assert.equal(await available(), 99_000n);
+    const closed = await findCase(ctx.db, each.id);
+    assert.equal(closed?.status, 'resolved');
+    assert.match(closed?.resolution ?? '', /statement 12, line 4/);
+    const evidence = await ctx.db.query<{ raw: string }>(
+      `select raw from evidence where transaction_id = $1 and source = 'person'`,
+      [transaction.id],
+    );
+    assert.match(evidence[0]?.raw ?? '', /statement 12, line 4/);
+  });
+
+  test('money 19: with another amount: amount and fee are those of the money that came', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    await decide(await caseOf(transaction, 'no_answer'), 'settle_amount', { amount: 50_000n });
+    const after = await findTransaction(ctx.db, shop.holderId, transaction.id);
+    assert.deepEqual([after?.status, after?.amount, after?.fee], ['success', 50_000n, 500n]);
+    assert.equal(await available(), 49_500n);
+  });
+
+  test('one person alone decides nothing; the holder’s own member cannot approve', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const each = await caseOf(transaction, 'no_answer');
+    const decision = await propose(each, 'settle_success', {}, people.admin);
+    const ref = publicId('dec', decision.id);
+    await assert.rejects(approveDecision(ctx, engine, people.admin, ref), problem('forbidden'));
+    await assert.rejects(approveDecision(ctx, engine, people.finance, ref), problem('forbidden'));
+    await assert.rejects(propose(each, 'settle_failed'), problem('invalid_params'), 'one proposal at a time');
+    assert.equal(await statusOf(transaction), 'processing');
+    await rejectDecision(ctx, people.admin, ref);
+    assert.equal((await findCase(ctx.db, each.id))?.status, 'open');
+    await decide(each, 'settle_failed');
+    assert.equal(await statusOf(transaction), 'failed');
+  });
+
+  test('the operator is asked first: when it answers, its answer counts', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const each = await caseOf(transaction, 'no_answer');
+    const decision = await propose(each, 'settle_failed');
+    answer = { state: 'succeeded', receipt: 'LATE-1', amount: 100_000n, currency: CURRENCY };
+    const ref = publicId('dec', decision.id);
+    await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('decision_overtaken'));
+    assert.equal(await statusOf(transaction), 'success');
+    assert.equal((await findCase(ctx.db, each.id))?.status, 'resolved');
+    await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('decision_overtaken'));
+  });
+
+  test('a reason and a reference are needed, and only what fits the case is possible', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const each = await caseOf(transaction, 'no_answer');
+    await assert.rejects(propose(each, 'settle_success', { reference: '' }), problem('invalid_params'));
+    await assert.rejects(propose(each, 'settle_success', { reason: '' }), problem('invalid_params'));
+    await assert.rejects(propose(each, 'settle_amount'), problem('invalid_params'));
+    await assert.rejects(propose(each, 'write_off'), problem('invalid_params'));
+    const stranger = { ...people.finance, holderId: shop.holderId + 1n };
+    await assert.rejects(propose(each, 'settle_success', {}, stranger), problem('not_found'));
+  });
+});
+
+describe('a payout', () => {
+  test('money 12: that the operator does not know is sent again, once, or released', async () => {
+    const transaction = await payout();
+    answer = { state: 'unknown', reason: 'not found', definitelyNotFound: true };
+    base.clock.advance(60_000);
+    await engine.pass();
+    await engine.idle();
+    await decide(await caseOf(transaction, 'payout_not_found'), 'send_again');
+    await engine.idle();
+    assert.equal(submits, 2);
+    base.clock.advance(60_000);
+    await engine.pass();
+    await engine.idle();
+    const cases = await listCasesOf(ctx.db, shop.holderId, transaction.id);
+    const again = cases.find((each) => each.status === 'open') ?? assert.fail();
+    await decide(again, 'settle_failed');
+    assert.equal(await statusOf(transaction), 'failed');
+    assert.deepEqual([await available(), await balance(walletReserved(shop.holderId, CURRENCY))], [200_000n, 0n]);
+  });
+
+  test('money 12: that the operator knows after all is neither released nor sent again', async () => {
+    const transaction = await payout();
+    answer = { state: 'unknown', reason: 'not found', definitelyNotFound: true };
+    base.clock.advance(60_000);
+    await engine.pass();
+    await engine.idle();
+    const each = await caseOf(transaction, 'payout_not_found');
+    const decision = await propose(each, 'settle_failed');
+    answer = { state: 'pending', railReference: 'op-7' };
+    await assert.rejects(
+      approveDecision(ctx, engine, people.second, publicId('dec', decision.id)),
+      problem('decision_overtaken'),
+    );
+    assert.equal(await statusOf(transaction), 'processing');
+    assert.equal((await findCase(ctx.db, each.id))?.status, 'resolved');
+  });
+});
+
+describe('money in suspense', () => {
+  async function strangerPays(receipt: string): Promise<Case> {
+    const reading = {
+      kind: 'payment_received',
+      accountReference: `nobody-${receipt}`,
+      amount: '70000',
+      currency: CURRENCY,
+      receipt,
+      payer: null,
+    };
+    assert.equal(
+      await inbox.receive({ rail: RAIL, path: '/', headers: {}, body: Buffer.from(JSON.stringify([reading])) }),
+      true,
+    );
+    await inbox.idle();
+    const [row] = await ctx.db.query<Case>(
+      `select * from cases where holder_id = 0 and kind = 'unknown_reference' and detail->>'receipt' = $1`,
+      [receipt],
+    );
+    return row ?? assert.fail();
+  }
+
+  test('money 10, D4: is credited to a holder, once, and suspense is even', async () => {
+    const before = await balance(suspense(NO_HOLDER, CURRENCY));
+    const each = await strangerPays('S-1');
+    assert.equal((await balance(suspense(NO_HOLDER, CURRENCY))) - before, 70_000n);
+    await decide(each, 'credit_holder', { toHolder: shop.holderId }, people.admin);
+    assert.equal(await balance(suspense(NO_HOLDER, CURRENCY)), before);
+    assert.equal(await available(), 70_000n);
+    assert.equal((await findCase(ctx.db, each.id))?.status, 'resolved');
+  });
+
+  test('is given back to the payer, or taken to income', async () => {
+    const before = await balance(suspense(NO_HOLDER, CURRENCY));
+    await decide(await strangerPays('S-2'), 'return_to_payer', {}, people.admin);
+    const income = await balance(feeIncome(NO_HOLDER, CURRENCY));
+    await decide(await strangerPays('S-3'), 'take_to_income', {}, people.admin);
+    assert.equal(await balance(suspense(NO_HOLDER, CURRENCY)), before);
+    assert.equal((await balance(feeIncome(NO_HOLDER, CURRENCY))) - income, 70_000n);
+  });
+});
+
+describe('a debt', () => {
+  test('money 8: is written off by two admins; the debtor cannot', async () => {
+    const transaction = await collection();
+    const apply = (observation: Observation) =>
+      ctx.db.transaction((tx) =>
+        applyOutcomes(tx, ctx, [{ transactionId: transaction.id, source: 'callback', observation, raw: '' }]),
+      );
+    await apply({ state: 'succeeded', receipt: `D-${transaction.id}` });
+    const reading = await readPayout(ctx, shop.holderId, { amount: '980', currency: CURRENCY, mobile: '256772123456' });
+    assert.ok(reading.ok);
+    await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [reading.order]);
+    await apply({ state: 'reversed', receipt: null, rawCode: '', message: '' });
+    const each = await caseOf(transaction, 'debt');
+    assert.deepEqual(decisionsFor(each, transaction), ['write_off']);
+    await assert.rejects(propose(each, 'write_off'), problem('forbidden'));
+    await decide(each, 'write_off', {}, people.admin);
+    assert.equal(await balance(holderReceivable(shop.holderId, CURRENCY)), 0n);
+    assert.equal((await findCase(ctx.db, each.id))?.status, 'resolved');
+  });
+});
