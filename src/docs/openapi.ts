@@ -226,6 +226,8 @@ const EVENT_TYPES: Record<EventType, true> = {
 };
 const RECORD_OF_V3 =
   '#/paths/~1api~1v3~1get-unified-transaction-status/post/responses/200/content/application~1json/schema/properties/data';
+const RECORD_OF_REFUND =
+  '#/paths/~1api~1v3~1get-unified-refund-status/post/responses/200/content/application~1json/schema/properties/data';
 
 const WEBHOOKS = {
   event: {
@@ -251,7 +253,8 @@ const WEBHOOKS = {
                 type: { type: 'string', enum: Object.keys(EVENT_TYPES) },
                 created_at: { type: 'string' },
                 data: {
-                  allOf: [{ $ref: RECORD_OF_V3 }],
+                  description: 'The transaction record; of a refund event, the record of the refund.',
+                  anyOf: [{ $ref: RECORD_OF_V3 }, { $ref: RECORD_OF_REFUND }],
                   properties: {
                     payment_link_id: { type: 'string', description: 'For payments through a link.' },
                     late: { const: true, description: 'A success that came after failed or expired.' },

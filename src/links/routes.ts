@@ -3,20 +3,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { requireToken, signedCall } from '../holders/authentication.ts';
-import {
-  handleSigned,
-  type OperationMessages,
-  type SignedRequest,
-  signatureReused,
-  spendOrRefuse,
-} from '../holders/envelope.ts';
-import { claimKey, findAnswer, readIdempotencyKey } from '../holders/idempotency.ts';
+import { handleSigned, type OperationMessages, type SignedRequest } from '../holders/envelope.ts';
+import { performOnce } from '../holders/perform-once.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
-import { SIGNATURE_PARTITIONS, spendSignatures } from '../holders/signatures.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, NOT_CREATED } from './draft.ts';
 import { describeLink, findLink, insertLink, linkUrl } from './links.ts';
@@ -165,7 +157,6 @@ function servePicture(reply: FastifyReply, type: string, caching: string): Fasti
   });
 }
 
-/** Creates the link once: signature, idempotency key and link are written together or not at all. */
 async function createSigned(
   ctx: PaymentsContext,
   request: SignedRequest,
@@ -177,39 +168,16 @@ async function createSigned(
     integrationId: integration.id,
     defaultCallbackUrl: integration.defaultCallbackUrl,
   };
-  const key = readIdempotencyKey(idempotencyHeader, params, LINK_MESSAGES.badParams);
-  const find = () => (key ? findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : Promise.resolve(null));
-  const earlier = await find();
-  if (earlier) return replay(ctx, request, earlier);
-  const draft = await draftLink(ctx, owner, params);
-  const at = ctx.clock.now();
-  let keyTaken = false;
-  const write = () =>
-    ctx.db.transaction(async (tx) => {
-      const [fresh] = await spendSignatures(tx, [request]);
-      if (!fresh) throw signatureReused(LINK_MESSAGES);
+  const operation = { name: OPERATION, messages: LINK_MESSAGES, idempotencyHeader };
+  return performOnce(ctx, request, operation, async (record) => {
+    const draft = await draftLink(ctx, owner, params);
+    const at = ctx.clock.now();
+    return ctx.db.transaction(async (tx) => {
       const data = describeLink(ctx, await insertLink(tx, draft, at), at);
-      keyTaken = key !== null && !(await claimKey(tx, owner, OPERATION, key, data, at));
-      // Everything is rolled back; the replay of the first answer spends the signature.
-      if (keyTaken) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+      await record(tx, data);
       return data;
     });
-  try {
-    return { data: await withPartitions(ctx, SIGNATURE_PARTITIONS, request.signedAt, write), replayed: false };
-  } catch (error) {
-    const first = keyTaken ? await find() : null;
-    if (!first) throw error;
-    return replay(ctx, request, first);
-  }
-}
-
-async function replay(
-  ctx: PaymentsContext,
-  request: SignedRequest,
-  data: JsonObject,
-): Promise<{ data: JsonObject; replayed: boolean }> {
-  await spendOrRefuse(ctx, LINK_MESSAGES, request);
-  return { data, replayed: true };
+  });
 }
 
 async function answerList(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {

@@ -6,6 +6,7 @@ import { nullable, oneOf, optionalUrl } from '../platform/api-schemas.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
 
 const MAX_REFERENCE_CHARACTERS = 128;
+const MAX_REASON_CHARACTERS = 500;
 const DECIMAL = '^(0|[1-9]\\d*)(\\.\\d+)?$';
 const MAX_DECIMAL_CHARACTERS = 40;
 
@@ -79,6 +80,31 @@ export const VerifyParams = Type.Object({
 
 export const ResendParams = Type.Object({ id: collectionId });
 
+const refundId = Type.String({
+  description: 'ref of the refund.',
+  examples: ['RF_01JNAFQ7M0E9SRC45Y6Z8XKBDT'],
+  [EXPECTED]: 'the ref of the refund',
+});
+
+export const RefundParams = Type.Object({
+  id: collectionId,
+  amount: optionalAmount('What to give back. Left out: what is left of the collection.'),
+  reason: Type.Optional(
+    nullable(Type.String({ maxLength: MAX_REASON_CHARACTERS }), 'Why; for your own records. At most 500 characters.'),
+  ),
+  callback_url: optionalUrl('http(s) URL that is told the result. Left out: that of the collection.'),
+  third_party_reference_1: reference('Your own reference.'),
+  third_party_reference_2: reference('A second one.'),
+  as_payout: Type.Optional(
+    nullable(
+      Type.Boolean(),
+      'Where the operator cannot refund: send the money to the payer as a payout. The record says so in sent_as.',
+    ),
+  ),
+});
+
+export const RefundStatusParams = Type.Object({ id: refundId });
+
 export const StatusV2Params = Type.Object({ id: transactionId });
 
 export const StatusV3Params = Type.Object({
@@ -106,6 +132,8 @@ export const PreflightBody = Type.Object(
 export const collectionParams = createReader(CollectionParams);
 export const verifyParams = createReader(VerifyParams);
 export const resendParams = createReader(ResendParams);
+export const refundParams = createReader(RefundParams);
+export const refundStatusParams = createReader(RefundStatusParams);
 export const statusV2Params = createReader(StatusV2Params);
 export const statusV3Params = createReader(StatusV3Params);
 export const balanceParams = createReader(BalanceParams);

@@ -38,8 +38,6 @@ import {
   type Transaction,
 } from './transactions.ts';
 
-export const MAX_REASON_CHARACTERS = 500;
-
 export type RefundRequest = {
   /** The collection, by its ref. */
   collection: string;
@@ -47,6 +45,8 @@ export type RefundRequest = {
   amount: bigint | null;
   reason?: string | null | undefined;
   callbackUrl?: string | null | undefined;
+  /** Where neither the request nor the collection names one. */
+  defaultCallbackUrl?: string | null | undefined;
   reference1?: string | null | undefined;
   reference2?: string | null | undefined;
   /** Send it as a payout to the payer's number where the rail cannot refund. */
@@ -230,7 +230,7 @@ function refundTransaction(
       detail: `Refund of ${refOf(collection)}`,
       reference_1: request.reference1 ?? null,
       reference_2: request.reference2 ?? null,
-      callback_url: request.callbackUrl || collection.callback_url,
+      callback_url: request.callbackUrl || collection.callback_url || request.defaultCallbackUrl || null,
       link_id: null,
       verification: 'none',
     },

@@ -1,4 +1,4 @@
-// The HTTP routes of payments: collections, status and balance (in their own files), discovery, and operator callbacks.
+// The HTTP routes of payments: collections, status, balance and refunds (in their own files), discovery, and operator callbacks.
 
 import { requireToken } from '../holders/authentication.ts';
 import { Problem } from '../platform/errors.ts';
@@ -10,6 +10,7 @@ import { describeCountries, preflight } from './discovery.ts';
 import type { PaymentEngine } from './engine.ts';
 import type { OperatorInbox } from './operator-callbacks.ts';
 import { PreflightBody } from './params.ts';
+import { refundRoutes } from './refund-routes.ts';
 import { CountriesAnswer, PreflightAnswer } from './schemas.ts';
 import { statusRoutes } from './status-routes.ts';
 
@@ -20,6 +21,7 @@ export type PaymentServices = { engine: PaymentEngine; collections: CollectionWr
 export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, services: PaymentServices): void {
   collectionRoutes(app, ctx, services);
   statusRoutes(app, ctx, services.engine);
+  refundRoutes(app, ctx, services.engine);
   discoveryRoutes(app, ctx);
   operatorRoutes(app, services);
 }

@@ -8,6 +8,8 @@ import { answerOf, dateAndTime, moment, nullable, oneOf } from '../platform/api-
 import {
   BalanceParams,
   CollectionParams,
+  RefundParams,
+  RefundStatusParams,
   ResendParams,
   StatusV2Params,
   StatusV3Params,
@@ -147,6 +149,57 @@ export const ResendAnswer = answerOf(
 );
 export const StatusV2Answer = answerOf(RecordV2Schema, 'Transaction retrieved.', EXAMPLE_RECORD);
 export const StatusV3Answer = answerOf(RecordV3Schema, 'Transaction retrieved.', EXAMPLE_RECORD_V3);
+
+const EXAMPLE_REFUND_REF = 'RF_01JNAFQ7M0GQSRC45Y6Z8XKBDT';
+const REFUND = {
+  ref: Type.String({ description: 'Reference of the refund.', examples: [EXAMPLE_REFUND_REF] }),
+  collection_ref: ref('The collection that is given back.'),
+  status: oneOf(['pending', 'processing', 'success', 'failed'], 'Status of the refund.'),
+  amount: Type.Number({ description: 'What the payer gets back.' }),
+  fee_returned: Type.Number({ description: 'The part of it that the gateway pays out of its fee.' }),
+  currency: Type.String(),
+  mobile: nullable(Type.String(), 'Number that the money goes back to.'),
+  created_at: moment('Creation time.'),
+};
+const EXAMPLE_REFUND = {
+  ref: EXAMPLE_REFUND_REF,
+  collection_ref: EXAMPLE_REF,
+  status: 'pending',
+  amount: 2500,
+  fee_returned: 25,
+  currency: 'UGX',
+  mobile: '256772123000',
+  created_at: CREATED,
+};
+
+export const RefundBody = envelopeSchema(RefundParams, { id: EXAMPLE_REF, reason: 'The parcel came back.' });
+export const RefundStatusBody = envelopeSchema(RefundStatusParams, { id: EXAMPLE_REFUND_REF });
+export const RefundAnswer = answerOf(Type.Object(REFUND), 'Refund was created.', EXAMPLE_REFUND);
+export const RefundRecordSchema = Type.Object({
+  ...REFUND,
+  status_code: oneOf(Object.values(STATUS_CODES), 'Status code of the refund.'),
+  reason: nullable(Type.String(), 'Why, as it was given.'),
+  sent_as: oneOf(['refund', 'payout'], 'payout: the operator cannot refund, so the money was sent as a payout.'),
+  balance: nullable(Type.Number(), 'Balance of the wallet after the refund.'),
+  failureReason: RecordV3Schema.properties.failureReason,
+  third_party_reference_1: nullable(Type.String()),
+  third_party_reference_2: nullable(Type.String()),
+  callback_url: nullable(Type.String(), 'Callback address of the refund.'),
+  updated_at: moment('Last update time.'),
+});
+export const RefundStatusAnswer = answerOf(RefundRecordSchema, 'Refund retrieved.', {
+  ...EXAMPLE_REFUND,
+  status: 'success',
+  status_code: '200',
+  reason: 'The parcel came back.',
+  sent_as: 'refund',
+  balance: 0,
+  failureReason: { failureCode: null, failureMessage: null },
+  third_party_reference_1: null,
+  third_party_reference_2: null,
+  callback_url: null,
+  updated_at: UPDATED,
+});
 
 const EXAMPLE_BALANCE = {
   wallet_account: 1,

@@ -47,7 +47,8 @@ export async function readStatus(
   { id, type }: { id: string; type?: 'payin' | 'payout' | null },
 ): Promise<Transaction> {
   const transaction = await findFresh(ctx, engine, request.integration.holderId, id);
-  if (!transaction || (type && wireDirection(transaction.direction) !== type))
+  // A refund has an operation of its own.
+  if (!transaction || transaction.direction === 'refund' || (type && wireDirection(transaction.direction) !== type))
     throw new Problem('transaction_not_found', { message: messages.badParams });
   await spendOrRefuse(ctx, messages, request);
   return transaction;
