@@ -112,7 +112,7 @@ async function moveMoneyOn(
   ctx: PaymentsContext,
   decision: Decision,
   each: Case,
-  words: { by: string; resolution: string },
+  note: { by: string; resolution: string },
   at: Date,
 ): Promise<void> {
   const amount = (each.amount ?? 0n) - each.settled;
@@ -121,7 +121,7 @@ async function moveMoneyOn(
   const transfers = await transfersOf(tx, decision, each, fact);
   const [result] = await postEach(tx, [transfers], at);
   if (!result?.ok) throw new Error(`the ledger refused decision ${decision.id}`);
-  await settleCaseMoney(tx, [{ caseId: each.id, amount, ...words }], at);
+  await settleCaseMoney(tx, [{ caseId: each.id, amount, ...note }], at);
   await recordDebts(tx, ctx, result.transfers, at);
 }
 
