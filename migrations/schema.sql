@@ -1106,6 +1106,44 @@ comment on column decisions.status is
   'overtaken: the operator answered before the second person did.';
 CREATE UNIQUE INDEX decision_open_once ON public.decisions USING btree (holder_id, case_id) WHERE (status = 'proposed'::text);
 
+-- 0017_sandbox.sql
+
+create unlogged table sandbox_refunds (
+  reference text not null,
+  payment_reference text not null,
+  operator text not null,
+  msisdn text not null,
+  amount bigint not null,
+  currency text not null,
+  label text not null,
+  scenario text not null,
+  status text not null,
+  receipt text,
+  failure_code text,
+  query_contradicts boolean not null default false,
+  next_step text,
+  due_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint sandbox_refund_once PRIMARY KEY (reference),
+  constraint sandbox_refund_amount_positive CHECK ((amount > 0)),
+  constraint sandbox_refund_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text]))),
+  constraint sandbox_refund_step_known CHECK ((next_step = ANY (ARRAY['succeed'::text, 'fail'::text])))
+);
+CREATE INDEX sandbox_refunds_by_age ON public.sandbox_refunds USING brin (created_at);
+CREATE INDEX sandbox_refunds_by_payment ON public.sandbox_refunds USING btree (payment_reference);
+CREATE INDEX sandbox_refunds_due ON public.sandbox_refunds USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+create unlogged table sandbox_unmatched_money (
+  receipt text not null,
+  msisdn text not null,
+  amount bigint not null,
+  currency text not null,
+  created_at timestamp with time zone not null,
+  constraint sandbox_unmatched_money_once PRIMARY KEY (receipt),
+  constraint sandbox_unmatched_amount_positive CHECK ((amount > 0))
+);
+CREATE INDEX sandbox_unmatched_money_by_age ON public.sandbox_unmatched_money USING brin (created_at);
+
 -- 
 
 create table schema_migrations (

@@ -9,7 +9,7 @@ import { ROOT } from '../scripts/tree.ts';
 import { isFailureCode } from '../src/catalog/failures.ts';
 import { english } from '../src/console/messages-en.ts';
 import { SETTINGS } from '../src/platform/config.ts';
-import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, type Scenario } from '../src/sandbox/scenarios.ts';
+import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, REFUND_SCENARIOS, type Scenario } from '../src/sandbox/scenarios.ts';
 import { BANNED_IN_PROSE } from './rules.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -38,7 +38,7 @@ test('the tables of sandbox.md are the scenarios of the simulated operator', () 
   const payouts = describeScenarios(PAYOUT_SCENARIOS).filter(
     ([digits, about]) => COLLECTION_SCENARIOS[digits]?.about !== about,
   );
-  const expected = [...describeScenarios(COLLECTION_SCENARIOS), ...payouts];
+  const expected = [...describeScenarios(COLLECTION_SCENARIOS), ...payouts, ...describeScenarios(REFUND_SCENARIOS)];
   assert.deepEqual(
     rows.map(([, digits, about]) => [digits, about]),
     expected.map(([digits, about]) => [digits, about]),

@@ -14,6 +14,7 @@ import {
   type CallbackRequest,
   type CollectCall,
   MAX_RAW_CHARACTERS,
+  type Observation,
   type Rail,
   type RailMethod,
   type RefundCall,
@@ -38,11 +39,15 @@ type Harness = {
   /** A payer whose payment succeeds in the reply, and one whose success is reported by callback. */
   payer: string;
   payerByCallback: string;
+  /** A number that is registered under no name. */
+  unnamed: string;
   /** Sets a fault for the next call, or for `times` calls. */
   spoil(what: Spoilt, times?: number): void;
   heal(): void;
   /** How many times the operator moved money under this reference. */
   countCharges(reference: string): Promise<number>;
+  /** How much the operator gave back of this collection. */
+  sumRefunded(reference: string): Promise<bigint>;
   /** The callbacks that the operator has sent since the last call. */
   takeCallbacks(): Promise<CallbackRequest[]>;
   close(): Promise<void>;
@@ -67,6 +72,7 @@ async function createSandboxHarness(): Promise<Harness> {
     currency: 'UGX',
     payer: '256772345000',
     payerByCallback: '256772345006',
+    unnamed: '256772345003',
     spoil(what, times = 1) {
       const fault = (what.accepted ? `${what.how}_after` : what.how) as WireFault;
       operator.scripts.add({ call: 'any', fault, times });
@@ -77,6 +83,14 @@ async function createSandboxHarness(): Promise<Harness> {
         reference,
       ]);
       return rows.length;
+    },
+    async sumRefunded(reference) {
+      const [row] = await ctx.db.query<{ sum: bigint }>(
+        `select coalesce(sum(amount), 0)::bigint as sum from sandbox_refunds
+         where payment_reference = $1 and status = 'succeeded'`,
+        [reference],
+      );
+      return row?.sum ?? 0n;
     },
     async takeCallbacks() {
       while ((await operator.runDueOutcomes()) > 0);
@@ -118,8 +132,12 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
       verified: false,
       ...changes,
     });
-    const refundOf = ({ verified: _, ...collected }: CollectCall, changes: Partial<RefundCall> = {}): RefundCall => ({
-      ...collected,
+    const refundOf = (collected: CollectCall, changes: Partial<RefundCall> = {}): RefundCall => ({
+      method: collected.method,
+      msisdn: collected.msisdn,
+      amount: collected.amount,
+      currency: collected.currency,
+      merchantName: collected.merchantName,
       reference: createReference().replace('TX_', 'RF_'),
       collection: { reference: collected.reference, railReference: null, receipt: null, amount: collected.amount },
       ...changes,
@@ -210,25 +228,147 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
       }
     });
 
-    test('a spoilt refund is unknown, and the money is refunded once', async () => {
-      if (harness.rail.refund === undefined) return;
-      const given = call();
-      await harness.rail.collect(given);
-      const refund = refundOf(given);
-      harness.spoil({ accepted: true, how: 'error' });
-      assert.equal((await harness.rail.refund(refund)).observation.state, 'unknown');
-      assert.equal((await harness.rail.refund(refund)).observation.state, 'succeeded');
+    describe('refunds', () => {
+      let given: CollectCall;
+      let receipt: string | null;
+      beforeEach(async () => {
+        given = call();
+        const { observation } = await harness.rail.collect(given);
+        assert.ok(observation.state === 'succeeded');
+        receipt = observation.receipt;
+      });
+
+      const refund = async (refundCall: RefundCall, rail = harness.rail): Promise<Observation> => {
+        const reply = await rail.refund?.(refundCall);
+        assert.ok(reply);
+        return reply.observation;
+      };
+      const queryRefund = async (reference: string): Promise<Observation> => {
+        const asked = { reference, direction: 'refund', method: harness.method, railReference: null } as const;
+        return (await harness.rail.query(asked)).observation;
+      };
+      const isPartial = () => harness.rail.capabilities.refunds === 'partial';
+
+      test('a rail that says it refunds has the call', () => {
+        assert.equal(harness.rail.refund !== undefined, harness.rail.capabilities.refunds !== 'none');
+      });
+
+      test('money 2: a refund has a receipt of its own, and its collection stays as it was', async () => {
+        const whole = refundOf(given);
+        const answer = await refund(whole);
+        assert.ok(answer.state === 'succeeded' && answer.receipt);
+        assert.notEqual(answer.receipt, receipt);
+        assert.deepEqual([answer.amount, answer.currency], [given.amount, given.currency]);
+        assert.deepEqual(await queryRefund(whole.reference), answer);
+        const collected = (await query(given.reference)).observation;
+        assert.ok(collected.state === 'succeeded' && collected.receipt === receipt);
+      });
+
+      test('money 2: one reference sent many times at once gives back once', async () => {
+        const whole = refundOf(given);
+        const answers = await Promise.all(Array.from({ length: 20 }, () => refund(whole)));
+        const receipts = answers.map((answer) => answer.state === 'succeeded' && answer.receipt);
+        assert.equal(new Set(receipts).size, 1);
+        assert.ok(receipts[0]);
+        assert.equal(await harness.sumRefunded(given.reference), given.amount);
+        assert.equal((await refund({ ...whole, amount: whole.amount - 1n })).state, 'unknown', 'another amount');
+      });
+
+      for (const how of SPOILT_AFTER)
+        test(`money 2: ${how} after a refund was accepted is unknown, and the query then reports its outcome`, async () => {
+          const whole = refundOf(given);
+          harness.spoil({ accepted: true, how });
+          const answer = await refund(whole, harness.impatientRail);
+          assert.ok(answer.state === 'unknown' && !answer.definitelyNotFound);
+          const asked = await queryRefund(whole.reference);
+          assert.ok(asked.state === 'succeeded' && asked.receipt);
+          assert.deepEqual(await refund(whole), asked);
+          assert.equal(await harness.sumRefunded(given.reference), given.amount);
+        });
+
+      for (const how of SPOILT_BEFORE)
+        test(`money 2: ${how} before a refund was accepted is unknown, and the query then reports definitely not found`, async () => {
+          const whole = refundOf(given);
+          harness.spoil({ accepted: false, how });
+          const answer = await refund(whole, harness.impatientRail);
+          assert.ok(answer.state === 'unknown' && !answer.definitelyNotFound);
+          const asked = await queryRefund(whole.reference);
+          assert.ok(asked.state === 'unknown' && asked.definitelyNotFound);
+          assert.equal(await harness.sumRefunded(given.reference), 0n);
+          assert.equal((await refund(whole)).state, 'succeeded');
+        });
+
+      test('money 2: a query of a refund that fails never says not found, nor does the reference of its collection', async () => {
+        harness.spoil({ accepted: true, how: 'error' });
+        const spoilt = await queryRefund('RF_NEVER_SUBMITTED');
+        assert.ok(spoilt.state === 'unknown' && !spoilt.definitelyNotFound);
+        const asked = await queryRefund(given.reference);
+        assert.ok(asked.state === 'unknown' && asked.definitelyNotFound, 'a collection is not a refund');
+      });
+
+      test('money 2: parts add up to what was collected, over any number of refunds at once', async () => {
+        if (!isPartial()) return;
+        const third = given.amount / 3n;
+        const parts = Array.from({ length: 5 }, () => refundOf(given, { amount: third }));
+        const answers = await Promise.all(parts.map((part) => refund(part)));
+        assert.deepEqual(answers.map(({ state }) => state).sort(), [
+          'failed',
+          'failed',
+          'succeeded',
+          'succeeded',
+          'succeeded',
+        ]);
+        const receipts = answers.flatMap((answer) => (answer.state === 'succeeded' ? [answer.receipt] : []));
+        assert.equal(new Set(receipts).size, 3, 'each part has its own receipt');
+        assert.equal(await harness.sumRefunded(given.reference), given.amount);
+        for (const [index, part] of parts.entries()) {
+          assert.equal((await refund(part)).state, answers[index]?.state, 'asked again, the answer is the same');
+          assert.equal((await queryRefund(part.reference)).state, answers[index]?.state);
+        }
+      });
+
+      test('money 2: what was not collected is not given back', async () => {
+        const tooMuch = refundOf(given, { amount: given.amount + 1n });
+        const unpaid = call({ msisdn: harness.payerByCallback });
+        await harness.rail.collect(unpaid);
+        for (const wrong of [tooMuch, refundOf(unpaid), refundOf(call()), refundOf(given, { currency: 'KES' })]) {
+          const answer = await refund(wrong);
+          assert.ok(answer.state === 'failed' && answer.message !== '' && answer.rawCode !== '');
+          assert.equal((await queryRefund(wrong.reference)).state, 'failed', 'refused for good');
+        }
+        await harness.takeCallbacks();
+        assert.equal((await refund(refundOf(unpaid))).state, 'pending', 'paid now');
+      });
+
+      test('money 2: a callback about a refund names the reference of the refund', async () => {
+        const slow = call({ msisdn: harness.payerByCallback });
+        await harness.rail.collect(slow);
+        await harness.takeCallbacks();
+        const part = refundOf(slow, { amount: isPartial() ? 100n : slow.amount });
+        assert.equal((await refund(part)).state, 'pending');
+        const [callback] = await harness.takeCallbacks();
+        const [reading] = callback ? harness.rail.readCallback(callback) : [];
+        assert.ok(reading?.kind === 'proof' || reading?.kind === 'hint');
+        assert.equal(reading.reference, part.reference);
+        if (reading.kind === 'proof') {
+          assert.ok(reading.observation.state === 'succeeded' && reading.observation.receipt);
+          assert.equal(reading.observation.amount, part.amount);
+          assert.deepEqual(await queryRefund(part.reference), reading.observation);
+        }
+      });
     });
 
-    test('what was not paid is not refunded', async () => {
-      const given = call();
-      const refund = refundOf(given);
-      const unknown = await harness.rail.refund?.(refund);
-      assert.equal(unknown?.observation.state, 'unknown');
-      await harness.rail.collect(given);
-      const partial = await harness.rail.refund?.({ ...refund, amount: refund.amount - 1n });
-      assert.equal(partial?.observation.state, 'failed');
-      assert.equal((await query(given.reference)).observation.state, 'succeeded');
+    test('the name of a number is told, or null: never an exception, never late', async () => {
+      const { rail, method, payer, unnamed } = harness;
+      if (rail.lookUpName === undefined) return;
+      const name = await rail.lookUpName({ msisdn: payer, method });
+      assert.ok(name);
+      assert.equal(await rail.lookUpName({ msisdn: payer, method }), name);
+      assert.equal(await rail.lookUpName({ msisdn: unnamed, method }), null);
+      for (const how of [...SPOILT_AFTER, 'down'] as const) {
+        harness.spoil(how === 'down' ? { accepted: false, how } : { accepted: true, how });
+        assert.equal(await harness.impatientRail.lookUpName?.({ msisdn: payer, method }), null, how);
+      }
     });
 
     test('a token that the operator refused is not reported as sent', async () => {

@@ -8,7 +8,13 @@ import { CALL_TIMEOUT_MS, MAX_ANSWER_BYTES } from './rail.ts';
 const MAX_CONNECTIONS = 64;
 const KEEP_ALIVE_MS = 30_000;
 
-export type ExchangeRequest = { method: 'GET' | 'POST'; path: string; body?: string };
+export type ExchangeRequest = {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
+  /** Less time than the connection's, for a call that somebody waits for. */
+  timeoutMs?: number;
+};
 
 export type Exchange =
   /** The operator answered, completely and within the limits. */
@@ -47,14 +53,14 @@ export function connectOperator(options: OperatorConnectionOptions): OperatorCon
   }
 
   return {
-    async exchange({ method, path, body }) {
+    async exchange({ method, path, body, timeoutMs: shorter }) {
       const url = options.url();
       if (url === null) return { answered: false, reason: 'the operator has no address' };
       try {
         const answer = await exchangeBounded(
           poolFor(url),
           { method, path, body: body ?? null, headers: options.headers },
-          { timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES },
+          { timeoutMs: Math.min(timeoutMs, shorter ?? timeoutMs), maxAnswerBytes: MAX_ANSWER_BYTES },
         );
         if (answer.truncated) return { answered: false, reason: 'the answer is too large' };
         return { answered: true, status: answer.status, body: answer.body.toString('utf8') };

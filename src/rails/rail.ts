@@ -30,7 +30,7 @@ export type Observation =
   | { state: 'succeeded'; receipt: string | null; railReference?: string; amount?: bigint; currency?: string }
   /** The operator declined. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. */
   | { state: 'failed'; failureCode: FailureCode; rawCode: string; message: string }
-  /** Succeeded, then reversed. */
+  /** Succeeded, then reversed by the operator. `amount` is that of the transaction; what refunds have left goes back. */
   | { state: 'reversed'; receipt: string | null; rawCode: string; message: string; amount?: bigint; currency?: string }
   /**
    * Nothing is known. The one exception is `definitelyNotFound`: the operator itself answered a query that it never
@@ -107,7 +107,8 @@ export type CallbackReading =
       receipt: string;
       payer: string | null;
     }
-  | { kind: 'rejected'; reason: string };
+  /** Nothing to apply. `authenticated`: it is the operator's, but a value in it cannot be right. */
+  | { kind: 'rejected'; reason: string; authenticated?: true };
 
 export type RailCapabilities = {
   readonly collections: boolean;

@@ -5,9 +5,9 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Direction } from '../catalog/catalog.ts';
 import { type FailureCode, isFailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
-import { amountFrom, formatAmount } from '../platform/money.ts';
+import { amountFrom, formatAmount, LARGEST_AMOUNT } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
-import { connectOperator, type Exchange } from './exchange.ts';
+import { connectOperator, type Exchange, type OperatorConnection } from './exchange.ts';
 import {
   type CallbackReading,
   type CallbackRequest,
@@ -18,6 +18,7 @@ import {
   type PayoutCall,
   type Rail,
   type RailReply,
+  type RefundCall,
 } from './rail.ts';
 
 export const SANDBOX_RAIL = 'sandbox';
@@ -26,6 +27,9 @@ export const SANDBOX_CALLBACK_KEY_PURPOSE = 'sandbox operator callbacks';
 
 const MAX_CALLBACK_BYTES = 64 * 1024;
 const MAX_EVENTS = 100;
+const MAX_TEXT_LENGTH = 200;
+/** A person waits for the name, and can do without it. */
+const NAME_TIMEOUT_MS = 2_000;
 const SIGNATURE = /^t=(\d{1,15}),v1=([0-9a-f]{64})$/;
 /** Numbers with this ending confirm by a token, whatever the method's own style is. */
 const TOKEN_DIGITS = '012';
@@ -58,7 +62,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
       merchant_name: call.merchantName,
       verified: 'verified' in call && call.verified,
     });
-    return readPayment(await operator.exchange({ method: 'POST', path: '/v1/payments', body }), call.reference);
+    return readReply(await operator.exchange({ method: 'POST', path: '/v1/payments', body }), call.reference);
   }
 
   return {
@@ -66,7 +70,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
     capabilities: {
       collections: true,
       payouts: true,
-      refunds: 'whole',
+      refunds: 'partial',
       sendsTokens: true,
       idempotentSubmit: true,
       notFoundIsFinalAfterMs: 0,
@@ -76,31 +80,15 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
     collect: (call) => submit('collection', call),
     payout: (call) => submit('payout', call),
     async query(call) {
-      const path = `/v1/payments/${encodeURIComponent(call.reference)}`;
+      const resource = call.direction === 'refund' ? 'refund' : 'payment';
+      const path = `/v1/${resource}s/${encodeURIComponent(call.reference)}`;
       const answer = await operator.exchange({ method: 'GET', path });
-      if (isOperatorError(answer, 404, 'payment_not_found'))
+      if (isOperatorError(answer, 404, `${resource}_not_found`))
         return unknown('the operator does not know the reference', answer.body, true);
-      return readPayment(answer, call.reference);
+      return readReply(answer, call.reference);
     },
-    async refund(call) {
-      const path = `/v1/payments/${encodeURIComponent(call.collection.reference)}/refund`;
-      const body = JSON.stringify({ amount: formatAmount(call.amount), currency: call.currency });
-      const answer = await operator.exchange({ method: 'POST', path, body });
-      if (!isOperatorError(answer, 409, 'not_refundable')) {
-        const reply = readPayment(answer, call.collection.reference);
-        if (reply.observation.state !== 'reversed') return reply;
-        const { receipt, amount, currency } = { amount: call.amount, currency: call.currency, ...reply.observation };
-        return { ...reply, observation: { state: 'succeeded', receipt, amount, currency } };
-      }
-      const message = 'The operator does not refund this payment.';
-      const declined = {
-        state: 'failed',
-        failureCode: 'REJECTED_BY_OPERATOR',
-        rawCode: 'not_refundable',
-        message,
-      } as const;
-      return { observation: declined, raw: cut(answer.body) };
-    },
+    refund: (call) => refund(operator, call),
+    lookUpName: (call) => lookUpName(operator, call.msisdn),
     async sendToken(call) {
       const body = JSON.stringify({ msisdn: call.msisdn, sender: call.method.name, text: call.text });
       const answer = await operator.exchange({ method: 'POST', path: '/v1/messages', body });
@@ -113,13 +101,49 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
   };
 }
 
-/** Reads an answer about a payment. Only a complete answer with this reference counts. */
-function readPayment(answer: Exchange, reference: string): RailReply {
+async function refund(operator: OperatorConnection, call: RefundCall): Promise<RailReply> {
+  const body = JSON.stringify({
+    reference: call.reference,
+    payment_reference: call.collection.reference,
+    amount: formatAmount(call.amount),
+    currency: call.currency,
+  });
+  const answer = await operator.exchange({ method: 'POST', path: '/v1/refunds', body });
+  if (isOperatorError(answer, 409, 'not_refundable')) return { observation: NOT_REFUNDABLE, raw: cut(answer.body) };
+  return readReply(answer, call.reference);
+}
+
+async function lookUpName(operator: OperatorConnection, msisdn: string): Promise<string | null> {
+  const path = `/v1/names/${encodeURIComponent(msisdn)}`;
+  const answer = await operator.exchange({ method: 'GET', path, timeoutMs: NAME_TIMEOUT_MS });
+  if (!answer.answered || answer.status !== 200) return null;
+  try {
+    return readText(readObject(answer.body)?.name);
+  } catch {
+    return null;
+  }
+}
+
+/** Only a collection that succeeded is refunded, up to what is left of it. */
+const NOT_REFUNDABLE: Observation = {
+  state: 'failed',
+  failureCode: 'REJECTED_BY_OPERATOR',
+  rawCode: 'NOT_REFUNDABLE',
+  message: 'The operator does not refund this amount of this payment.',
+};
+
+/** Reads an answer about a payment or a refund. Only a complete answer with this reference counts. */
+function readReply(answer: Exchange, reference: string): RailReply {
   if (!answer.answered) return unknown(answer.reason, '');
-  const payment = readObject(answer.body);
+  const fact = readObject(answer.body);
   if (answer.status !== 200) return unknown(`the operator answered ${answer.status}`, answer.body);
-  if (payment === null || payment.reference !== reference) return unknown('the answer is not valid', answer.body);
-  return { observation: readObservation(payment), raw: cut(answer.body) };
+  if (fact === null || fact.reference !== reference) return unknown('the answer is not valid', answer.body);
+  try {
+    return { observation: readObservation(fact), raw: cut(answer.body) };
+  } catch {
+    // A value in it cannot be right, so the rest is not evidence either.
+    return unknown('the answer is not valid', answer.body);
+  }
 }
 
 /** Whether the operator itself sent this error; a 404 without its error code may come from a proxy. */
@@ -127,53 +151,53 @@ function isOperatorError(answer: Exchange, status: number, error: string): answe
   return answer.answered && answer.status === status && readObject(answer.body)?.error === error;
 }
 
-function readObservation(payment: Record<string, unknown>): Observation {
-  try {
-    switch (payment.status) {
-      case 'pending': {
-        const instructions = readInstructions(payment.pay);
-        return instructions ? { state: 'pending', instructions } : { state: 'pending' };
-      }
-      case 'succeeded':
-        return { state: 'succeeded', receipt: readText(payment.receipt), ...readMoney(payment) };
-      case 'failed':
-        return {
-          state: 'failed',
-          failureCode: readFailureCode(payment.failure_code),
-          rawCode: readText(payment.failure_code) ?? '',
-          message: readText(payment.message) ?? '',
-        };
-      case 'reversed':
-        return {
-          state: 'reversed',
-          receipt: readText(payment.receipt),
-          rawCode: 'REVERSED',
-          message: readText(payment.message) ?? '',
-          ...readMoney(payment),
-        };
-      default:
-        return { state: 'unknown', reason: 'the operator sent an unknown status' };
+/** What the operator reports. Throws if a value cannot be right. */
+function readObservation(fact: Record<string, unknown>): Observation {
+  switch (fact.status) {
+    case 'pending': {
+      const instructions = readInstructions(fact.pay);
+      return instructions ? { state: 'pending', instructions } : { state: 'pending' };
     }
-  } catch {
-    // The amount or a date cannot be read; a success without a readable amount is not evidence.
-    return { state: 'unknown', reason: 'the answer is not valid' };
+    case 'succeeded':
+      return { state: 'succeeded', receipt: readText(fact.receipt), ...readMoney(fact) };
+    case 'failed':
+      return {
+        state: 'failed',
+        failureCode: readFailureCode(fact.failure_code),
+        rawCode: readText(fact.failure_code) ?? '',
+        message: readProse(fact.message),
+      };
+    case 'reversed':
+      return {
+        state: 'reversed',
+        receipt: readText(fact.receipt),
+        rawCode: 'REVERSED',
+        message: readProse(fact.message),
+        ...readMoney(fact),
+      };
+    default:
+      return { state: 'unknown', reason: 'the operator sent an unknown status' };
   }
 }
 
-function readMoney(payment: Record<string, unknown>): { amount: bigint; currency: string } {
-  if (typeof payment.amount !== 'string' || typeof payment.currency !== 'string') throw new Error('no amount');
-  return { amount: amountFrom(payment.amount), currency: payment.currency };
+/** A positive amount within what we take, and a currency. */
+function readMoney(fact: Record<string, unknown>): { amount: bigint; currency: string } {
+  if (typeof fact.amount !== 'string' || typeof fact.currency !== 'string') throw new Error('no amount');
+  const amount = amountFrom(fact.amount);
+  if (amount <= 0n || amount > LARGEST_AMOUNT) throw new Error('not an amount of money');
+  if (!/^[A-Z]{3}$/.test(fact.currency)) throw new Error('not a currency');
+  return { amount, currency: fact.currency };
 }
 
 function readInstructions(value: unknown): PayInstructions | null {
   if (!isObject(value)) return null;
   const { kind, number, name, bank, account_reference: accountReference, expires_at: expiresAt } = value;
   if (kind !== 'till' && kind !== 'paybill' && kind !== 'bank_account') throw new Error('no instructions');
-  if (typeof number !== 'string' || typeof name !== 'string') throw new Error('no instructions');
-  if (typeof accountReference !== 'string' || typeof expiresAt !== 'string') throw new Error('no instructions');
-  const moment = new Date(expiresAt);
-  if (Number.isNaN(moment.getTime())) throw new Error('no instructions');
-  return { payTo: { kind, number, name, bank: readText(bank) }, accountReference, expiresAt: moment };
+  return {
+    payTo: { kind, number: requireText(number), name: requireText(name), bank: readText(bank) },
+    accountReference: requireText(accountReference),
+    expiresAt: readMoment(expiresAt),
+  };
 }
 
 function readCallback(key: KeyObject, request: CallbackRequest): CallbackReading[] {
@@ -192,29 +216,30 @@ function readCallback(key: KeyObject, request: CallbackRequest): CallbackReading
 }
 
 function readEvent(event: unknown): CallbackReading {
-  if (!isObject(event)) return { kind: 'rejected', reason: 'the event is not valid' };
-  if (event.type === 'payment.updated') {
-    const reference = readText(event.reference);
-    if (reference === null) return { kind: 'rejected', reason: 'the event names no payment' };
-    return { kind: 'proof', reference, observation: readObservation(event) };
-  }
-  if (event.type !== 'payment.received') return { kind: 'rejected', reason: 'the event has no known type' };
+  if (!isObject(event)) return unreadable('the event is not valid');
   try {
-    const receipt = readText(event.receipt);
-    const accountReference = readText(event.account_reference) ?? '';
-    if (receipt === null) return { kind: 'rejected', reason: 'the incoming payment has no receipt' };
-    return {
-      kind: 'payment_received',
-      accountReference,
-      ...readMoney(event),
-      receipt,
-      payer: readText(event.payer),
-    };
+    switch (event.type) {
+      case 'payment.updated':
+      case 'refund.updated':
+        return { kind: 'proof', reference: requireText(event.reference), observation: readObservation(event) };
+      case 'payment.received':
+        return {
+          kind: 'payment_received',
+          accountReference: readText(event.account_reference) ?? '',
+          ...readMoney(event),
+          receipt: requireText(event.receipt),
+          payer: readText(event.payer),
+        };
+      default:
+        return unreadable('the event has no known type');
+    }
   } catch {
-    return { kind: 'rejected', reason: 'the incoming payment has no amount' };
+    // The reason is stored, so it does not repeat what the operator wrote.
+    return unreadable('the event has a value that cannot be right');
   }
 }
 
+const unreadable = (reason: string): CallbackReading => ({ kind: 'rejected', reason, authenticated: true });
 const rejected = (reason: string): CallbackReading[] => [{ kind: 'rejected', reason }];
 
 function unknown(reason: string, raw: string, definitelyNotFound = false): RailReply {
@@ -224,12 +249,43 @@ function unknown(reason: string, raw: string, definitelyNotFound = false): RailR
   return { observation, raw: cut(raw) };
 }
 
+/** The operator's codes that the catalogue does not have. */
+const OWN_CODES: ReadonlySet<unknown> = new Set(['NOT_REFUNDABLE', 'PAYMENT_REVERSED']);
+
 function readFailureCode(value: unknown): FailureCode {
+  if (OWN_CODES.has(value)) return 'REJECTED_BY_OPERATOR';
   return typeof value === 'string' && isFailureCode(value) ? value : 'UNSPECIFIED';
 }
 
+/** Null if it is absent or empty. A text that no operator writes, and the database may not store, throws. */
 function readText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value.slice(0, 200) : null;
+  if (value === undefined || value === null || value === '') return null;
+  const isText = typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && value.isWellFormed();
+  if (!isText || /\p{Cc}/u.test(value)) throw new Error('not a text');
+  return value;
+}
+
+/** A sentence for people. It decides nothing, so it is made fit rather than refused. */
+function readProse(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  return value
+    .slice(0, MAX_TEXT_LENGTH)
+    .replace(/\p{Cc}/gu, ' ')
+    .toWellFormed();
+}
+
+function requireText(value: unknown): string {
+  const text = readText(value);
+  if (text === null) throw new Error('a text is missing');
+  return text;
+}
+
+/** A moment of this century; the database cannot store every date that can be written. */
+function readMoment(value: unknown): Date {
+  const moment = new Date(requireText(value));
+  const year = moment.getUTCFullYear();
+  if (!(year >= 2000 && year < 2100)) throw new Error('not a date');
+  return moment;
 }
 
 function readObject(text: string): Record<string, unknown> | null {
@@ -245,4 +301,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const cut = (text: string) => text.slice(0, MAX_RAW_CHARACTERS).replaceAll('\u0000', '');
+const cut = (text: string) => text.slice(0, MAX_RAW_CHARACTERS).replaceAll('\u0000', '').toWellFormed();

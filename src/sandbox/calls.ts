@@ -1,22 +1,24 @@
-// What the simulated operator does when the gateway calls it: accept a payment, report its status, refund it, send an SMS.
+// What the simulated operator does when the gateway calls it: accept a payment or a refund, report its status, send an SMS.
 // http.ts translates these calls to and from HTTP.
 
 import type { Context } from '../platform/context.ts';
 import { contradict } from './operator-callbacks.ts';
-import { decidePayment, recordDecisions } from './outcomes.ts';
-import { createPaymentsTable, findPayment, lockPayment, type SandboxPayment } from './payments-table.ts';
+import { createPaymentsTable, findPayment, type SandboxPayment } from './payments-table.ts';
 import { touchPhones, writeMessages } from './phones.ts';
+import { queryRefund, type RefundAnswer, submitRefund } from './refunds.ts';
+import type { SandboxRefund } from './refunds-table.ts';
 import { planFor } from './scenarios.ts';
 import type { Scripts } from './scripts.ts';
 import { smsText } from './sms-texts.ts';
-import { type PaymentLifetimes, planPayment, type Submission } from './submissions.ts';
+import { type PaymentLifetimes, planPayment, type RefundSubmission, type Submission } from './submissions.ts';
 
 export interface OperatorCalls {
   submit(
     submission: Submission,
   ): Promise<{ answer: 'silence' } | { answer: 'payment' | 'conflict'; payment: SandboxPayment }>;
   query(reference: string): Promise<SandboxPayment | null>;
-  refund(reference: string, amount: bigint, currency: string): Promise<SandboxPayment | 'not_refundable' | null>;
+  submitRefund(submission: RefundSubmission): Promise<RefundAnswer>;
+  queryRefund(reference: string): Promise<SandboxRefund | null>;
   sendMessage(msisdn: string, sender: string, text: string): Promise<void>;
 }
 
@@ -55,17 +57,13 @@ export function createCalls(
       const payment = await findPayment(ctx.db, reference);
       return payment?.queryContradicts ? contradict(payment) : payment;
     },
-    refund: (reference, amount, currency) =>
-      ctx.db.transaction(async (tx) => {
-        const payment = await lockPayment(tx, reference);
-        if (payment === null || payment.status === 'reversed') return payment;
-        const isWhole = payment.amount === amount && payment.currency === currency;
-        if (payment.direction !== 'collection' || payment.status !== 'succeeded' || !isWhole) return 'not_refundable';
-        const decision = decidePayment(payment, 'reverse', ctx.clock.now());
-        // The reply reports the refund, so there is no callback.
-        await recordDecisions(tx, scripts, ctx.clock.now(), [{ ...decision, copies: 0 }]);
-        return decision.payment;
-      }),
+    async submitRefund(submission) {
+      const answer = await submitRefund(ctx, scripts, submission);
+      // What is due now is done by the next pass.
+      changed([]);
+      return answer;
+    },
+    queryRefund: (reference) => queryRefund(ctx, reference),
     async sendMessage(msisdn, sender, text) {
       await ctx.db.transaction(async (tx) => {
         await writeMessages(tx, ctx.clock.now(), [{ msisdn, sender, text }]);

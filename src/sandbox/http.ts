@@ -1,5 +1,6 @@
 // The simulated operator on the wire. Bare node:http: the gateway's hottest path ends here.
-//   the gateway   POST /v1/payments · GET /v1/payments/<reference> · POST /v1/payments/<reference>/refund · POST /v1/messages
+//   the gateway   POST /v1/payments · GET /v1/payments/<reference> · POST /v1/refunds · GET /v1/refunds/<reference>
+//                 POST /v1/messages · GET /v1/names/<number> · GET /v1/book (for tests)
 //   read a phone  GET /phones/<number> · GET /phones/<number>/news?version=&wait_ms=
 //   use a phone   POST /phones/<number>/answer/<id> · cancel/<id> · ignore/<id> · switch · dial · pay
 //   scripts       GET, POST, DELETE /script
@@ -8,10 +9,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { formatAmount } from '../platform/money.ts';
+import type { BookEntry } from './book.ts';
 import type { OperatorCalls } from './calls.ts';
-import { describePayment, paymentReply } from './operator-callbacks.ts';
+import { registeredName } from './names.ts';
+import { describeFact, paymentReply } from './operator-callbacks.ts';
+import { NOT_REFUNDABLE, type RefundAnswer } from './refunds.ts';
 import { type CallName, readScript, ScriptError, type Scripts } from './scripts.ts';
-import { readAmount, readMsisdn, readSubmission, SubmissionError } from './submissions.ts';
+import { readAmount, readMsisdn, readRefund, readSubmission, SubmissionError } from './submissions.ts';
 import type { PhoneView, TestPhone } from './test-phone.ts';
 import { injectFault, leaveUnanswered } from './wire-faults.ts';
 
@@ -27,6 +31,7 @@ export type OperatorServerOptions = {
   calls: OperatorCalls;
   phone: TestPhone;
   scripts: Scripts;
+  book: () => Promise<BookEntry[]>;
   log: Logger;
   port: number;
   silenceMs: number;
@@ -85,57 +90,112 @@ async function handle(options: OperatorServerOptions, request: IncomingMessage, 
   }
 }
 
-/** The calls of the gateway: payments, refunds, SMS. Null: a scripted wire fault has already sent the response. */
-async function serveGateway(
+/** The calls of the gateway. Null: a scripted wire fault has already sent the response. */
+function serveGateway(
   options: OperatorServerOptions,
   method: string,
   path: string,
   body: unknown,
   response: ServerResponse,
 ): Promise<Answer | null> {
-  const { calls } = options;
-  if (method === 'POST' && path === '/v1/payments') {
-    const submission = readSubmission(body);
-    return withWireFault(options, response, 'submit', submission.msisdn, async () => {
-      const result = await calls.submit(submission);
-      if (result.answer === 'silence') return 'silence';
-      if (result.answer === 'conflict')
-        return { status: 409, body: { error: 'reference_conflict', message: 'Another payment has this reference.' } };
-      return { status: 200, body: paymentReply(result.payment) };
-    });
+  const [, , resource, id = ''] = path.split('/').map((part) => decodeURIComponent(part));
+  const faulty: WithWireFault = (call, msisdn, work) => withWireFault(options, response, call, msisdn, work);
+  switch (`${method} ${resource}${id === '' ? '' : '/'}`) {
+    case 'POST payments':
+      return acceptPayment(options.calls, faulty, body);
+    case 'GET payments/':
+      return reportPayment(options.calls, faulty, id);
+    case 'POST refunds':
+      return acceptRefund(options.calls, faulty, body);
+    case 'GET refunds/':
+      return reportRefund(options.calls, faulty, id);
+    case 'POST messages':
+      return acceptMessage(options.calls, faulty, body);
+    case 'GET names/':
+      return reportName(faulty, readMsisdn(id));
+    case 'GET book':
+      return printBook(options.book);
+    default:
+      throw new RequestError(404, 'no_such_path', 'No such path.');
   }
-  if (method === 'POST' && path === '/v1/messages') {
-    const message = fields(body);
-    const msisdn = readMsisdn(message.get('msisdn'));
-    return withWireFault(options, response, 'message', msisdn, async () => {
-      await calls.sendMessage(msisdn, text(message, 'sender'), text(message, 'text'));
-      return { status: 200, body: { sent: true } };
-    });
-  }
-  const [, , , reference = '', action] = path.split('/').map((part) => decodeURIComponent(part));
-  if (!path.startsWith('/v1/payments/') || reference === '')
-    throw new RequestError(404, 'no_such_path', 'No such path.');
-  const notFound = { status: 404, body: { error: 'payment_not_found', message: 'No payment has this reference.' } };
-  if (method === 'GET' && action === undefined) {
-    const payment = await calls.query(reference);
-    return withWireFault(options, response, 'query', payment?.msisdn ?? null, async () =>
-      payment ? { status: 200, body: paymentReply(payment) } : notFound,
-    );
-  }
-  if (method === 'POST' && action === 'refund') {
-    const asked = fields(body);
-    return withWireFault(options, response, 'refund', null, async () => {
-      const result = await calls.refund(reference, readAmount(asked.get('amount')), text(asked, 'currency'));
-      if (result === null) return notFound;
-      if (result === 'not_refundable')
-        return {
-          status: 409,
-          body: { error: 'not_refundable', message: 'Only a successful collection can be refunded, in full.' },
-        };
-      return { status: 200, body: describePayment(result) };
-    });
-  }
-  throw new RequestError(405, 'wrong_method', 'Wrong method.');
+}
+
+type WithWireFault = (call: CallName, msisdn: string | null, work: () => Promise<Answer>) => Promise<Answer | null>;
+
+const CONFLICT = { error: 'reference_conflict', message: 'Something else has this reference.' };
+
+function acceptPayment(calls: OperatorCalls, faulty: WithWireFault, body: unknown): Promise<Answer | null> {
+  const submission = readSubmission(body);
+  return faulty('submit', submission.msisdn, async () => {
+    const result = await calls.submit(submission);
+    if (result.answer === 'silence') return 'silence';
+    if (result.answer === 'conflict') return { status: 409, body: CONFLICT };
+    return { status: 200, body: paymentReply(result.payment) };
+  });
+}
+
+async function reportPayment(calls: OperatorCalls, faulty: WithWireFault, id: string): Promise<Answer | null> {
+  const payment = await calls.query(id);
+  return faulty('query', payment?.msisdn ?? null, async () =>
+    payment
+      ? { status: 200, body: paymentReply(payment) }
+      : { status: 404, body: { error: 'payment_not_found', message: 'No payment has this reference.' } },
+  );
+}
+
+async function acceptRefund(calls: OperatorCalls, faulty: WithWireFault, body: unknown): Promise<Answer | null> {
+  const submission = readRefund(body);
+  const payment = await calls.query(submission.paymentReference);
+  return faulty('refund', payment?.msisdn ?? null, async () => printRefund(await calls.submitRefund(submission)));
+}
+
+function printRefund(result: RefundAnswer): Answer {
+  if (result.answer === 'silence') return 'silence';
+  if (result.answer === 'conflict') return { status: 409, body: CONFLICT };
+  if (result.refund.failureCode !== NOT_REFUNDABLE) return { status: 200, body: describeFact(result.refund) };
+  const message = 'Only a collection that succeeded can be refunded, up to what is left of it.';
+  return { status: 409, body: { error: 'not_refundable', reference: result.refund.reference, message } };
+}
+
+async function reportRefund(calls: OperatorCalls, faulty: WithWireFault, id: string): Promise<Answer | null> {
+  const refund = await calls.queryRefund(id);
+  return faulty('query', refund?.msisdn ?? null, async () =>
+    refund
+      ? { status: 200, body: describeFact(refund) }
+      : { status: 404, body: { error: 'refund_not_found', message: 'No refund has this reference.' } },
+  );
+}
+
+function acceptMessage(calls: OperatorCalls, faulty: WithWireFault, body: unknown): Promise<Answer | null> {
+  const message = fields(body);
+  const msisdn = readMsisdn(message.get('msisdn'));
+  return faulty('message', msisdn, async () => {
+    await calls.sendMessage(msisdn, text(message, 'sender'), text(message, 'text'));
+    return { status: 200, body: { sent: true } };
+  });
+}
+
+function reportName(faulty: WithWireFault, msisdn: string): Promise<Answer | null> {
+  const name = registeredName(msisdn);
+  return faulty('name', msisdn, async () =>
+    name
+      ? { status: 200, body: { msisdn, name } }
+      : { status: 404, body: { error: 'name_not_found', message: 'This number is not registered.' } },
+  );
+}
+
+async function printBook(book: OperatorServerOptions['book']): Promise<Answer> {
+  const entries = (await book()).map((entry) => ({
+    currency: entry.currency,
+    collected: formatAmount(entry.collected),
+    unmatched: formatAmount(entry.unmatched),
+    paid_out: formatAmount(entry.paidOut),
+    refunded: formatAmount(entry.refunded),
+    collections_reversed: formatAmount(entry.collectionsReversed),
+    payouts_reversed: formatAmount(entry.payoutsReversed),
+    balance: formatAmount(entry.balance),
+  }));
+  return { status: 200, body: { book: entries } };
 }
 
 /** Does the work unless a script injects a fault before it; a fault `*_after` spoils only the response. */

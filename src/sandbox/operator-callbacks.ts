@@ -9,6 +9,7 @@ import type { Tx } from '../platform/db.ts';
 import { shortId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { SandboxPayment } from './payments-table.ts';
+import type { SandboxRefund } from './refunds-table.ts';
 import type { CallbackFault, Scripts } from './scripts.ts';
 
 export const CALLBACK_PATH = '/operators/sandbox';
@@ -28,54 +29,59 @@ export interface OperatorCallbackSender {
   close(): Promise<void>;
 }
 
-/** A payment as the operator reports it, in replies and in callbacks. */
-export function describePayment(payment: SandboxPayment): Record<string, unknown> {
+/** What the operator reports about: a payment, or a refund. */
+export type ReportedFact = SandboxPayment | SandboxRefund;
+
+/** A payment or refund as the operator reports it, in replies and in callbacks. */
+export function describeFact(fact: ReportedFact): Record<string, unknown> {
   return {
-    reference: payment.reference,
-    direction: payment.direction,
-    status: payment.status,
-    amount: formatAmount(payment.amount),
-    currency: payment.currency,
-    receipt: payment.receipt,
-    ...(payment.failureCode === null
-      ? {}
-      : { failure_code: payment.failureCode, message: failureText(payment.failureCode) }),
+    reference: fact.reference,
+    ...(isRefund(fact) ? { payment_reference: fact.paymentReference } : { direction: fact.direction }),
+    status: fact.status,
+    amount: formatAmount(fact.amount),
+    currency: fact.currency,
+    receipt: fact.receipt,
+    ...(fact.failureCode === null ? {} : { failure_code: fact.failureCode, message: failureText(fact.failureCode) }),
   };
 }
 
+const isRefund = (fact: ReportedFact): fact is SandboxRefund => 'paymentReference' in fact;
+
 /** The reply to a submit or query: a payment by instructions also carries where to send the money. */
 export function paymentReply(payment: SandboxPayment): Record<string, unknown> {
-  if (payment.payTo === null || payment.status !== 'pending') return describePayment(payment);
+  if (payment.payTo === null || payment.status !== 'pending') return describeFact(payment);
   return {
-    ...describePayment(payment),
+    ...describeFact(payment),
     pay: { ...payment.payTo, account_reference: payment.accountReference, expires_at: payment.expiresAt },
   };
 }
 
-/** The opposite of a decided payment's real outcome, for scenario 010 and scripts. */
-export function contradict(payment: SandboxPayment): SandboxPayment {
-  if (payment.status === 'pending') return payment;
-  if (payment.status === 'failed')
-    return { ...payment, status: 'succeeded', failureCode: null, receipt: `X${shortId(payment.reference)}` };
-  return { ...payment, status: 'failed', failureCode: 'UNSPECIFIED', receipt: null };
+/** The opposite of a real outcome that is decided, for scenario 010 and scripts. */
+export function contradict<Fact extends ReportedFact>(fact: Fact): Fact {
+  if (fact.status === 'pending') return fact;
+  if (fact.status === 'failed')
+    return { ...fact, status: 'succeeded', failureCode: null, receipt: `X${shortId(fact.reference)}` };
+  return { ...fact, status: 'failed', failureCode: 'UNSPECIFIED', receipt: null };
 }
 
 function failureText(code: string): string {
   return isFailureCode(code) ? failureMessage(code) : code;
 }
 
-export function paymentUpdated(payment: SandboxPayment): PendingOperatorCallback {
+/** The callback that reports a payment or a refund as it is now. */
+export function updated(fact: ReportedFact): PendingOperatorCallback {
   return {
-    subject: payment.reference,
-    msisdn: payment.msisdn,
-    event: { type: 'payment.updated', ...describePayment(payment) },
+    // A refund is reported in order with its payment.
+    subject: isRefund(fact) ? fact.paymentReference : fact.reference,
+    msisdn: fact.msisdn,
+    event: { type: isRefund(fact) ? 'refund.updated' : 'payment.updated', ...describeFact(fact) },
   };
 }
 
 /** The events that are sent instead of `events` when a script sets a callback fault. */
 function distort(
   fault: CallbackFault,
-  payment: SandboxPayment,
+  fact: ReportedFact,
   events: PendingOperatorCallback['event'][],
 ): PendingOperatorCallback['event'][] {
   switch (fault) {
@@ -86,18 +92,18 @@ function distort(
     case 'double':
       return [...events, ...events];
     case 'stale': {
-      const earlier: SandboxPayment = { ...payment, status: 'pending', receipt: null, failureCode: null };
-      return [...events, paymentUpdated(earlier).event];
+      const earlier: ReportedFact = { ...fact, status: 'pending', receipt: null, failureCode: null };
+      return [...events, updated(earlier).event];
     }
     case 'contradict':
-      return [paymentUpdated(contradict(payment)).event];
+      return [updated(contradict(fact)).event];
     case 'wrong_amount':
-      return events.map((event) => ({ ...event, amount: formatAmount(payment.amount + 1n) }));
+      return events.map((event) => ({ ...event, amount: formatAmount(fact.amount + 1n) }));
     case 'unknown_reference':
       return events.map((event) =>
         'reference' in event
-          ? { ...event, reference: `${payment.reference}X` }
-          : { ...event, account_reference: `${payment.accountReference}X` },
+          ? { ...event, reference: `${fact.reference}X` }
+          : { ...event, account_reference: `${String(event.account_reference)}X` },
       );
   }
 }
@@ -107,15 +113,15 @@ export async function queueOperatorCallbacks(
   tx: Tx,
   scripts: Scripts,
   now: Date,
-  facts: { payment: SandboxPayment; callback: PendingOperatorCallback; copies: number }[],
+  facts: { fact: ReportedFact; callback: PendingOperatorCallback; copies: number }[],
 ): Promise<void> {
   const rows: { subject: string; event: Record<string, unknown>; due_at: Date }[] = [];
-  for (const { payment, callback, copies } of facts) {
+  for (const { fact, callback, copies } of facts) {
     if (copies === 0) continue;
     const script = scripts.callbackFault(callback.msisdn);
     const due_at = new Date(now.getTime() + (script?.delayMs ?? 0));
     const events = Array.from({ length: copies }, () => callback.event);
-    for (const event of script ? distort(script.fault, payment, events) : events)
+    for (const event of script ? distort(script.fault, fact, events) : events)
       rows.push({ subject: callback.subject, event, due_at });
   }
   if (rows.length === 0) return;

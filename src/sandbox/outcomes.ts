@@ -5,7 +5,7 @@ import type { FailureCode } from '../catalog/failures.ts';
 import type { Tx } from '../platform/db.ts';
 import { randomName } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
-import { type PendingOperatorCallback, paymentUpdated, queueOperatorCallbacks } from './operator-callbacks.ts';
+import { type PendingOperatorCallback, queueOperatorCallbacks, updated } from './operator-callbacks.ts';
 import { type SandboxPayment, type SandboxStep, updatePayments } from './payments-table.ts';
 import { type SmsMessage, touchPhones, writeMessages } from './phones.ts';
 import { scenarioNamed } from './scenarios.ts';
@@ -43,7 +43,7 @@ export function decidePayment(
         ...(reversedAfterMs === null ? {} : { nextStep: 'reverse', dueAt: new Date(now.getTime() + reversedAfterMs) }),
       };
       // For a payment by instructions the operator only knows of an incoming payment, and reports that.
-      const callback = payment.accountReference === null ? paymentUpdated(decided) : paymentReceived(decided);
+      const callback = payment.accountReference === null ? updated(decided) : paymentReceived(decided);
       const message = smsText(payment.direction === 'payout' ? 'received' : 'paid', decided);
       return { payment: decided, callback, copies, message: appearsOnPhone(payment) ? message : null };
     }
@@ -51,19 +51,23 @@ export function decidePayment(
       const code =
         failureCode ?? (scenario === null || scenario.outcome === 'succeed' ? 'UNSPECIFIED' : scenario.outcome);
       const decided: SandboxPayment = { ...idle, status: 'failed', failureCode: code };
-      return { payment: decided, callback: paymentUpdated(decided), copies, message: null };
+      return { payment: decided, callback: updated(decided), copies, message: null };
     }
-    case 'reverse': {
-      const decided: SandboxPayment = { ...idle, status: 'reversed' };
-      const message = appearsOnPhone(payment) ? smsText('returned', decided) : null;
-      return { payment: decided, callback: paymentUpdated(decided), copies: 1, message };
-    }
+    case 'reverse':
+      return reversePayment(payment, payment.amount);
     case 'expire': {
       const handset = payment.handset === null ? null : 'expired';
       const decided: SandboxPayment = { ...idle, status: 'failed', failureCode: 'PROMPT_EXPIRED', handset };
-      return { payment: decided, callback: paymentUpdated(decided), copies: 1, message: null };
+      return { payment: decided, callback: updated(decided), copies: 1, message: null };
     }
   }
+}
+
+/** A payment that the operator reverses. `left` is what goes back: the rest was refunded. */
+export function reversePayment(payment: SandboxPayment, left: bigint): SandboxDecision {
+  const decided: SandboxPayment = { ...payment, status: 'reversed', nextStep: null, dueAt: null };
+  const message = appearsOnPhone(payment) ? smsText('returned', { ...decided, amount: left }) : null;
+  return { payment: decided, callback: updated(decided), copies: 1, message };
 }
 
 /** Numbers with a scenario are not used on a test phone and get no SMS. */
@@ -119,7 +123,12 @@ export async function recordDecisions(
     tx,
     decisions.map((decision) => decision.payment),
   );
-  await queueOperatorCallbacks(tx, scripts, now, decisions);
+  await queueOperatorCallbacks(
+    tx,
+    scripts,
+    now,
+    decisions.map(({ payment, callback, copies }) => ({ fact: payment, callback, copies })),
+  );
   const messages = decisions.flatMap(({ payment, message }): SmsMessage[] =>
     message === null ? [] : [{ msisdn: payment.msisdn, sender: payment.operator, text: message }],
   );

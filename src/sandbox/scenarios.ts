@@ -64,6 +64,12 @@ export const COLLECTION_SCENARIOS: Readonly<Record<string, Scenario>> = {
   '011': { ...fails('PAYER_CANCELLED', 'cancelled by the payer'), decides: 'later' },
   // The gateway checks the token before it submits. Without a verified token the payer has not agreed.
   '012': fails('VERIFICATION_FAILED', 'the payer confirms with a six-digit token by SMS'),
+  // Paid without further ado, so that the refund can be tried: it does what the line of its last digit says.
+  '021': { ...SUCCEEDS, about: 'approved at once; a refund of it is refused' },
+  '022': { ...SUCCEEDS, about: 'approved at once; a refund of it is rejected later' },
+  '025': { ...SUCCEEDS, about: 'approved at once; a refund of it is never answered' },
+  '027': { ...SUCCEEDS, about: 'approved at once; a refund of it takes 90 s' },
+  '029': { ...SUCCEEDS, about: 'approved at once; the submit of a refund times out' },
 };
 
 export const PAYOUT_SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -75,6 +81,21 @@ export const PAYOUT_SCENARIOS: Readonly<Record<string, Scenario>> = {
   ...BOTH_DIRECTIONS,
   '011': { ...fails('PAYER_BLOCKED', 'the wallet of the recipient is blocked'), decides: 'later' },
 };
+
+export const REFUND_SCENARIOS: Readonly<Record<string, Scenario>> = {
+  '000': { ...SUCCEEDS, about: 'given back at once' },
+  '001': fails('FLOAT_INSUFFICIENT', 'refused: the float with the operator is too small'),
+  '002': { ...fails('REJECTED_BY_OPERATOR', 'accepted, then rejected by the operator'), decides: 'later' },
+  '005': BOTH_DIRECTIONS['005'],
+  '006': { ...BOTH_DIRECTIONS['006'], about: 'given back, operator callback twice' },
+  '007': { ...BOTH_DIRECTIONS['007'], about: 'given back after 90 s' },
+  '009': BOTH_DIRECTIONS['009'],
+  '010': { ...BOTH_DIRECTIONS['010'], about: 'the callback says given back while the status query says failed' },
+};
+
+/** The refund of any other number: accepted, then given back, with an SMS. */
+export const REFUND_ARRIVES = 'arrives';
+const GIVEN_BACK_LATER = succeedsLater('given back, reported by callback; the phone gets an SMS', {});
 
 /** Any other number: the test phone decides a collection, and a payout arrives. */
 const PAYOUT_ARRIVES = succeedsLater('approved, reported by callback; the phone gets an SMS', {});
@@ -113,4 +134,15 @@ export function scenarioNamed(name: string, direction: Direction): Scenario | nu
   if (name === 'verified') return VERIFIED;
   if (name === 'arrives') return PAYOUT_ARRIVES;
   return (direction === 'payout' ? PAYOUT_SCENARIOS : COLLECTION_SCENARIOS)[name] ?? null;
+}
+
+/** The line of the table that a refund follows, by the payer's number; a script may pass other `digits`. */
+export function planRefund(msisdn: string, digits = msisdn.slice(-3)): string {
+  const isForRefunds = digits.startsWith('02') && Object.hasOwn(COLLECTION_SCENARIOS, digits);
+  const line = isForRefunds ? `00${digits.slice(-1)}` : digits;
+  return Object.hasOwn(REFUND_SCENARIOS, line) ? line : REFUND_ARRIVES;
+}
+
+export function refundScenarioNamed(name: string): Scenario {
+  return REFUND_SCENARIOS[name] ?? GIVEN_BACK_LATER;
 }

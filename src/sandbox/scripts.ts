@@ -1,14 +1,14 @@
 // Scripts: faults that a test or a developer sets on the simulated operator, for one number or for all, a number of
 // times or until they are cleared. They are kept in the memory of one process.
 
-import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS } from './scenarios.ts';
+import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, REFUND_SCENARIOS } from './scenarios.ts';
 
 const MAX_SCRIPTS = 100;
 const MAX_TIMES = 1_000_000;
 const MAX_DELAY_MS = 24 * 60 * 60_000;
 
 /** The calls that a wire fault can affect. */
-export const CALLS = ['submit', 'query', 'refund', 'message'] as const;
+export const CALLS = ['submit', 'query', 'refund', 'message', 'name'] as const;
 export type CallName = (typeof CALLS)[number];
 
 /**
@@ -57,6 +57,8 @@ export type Script = {
   | { callback: CallbackFault; delay_ms?: number }
   /** Submits follow this scenario instead of their number's. */
   | { scenario: string }
+  /** Refunds follow this scenario instead of their number's. */
+  | { refund: string }
   /** The status query reports the opposite outcome for payments submitted from now on. */
   | { query: 'contradict' }
 );
@@ -69,6 +71,7 @@ export interface Scripts {
   wireFault(call: CallName, msisdn: string | null): WireFault | null;
   callbackFault(msisdn: string): { fault: CallbackFault; delayMs: number } | null;
   scenarioFor(msisdn: string): string | null;
+  refundFor(msisdn: string): string | null;
   queryContradicts(msisdn: string): boolean;
 }
 
@@ -109,6 +112,8 @@ export function createScripts(): Scripts {
     },
     scenarioFor: (msisdn) =>
       take(msisdn, (script): script is Script & { scenario: string } => 'scenario' in script)?.scenario ?? null,
+    refundFor: (msisdn) =>
+      take(msisdn, (script): script is Script & { refund: string } => 'refund' in script)?.refund ?? null,
     queryContradicts: (msisdn) =>
       take(msisdn, (script): script is Script & { query: 'contradict' } => 'query' in script) !== null,
   };
@@ -140,7 +145,9 @@ export function readScript(value: unknown): Script {
   const known = [...new Set([...Object.keys(COLLECTION_SCENARIOS), ...Object.keys(PAYOUT_SCENARIOS)])];
   if (given.has('scenario'))
     return { ...common, scenario: readChoice('scenario', given.get('scenario'), known.sort()) };
-  throw new ScriptError('a script has one of fault, callback, scenario, query');
+  if (given.has('refund'))
+    return { ...common, refund: readChoice('refund', given.get('refund'), Object.keys(REFUND_SCENARIOS)) };
+  throw new ScriptError('a script has one of fault, callback, scenario, refund, query');
 }
 
 function readChoice<const T extends string>(name: string, value: unknown, choices: readonly T[]): T {

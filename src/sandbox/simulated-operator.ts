@@ -3,13 +3,16 @@
 // (delays, expiries, callbacks) is done by `runDueOutcomes`, by the injected clock.
 
 import type { Context } from '../platform/context.ts';
+import type { Tx } from '../platform/db.ts';
 import { type RunningJob, runLoop } from '../platform/jobs.ts';
+import { type BookEntry, readBook } from './book.ts';
 import { createCalls } from './calls.ts';
 import { type OperatorServer, serveOperator } from './http.ts';
 import { createOperatorCallbackSender, type OperatorCallbackSender } from './operator-callbacks.ts';
-import { decidePayment, recordDecisions } from './outcomes.ts';
-import { lockDuePayments } from './payments-table.ts';
+import { decidePayment, recordDecisions, reversePayment, type SandboxDecision } from './outcomes.ts';
+import { lockDuePayments, type SandboxPayment, updatePayments } from './payments-table.ts';
 import { createPhoneChanges } from './phone-changes.ts';
+import { decideDueRefunds, endRefundsOfReversed } from './refunds.ts';
 import { createScripts, type Scripts } from './scripts.ts';
 import type { PaymentLifetimes } from './submissions.ts';
 import { createTestPhone, type TestPhone } from './test-phone.ts';
@@ -46,6 +49,10 @@ export interface SimulatedOperator {
   runDueOutcomes(): Promise<number>;
   /** Repeats `runDueOutcomes` in the background; a change by this process starts the next pass at once. */
   start(): RunningJob;
+  /** Makes the operator reverse a payment in its next pass; what was refunded before stays refunded. */
+  reverse(reference: string): Promise<void>;
+  /** What the operator holds for the gateway by its own records. */
+  book(): Promise<BookEntry[]>;
   readonly phone: TestPhone;
   readonly scripts: Scripts;
 }
@@ -78,6 +85,7 @@ export function createSimulatedOperator(ctx: Context, options: SimulatedOperator
         calls,
         phone,
         scripts,
+        book: () => readBook(ctx.db),
         log: ctx.log,
         port: options.port ?? 0,
         silenceMs: options.silenceMs ?? SILENCE_MS,
@@ -93,6 +101,14 @@ export function createSimulatedOperator(ctx: Context, options: SimulatedOperator
     },
     setGatewayUrl: (url) => callbackSender.setGatewayUrl(url),
     runDueOutcomes,
+    async reverse(reference) {
+      await ctx.db.query(
+        `update sandbox_payments set next_step = 'reverse', due_at = $2 where reference = $1 and status = 'succeeded'`,
+        [reference, ctx.clock.now()],
+      );
+      wake();
+    },
+    book: () => readBook(ctx.db),
     start() {
       running ??= runLoop(ctx, { name: 'sandbox', pass: runDueOutcomes });
       return running;
@@ -109,17 +125,15 @@ function createDuePass(
   let purgedAt = ctx.clock.millis();
 
   async function decideDue(): Promise<number> {
-    const decided = await ctx.db.transaction(async (tx) => {
+    const payments = await ctx.db.transaction(async (tx) => {
       const now = ctx.clock.now();
       const due = await lockDuePayments(tx, now, DUE_LIMIT);
-      const decisions = due.flatMap((payment) =>
-        payment.nextStep ? [decidePayment(payment, payment.nextStep, now)] : [],
-      );
-      await recordDecisions(tx, scripts, now, decisions);
-      return decisions;
+      await recordDecisions(tx, scripts, now, await decidePayments(tx, scripts, now, due));
+      return due.map(({ msisdn }) => msisdn);
     });
-    notifyPhones(decided.map(({ payment }) => payment.msisdn));
-    return decided.length;
+    const refunds = await ctx.db.transaction((tx) => decideDueRefunds(tx, scripts, ctx.clock.now(), DUE_LIMIT));
+    notifyPhones([...payments, ...refunds]);
+    return payments.length + refunds.length;
   }
 
   /** Deletes sandbox rows that are older than the retention time. */
@@ -133,6 +147,9 @@ function createDuePass(
          (select reference from sandbox_payments where created_at < $1 and due_at is null limit $2)`,
       [before, PURGE_LIMIT],
     );
+    // Refunds and unmatched money leave the book with the payments of their time.
+    await ctx.db.query('delete from sandbox_refunds where created_at < $1 and due_at is null', [before]);
+    await ctx.db.query('delete from sandbox_unmatched_money where created_at < $1', [before]);
     await ctx.db.query(
       'delete from sandbox_messages where id in (select id from sandbox_messages where created_at < $1 order by id limit $2)',
       [before, PURGE_LIMIT],
@@ -145,6 +162,22 @@ function createDuePass(
     await purgeOldRows();
     return decided + sent;
   };
+}
+
+/** The decisions about locked payments. A reversal takes back what refunds have left, and nothing if that is nothing. */
+async function decidePayments(tx: Tx, scripts: Scripts, now: Date, due: SandboxPayment[]): Promise<SandboxDecision[]> {
+  const isReversal = ({ nextStep, direction }: SandboxPayment) => nextStep === 'reverse' && direction === 'collection';
+  const left = await endRefundsOfReversed(tx, scripts, now, due.filter(isReversal));
+  const refunded = due.filter(({ reference }) => left.get(reference) === 0n);
+  await updatePayments(
+    tx,
+    refunded.map((payment) => ({ ...payment, nextStep: null, dueAt: null })),
+  );
+  return due.flatMap((payment) => {
+    if (payment.nextStep === null || left.get(payment.reference) === 0n) return [];
+    if (!isReversal(payment)) return [decidePayment(payment, payment.nextStep, now)];
+    return [reversePayment(payment, left.get(payment.reference) ?? payment.amount)];
+  });
 }
 
 /** The phone; actions that can make a callback due also start the background pass. */

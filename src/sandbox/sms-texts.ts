@@ -5,12 +5,18 @@ import type { SandboxPayment } from './payments-table.ts';
 
 const FRENCH_DIAL_CODES = ['221', '225', '229', '237'];
 
+/** What a text is about: a payment or a refund. */
+type SmsSubject = Pick<SandboxPayment, 'msisdn' | 'amount' | 'currency' | 'merchantName' | 'receipt'> & {
+  dialCode?: string | null;
+};
+
 type SmsTexts = {
-  prompt(payment: SandboxPayment, money: string): string;
-  dial(payment: SandboxPayment, money: string): string;
-  paid(payment: SandboxPayment, money: string): string;
-  received(payment: SandboxPayment, money: string): string;
-  returned(payment: SandboxPayment, money: string): string;
+  prompt(about: SmsSubject, money: string): string;
+  dial(about: SmsSubject, money: string): string;
+  paid(about: SmsSubject, money: string): string;
+  received(about: SmsSubject, money: string): string;
+  returned(about: SmsSubject, money: string): string;
+  refunded(about: SmsSubject, money: string): string;
 };
 
 const ENGLISH: SmsTexts = {
@@ -21,6 +27,8 @@ const ENGLISH: SmsTexts = {
   received: ({ merchantName, receipt }, money) => `${receipt} confirmed. You received ${money} from ${merchantName}.`,
   returned: ({ merchantName, receipt }, money) =>
     `${receipt} was reversed. ${money} from ${merchantName} is back in your wallet.`,
+  refunded: ({ merchantName, receipt }, money) =>
+    `${receipt} confirmed. You received ${money} back from ${merchantName}.`,
 };
 
 const FRENCH: SmsTexts = {
@@ -31,9 +39,10 @@ const FRENCH: SmsTexts = {
   received: ({ merchantName, receipt }, money) => `${receipt} confirmé. Vous avez reçu ${money} de ${merchantName}.`,
   returned: ({ merchantName, receipt }, money) =>
     `${receipt} a été annulé. ${money} de ${merchantName} sont de retour sur votre compte.`,
+  refunded: ({ merchantName, receipt }, money) => `${receipt} confirmé. ${merchantName} vous a remboursé ${money}.`,
 };
 
-export function smsText(what: keyof SmsTexts, payment: SandboxPayment): string {
-  const texts = FRENCH_DIAL_CODES.some((code) => payment.msisdn.startsWith(code)) ? FRENCH : ENGLISH;
-  return texts[what](payment, `${payment.currency} ${formatAmount(payment.amount)}`);
+export function smsText(what: keyof SmsTexts, about: SmsSubject): string {
+  const texts = FRENCH_DIAL_CODES.some((code) => about.msisdn.startsWith(code)) ? FRENCH : ENGLISH;
+  return texts[what](about, `${about.currency} ${formatAmount(about.amount)}`);
 }

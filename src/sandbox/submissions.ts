@@ -26,6 +26,8 @@ export type Submission = {
   verified: boolean;
 };
 
+export type RefundSubmission = { reference: string; paymentReference: string; amount: bigint; currency: string };
+
 /** How long the payer has to answer a prompt, to dial, or to send the money. */
 export type PaymentLifetimes = { promptMs: number; dialMs: number; instructionsMs: number };
 
@@ -54,6 +56,17 @@ export function readSubmission(body: unknown): Submission {
     currency: readText(given, 'currency'),
     merchantName: readText(given, 'merchant_name'),
     verified: given.get('verified') === true,
+  };
+}
+
+export function readRefund(body: unknown): RefundSubmission {
+  if (typeof body !== 'object' || body === null) throw new SubmissionError('the body must be an object');
+  const given = new Map<string, unknown>(Object.entries(body));
+  return {
+    reference: readText(given, 'reference'),
+    paymentReference: readText(given, 'payment_reference'),
+    amount: readAmount(given.get('amount')),
+    currency: readText(given, 'currency'),
   };
 }
 

@@ -210,8 +210,13 @@ async function sendMoney(
     ]);
   } else {
     const callback = incomingPayment({ ...given, payTo: given.to, accountReference, receipt, payer: msisdn });
-    const payment = awaited ?? unmatchedPayment(msisdn, given, receipt, now);
-    await queueOperatorCallbacks(tx, scripts, now, [{ payment, callback, copies: 1 }]);
+    await tx.query(
+      'insert into sandbox_unmatched_money (receipt, msisdn, amount, currency, created_at) values ($1, $2, $3, $4, $5)',
+      [receipt, msisdn, given.amount, given.currency, now],
+    );
+    await queueOperatorCallbacks(tx, scripts, now, [
+      { fact: awaited ?? unmatchedPayment(msisdn, given, receipt, now), callback, copies: 1 },
+    ]);
   }
   await writeMessages(tx, now, [
     { msisdn, sender: awaited?.operator ?? 'Bank', text: `${receipt} confirmed. You sent ${money} to ${given.to}.` },
