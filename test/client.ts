@@ -13,6 +13,8 @@ export const PATHS = {
   statusV2: '/api/v2/get-unified-transaction-status',
   statusV3: '/api/v3/get-unified-transaction-status',
   balance: '/api/v3/get-unified-balance',
+  refund: '/api/v3/service-unified-refunds',
+  refundStatus: '/api/v3/get-unified-refund-status',
   createLink: '/api/v3/payment-link-api/create',
   listLinks: '/api/payment-link-api/list',
   token: '/api/integration/get-token',

@@ -90,6 +90,12 @@ const today: Record<string, () => Promise<JsonObject>> = {
   },
   getStatus: async () => ({ id: await paidCollection() }),
   getStatusV2: async () => ({ id: await paidCollection() }),
+  createRefund: async () => ({ id: await paidCollection() }),
+  getRefundStatus: async () => {
+    const refund = await client.signed(PATHS.refund, { id: await paidCollection() });
+    await gateway.settle();
+    return { id: textOf(refund.data.ref) };
+  },
   getToken: async () => ({ client_id: client.shop.clientId, secret_key: client.shop.secretKey }),
   createSignature: async () => ({ client_id: client.shop.clientId }),
   resendEvent: async () => {

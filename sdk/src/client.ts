@@ -27,6 +27,9 @@ import type {
   PaymentLinkParams,
   Preflight,
   PreflightParams,
+  Refund,
+  RefundParams,
+  RefundRecord,
   SimbiEvent,
   Token,
   Transaction,
@@ -94,6 +97,11 @@ export type Client = {
     /** Asks until the transaction has ended, well or badly: look at `status`. Gives up with `wait_timed_out`. */
     waitFor(ref: string, options?: WaitOptions): Promise<WithResponse<Transaction>>;
   };
+  refunds: {
+    /** Gives a successful collection back, whole or in parts. Never given back twice, however often it is retried. */
+    create(params: RefundParams, options?: CreateOptions): Promise<WithResponse<Refund>>;
+    get(ref: string, options?: CallOptions): Promise<WithResponse<RefundRecord>>;
+  };
   paymentLinks: {
     create(params: PaymentLinkParams, options?: CreateOptions): Promise<WithResponse<PaymentLink>>;
     /** Newest first. */
@@ -147,6 +155,11 @@ export function createClient(options: ClientOptions): Client {
       get: getTransaction,
       waitFor: (ref, settings) =>
         waitFor(runtime, getTransaction, ref, options.timeoutMs ?? DEFAULT_TIMEOUT_MS, settings),
+    },
+    refunds: {
+      create: (params, settings) => create('/api/v3/service-unified-refunds', params, settings),
+      get: (ref, settings) =>
+        call({ path: '/api/v3/get-unified-refund-status', params: { id: ref }, repeatable: true }, settings),
     },
     paymentLinks: {
       create: (params, settings) => create('/api/v3/payment-link-api/create', params, settings),

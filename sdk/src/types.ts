@@ -79,6 +79,49 @@ export type Transaction = TransactionV2 & {
   third_party_reference_2: string | null;
 };
 
+export type RefundParams = {
+  /** The `ref` of a successful collection. */
+  id: string;
+  /** Left out: what is left of it. */
+  amount?: number | string | null;
+  reason?: string | null;
+  callback_url?: string | null;
+  third_party_reference_1?: string | null;
+  third_party_reference_2?: string | null;
+  /** Where the operator cannot refund: send the money to the payer as a payout. */
+  as_payout?: boolean | null;
+};
+
+export type RefundStatus = 'pending' | 'processing' | 'success' | 'failed';
+
+/** A refund as its creation answers it. */
+export type Refund = {
+  /** Begins with RF_. */
+  ref: string;
+  collection_ref: string;
+  status: RefundStatus;
+  /** What the payer gets back. */
+  amount: number;
+  /** The part of it that the gateway pays out of its fee. */
+  fee_returned: number;
+  currency: string;
+  mobile: string | null;
+  created_at: string;
+};
+
+/** A refund as its status and its events show it. */
+export type RefundRecord = Refund & {
+  status_code: StatusCode;
+  reason: string | null;
+  sent_as: 'refund' | 'payout';
+  balance: number | null;
+  failureReason: { failureCode: FailureCode | null; failureMessage: string | null };
+  third_party_reference_1: string | null;
+  third_party_reference_2: string | null;
+  callback_url: string | null;
+  updated_at: string;
+};
+
 export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
 
 export type PaymentLinkParams = {
@@ -204,6 +247,12 @@ export type EventData = Transaction & {
   late?: true;
 };
 
+/** The refund at the time of the event. */
+export type RefundData = RefundRecord & {
+  /** The success came after the refund had failed. */
+  late?: true;
+};
+
 type EventOf<Type extends string, Data = EventData> = { id: string; type: Type; created_at: string; data: Data };
 
 /** What a callback tells. Compare `type`, and TypeScript knows the rest. */
@@ -215,7 +264,9 @@ export type SimbiEvent =
   | EventOf<'payout.success'>
   | EventOf<'payout.failed'>
   | EventOf<'payout.reversed'>
-  | EventOf<'payment_link.paid', EventData & { payment_link_id: string }>;
+  | EventOf<'payment_link.paid', EventData & { payment_link_id: string }>
+  | EventOf<'refund.success', RefundData>
+  | EventOf<'refund.failed', RefundData>;
 
 export type EventType = SimbiEvent['type'];
 
@@ -242,6 +293,9 @@ export type ProblemCode =
   | 'payment_link_not_found'
   | 'event_not_found'
   | 'callback_url_refused'
+  | 'refund_not_possible'
+  | 'refund_too_large'
+  | 'decision_overtaken'
   | 'overdraft'
   | 'credentials_not_verified'
   | 'unauthenticated'

@@ -16,6 +16,7 @@ const REQUEST_ID = 'req_01JNAFQ7M0E9SRC45Y6Z8XKBDT';
 const TAGS: { name: string; description: string }[] = [
   { name: 'Collections', description: 'Money from a customer’s mobile wallet.' },
   { name: 'Status', description: 'The status of one transaction.' },
+  { name: 'Refunds', description: 'Money given back to the payer of a collection.' },
   { name: 'Balance', description: 'The wallets of the account.' },
   { name: 'Payment links', description: 'Hosted pages that anybody can pay on.' },
   { name: 'Callbacks', description: 'Events, to be polled; callbacks push the same events.' },
@@ -254,11 +255,19 @@ const WEBHOOKS = {
                 created_at: { type: 'string' },
                 data: {
                   description: 'The transaction record; of a refund event, the record of the refund.',
-                  anyOf: [{ $ref: RECORD_OF_V3 }, { $ref: RECORD_OF_REFUND }],
-                  properties: {
-                    payment_link_id: { type: 'string', description: 'For payments through a link.' },
-                    late: { const: true, description: 'A success that came after failed or expired.' },
-                  },
+                  anyOf: [
+                    {
+                      allOf: [{ $ref: RECORD_OF_V3 }],
+                      properties: {
+                        payment_link_id: { type: 'string', description: 'For payments through a link.' },
+                        late: { const: true, description: 'A success that came after failed or expired.' },
+                      },
+                    },
+                    {
+                      allOf: [{ $ref: RECORD_OF_REFUND }],
+                      properties: { late: { const: true, description: 'A success that came after failed.' } },
+                    },
+                  ],
                 },
               },
             },
