@@ -121,7 +121,7 @@ export async function applyOutcomes(
   const [events] = await Promise.all([
     recordEvents(
       tx,
-      all.flatMap((subject) => eventsOf(ctx, subject)),
+      refundsFirst(all).flatMap((subject) => eventsOf(ctx, subject)),
       at,
     ),
     recordEvidence(tx, evidence, at),
@@ -486,6 +486,11 @@ async function closeAnswered(tx: Tx, subjects: Subject[], at: Date): Promise<voi
     'operator',
     at,
   );
+}
+
+/** A refund is reported before the reversal of its collection, which follows from it. */
+function refundsFirst(subjects: Subject[]): Subject[] {
+  return subjects.toSorted((a, b) => Number(b.refund !== null) - Number(a.refund !== null));
 }
 
 function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
