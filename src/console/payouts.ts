@@ -193,7 +193,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
   const reading = await readPayout(
     ctx,
     holder.id,
-    payoutRequest((name) => fieldOf(request, name)),
+    payoutRequest(request.language, (name) => fieldOf(request, name)),
   );
   if (!reading.ok) return newPage(request, reading.errors);
   const results = await orderOnce(request, [reading.order]);
