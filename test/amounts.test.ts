@@ -87,6 +87,10 @@ describe('the doors of the console', () => {
     assert.equal(topUp.status, 400);
     assert.ok(topUp.text.includes(AMBIGUOUS_IN_FRENCH));
 
+    const trial = await person.post('/console/test-payment', { country_id: '1', amount: '1,500' }, FRENCH);
+    assert.equal(trial.status, 400);
+    assert.ok(trial.text.includes(AMBIGUOUS_IN_FRENCH));
+
     const admin = await addPerson(gateway, shop.holderId, 'owner', `admin${shops}@example.org`, { admin: true });
     const fee = { method: 'MPESA_KEN', direction: 'payout', percent: '0', least: '0,00', most: '' };
     const fees = `/console/admin/holders/${shop.holderId}/fees`;
