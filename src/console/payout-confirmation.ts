@@ -15,7 +15,11 @@ import { renderPage } from './layout.ts';
 import { PAYOUT_FIELDS } from './payout-fields.ts';
 
 /** Whether the person has just seen this very payout, and has accepted its warnings. */
-export function isConfirmedPayout(request: HolderRequest, order: PayoutOrder, warnings: readonly string[]): boolean {
+export function isConfirmedPayout(
+  request: HolderRequest,
+  order: PayoutOrder,
+  warnings: readonly (Html | string)[],
+): boolean {
   if (fieldOf(request, 'shown') !== fingerprintOf(order)) return false;
   return warnings.length === 0 || fieldOf(request, 'confirm_repeats') === 'yes';
 }
@@ -24,7 +28,7 @@ export function isConfirmedPayout(request: HolderRequest, order: PayoutOrder, wa
 export async function confirmationPage(
   request: HolderRequest,
   order: PayoutOrder,
-  warnings: readonly string[],
+  warnings: readonly (Html | string)[],
 ): Promise<FastifyReply | null> {
   const { ctx, holder, t } = request;
   const preview = await previewPayout(ctx, holder.id, order);
@@ -61,7 +65,7 @@ function orderFacts(request: HolderRequest, order: PayoutOrder, { registeredName
   ]);
 }
 
-function confirmationForm(request: HolderRequest, order: PayoutOrder, warnings: readonly string[]): Html {
+function confirmationForm(request: HolderRequest, order: PayoutOrder, warnings: readonly (Html | string)[]): Html {
   const { t } = request;
   const typed = Object.fromEntries(PAYOUT_FIELDS.map((name) => [name, fieldOf(request, name)]));
   return form(request, {
