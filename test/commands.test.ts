@@ -301,10 +301,23 @@ describe('beside a running gateway', () => {
     assert.deepEqual(keys(wallets[0]).slice(0, 3), ['wallet_account', 'currency', 'balance']);
     const payout = ['payout', 'create', '5000', 'UGX', '--phone', '0772123000', '--payee', 'Ada'];
     const dry = await simbiJson<{ fee: string }>(0, ...payout, '--dry-run');
-    assert.deepEqual(keys(dry), ['amount', 'fee', 'currency', 'method', 'mobile', 'payee', 'invoice_no']);
+    assert.deepEqual(keys(dry), [
+      'amount',
+      'fee',
+      'currency',
+      'method',
+      'mobile',
+      'registered_name',
+      'payee',
+      'invoice_no',
+      'wallet_after',
+    ]);
     const unconfirmed = await run(payout, settings);
     assert.equal(unconfirmed.code, 2);
-    assert.match(unconfirmed.messages, /Pay 5000 UGX to Ada.*Add --yes to confirm/);
+    assert.match(
+      unconfirmed.messages,
+      /Pay 5000 UGX to Ada.*Fee: +50 UGX.*Wallet after it: +\d+ UGX.*Add --yes to confirm/s,
+    );
     const ordered = await simbiJson<{ ref: string }>(0, ...payout, '--yes');
     assert.equal((await run(['transaction', ordered.ref, '--wait', '20'], settings)).code, 0);
     const listed = await simbiJson<{ ref: string; status: string }[]>(0, 'payout', 'list');
@@ -319,7 +332,27 @@ describe('beside a running gateway', () => {
     assert.equal((await run(['payout', 'approve', ordered.ref, '--as', 'demo@simbi.local'], settings)).code, 4);
     assert.equal((await run(['payout', 'create', '5', 'ABC', '--phone', '1', '--yes'], settings)).code, 2);
     assert.equal((await run(['topup', 'much', 'UGX'], settings)).code, 2);
+    const unclear = await run(['payout', 'create', '5,000', 'UGX', '--phone', '0772123000', '--yes'], settings);
+    assert.equal(unclear.code, 2);
+    assert.match(unclear.messages, /“5,000” can mean 5000 or 5\.00\. Write 5000 or 5\.00\./);
+    for (const command of [
+      ['topup', '5,000', 'UGX'],
+      ['collect', '5.000', 'UGX', '--phone', '0772123456'],
+      ['link', 'create', 'UGX', '--amount', '5,000'],
+    ])
+      assert.match((await run(command, settings)).messages, /can mean 5000 or 5\.00/, command.join(' '));
+    const comma = await simbiJson<{ amount: string }>(0, ...payout.with(2, '5000,00'), '--dry-run');
+    assert.equal(comma.amount, '5000');
     assert.equal((await run(['payout', 'list', '--holder', '999'], settings)).code, 4);
+  });
+
+  test('money 1: a file is read by the same rules as the console and the arguments', async () => {
+    const file = join(folder, 'commas.csv');
+    writeFileSync(file, 'amount;currency;mobile\n1500,00;UGX;0772123000\n1 500;UGX;0772123000\n1,500;UGX;0772123000\n');
+    const dry = await simbiJson<{ total: string; to_fix: { file: string } }>(1, 'payout', 'import', file, '--dry-run');
+    assert.match(dry.total, /^3000 UGX/);
+    const fix = parseCsv(readFileSync(dry.to_fix.file, 'utf8'), 10);
+    assert.equal(fix?.[1]?.at(-1), 'amount: “1,500” can mean 1500 or 1.50. Write 1500 or 1.50.');
   });
 
   test('payout import: rows with problems are written to a file to fix, the same file is not paid twice', async () => {

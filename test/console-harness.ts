@@ -81,3 +81,24 @@ export function visitor(gateway: TestGateway, cookie: string, csrf = ''): Pick<P
       }),
   };
 }
+
+/** The hidden fields of the form that carries what a page showed. */
+export function hiddenFieldsOf(page: string): Record<string, string> {
+  const form = page.split('<form').find((each) => each.includes('name="shown"')) ?? '';
+  const fields = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)];
+  return Object.fromEntries(fields.map(([, name = '', value = '']) => [name, unescapeHtml(value)]));
+}
+
+function unescapeHtml(text: string): string {
+  return text.replace(/&#(\d+);/g, (_, code: string) => String.fromCodePoint(Number(code)));
+}
+
+/** Fills in the form of a payout and confirms what is then shown. */
+export async function payOut(
+  person: Pick<Person, 'post'>,
+  fields: Record<string, string>,
+  headers?: Record<string, string>,
+): Promise<ConsoleAnswer> {
+  const shown = await person.post('/console/payouts', fields, headers);
+  return shown.status === 200 ? person.post('/console/payouts', hiddenFieldsOf(shown.text), headers) : shown;
+}

@@ -26,7 +26,7 @@ import { createLogger } from '../src/platform/log.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { createServices } from '../src/services.ts';
 import { collectInKenya } from './client.ts';
-import { addPerson, csrfOf, type Person, signIn, visitor } from './console-harness.ts';
+import { addPerson, csrfOf, hiddenFieldsOf, type Person, payOut, signIn, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
@@ -514,13 +514,13 @@ describe('money', () => {
     await checker.post('/console/payouts/approval', { needed: 'yes' });
     await topUpSandbox(ctx, COMMAND_LINE, team.holderId, 'KES', 1_000_000n);
     const order = {
-      amount: '1,500',
+      amount: '1,500.00',
       currency: 'KES',
       mobile: '0712345000',
       method,
       payee: 'Wanjiku',
     };
-    const made = await maker.post('/console/payouts', order);
+    const made = await payOut(maker, order);
     const path = (made.location ?? '').split('?')[0] ?? '';
     assert.match(path, /^\/console\/transactions\/TX_/);
     assert.equal((await maker.post(`${path}/approve`)).status, 403);
@@ -541,7 +541,8 @@ describe('money', () => {
     await topUpSandbox(ctx, COMMAND_LINE, twice.holderId, 'KES', 1_000_000n);
     const once = /name="once" value="([^"]+)"/.exec((await person.get('/console/payouts/new')).text)?.[1] ?? '';
     const order = { once, amount: '100', currency: 'KES', mobile: '0712345000', method };
-    const answers = await Promise.all([1, 2, 3].map(() => person.post('/console/payouts', order)));
+    const shown = hiddenFieldsOf((await person.post('/console/payouts', order)).text);
+    const answers = await Promise.all([1, 2, 3].map(() => person.post('/console/payouts', shown)));
     assert.equal(answers.filter((answer) => /done=formAlreadySent/.test(answer.location ?? '')).length, 2);
     assert.equal((await ctx.db.query('select 1 from payout_orders where holder_id = $1', [twice.holderId])).length, 1);
   });
@@ -578,7 +579,7 @@ describe('money', () => {
       'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
     const fields = {
       item_name: 'Basket',
-      amount: '2,500',
+      amount: '2 500',
       country_id: String(country?.countryId),
       business_name: '',
       logo,
@@ -651,7 +652,7 @@ describe('user input', () => {
     await owner.post('/console/integrations', { title: MARKUP, callback_url: '' });
     await owner.post('/console/links', { item_name: MARKUP, business_name: MARKUP, country_id: '1', amount: '100' });
     await topUpSandbox(ctx, COMMAND_LINE, hostile.holderId, 'KES', 1_000_000n);
-    await owner.post('/console/payouts', {
+    await payOut(owner, {
       amount: '10',
       currency: 'KES',
       mobile: '0712345000',

@@ -1,6 +1,8 @@
 // Decimals, limits and fees of a method, for collections and payouts.
 
+import type { AmountLanguage } from '../platform/amount-sentences.ts';
 import { formatAmount, lesserOf, parseAmount, share } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import type { Direction, Fee, Method, Terms } from './catalog.ts';
 
 const HUNDRED_PERCENT = 10_000n;
@@ -28,6 +30,17 @@ export function checkAmount(input: unknown, method: Method, direction: Direction
   if (read.amount < terms.min)
     return refuse(`The smallest amount for ${where} is ${formatAmount(terms.min)} ${method.currency}.`);
   return read;
+}
+
+/** The same for an amount that a person typed; why it cannot be read is said in the person's language. */
+export function checkTypedAmount(
+  text: string,
+  method: Method,
+  direction: Direction,
+  language: AmountLanguage,
+): AmountCheck {
+  const typed = readTypedAmount(text, language, { currency: method.currency });
+  return typed.ok ? checkAmount(formatAmount(typed.amount), method, direction) : typed;
 }
 
 function describeDecimals(where: string, currency: string, terms: Terms): string {

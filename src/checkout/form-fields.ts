@@ -5,6 +5,7 @@ import { predictMethod } from '../catalog/methods.ts';
 import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { type Html, html } from '../platform/html.ts';
+import { MAX_AMOUNT_CHARACTERS } from '../platform/typed-amounts.ts';
 import type { FormDraft } from './form-draft.ts';
 import type { LinkView } from './link-view.ts';
 import { exampleOf, type FieldMessages, type FieldName, methodError } from './order.ts';
@@ -22,7 +23,7 @@ export function amountField(view: LinkView, row: LinkCountry, draft: FormDraft, 
       ${itemLine(view)}
       <label for="amount">${t.amount} (${row.currency})</label>
       <p class="hint" id="amount-hint">${hint}</p>
-      <input id="amount" name="amount" inputmode="decimal" autocomplete="transaction-amount" maxlength="20" required
+      <input id="amount" name="amount" inputmode="decimal" autocomplete="transaction-amount" maxlength="${MAX_AMOUNT_CHARACTERS}" required
         value="${draft.amount}"${describedBy('amount', errors, 'amount-hint')}>
       ${errorLine('amount', errors)}
     </div>

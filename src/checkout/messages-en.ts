@@ -44,8 +44,6 @@ export const english: CheckoutMessages = {
   phoneWrong: (country, example) => `This is not a mobile number in ${country}. Enter it like ${example}.`,
   methodMissing: 'Choose how you want to pay.',
   amountMissing: 'Enter the amount.',
-  amountWrong: 'Enter the amount in digits, for example 1500.',
-  amountDecimals: 'Whole amounts only, without cents.',
   emailWrong: 'Enter a complete e-mail address.',
   numberLimit: (time) =>
     `This number has received several payment requests. To protect its owner, you can try again after ${time}.`,

@@ -45,8 +45,6 @@ export const french: CheckoutMessages = {
   phoneWrong: (country, example) => `Ce n’est pas un numéro mobile (${country}). Saisissez-le comme ${example}.`,
   methodMissing: 'Choisissez comment vous voulez payer.',
   amountMissing: 'Saisissez le montant.',
-  amountWrong: 'Saisissez le montant en chiffres, par exemple 1500.',
-  amountDecimals: 'Montants entiers seulement, sans centimes.',
   emailWrong: 'Saisissez une adresse e-mail complète.',
   numberLimit: (time) =>
     `Ce numéro a reçu plusieurs demandes de paiement. Pour protéger son titulaire, réessayez après ${time}.`,

@@ -44,8 +44,6 @@ export const portuguese: CheckoutMessages = {
   phoneWrong: (country, example) => `Este não é um número móvel (${country}). Escreva-o como ${example}.`,
   methodMissing: 'Escolha como quer pagar.',
   amountMissing: 'Escreva o montante.',
-  amountWrong: 'Escreva o montante em algarismos, por exemplo 1500.',
-  amountDecimals: 'Só montantes inteiros, sem cêntimos.',
   emailWrong: 'Escreva um endereço de e-mail completo.',
   numberLimit: (time) =>
     `Este número recebeu vários pedidos de pagamento. Para proteger o titular, tente de novo depois das ${time}.`,

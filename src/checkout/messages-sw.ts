@@ -44,8 +44,6 @@ export const swahili: CheckoutMessages = {
   phoneWrong: (country, example) => `Hii si namba ya simu ya ${country}. Iandike kama ${example}.`,
   methodMissing: 'Chagua jinsi unavyotaka kulipa.',
   amountMissing: 'Andika kiasi.',
-  amountWrong: 'Andika kiasi kwa tarakimu, kama 1500.',
-  amountDecimals: 'Kiasi kamili tu, bila senti.',
   emailWrong: 'Andika anwani kamili ya barua pepe.',
   numberLimit: (time) =>
     `Namba hii imepokea maombi kadhaa ya malipo. Ili kumlinda mwenye namba, unaweza kujaribu tena baada ya ${time}.`,

@@ -48,8 +48,6 @@ export type CheckoutMessages = {
   phoneWrong(country: string, example: string): string;
   methodMissing: string;
   amountMissing: string;
-  amountWrong: string;
-  amountDecimals: string;
   emailWrong: string;
   numberLimit(time: string): string;
   rateLimited: string;

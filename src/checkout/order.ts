@@ -8,7 +8,7 @@ import type { PaymentLink } from '../links/links.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { isEmail } from '../platform/email.ts';
-import { parseAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import type { FormDraft } from './form-draft.ts';
 import type { PayerLocale } from './language.ts';
 
@@ -59,32 +59,24 @@ export function readOrder(locale: PayerLocale, link: PaymentLink, row: LinkCount
   return { payment: ready ? { method, msisdn: number.digits, amount } : null, errors, questions };
 }
 
-/** An amount as people write it: "1500", "1 500", "1,500.50", "1.500,50". It is shown again before paying. */
+/** The amount that the payer typed. It is shown again before paying. */
 function readAmount(
   locale: PayerLocale,
   row: LinkCountry,
   method: Method | null,
-  typed: string,
+  text: string,
   errors: FieldMessages,
 ): bigint | null {
-  const { t } = locale;
-  if (typed === '') {
+  const { t, language } = locale;
+  if (text === '') {
     errors.set('amount', t.amountMissing);
     return null;
   }
-  const compact = typed.replace(/[\s'’\u00a0\u202f]/g, '');
-  const plain = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(compact)
-    ? compact.replaceAll(',', '')
-    : /^\d{1,3}(?:\.\d{3})+(?:,\d+)?$/.test(compact)
-      ? compact.replaceAll('.', '').replace(',', '.')
-      : compact.replace(/^(\d+),(\d{1,2})$/, '$1.$2');
   const decimals = Math.max(...(method ? [method] : row.methods).map((one) => one.collection.decimals));
-  const read = parseAmount(plain.replace(/^0+(?=\d)/, ''), decimals);
-  if (read.ok) return read.amount;
-  if (read.error === 'too_many_decimals') errors.set('amount', decimals === 0 ? t.amountDecimals : t.amountWrong);
-  else if (read.error === 'too_large' && method)
-    errors.set('amount', t.methodMax(locale.money(method.collection.max, method.currency)));
-  else errors.set('amount', t.amountWrong);
+  const typed = readTypedAmount(text, language, { currency: row.currency, decimals });
+  if (typed.ok) return typed.amount;
+  const max = typed.reason === 'too_large' && method ? locale.money(method.collection.max, method.currency) : null;
+  errors.set('amount', max === null ? typed.sentence : t.methodMax(max));
   return null;
 }
 

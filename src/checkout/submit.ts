@@ -13,6 +13,7 @@ import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf } from '../platform/forms.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
+import { MAX_AMOUNT_CHARACTERS } from '../platform/typed-amounts.ts';
 import { type AttemptRefusal, AttemptRefusedError, findAttemptByForm, findAttempts, writeAttempt } from './attempts.ts';
 import { type FormDraft, type FormNotice, sealDraft } from './form-draft.ts';
 import { addressWith, type LinkView, openLink, requestedLink } from './link-view.ts';
@@ -91,7 +92,8 @@ function readDraft(form: Form): FormDraft {
     country: Number(field(form, 'country')) || null,
     method: field(form, 'method', 40),
     phone: field(form, 'phone', 40),
-    amount: field(form, 'amount', 40),
+    // One more than is read: a text that is cut would be another amount.
+    amount: field(form, 'amount', MAX_AMOUNT_CHARACTERS + 1),
     firstName: showName(field(form, 'first_name', MAX_TEXT)),
     lastName: showName(field(form, 'last_name', MAX_TEXT)),
     email: field(form, 'email', MAX_TEXT),

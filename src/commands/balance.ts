@@ -1,10 +1,9 @@
 // simbi balance: the wallets of a holder; simbi topup: test money for them.
 
 import type { Command } from 'commander';
-import { parseAmount } from '../platform/money.ts';
 import { HOLDER_OPTION, requireHolder, withPayments } from './payments-context.ts';
 import { CREDENTIALS_HELP, postSigned, readCredentials } from './remote.ts';
-import { addCommand, CommandError, EXIT, print, type Terminal, table } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, requireAmount, type Terminal, table } from './terminal.ts';
 
 type Wallet = {
   wallet_account: number;
@@ -40,9 +39,8 @@ export function topUpCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'topup <amount> <currency>', 'add test money to a sandbox wallet', ['npx simbi topup 100000 UGX'])
     .option(...HOLDER_OPTION)
     .action(async (text: string, code: string, options: { json?: boolean; holder?: string }) => {
-      const amount = parseAmount(text, 2);
-      if (!amount.ok) throw new CommandError(`"${text}" is not an amount. Use digits, for example 100000.`, EXIT.usage);
       const currency = code.toUpperCase();
+      const amount = requireAmount(text, currency);
       const wallet = await withPayments(terminal, async (ctx) => {
         const [{ topUpSandbox }, { listBalances }, { COMMAND_LINE }] = await Promise.all([
           import('../payments/sandbox-top-up.ts'),
@@ -52,7 +50,7 @@ export function topUpCommand(program: Command, terminal: Terminal): void {
         if (![...ctx.catalog.methods.values()].some((method) => method.currency === currency))
           throw new CommandError(`The catalogue has no currency ${currency}.`, EXIT.usage);
         const holder = await requireHolder(terminal, ctx, options.holder);
-        await topUpSandbox(ctx, COMMAND_LINE, holder.id, currency, amount.amount);
+        await topUpSandbox(ctx, COMMAND_LINE, holder.id, currency, amount);
         return (await listBalances(ctx.db, holder.id, { currency }))[0];
       });
       print(terminal, options, wallet, `${Number(wallet?.available)} ${currency} available`);

@@ -2,9 +2,10 @@
 
 import type { Command } from 'commander';
 import { randomSecret } from '../platform/ids.ts';
+import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { CREDENTIALS_HELP, type Credentials, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, requireAmount, type Terminal } from './terminal.ts';
 import { follow, readWait } from './transaction.ts';
 
 type CollectOptions = {
@@ -48,7 +49,8 @@ export function collectCommand(program: Command, terminal: Terminal): void {
     );
 }
 
-async function collect(terminal: Terminal, amount: string, currency: string, options: CollectOptions): Promise<void> {
+async function collect(terminal: Terminal, typed: string, currency: string, options: CollectOptions): Promise<void> {
+  const amount = formatAmount(requireAmount(typed, currency));
   const waitSeconds = readWait(options.wait);
   const credentials = await readCredentials(terminal);
   const rows = (await readCountries(credentials)).collections.filter((row) => row.supported !== false);

@@ -2,11 +2,21 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
+import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { chooseCountry, readCountries } from './collect.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, addGroup, parseLimit, print, type Terminal, table, withContext } from './terminal.ts';
+import {
+  addCommand,
+  addGroup,
+  parseLimit,
+  print,
+  requireAmount,
+  type Terminal,
+  table,
+  withContext,
+} from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -94,8 +104,9 @@ function addCreate(group: Command, terminal: Terminal): void {
     .option('--reusable', 'allow more than one payment')
     .addHelpText('after', CREDENTIALS_HELP)
     .action(async (code: string, options: CreateOptions) => {
-      const credentials = await readCredentials(terminal);
       const currency = code.toUpperCase();
+      const amount = options.amount === undefined ? undefined : formatAmount(requireAmount(options.amount, currency));
+      const credentials = await readCredentials(terminal);
       const rows = (await readCountries(credentials)).payment_links;
       const country = chooseCountry(rows, currency, options.country);
       const payer = options.payerCountry && chooseCountry(rows, currency, options.payerCountry);
@@ -103,7 +114,7 @@ function addCreate(group: Command, terminal: Terminal): void {
         currency,
         country_id: country.country_id,
         currency_country_id: payer ? payer.country_id : undefined,
-        amount: options.amount,
+        amount,
         item_name: options.item,
         business_name: options.business,
         phone: options.phone,

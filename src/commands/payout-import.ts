@@ -57,6 +57,7 @@ export function payoutImportCommand(group: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `\nThe first line names the columns: ${REQUIRED.join(', ')} (required), ${OPTIONAL.join(', ')} (optional).` +
+        '\nAmounts are 1500, 1500.50, 1500,50 or 1 500. 1,500 and 1.500 are refused: they have two meanings.' +
         '\nExit code 1 if rows have to be fixed.',
     )
     .action((path: string, options: ImportOptions) => importPayouts(terminal, path, options));

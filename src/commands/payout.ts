@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import type { PayoutRow } from '../payments/payout-orders.ts';
+import type { PayoutPreview } from '../payments/payout-preview.ts';
 import type { PayoutOrder, PayoutRequest } from '../payments/payout-requests.ts';
 import { formatAmount } from '../platform/money.ts';
 import {
@@ -131,8 +132,9 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     callbackUrl: options.callbackUrl,
   };
   return withPayments(terminal, async (ctx) => {
-    const [{ orderPayouts }, { readPayout }, { refOf }] = await Promise.all([
+    const [{ orderPayouts }, { previewPayout }, { readPayout }, { refOf }] = await Promise.all([
       import('../payments/payouts.ts'),
+      import('../payments/payout-preview.ts'),
       import('../payments/payout-requests.ts'),
       import('../payments/transactions.ts'),
     ]);
@@ -144,20 +146,23 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
       throw new CommandError(`The payout was not ordered.\n  ${problems.join('\n  ')}`, EXIT.usage);
     }
     const { order } = reading;
+    const preview = await previewPayout(ctx, holder.id, order);
     if (options.dryRun) {
-      print(terminal, options, describeOrder(order), sentenceOf(order));
+      print(terminal, options, describeOrder(order, preview), linesOf(order, preview));
       terminal.say('Nothing was ordered.');
       return;
     }
-    await confirm(terminal, options, `${sentenceOf(order)} A payout cannot be cancelled after it was sent.`);
+    const tooLow = new CommandError(`The ${currency} balance of ${holder.name} is too low.`, EXIT.paymentFailed);
+    if (preview.remaining < 0n) throw tooLow;
+    terminal.say(linesOf(order, preview));
+    await confirm(terminal, options, 'Order this payout? It cannot be cancelled after it was sent.');
     const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
-    if (!result?.ok)
-      throw new CommandError(`The ${currency} balance of ${holder.name} is too low.`, EXIT.paymentFailed);
+    if (!result?.ok) throw tooLow;
     const ref = refOf(result.transaction);
     const data = {
       ref,
       status: result.transaction.status,
-      ...describeOrder(order),
+      ...describeOrder(order, preview),
       waits_for_approval: holder.payouts_need_approval,
     };
     print(terminal, options, data, ref);
@@ -167,22 +172,30 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
   });
 }
 
-function describeOrder(order: PayoutOrder) {
+function describeOrder(order: PayoutOrder, { registeredName, remaining }: PayoutPreview) {
   return {
     amount: formatAmount(order.amount),
     fee: formatAmount(order.fee),
     currency: order.method.currency,
     method: order.method.code,
     mobile: order.msisdn,
+    registered_name: registeredName,
     payee: order.payee,
     invoice_no: order.invoiceNo,
+    wallet_after: formatAmount(remaining),
   };
 }
 
-function sentenceOf(order: PayoutOrder): string {
-  const money = `${formatAmount(order.amount)} ${order.method.currency}`;
+/** The same facts as the confirmation page of the console. */
+function linesOf(order: PayoutOrder, { registeredName, remaining }: PayoutPreview): string {
+  const money = (amount: bigint) => `${formatAmount(amount)} ${order.method.currency}`;
   const payee = order.payee ? `${order.payee}, ${order.msisdn}` : order.msisdn;
-  return `Pay ${money} to ${payee} by ${order.method.name}, fee ${formatAmount(order.fee)}.`;
+  return [
+    `Pay ${money(order.amount)} to ${payee} by ${order.method.name}.`,
+    `  Registered name:  ${registeredName ?? 'not known'}`,
+    `  Fee:              ${money(order.fee)}`,
+    `  Wallet after it:  ${money(remaining)}`,
+  ].join('\n');
 }
 
 function describePayout(ref: string, row: PayoutRow) {

@@ -8,6 +8,7 @@ import { type Environment, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { isEmail } from '../platform/email.ts';
 import { createLogger } from '../platform/log.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 
 const MAX_INPUT_BYTES = 4 * 1024 * 1024;
 
@@ -138,6 +139,13 @@ export function parseLimit(text: string, max: number): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > max) throw new CommandError(`--limit must be a number from 1 to ${max}.`, EXIT.usage);
   return limit;
+}
+
+/** The amount of an argument or option, as people write it. */
+export function requireAmount(text: string, currency: string): bigint {
+  const typed = readTypedAmount(text, 'en', { currency });
+  if (!typed.ok) throw new CommandError(typed.sentence, EXIT.usage);
+  return typed.amount;
 }
 
 export function requireEmail(text: string): void {

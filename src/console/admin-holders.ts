@@ -10,7 +10,8 @@ import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { formatAmount, parseAmount } from '../platform/money.ts';
+import { formatAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { copyLine, dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
@@ -227,19 +228,18 @@ async function changeFee(request: MemberRequest): Promise<FastifyReply> {
   const holder = await readHolder(request);
   const method = fieldOf(request, 'method', 60);
   const direction: Direction = fieldOf(request, 'direction') === 'payout' ? 'payout' : 'collection';
-  if (!ctx.catalog.methods.has(method)) throw new Problem('invalid_params', { message: t.admin.feeInvalid });
-  const fee = fieldOf(request, 'remove') === 'yes' ? null : readFee(request);
+  const currency = ctx.catalog.methods.get(method)?.currency;
+  if (currency === undefined) throw new Problem('invalid_params', { message: t.admin.feeInvalid });
+  const fee = fieldOf(request, 'remove') === 'yes' ? null : readFee(request, currency);
   await setFee(ctx, request.actor, holder.id, method, direction, fee);
   return redirect(request, `/console/admin/holders/${holder.id}`, 'saved');
 }
 
 /** A percentage such as 1.25 is 125 basis points; the other fields are amounts. */
-function readFee(request: MemberRequest): Fee {
+function readFee(request: MemberRequest, currency: string): Fee {
   const sum = (name: string) => {
-    const text = fieldOf(request, name, 20) || '0';
-    if (/^0+(\.0+)?$/.test(text)) return 0n;
-    const result = parseAmount(text, 2);
-    if (!result.ok) throw new Problem('invalid_params', { message: request.t.admin.feeInvalid });
+    const result = readTypedAmount(fieldOf(request, name) || '0', request.language, { currency, zero: true });
+    if (!result.ok) throw new Problem('invalid_params', { message: result.sentence });
     return result.amount;
   };
   const basisPoints = sum('percent');
@@ -248,6 +248,6 @@ function readFee(request: MemberRequest): Fee {
     basisPoints,
     fixed: sum('fixed'),
     min: sum('least'),
-    max: fieldOf(request, 'most', 20) === '' ? null : sum('most'),
+    max: fieldOf(request, 'most') === '' ? null : sum('most'),
   };
 }

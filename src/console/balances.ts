@@ -10,7 +10,8 @@ import { DAY_MS, dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { formatAmount, parseAmount } from '../platform/money.ts';
+import { formatAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
@@ -228,8 +229,9 @@ async function* eachLine(request: HolderRequest, currency: string): AsyncGenerat
 async function topUp(request: HolderRequest): Promise<FastifyReply> {
   const currency = fieldOf(request, 'currency', 3);
   const known = [...request.ctx.catalog.methods.values()].some((method) => method.currency === currency);
-  const amount = parseAmount(fieldOf(request, 'amount', 20), 2);
-  if (!known || !amount.ok) throw new Problem('invalid_params', { message: request.t.balances.topUpInvalid });
+  const amount = readTypedAmount(fieldOf(request, 'amount'), request.language, { currency });
+  if (!known) throw new Problem('invalid_params', { message: request.t.balances.topUpInvalid });
+  if (!amount.ok) throw new Problem('invalid_params', { message: amount.sentence });
   await topUpSandbox(request.ctx, request.actor, request.holder.id, currency, amount.amount);
   return redirect(request, '/console/balances', 'saved');
 }

@@ -12,9 +12,9 @@ const KEPT_MS = 7 * DAY_MS;
 /** This form was sent before, and what it asked for was done then. */
 export class FormUsedError extends Error {}
 
-/** The field that makes a form count once. */
-export function onceField(ctx: Context): Html {
-  return html`<input type="hidden" name="once" value="${createUuid(ctx.clock.millis())}">`;
+/** The field that makes a form count once. `id`: that of the form before it, where two forms are one action. */
+export function onceField(ctx: Context, id = ''): Html {
+  return html`<input type="hidden" name="once" value="${isUuid(id) ? id : createUuid(ctx.clock.millis())}">`;
 }
 
 /** Spends the id of a form. A form without an id was not made by us and is taken as it is. */

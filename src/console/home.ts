@@ -13,6 +13,8 @@ import { countWaitingApprovals } from '../payments/payout-orders.ts';
 import { refOf } from '../payments/transactions.ts';
 import { collectFieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { formatAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { countDays, type DayCount, rateChart, successRate, volumeChart } from './charts.ts';
 import { dataTable, emptyState } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
@@ -260,12 +262,19 @@ async function testPayment(request: HolderRequest): Promise<FastifyReply> {
   const row = testCountries(request).find((each) => String(each.countryId) === fieldOf(request, 'country_id'));
   if (!row) throw new Problem('country_not_found');
   const fieldErrors = collectFieldErrors();
+  const typed = readTypedAmount(fieldOf(request, 'amount'), request.language, { currency: row.currency });
+  const refuse = () =>
+    homePage(request, new Problem('invalid_params', { errors: fieldErrors.errors, message: request.t.pleaseCorrect }));
+  if (!typed.ok) {
+    fieldErrors.add('amount', typed.sentence);
+    return refuse();
+  }
   const read = (method: string | null, onError: typeof fieldErrors.add) =>
     readPayment(
       row,
       {
         mobile: fieldOf(request, 'mobile') || `+${row.country.example}`,
-        amount: fieldOf(request, 'amount'),
+        amount: formatAmount(typed.amount),
         payment_method_type: method,
       },
       onError,
@@ -275,11 +284,7 @@ async function testPayment(request: HolderRequest): Promise<FastifyReply> {
   const payment =
     read(null, (field, sentence) => fieldErrors.add(field, sentence)) ??
     read(row.methods[0]?.code ?? '', () => undefined);
-  if (!payment)
-    return homePage(
-      request,
-      new Problem('invalid_params', { errors: fieldErrors.errors, message: request.t.pleaseCorrect }),
-    );
+  if (!payment) return refuse();
   const integration = await findActiveIntegration(ctx.db, holder.id);
   const order = await completeOrder(ctx, payment, {
     holderId: holder.id,

@@ -3,7 +3,9 @@
 import { listLinkCountries } from '../catalog/countries.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { type FormField, form, formField } from './form-components.ts';
 
@@ -97,21 +99,28 @@ export function linkPreview({ t, holder }: HolderRequest): Html {
   `;
 }
 
+type LinkFormReading = { ok: true; params: JsonObject } | { ok: false; errors: FieldErrors };
+
 /** The parameters of the API call that the form stands for. */
-export function readLinkForm(request: HolderRequest): JsonObject {
+export function readLinkForm(request: HolderRequest): LinkFormReading {
   const value = (name: string) => fieldOf(request, name, MAX_FIELD_CHARACTERS);
   const countryId = Number(value('country_id'));
+  const currency = request.ctx.catalog.linkCountries.get(countryId)?.currency ?? '';
   const params: JsonObject = {
     country_id: countryId,
-    currency: request.ctx.catalog.linkCountries.get(countryId)?.currency ?? '',
+    currency,
     reusable: value('reusable') === 'yes',
   };
   for (const name of TEXT_FIELDS) if (value(name) !== '') params[name] = value(name);
-  if (value('amount') !== '') params.amount = value('amount').replace(/[\s,]/g, '');
+  if (value('amount') !== '') {
+    const typed = readTypedAmount(value('amount'), request.language, { currency });
+    if (!typed.ok) return { ok: false, errors: { amount: [typed.sentence] } };
+    params.amount = formatAmount(typed.amount);
+  }
   if (value('expires_on') !== '') params.expires_at = `${value('expires_on')}T23:59:59Z`;
   const colour = value('accent_colour');
   if (colour !== '' && colour !== DEFAULT_COLOUR) params.accent_colour = colour;
   const logo = fieldOf(request, 'logo', MAX_LOGO_CHARACTERS);
   if (logo !== '') params.logo = logo;
-  return params;
+  return { ok: true, params };
 }

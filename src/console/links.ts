@@ -136,6 +136,8 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
 
 async function create(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, actor } = request;
+  const reading = readLinkForm(request);
+  if (!reading.ok) return newPage(request, reading.errors);
   const integration = await findActiveIntegration(ctx.db, holder.id);
   try {
     const link = await createLink(
@@ -145,7 +147,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
         integrationId: integration?.id ?? null,
         defaultCallbackUrl: integration?.defaultCallbackUrl ?? null,
       },
-      readLinkForm(request),
+      reading.params,
       (tx, made) =>
         recordAudit(
           tx,

@@ -91,7 +91,7 @@ async function readList(request: HolderRequest, text: string): Promise<PayoutLis
   if (rest.length === 0) return t.payouts.listEmpty;
   const rows: ListRow[] = [];
   for (const [index, cells] of rest.entries()) {
-    const payout = payoutRequest((name) => cells[names.indexOf(name)] ?? '');
+    const payout = payoutRequest(request.language, (name) => cells[names.indexOf(name)] ?? '');
     const reading = await readPayout(request.ctx, request.holder.id, payout);
     // The first row holds the names of the columns, and rows are counted from one.
     rows.push({ number: index + 2, cells, reading });

@@ -1,5 +1,5 @@
-// Payouts: the list with its imported lists, creating one payout, and the setting for a second approver. The page of one
-// payout is the transaction page; lists are imported in payout-import-page.ts.
+// Payouts: the list with its imported lists, creating one payout (form, confirmation, order), and the setting for a second
+// approver. The page of one payout is the transaction page; lists are imported in payout-import-page.ts.
 
 import type { FastifyReply } from 'fastify';
 import { setPayoutApproval } from '../holders/holders.ts';
@@ -14,6 +14,7 @@ import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
+import { confirmationPage, isConfirmedPayout } from './payout-confirmation.ts';
 import { type PayoutFieldName, payoutRequest } from './payout-fields.ts';
 import { orderOnce } from './payout-form.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER, TREASURERS } from './route.ts';
@@ -133,18 +134,19 @@ function approvalSection(request: HolderRequest): Html {
   `;
 }
 
-function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
+/** `once`: the id of this form, where it was shown before and its payout was not ordered. */
+function newPage(request: HolderRequest, errors?: FieldErrors, once?: string): Promise<FastifyReply> {
   const { t } = request;
   return renderPage(request, {
     title: t.payouts.create,
-    lead: request.holder.payouts_need_approval ? t.payouts.sentAfterApproval : t.payouts.sentImmediately,
+    lead: t.payouts.createLead,
     active: 'payouts',
     ...(errors ? { status: 400 } : {}),
-    body: html`<div class="card">${errorBox(request, errors)}${newForm(request, errors)}</div>`,
+    body: html`<div class="card">${errorBox(request, errors)}${newForm(request, errors, once)}</div>`,
   });
 }
 
-function newForm(request: HolderRequest, errors: FieldErrors | undefined): Html {
+function newForm(request: HolderRequest, errors: FieldErrors | undefined, once: string | undefined): Html {
   const { t } = request;
   const methods = [...request.ctx.catalog.methods.values()].filter((method) => method.payout);
   const currencies = [...new Set(methods.map((method) => method.currency))].sort();
@@ -182,23 +184,34 @@ function newForm(request: HolderRequest, errors: FieldErrors | undefined): Html 
       { name: 'payee', label: t.payee, value: value('payee') },
       { name: 'invoice_no', label: t.invoice, value: value('invoice_no') },
       { name: 'detail', label: t.payouts.detail, value: value('detail') },
-      onceField(request.ctx),
+      onceField(request.ctx, once),
     ],
-    submit: t.payouts.create,
+    submit: t.payouts.continue,
   });
 }
 
+/** Shows the payout once more; orders it when exactly this was shown and confirmed. */
 async function create(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
+  const once = fieldOf(request, 'once', 40);
+  if (fieldOf(request, 'change') === 'yes') return newPage(request, undefined, once);
   const reading = await readPayout(
     ctx,
     holder.id,
-    payoutRequest((name) => fieldOf(request, name)),
+    payoutRequest(request.language, (name) => fieldOf(request, name)),
   );
-  if (!reading.ok) return newPage(request, reading.errors);
-  const results = await orderOnce(request, [reading.order]);
+  if (!reading.ok) return newPage(request, reading.errors, once);
+  const { order } = reading;
+  const warnings: string[] = [];
+  if (!isConfirmedPayout(request, order, warnings))
+    return (
+      (await confirmationPage(request, order, warnings)) ??
+      newPage(request, { amount: [t.payouts.insufficientBalance] }, once)
+    );
+  const results = await orderOnce(request, [order]);
   if (results === null) return redirect(request, '/console/payouts', 'formAlreadySent');
   const [result] = results;
+  // The form is spent, so the next one gets an id of its own.
   if (!result?.ok) return newPage(request, { amount: [t.payouts.insufficientBalance] });
   return redirect(
     request,

@@ -3,8 +3,9 @@
 import type { TransactionFilter } from '../payments/listing.ts';
 import { STATUS_CODES, type Status, type TransactionDirection } from '../payments/states.ts';
 import { DAY_MS } from '../platform/clock.ts';
+import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { parseAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { type HolderRequest, queryOf, readDay } from './console-request.ts';
 import { type FormField, formField } from './form-components.ts';
 
@@ -47,8 +48,8 @@ export function readFilter(request: HolderRequest): TransactionFilter {
     countryId: /^\d{1,4}$/.test(value('country')) ? Number(value('country')) : undefined,
     from: readDay(value('from')) ?? undefined,
     to: to ? new Date(to.getTime() + DAY_MS) : undefined,
-    min: readAmount(value('least')),
-    max: readAmount(value('most')),
+    min: readAmount(request, 'least'),
+    max: readAmount(request, 'most'),
     reference: value('reference') || undefined,
     number: isWhole ? digits : undefined,
     text: value('text') || (isWhole ? undefined : digits || undefined),
@@ -56,8 +57,8 @@ export function readFilter(request: HolderRequest): TransactionFilter {
   return Object.fromEntries(Object.entries(filter).filter(([, each]) => each !== undefined));
 }
 
-function readAmount(text: string): bigint | undefined {
-  const result = parseAmount(text, 2);
+function readAmount(request: HolderRequest, name: 'least' | 'most'): bigint | undefined {
+  const result = readTypedAmount(filterValue(request, name), request.language);
   return result.ok ? result.amount : undefined;
 }
 
@@ -74,17 +75,29 @@ export function filterQuery(request: HolderRequest, more: Record<string, string>
 
 export function filterForm(request: HolderRequest, isOpen: boolean): Html {
   const { t } = request;
+  const errors = amountErrors(request);
   return html`
-    <details class="filters"${isOpen && html` open`}>
+    <details class="filters"${(isOpen || Object.keys(errors).length > 0) && html` open`}>
       <summary>${t.transactions.filter}</summary>
       <form action="/console/transactions">
         <div class="field-row">
-          ${filterFields(request).map((field) => formField(field))}
+          ${filterFields(request).map((field) => formField({ errors, ...field }))}
         </div>
         <p><button>${t.transactions.apply}</button> <a href="/console/transactions">${t.transactions.clear}</a></p>
       </form>
     </details>
   `;
+}
+
+/** Amounts that cannot be read are not silently left out: the list below is longer than was asked for. */
+function amountErrors(request: HolderRequest): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const name of ['least', 'most'] as const) {
+    const text = filterValue(request, name);
+    const read = readTypedAmount(text, request.language);
+    if (text !== '' && !read.ok) errors[name] = [read.sentence];
+  }
+  return errors;
 }
 
 function filterFields(request: HolderRequest): FormField[] {

@@ -1,10 +1,11 @@
 // Reads a payout as it is entered in the console, on the command line or in a row of a file, and checks it against the
 // catalogue. Nothing is written.
 
-import { checkAmount } from '../catalog/amounts.ts';
+import { checkTypedAmount } from '../catalog/amounts.ts';
 import type { Method } from '../catalog/catalog.ts';
 import { choosePayoutMethod } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
+import type { AmountLanguage } from '../platform/amount-sentences.ts';
 import { collectFieldErrors, type FieldErrors } from '../platform/errors.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import type { PaymentsContext } from './context.ts';
@@ -22,6 +23,8 @@ export type PayoutRequest = {
   invoiceNo?: string | undefined;
   detail?: string | undefined;
   callbackUrl?: string | undefined;
+  /** Of the person who typed it; English where nobody is known. */
+  language?: AmountLanguage | undefined;
 };
 
 export type PayoutOrder = {
@@ -58,7 +61,7 @@ export async function readPayout(
   const chosen = found.length > 0 ? choosePayoutMethod(found, request.method) : null;
   if (found.length > 0 && !chosen)
     errors.add('method', `Name the method; one of ${[...new Set(found.map(({ method }) => method.code))].join(', ')}.`);
-  const amount = chosen ? checkAmount(request.amount, chosen.method, 'payout') : null;
+  const amount = chosen ? checkTypedAmount(request.amount, chosen.method, 'payout', request.language ?? 'en') : null;
   if (amount && !amount.ok) errors.add('amount', amount.sentence);
   const rail = chosen ? ctx.rails.railFor(chosen.method, ctx.config.mode) : null;
   if (chosen && !rail?.capabilities.payouts)

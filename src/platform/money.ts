@@ -9,6 +9,9 @@ export const LARGEST_AMOUNT = 2n ** 46n * 100n - 1n;
 
 const HUNDREDTHS = 100n;
 const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
+/** The languages of our pages. */
+const PRINTED_LANGUAGES = ['en', 'fr', 'pt', 'sw'];
+const GROUP_SPACE = '\u202f';
 const ANY_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 export type AmountErrorCode = 'not_an_amount' | 'not_positive' | 'too_many_decimals' | 'too_large';
@@ -73,17 +76,41 @@ export function formatAmount(amount: bigint, decimals = 0): string {
   return `${sign}${whole}${shown}`;
 }
 
-/** Money as a country writes it. Whole amounts have no decimals: they are easier to compare with the phone. */
+/**
+ * Money as a country writes it, with one change: groups of three digits stand apart by a narrow no-break space in every
+ * language, because "1,500" has two meanings and people type back what they see (decision 13). Whole amounts have no
+ * decimals: they are easier to compare with the phone.
+ */
 export function formatMoney(amount: bigint, currency: string, locale: string): string {
   const digits = amount % HUNDREDTHS === 0n ? 0 : 2;
+  // As text the amount stays exact; a number would be a double.
+  return partsOfMoney(formatAmount(amount), currency, locale, digits)
+    .map((part) => (part.type === 'group' ? GROUP_SPACE : part.value))
+    .join('');
+}
+
+function partsOfMoney(text: string, currency: string, locale: string, digits: number): Intl.NumberFormatPart[] {
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
-  // As text the amount stays exact; a number would be a double.
-  return format.format(formatAmount(amount) as Intl.StringNumericLiteral);
+  return format.formatToParts(text as Intl.StringNumericLiteral);
+}
+
+/** Whether a text is the code of a currency, or its sign in one of our languages, as `formatMoney` prints it. */
+export function isLabelOf(label: string, currency: string): boolean {
+  if (!/^[A-Z]{3}$/.test(currency)) return false;
+  const given = label.toUpperCase();
+  // A country prints its own currency differently, and most codes begin with their country: UGX is "USh" in Uganda.
+  const tags = PRINTED_LANGUAGES.flatMap((language) => [language, `${language}-${currency.slice(0, 2)}`]);
+  return given === currency || tags.some((tag) => signOf(currency, tag).toUpperCase() === given);
+}
+
+function signOf(currency: string, locale: string): string {
+  const sign = partsOfMoney('0', currency, locale, 0).find((part) => part.type === 'currency')?.value ?? currency;
+  return sign.replace(/[\u00a0\u202f]/g, ' ');
 }
 
 /** The JSON number the specification's records show. Exact for every amount up to LARGEST_AMOUNT. */

@@ -7,7 +7,7 @@ import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, parseForms, refuseForeignForm } from '../platform/forms.ts';
 import { html, inlineStyle, printHtml, problemText, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { parseAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { printView } from './http.ts';
 import { brandRules, PHONE_STYLE, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
 import type { PhoneResult, TestPhone } from './test-phone.ts';
@@ -111,13 +111,14 @@ function act(phone: TestPhone, msisdn: string, action: string, form: Form): Prom
 }
 
 async function payFrom(phone: TestPhone, msisdn: string, form: Form): Promise<PhoneResult> {
-  const amount = parseAmount(field(form, 'amount').replace(/[\s,]/g, ''), 2);
-  if (!amount.ok) return { ok: false, message: 'Enter the amount in digits, for example 1500.' };
+  const currency = field(form, 'currency', 3);
+  const amount = readTypedAmount(field(form, 'amount'), 'en', { currency });
+  if (!amount.ok) return { ok: false, message: amount.sentence };
   return phone.pay(msisdn, {
     to: field(form, 'to', 40),
     accountReference: field(form, 'reference', 40),
     amount: amount.amount,
-    currency: field(form, 'currency', 3),
+    currency,
   });
 }
 

@@ -361,7 +361,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         (await page.textContent('main')) ?? '',
         /looks like a number of MTN MoMo, but you chose Airtel Money/,
       );
-      assert.equal(await page.textContent('main form button'), 'Pay USh\u00a05,000');
+      assert.equal(await page.textContent('main form button'), 'Pay USh\u00a05\u202f000');
       assert.equal(await shop.collections(link), 0);
       await Promise.all([page.waitForEvent('load'), page.click('main form a.button')]);
       await fillForm(page, { method: 'MTN_MOMO_UGA' });

@@ -11,7 +11,7 @@ import { createLink, linkId } from '../../src/links/links.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
 import { collectInKenya } from '../client.ts';
-import { addPerson, type Person } from '../console-harness.ts';
+import { addPerson, type Person, payOut } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
 import { createShop, type Shop } from '../shop.ts';
 import type { State } from './states.ts';
@@ -58,7 +58,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'KES', 5_000_000n);
   const person = await addPerson(gateway, shop.holderId, 'owner', 'amina@example.org', { admin: true });
   await addPerson(gateway, shop.holderId, 'finance', 'otieno@example.org');
-  await person.post('/console/payouts', {
+  await payOut(person, {
     amount: '1500',
     currency: 'KES',
     mobile: '0712345000',
@@ -67,7 +67,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     invoice_no: 'INV-7',
   });
   await person.post('/console/payouts/approval', { needed: 'yes' });
-  const waiting = await person.post('/console/payouts', {
+  const waiting = await payOut(person, {
     amount: '800',
     currency: 'KES',
     mobile: '0712346000',

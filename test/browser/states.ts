@@ -57,7 +57,7 @@ export async function makeStates(gateway: TestGateway, shop: Shop): Promise<Stat
   add('open, amount typed by the payer', (await shop.link({ ...KENYA, amount: null, logo: LOGO })).url);
   add('country', (await shop.link({ ...SENEGAL, country_id: 1, currency: 'XOF' })).url);
   add('open, with errors', await pay(KENYA, { phone: '12', method: '' }));
-  add('confirm', await pay({ ...KENYA, amount: null }, { phone: '0712345678', method: 'MPESA_KEN', amount: '1,500' }));
+  add('confirm', await pay({ ...KENYA, amount: null }, { phone: '0712345678', method: 'MPESA_KEN', amount: '1 500' }));
   add('prompt', await pay({ ...KENYA, logo: LOGO }, { phone: '0712345679', method: 'MPESA_KEN' }));
   add('short code', await pay(SENEGAL, { phone: '771234567', method: 'ORANGE_SEN' }));
   const otp = await pay(GHANA, { phone: '0201234567', method: 'VODAFONE_GHA' });

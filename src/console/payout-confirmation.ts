@@ -1,0 +1,95 @@
+// The page between the form of a payout and the order: it shows once more what is about to be paid. Its form carries a
+// fingerprint of what was shown; what would be ordered differently is shown again instead.
+
+import type { FastifyReply } from 'fastify';
+import { formatNumber } from '../catalog/phone.ts';
+import { type PayoutPreview, previewPayout } from '../payments/payout-preview.ts';
+import type { PayoutOrder } from '../payments/payout-requests.ts';
+import { type Html, html } from '../platform/html.ts';
+import { sha256 } from '../platform/secrets.ts';
+import { facts } from './components.ts';
+import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { form } from './form-components.ts';
+import { onceField } from './form-idempotency.ts';
+import { renderPage } from './layout.ts';
+import { PAYOUT_FIELDS } from './payout-fields.ts';
+
+/** Whether the person has just seen this very payout, and has accepted its warnings. */
+export function isConfirmedPayout(
+  request: HolderRequest,
+  order: PayoutOrder,
+  warnings: readonly (Html | string)[],
+): boolean {
+  if (fieldOf(request, 'shown') !== fingerprintOf(order)) return false;
+  return warnings.length === 0 || fieldOf(request, 'confirm_repeats') === 'yes';
+}
+
+/** The page, or null when the wallet does not cover the payout. */
+export async function confirmationPage(
+  request: HolderRequest,
+  order: PayoutOrder,
+  warnings: readonly (Html | string)[],
+): Promise<FastifyReply | null> {
+  const { ctx, holder, t } = request;
+  const preview = await previewPayout(ctx, holder.id, order);
+  if (preview.remaining < 0n) return null;
+  const shown = fieldOf(request, 'shown');
+  const hasChanged = shown !== '' && shown !== fingerprintOf(order);
+  return renderPage(request, {
+    title: t.payouts.confirmTitle,
+    lead: holder.payouts_need_approval ? t.payouts.sentAfterApproval : t.payouts.sentOnConfirmation,
+    active: 'payouts',
+    body: html`
+      ${hasChanged && html`<p class="box warning" role="alert">${t.payouts.changed}</p>`}
+      <div class="card">
+        <p class="figure">${money(request, order.amount, order.method.currency)}</p>
+        ${orderFacts(request, order, preview)}
+        ${confirmationForm(request, order, warnings)}
+      </div>
+    `,
+  });
+}
+
+function orderFacts(request: HolderRequest, order: PayoutOrder, { registeredName, remaining }: PayoutPreview): Html {
+  const { t } = request;
+  const { currency, name, country } = order.method;
+  return facts([
+    [t.number, html`<bdi>${formatNumber(order.msisdn)}</bdi> <span class="muted"><bdi>+${order.msisdn}</bdi></span>`],
+    [t.payouts.registeredName, registeredName === null ? t.payouts.nameUnknown : html`<bdi>${registeredName}</bdi>`],
+    [t.payee, order.payee && html`<bdi>${order.payee}</bdi>`],
+    [t.method, `${name} (${country.name})`],
+    [t.fee, money(request, order.fee, currency)],
+    [t.payouts.walletAfter, money(request, remaining, currency)],
+    [t.invoice, order.invoiceNo && html`<bdi>${order.invoiceNo}</bdi>`],
+    [t.payouts.detail, fieldOf(request, 'detail') && html`<bdi>${order.detail}</bdi>`],
+  ]);
+}
+
+function confirmationForm(request: HolderRequest, order: PayoutOrder, warnings: readonly (Html | string)[]): Html {
+  const { t } = request;
+  const typed = Object.fromEntries(PAYOUT_FIELDS.map((name) => [name, fieldOf(request, name)]));
+  return form(request, {
+    action: '/payouts',
+    hidden: { ...typed, shown: fingerprintOf(order) },
+    fields: [
+      warnings.length > 0 &&
+        html`<div class="box warning" role="alert">${warnings.map((warning) => html`<p>${warning}</p>`)}</div>`,
+      warnings.length > 0 && {
+        type: 'checkbox',
+        name: 'confirm_repeats',
+        label: t.payouts.confirmRepeats,
+        checked: false,
+      },
+      // The same id from the first form on: going back and confirming again is still the same payout.
+      onceField(request.ctx, fieldOf(request, 'once')),
+    ],
+    submit: t.payouts.confirm(money(request, order.amount, order.method.currency)),
+    beside: html`<button class="button-secondary" name="change" value="yes">${t.payouts.change}</button>`,
+  });
+}
+
+/** Of everything that the order decides. The wallet is not part of it: other payments change it all the time. */
+function fingerprintOf({ amount, fee, method, rail, msisdn, payee, invoiceNo, detail }: PayoutOrder): string {
+  const decided = [String(amount), String(fee), method.currency, method.code, rail, msisdn, payee, invoiceNo, detail];
+  return sha256(JSON.stringify(decided)).toString('base64url');
+}
