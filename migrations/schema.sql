@@ -24,6 +24,15 @@ declare
   touched bigint;
   moved bigint;
 begin
+  if moment > clock_timestamp() + interval '30 seconds'
+    and not exists (
+      select from unnest(debit_accounts || credit_accounts) as named (account)
+      where exists (select from ledger_transfers t where t.debit_account = named.account and t.posted_at >= moment)
+        or exists (select from ledger_transfers t where t.credit_account = named.account and t.posted_at >= moment))
+  then
+    raise exception 'a posting may not be more than 30 seconds ahead of the clock of the database'
+      using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
+  end if;
   perform set_config('simbi.posting', 'on', true);
   insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                 posted_at, transaction_id, kind, currency)

@@ -9,6 +9,7 @@ import type { ApiDocument } from '../src/docs/openapi.ts';
 import { writeErrors } from '../src/docs/reference.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { readConfig } from '../src/platform/config.ts';
+import { createDatabaseTime } from '../src/platform/database-time.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -31,6 +32,7 @@ export async function withApp<T>(use: (app: HttpServer) => T | Promise<T>): Prom
     config,
     db,
     clock: systemClock,
+    databaseTime: createDatabaseTime(db, systemClock),
     log,
     vault,
     metrics: createMetrics(),

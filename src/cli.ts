@@ -28,6 +28,7 @@ import { transactionCommand } from './commands/transaction.ts';
 import { DataDirInUseError } from './embedded-postgres/data-dir-lock.ts';
 import { EmbeddedPostgresError } from './embedded-postgres/installation.ts';
 import { StartError } from './open-context.ts';
+import { trackCommits, withoutFalsehood } from './platform/commit-tracking.ts';
 import { ConfigError } from './platform/config.ts';
 import { Problem } from './platform/errors.ts';
 import { MigrationError } from './platform/migrate.ts';
@@ -110,11 +111,12 @@ export async function runCommand(terminal: Terminal, args: string[]): Promise<nu
     program.outputHelp({ error: true });
     return EXIT.usage;
   }
+  const commits = { count: 0 };
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await trackCommits(commits, () => program.parseAsync(args, { from: 'user' }));
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    return explain(terminal, error, args.includes('--json'));
+    return explain(terminal, withoutFalsehood(error, commits), args.includes('--json'));
   }
 }
 

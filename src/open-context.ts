@@ -11,6 +11,7 @@ import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, dataPath, masterKeyBytes } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
+import { createDatabaseTime } from './platform/database-time.ts';
 import { connectDatabase } from './platform/db.ts';
 import { createMemory } from './platform/memory.ts';
 import { createMetrics } from './platform/metrics.ts';
@@ -124,7 +125,16 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
     // Only the message: the error object contains the whole client.
     onConnectionError: (error) => log.warn({ reason: error.message }, 'database connection lost'),
   });
-  const ctx: Context = { config, db, clock: systemClock, log, vault, metrics: createMetrics(), memory: createMemory() };
+  const ctx: Context = {
+    config,
+    db,
+    clock: systemClock,
+    databaseTime: createDatabaseTime(db, systemClock),
+    log,
+    vault,
+    metrics: createMetrics(),
+    memory: createMemory(),
+  };
   if (await canOpenSecrets(ctx)) return ctx;
   await db.close();
   throw new StartError(

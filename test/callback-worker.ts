@@ -7,6 +7,7 @@ import { recordEvents } from '../src/callbacks/events.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
+import { createDatabaseTime } from '../src/platform/database-time.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { runLoop } from '../src/platform/jobs.ts';
 import { createLogger } from '../src/platform/log.ts';
@@ -20,10 +21,12 @@ const WRITERS = 6;
 const MOST_EVENTS_AT_ONCE = 100;
 
 const [databaseUrl = '', receiverUrl = '', secret = ''] = process.argv.slice(2);
+const db = connectDatabase({ url: databaseUrl });
 const ctx: Context = {
   config: readConfig({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'silent' }),
-  db: connectDatabase({ url: databaseUrl }),
+  db,
   clock: systemClock,
+  databaseTime: createDatabaseTime(db, systemClock),
   log: createLogger('silent'),
   vault: createVault(randomBytes(32)),
   metrics: createMetrics(),

@@ -342,7 +342,7 @@ describe('integrations and secrets', () => {
     const app = createApp(whole);
     const inner = {
       ...gateway,
-      ctx: { ...base, ...whole.ctx, clock: base.clock },
+      ctx: { ...base, ...whole.ctx, clock: base.clock, databaseTime: base.databaseTime },
       url: await app.listen({ port: 0, host: '127.0.0.1' }),
     };
     try {

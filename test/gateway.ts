@@ -59,7 +59,7 @@ export async function createTestGateway(
   }
 
   return {
-    ctx: { ...base, ...services.ctx, clock: base.clock },
+    ctx: { ...base, ...services.ctx, clock: base.clock, databaseTime: base.databaseTime },
     services,
     app,
     url: `http://127.0.0.1:${port}`,

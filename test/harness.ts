@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { createVirtualClock, type VirtualClock } from '../src/platform/clock.ts';
 import { type Environment, readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
+import type { DatabaseTime } from '../src/platform/database-time.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { createMemory } from '../src/platform/memory.ts';
@@ -14,7 +15,17 @@ import { createTestDatabase } from './database.ts';
 
 export const START_TIME = '2026-03-02T09:00:00.000Z';
 
-export type TestContext = Context & { readonly clock: VirtualClock; readonly databaseUrl: string };
+/** The database's time in a test: the virtual clock, minus what `setSkew` says. */
+export type VirtualDatabaseTime = DatabaseTime & {
+  /** The clock of the process is this far ahead of the database's. */
+  setSkew(milliseconds: number): void;
+};
+
+export type TestContext = Context & {
+  readonly clock: VirtualClock;
+  readonly databaseTime: VirtualDatabaseTime;
+  readonly databaseUrl: string;
+};
 
 /** A context on a fresh database. `settings` are environment variables, as an operator would set them. */
 export async function createTestContext(settings: Environment = {}): Promise<TestContext & { close(): Promise<void> }> {
@@ -27,10 +38,12 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
     // Tests share the machine with other tests; only the test of an exhausted pool needs a short time-out.
     acquireTimeoutMs: 15_000,
   });
+  const clock = createVirtualClock(START_TIME);
   return {
     config,
     db,
-    clock: createVirtualClock(START_TIME),
+    clock,
+    databaseTime: createVirtualDatabaseTime(clock),
     log: createLogger(config.logLevel),
     vault: createVault(randomBytes(32)),
     metrics: createMetrics(),
@@ -39,6 +52,17 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
     async close() {
       await db.close();
       await database.drop();
+    },
+  };
+}
+
+function createVirtualDatabaseTime(clock: VirtualClock): VirtualDatabaseTime {
+  let skewMs = 0;
+  return {
+    now: async () => new Date(clock.millis() - skewMs),
+    skewMs: async () => skewMs,
+    setSkew: (milliseconds) => {
+      skewMs = milliseconds;
     },
   };
 }

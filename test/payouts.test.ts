@@ -107,7 +107,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
 describe('money', () => {
   test(`64 payouts at once against money for 10: exactly 10, ${ROUNDS} rounds`, async () => {
     const orders = [await orderOf()];
-    const shared = { ...engine, pass: async () => 0 };
+    const shared = { ...engine, wake: () => undefined };
     for (let round = 0; round < ROUNDS; round++) {
       const holder = round === 0 ? shop.holderId : (await createShop(ctx)).holderId;
       if (round > 0) await topUpSandbox(ctx, COMMAND_LINE, holder, CURRENCY, 10n * TAKES);
@@ -274,7 +274,7 @@ describe('approval', () => {
 
 describe('taking back', () => {
   test('before it is sent: released. After: refused', async () => {
-    const idle = { ...engine, pass: async () => 0 };
+    const idle = { ...engine, wake: () => undefined };
     const [result] = await orderPayouts(ctx, idle, COMMAND_LINE, shop.holderId, [await orderOf()]);
     assert.ok(result?.ok);
     const cancelled = await cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(result.transaction));
@@ -292,7 +292,7 @@ describe('taking back', () => {
     const ends = { sent: 0, cancelled: 0 };
     for (let round = 0; round < 40; round++) {
       sent = [];
-      const idle = { ...engine, pass: async () => 0 };
+      const idle = { ...engine, wake: () => undefined };
       const [result] = await orderPayouts(ctx, idle, COMMAND_LINE, shop.holderId, [await orderOf()]);
       if (!result?.ok) break;
       const claim = () => pass();
@@ -352,7 +352,7 @@ describe('never twice', () => {
         },
       },
     });
-    const [result] = await orderPayouts(ctx, { ...dying, pass: async () => 0 }, COMMAND_LINE, shop.holderId, [
+    const [result] = await orderPayouts(ctx, { ...dying, wake: () => undefined }, COMMAND_LINE, shop.holderId, [
       await orderOf(),
     ]);
     assert.ok(result?.ok);
@@ -400,7 +400,7 @@ describe('never twice', () => {
     engine = createPaymentEngine(ctx);
     answer = () => UNKNOWN;
     answerQuery = () => NOT_FOUND;
-    const idle = { ...engine, pass: async () => 0 };
+    const idle = { ...engine, wake: () => undefined };
     const [result] = await orderPayouts(ctx, idle, COMMAND_LINE, shop.holderId, [await orderOf()]);
     assert.ok(result?.ok);
     // Two days pass before anybody sends it.
@@ -425,7 +425,7 @@ describe('never twice', () => {
     base.clock.advance(6_000);
     await pass();
     assert.deepEqual(await openCasesOf(ctx.db, payout), ['payout_not_found']);
-    const idle = { ...engine, pass: async () => 0 };
+    const idle = { ...engine, wake: () => undefined };
     await decideLostPayout(ctx, idle, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
     const open = await findTransaction(ctx.db, shop.holderId, payout.id);
     assert.ok(open);

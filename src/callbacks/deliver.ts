@@ -4,7 +4,7 @@
 
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
-import type { Job } from '../platform/jobs.ts';
+import { createWaker, type Job } from '../platform/jobs.ts';
 import { perProcess } from '../platform/memory.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
@@ -34,6 +34,8 @@ export type DelivererOptions = {
 export interface Deliverer extends Job {
   /** Sends what `recordEvents` returned, after its transaction has committed. */
   deliverFresh(events: readonly RecordedEvent[]): void;
+  /** Starts a pass in the background, after a commit that made callbacks due. Never throws. */
+  wake(): void;
   /** Called when more could be claimed at once: the loop's `wake`. */
   onCapacity(wake: () => void): void;
   /** Resolves when everything that was claimed has been sent and recorded. */
@@ -48,13 +50,13 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   const tidy = createTidier(ctx);
   /** Receivers that have more deliveries due in the table. */
   const withBacklog = new Set<string>();
-  let wake = () => {};
+  let wakeLoop = () => {};
   let stopping = false;
   const unsent: string[] = [];
   const queue = createFairQueue<PendingDelivery>({
     work: deliver,
     onEmpty: (origin) => {
-      if (withBacklog.delete(origin)) wake();
+      if (withBacklog.delete(origin)) wakeLoop();
     },
   });
 
@@ -67,15 +69,11 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       // A 410 concerns one address of a receiver that works, so the receiver is healthy.
       const receiver = recordHealth(delivery.origin, answer.delivered || answer.gone);
       // Not awaited: the queue can start the next delivery while the result is written.
-      void results.add({ ...answer, receiver }).catch(logUnrecorded);
+      void results.add({ ...answer, receiver }).catch((error) => logUnrecorded(ctx, error));
     } catch (error) {
-      logUnrecorded(error);
+      logUnrecorded(ctx, error);
     }
   }
-
-  /** Nothing is lost: the lease ends, and the delivery is claimed again. */
-  const logUnrecorded = (error: unknown) =>
-    ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
 
   function recordHealth(origin: string, healthy: boolean): DeliveryResult['receiver'] {
     const change = health.record(origin, healthy);
@@ -97,30 +95,37 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     return rows.length;
   }
 
+  const waker = createWaker(ctx, { name: 'deliver_callbacks', pass });
+
+  async function idle(): Promise<void> {
+    await waker.idle();
+    await queue.idle();
+    await results.idle();
+  }
+
   return {
     name: 'deliver_callbacks',
     pass,
+    wake: () => waker.wake(),
     deliverFresh(events) {
-      for (const event of events) {
-        const delivery = deliveryOfEvent(event);
-        // When the queue is full, the row waits in the table and is claimed when its lease ends.
-        if (delivery) queue.add(delivery.origin, delivery);
-      }
+      // When the queue is full, the row waits in the table and is claimed when its lease ends.
+      for (const delivery of events.map(deliveryOfEvent)) if (delivery) queue.add(delivery.origin, delivery);
     },
     onCapacity(callback) {
-      wake = callback;
+      wakeLoop = callback;
     },
-    async idle() {
-      await queue.idle();
-      await results.idle();
-    },
+    idle,
     async stop() {
       stopping = true;
-      await queue.idle();
-      await results.idle();
+      await idle();
       if (unsent.length > 0) await releaseLeases(ctx, unsent.splice(0));
     },
   };
+}
+
+/** Nothing is lost: the lease ends, and the delivery is claimed again. */
+function logUnrecorded(ctx: Context, error: unknown): void {
+  ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
 }
 
 async function makeAttempt(

@@ -32,11 +32,12 @@ export function createCallbackHousekeeping(ctx: Context): Job {
 
 /** Returns how many partitions were created or dropped. */
 async function keepHistory(ctx: Context): Promise<number> {
+  const now = await ctx.databaseTime.now();
   let changed = 0;
   for (const plan of PARTITIONS) changed += await maintainPartitions(ctx, plan);
   // Paused, or without their event, for longer than anything is retried.
   await ctx.db.query('delete from callback_deliveries where started_at < $1', [
-    new Date(ctx.clock.millis() - GIVE_UP_AFTER_MS - DAY_MS),
+    new Date(now.getTime() - GIVE_UP_AFTER_MS - DAY_MS),
   ]);
   return changed;
 }

@@ -20,6 +20,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
 import { checkReceived } from './check-received.ts';
 import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';
+import { recordEvents } from './events.ts';
 import { listEvents } from './feed.ts';
 import { createCallbackHousekeeping } from './housekeeping.ts';
 import { listDeliveries, replayFailed, resendEvent } from './resend.ts';
@@ -240,5 +241,32 @@ describe('months', () => {
     ctx.clock.advance(60 * DAY_MS);
     await housekeeping.pass();
     assert.equal(await feedLength(), 0);
+  });
+
+  test('money 16: a reversal recorded while its month is being dropped keeps its event', async () => {
+    const old = newEvent(ctx, null);
+    await send(old);
+    const housekeeping = createCallbackHousekeeping(ctx);
+    await housekeeping.pass();
+    // The month before goes first, so that only the month of the event is left to be dropped.
+    ctx.clock.advance(95 * DAY_MS);
+    await housekeeping.pass();
+    ctx.clock.advance(35 * DAY_MS);
+    const written = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    const writing = ctx.db.transaction(async (tx) => {
+      await recordEvents(tx, [{ ...old, type: 'collection.reversed' }], ctx.clock.now());
+      written.resolve();
+      await mayCommit.promise;
+    });
+    await written.promise;
+    const cleaning = housekeeping.pass();
+    const isWaiting = async () =>
+      (await ctx.db.query(`select from pg_locks where not granted and relation::regclass::text like 'events%'`))
+        .length > 0;
+    while (!(await isWaiting())) await new Promise((resolve) => setImmediate(resolve));
+    mayCommit.resolve();
+    await Promise.all([writing, cleaning]);
+    assert.equal(await feedLength(), 2);
   });
 });

@@ -6,15 +6,14 @@ import type { Command } from 'commander';
 import { createContext, findPort, openCommandDatabase, runningServer } from '../open-context.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
+import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import { connectDatabase } from '../platform/db.ts';
-import { measureClockSkew } from '../platform/health-routes.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { addCommand, EXIT, type Terminal, toJson } from './terminal.ts';
 
 const OLDEST_NODE = 24;
 const LEAST_FREE_BYTES = 512 * 1024 * 1024;
-const MAX_SKEW_MS = 30_000;
 const REACH_TIMEOUT_MS = 5_000;
 
 type Finding = { check: string; ok: boolean; detail: string; fix?: string };
@@ -150,12 +149,12 @@ async function checkOpenDatabase(config: Config, url: string, where: string): Pr
 
 async function checkContext(ctx: Context): Promise<Finding[]> {
   try {
-    const skew = await measureClockSkew(ctx);
+    const skew = await ctx.databaseTime.skewMs();
     return [
       { check: 'master key', ok: true, detail: ctx.config.masterKey ? 'from MASTER_KEY' : 'in DATA_DIR/master.key' },
       {
         check: 'clock',
-        ok: Math.abs(skew) <= MAX_SKEW_MS,
+        ok: Math.abs(skew) <= MAX_CLOCK_SKEW_MS,
         detail: `${skew} ms apart from the clock of the database`,
         fix: 'Synchronise the clocks of this machine and of the database with NTP.',
       },

@@ -17,7 +17,7 @@ export const HOLDER_OPTION = [
 ] as const;
 
 /** This process sends nothing: the order is a due row, and a worker of the gateway sends it. */
-export const NO_ENGINE = { pass: async () => 0 };
+export const NO_ENGINE = { wake: () => undefined };
 
 /** Opens the gateway for one operation about money. This process sends nothing, neither to operators nor to receivers. */
 export function withPayments<T>(terminal: Terminal, work: (ctx: PaymentsContext) => Promise<T>): Promise<T> {

@@ -158,7 +158,7 @@ async function deliveryPage(request: HolderRequest): Promise<FastifyReply> {
 async function resend(request: HolderRequest): Promise<FastifyReply> {
   const event = paramOf(request, 'id');
   await resendEvent(request.ctx, request.holder.id, event, request.actor);
-  await request.services.deliverer.pass();
+  request.services.deliverer.wake();
   return redirect(request, `/console/callbacks/${event}`, 'callbackResent');
 }
 

@@ -1,13 +1,12 @@
 // Forms that move money carry an id of their own: however often one is sent (a double click, Reload, a lost answer), it
 // counts once, over all processes. The id is spent in the transaction of what the form does: if that fails, so does this.
 
-import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { type Html, html } from '../platform/html.ts';
 import { createUuid, isUuid } from '../platform/ids.ts';
 
-const KEPT_MS = 7 * DAY_MS;
+const KEPT_DAYS = 7;
 
 /** This form was sent before, and what it asked for was done then. */
 export class FormUsedError extends Error {}
@@ -21,7 +20,11 @@ export function onceField(ctx: Context, id = ''): Html {
 export async function useForm(tx: Tx, ctx: Context, holderId: bigint, id: string): Promise<void> {
   if (!isUuid(id)) return;
   const now = ctx.clock.millis();
-  await tx.query('delete from used_forms where holder_id = $1 and used_at < $2', [holderId, new Date(now - KEPT_MS)]);
+  // A process whose clock is ahead must not forget forms that may still be sent again.
+  await tx.query(
+    `delete from used_forms where holder_id = $1 and used_at < least($2::timestamptz, clock_timestamp()) - interval '${KEPT_DAYS} days'`,
+    [holderId, new Date(now)],
+  );
   const rows = await tx.query(
     'insert into used_forms (holder_id, id, used_at) values ($1, $2, $3) on conflict do nothing returning 1',
     [holderId, id, new Date(now)],

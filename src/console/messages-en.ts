@@ -69,6 +69,10 @@ export const english = {
   noHolder: 'You are not a member of any account. Ask an account owner to invite you.',
   roleNotAllowed: 'Your role does not allow this. Ask an account owner.',
   serverError: 'Something went wrong on our side',
+  serviceBusy: 'The service is not available at the moment. Nothing was done. Try again in a few seconds.',
+  outcomeUnknown:
+    'We cannot tell whether this was done, or only a part of it. Check the lists before you send it again.',
+  clockSkewed: 'The clock of this server is wrong, so it moves no money. Nothing was done. Tell your administrator.',
   notFound: 'Not found',
   notAllowed: 'Not allowed',
   requestRejected: 'The request was rejected',

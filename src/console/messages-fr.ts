@@ -70,6 +70,11 @@ export const french: ConsoleMessages = {
   noHolder: 'Vous n’êtes membre d’aucun compte. Demandez une invitation au propriétaire d’un compte.',
   roleNotAllowed: 'Votre rôle ne le permet pas. Adressez-vous à un propriétaire du compte.',
   serverError: 'Une erreur est survenue de notre côté',
+  serviceBusy: 'Le service n’est pas disponible pour le moment. Rien n’a été fait. Réessayez dans quelques secondes.',
+  outcomeUnknown:
+    'Nous ne savons pas si cela a été fait, en tout ou en partie. Vérifiez les listes avant de l’envoyer à nouveau.',
+  clockSkewed:
+    'L’horloge de ce serveur est fausse : il ne déplace pas d’argent. Rien n’a été fait. Prévenez votre administrateur.',
   notFound: 'Introuvable',
   notAllowed: 'Non autorisé',
   requestRejected: 'La requête a été refusée',

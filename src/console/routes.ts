@@ -137,7 +137,7 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
     title: problemTitle(request, problem.status),
     body: html`
       <div class="card">
-        <p>${problem.message}</p>
+        <p>${problemSentence(request, problem)}</p>
         ${problem.details.errors && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
         ${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}
         <p><a href="/console">${t.toHome}</a></p>
@@ -145,6 +145,13 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
     `,
   });
   return problemText(reply, page);
+}
+
+/** Messages about the service itself are written for programs; people read their own, in their language. */
+function problemSentence({ t }: ConsoleRequest, problem: Problem): string {
+  if (problem.code === 'outcome_unknown') return t.outcomeUnknown;
+  if (problem.code === 'clock_skewed') return t.clockSkewed;
+  return problem.code === 'database_unavailable' || problem.code === 'overloaded' ? t.serviceBusy : problem.message;
 }
 
 function problemTitle({ t }: ConsoleRequest, status: number): string {

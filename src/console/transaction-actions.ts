@@ -81,7 +81,7 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
   await requireTransaction(request);
   const event = fieldOf(request, 'event', 60);
   await resendEvent(ctx, holder.id, event, actor);
-  await services.deliverer.pass();
+  services.deliverer.wake();
   return redirect(request, pageOf(request), 'callbackResent');
 }
 

@@ -35,9 +35,10 @@ const PURGES = [
 
 /** Deletes one batch of each kind. Returns the number of rows; call again until it is zero. */
 export async function purgeExpired(ctx: Context): Promise<number> {
+  const now = await ctx.databaseTime.now();
   let purged = 0;
   for (const { keepMs, sql } of PURGES) {
-    const before = new Date(ctx.clock.millis() - keepMs);
+    const before = new Date(now.getTime() - keepMs);
     purged += (await ctx.db.query(sql, [before, BATCH_ROWS])).length;
   }
   return purged;

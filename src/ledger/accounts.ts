@@ -154,7 +154,10 @@ const ACCOUNTS = columns<AccountRef>(2, {
   may_go_negative: ['boolean', mayGoNegative],
 });
 
-/** Creates missing accounts, and the wallets they need with both their accounts. Sorted, so that two creators cannot deadlock. */
+/**
+ * Creates missing accounts, and the wallets they need with both their accounts. Sorted, so that two creators cannot deadlock.
+ * Never ahead of the database: an account without transfers must not hold its first one back.
+ */
 async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<void> {
   const wallets = refs.filter(isWallet);
   if (wallets.length > 0)
@@ -171,7 +174,8 @@ async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<voi
   await tx.query(
     `insert into ledger_accounts (${ACCOUNTS.names}, wallet_account, updated_at)
      select distinct input.holder_id, input.key collate "C", kind, input.currency, rail, may_go_negative,
-            case when kind in ('wallet_available', 'wallet_reserved') then wallet_account end, $1::timestamptz
+            case when kind in ('wallet_available', 'wallet_reserved') then wallet_account end,
+            least($1::timestamptz, now())
      from ${ACCOUNTS.rows}
      left join wallets w on w.holder_id = input.holder_id and w.currency = input.currency
      where not exists (select from ledger_accounts a where a.holder_id = input.holder_id and a.key = input.key)

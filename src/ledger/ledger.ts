@@ -217,6 +217,8 @@ async function insertTransfers(
     switch (violatedConstraint(error)) {
       case 'account_not_overdrawn':
         throw new Problem('overdraft');
+      case 'posting_not_in_future':
+        throw new Problem('clock_skewed', { retryAfterSeconds: 5 });
       case 'transfer_posted_once':
       case 'reserve_concluded_once':
         throw new AlreadyPostedError('a transfer of this posting is in the ledger already', { cause: error });
@@ -242,6 +244,8 @@ export async function balancesOf(
   holderId: bigint,
   filter: { walletAccount?: number; currency?: string } = {},
 ): Promise<WalletBalance[]> {
+  // A number that the column cannot hold is a wallet that nobody has.
+  if (filter.walletAccount !== undefined && !Number.isSafeInteger(filter.walletAccount)) return [];
   const rows = await reader.query<{
     wallet_account: number;
     currency: string;

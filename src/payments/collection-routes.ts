@@ -109,7 +109,7 @@ function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
         );
       });
       if (result instanceof Problem) throw result;
-      await services.engine.pass();
+      services.engine.wake();
       return {
         success: true,
         message: 'Token verified. The payment is being processed.',

@@ -31,8 +31,7 @@ describe('two processes on one database', () => {
     first = await createTestGateway({ MAX_IN_FLIGHT: '5000' });
     // Another process: its own connections, caches, batches and engine.
     secondDb = connectDatabase({ url: first.ctx.databaseUrl });
-    const { config, clock, log, vault, metrics } = first.ctx;
-    second = await createServices({ config, clock, log, vault, metrics, db: secondDb, memory: createMemory() });
+    second = await createServices({ ...first.ctx, db: secondDb, memory: createMemory() });
     apps = [first.app, createApp(second)];
     shop = await createShop(first.ctx);
   });

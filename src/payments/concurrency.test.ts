@@ -100,7 +100,7 @@ async function makeTransactions(): Promise<Transaction[]> {
     assert.ok(reading.ok);
     const results = await orderPayouts(
       ctx,
-      { pass: async () => 0 },
+      { wake: () => undefined },
       COMMAND_LINE,
       shop.holderId,
       Array.from({ length: PAYOUTS_PER_SHOP }, () => reading.order),

@@ -4,6 +4,7 @@
 
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
+import { createWaker } from '../platform/jobs.ts';
 import { callResult } from '../rails/breakers.ts';
 import type { RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
@@ -29,7 +30,7 @@ export interface PaymentEngine {
   apply(outcome: Outcome): Promise<Applied>;
   /** Claims due jobs from the table, once. Returns how many were claimed. */
   pass(): Promise<number>;
-  /** Starts a pass in the background, after a commit that left work in the table. It never throws: the loop finds the work too. */
+  /** Starts a pass in the background, after a commit that ordered work. Never throws: a failure is logged. */
   wake(): void;
   /** Called when work was left in the table and this process has capacity again: the loop's `wake`. */
   onCapacity(wake: () => void): void;
@@ -44,7 +45,6 @@ export interface PaymentEngine {
 export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   let stopping = false;
   let workLeftInTable = false;
-  let waking: Promise<void> = Promise.resolve();
   let onCapacity = () => {};
   const outcomes = createOutcomeBatch(ctx);
   const mayAsk = createAskLimit(ctx);
@@ -67,6 +67,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     queue.add(claimed);
     return claimed.length;
   }
+  const waker = createWaker(ctx, { name: 'payments', pass });
 
   return {
     // A process that only answers requests leaves the work to the others.
@@ -81,12 +82,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     enqueue: (work) => queue.add([work]),
     apply: (outcome) => outcomes.add(outcome),
     pass,
-    wake() {
-      waking = waking.then(pass).then(
-        () => undefined,
-        (error: unknown) => ctx.log.warn({ err: error }, 'the work that was just committed waits for the next pass'),
-      );
-    },
+    wake: () => waker.wake(),
     async refresh(transaction, patienceMs) {
       if (isFinal(transaction.status) || transaction.status === 'pending') return;
       if (queue.isBusy() || !mayAsk(transaction.id)) return;
@@ -97,13 +93,13 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, patienceMs).unref())]);
     },
     async idle() {
-      await waking;
+      await waker.idle();
       await queue.idle();
       await outcomes.idle();
     },
     async stop() {
       stopping = true;
-      await waking;
+      await waker.idle();
       await returnJobs(ctx, queue.close());
       await queue.idle();
       await outcomes.idle();

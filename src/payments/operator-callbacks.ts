@@ -184,11 +184,12 @@ export async function countDueOperatorCallbacks(reader: Reader, now: Date): Prom
 
 /** Deletes rejected messages after ninety days, a batch at a time. Answers how many. */
 export async function purgeRejectedCallbacks(ctx: Context): Promise<number> {
+  const now = await ctx.databaseTime.now();
   const rows = await ctx.db.query(
     `delete from rejected_callbacks where id in
        (select id from rejected_callbacks where received_at < $1 order by id limit $2)
      returning 1`,
-    [new Date(ctx.clock.millis() - REJECTED_KEPT_MS), PURGE_LIMIT],
+    [new Date(now.getTime() - REJECTED_KEPT_MS), PURGE_LIMIT],
   );
   return rows.length;
 }

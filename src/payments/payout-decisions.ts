@@ -13,7 +13,7 @@ import { findTransaction, idFromRef, type Transaction } from './transactions.ts'
 /** Approves a payout. The database refuses the member who ordered it. */
 export async function approvePayout(
   ctx: PaymentsContext,
-  engine: Pick<PaymentEngine, 'pass'>,
+  engine: Pick<PaymentEngine, 'wake'>,
   actor: Actor,
   holderId: bigint,
   ref: string,
@@ -36,7 +36,7 @@ export async function approvePayout(
       });
     await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
   });
-  await engine.pass();
+  engine.wake();
 }
 
 async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, at: Date): Promise<boolean> {
@@ -112,7 +112,7 @@ export async function cancelPayout(
 /** Sends a payout again that the operator does not know, or releases its money. */
 export async function decideLostPayout(
   ctx: PaymentsContext,
-  engine: Pick<PaymentEngine, 'pass'>,
+  engine: Pick<PaymentEngine, 'wake'>,
   actor: Actor,
   holderId: bigint,
   ref: string,
@@ -158,7 +158,7 @@ export async function decideLostPayout(
     return result.events;
   });
   ctx.sendCallbacksNow(events);
-  await engine.pass();
+  engine.wake();
 }
 
 function requireId(ref: string): string {

@@ -35,7 +35,7 @@ type OrderOptions = {
  */
 export async function orderPayouts(
   ctx: PaymentsContext,
-  engine: Pick<PaymentEngine, 'pass'>,
+  engine: Pick<PaymentEngine, 'wake'>,
   actor: Actor,
   holderId: bigint,
   orders: PayoutOrder[],
@@ -52,7 +52,7 @@ export async function orderPayouts(
     const rules = { ...defaults, batchId, needsApproval: holder.payouts_need_approval };
     return writePayouts(tx, ctx, actor, holderId, orders, rules);
   });
-  if (!holder.payouts_need_approval) await engine.pass();
+  if (!holder.payouts_need_approval) engine.wake();
   return results;
 }
 

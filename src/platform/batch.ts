@@ -2,6 +2,7 @@
 // call is written at once, and while one batch is being committed the next one collects. A caller's promise settles only
 // after the COMMIT of its item.
 
+import { noteCommit, withoutTracking } from './commit-tracking.ts';
 import { isDataError } from './db.ts';
 import { Problem } from './errors.ts';
 
@@ -74,13 +75,19 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     waiting: () => waiting.length,
     add(item) {
       if (waiting.length >= maxWaiting) return Promise.reject(new Problem('overloaded', { retryAfterSeconds: 1 }));
-      return new Promise<Result>((resolve, reject) => {
+      const result = new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
         // Requests that arrived in the same turn of the event loop belong to the same batch.
         if (!scheduled && running < concurrency) {
           scheduled = true;
-          setImmediate(pump);
+          // Not in the name of the request that came first: a batch holds the items of many.
+          withoutTracking(() => setImmediate(pump));
         }
+      });
+      // Noted here, in the name of the request whose item it was.
+      return result.then((value) => {
+        noteCommit();
+        return value;
       });
     },
     idle: () =>

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
+import { noteCommit } from './commit-tracking.ts';
 import { Problem } from './errors.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
@@ -10,6 +11,10 @@ const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const ACQUIRE_TIMEOUT_MS = 1_000;
 const MAX_TRIES = 5;
+/** Each try waits for its lock until LOCK_TIMEOUT_MS; more of them would take longer than a caller waits. */
+const MAX_LOCK_TRIES = 2;
+/** A statement without one of these words changes nothing. */
+const CHANGES = /\b(?:insert|update|delete|post_transfers)\b/i;
 
 pg.types.setTypeParser(pg.types.builtins.INT8, BigInt);
 
@@ -44,6 +49,7 @@ export type DatabaseOptions = {
   poolSize?: number;
   applicationName?: string;
   statementTimeoutMs?: number;
+  lockTimeoutMs?: number;
   /** How long a call may wait for a connection before it is refused. */
   acquireTimeoutMs?: number;
   onConnectionError?: (error: Error) => void;
@@ -54,10 +60,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
   return {
     counters: shared.counters,
     waiting: () => shared.pool.waitingCount,
-    query: (statement, values) => runStatement(shared, statement, values),
+    query: (statement, values) => busyAsProblem(() => runStatement(shared, statement, values)),
     transaction: (work) => withRetries(() => runTransaction(shared, work)),
     single: (work) => withRetries(() => work(singleStatement(shared))),
-    withConnection: (work) => runOnConnection(shared, work),
+    withConnection: (work) => busyAsProblem(() => runOnConnection(shared, work)),
     close: () => shared.pool.end(),
   };
 }
@@ -78,7 +84,7 @@ function openPool(options: DatabaseOptions): Shared {
     idleTimeoutMillis: 30_000,
     application_name: options.applicationName ?? 'simbi',
     statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
+    lock_timeout: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     // Statements issued at the same time are sent together instead of waiting for each other's answers.
@@ -103,6 +109,8 @@ type Session = {
   query: Reader['query'];
   /** From here on statements are refused: they would run in whatever transaction has the connection next. */
   end(): void;
+  /** Whether a statement that may change rows was sent. */
+  hasChanged(): boolean;
   /** The answer of every statement sent so far. Answers come in the order of the statements, so the last is enough. */
   drained(): Promise<unknown>;
 };
@@ -112,11 +120,13 @@ async function borrow(shared: Shared): Promise<Session> {
     throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
   });
   let hasEnded = false;
+  let hasChanged = false;
   let last: Promise<unknown> = Promise.resolve();
   return {
     client,
     async query<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
       assert(!hasEnded, 'This transaction has ended: its connection may be in use by another one.');
+      hasChanged ||= mayChange(statement);
       const answer = send<R>(shared, client, statement, values);
       last = answer;
       return (await answer).rows;
@@ -124,8 +134,13 @@ async function borrow(shared: Shared): Promise<Session> {
     end: () => {
       hasEnded = true;
     },
+    hasChanged: () => hasChanged,
     drained: () => last.catch(() => undefined),
   };
+}
+
+function mayChange(statement: Statement): boolean {
+  return CHANGES.test(typeof statement === 'string' ? statement : statement.text);
 }
 
 function send<R extends object>(shared: Shared, client: pg.PoolClient, statement: Statement, values?: unknown[]) {
@@ -150,6 +165,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
     assert.equal(command, 'COMMIT', 'The transaction was rolled back: one of its statements had failed.');
     refuseDoubt(shared, client);
     shared.counters.commits++;
+    if (session.hasChanged()) noteCommit();
     return result;
   } catch (error) {
     // Before the rollback is sent: statements sent so far are rolled back with it, and no other can follow it.
@@ -173,6 +189,7 @@ async function runStatement<R extends object>(shared: Shared, statement: Stateme
     const { rows } = await send<R>(shared, client, statement, values);
     refuseDoubt(shared, client);
     shared.counters.commits++;
+    if (mayChange(statement)) noteCommit();
     return rows;
   } catch (error) {
     if (isConnectionLoss(error)) {
@@ -216,14 +233,16 @@ function refuseDoubt(shared: Shared, client: pg.PoolClient): void {
   if (shared.doubtful.delete(client)) throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
 }
 
-/** Deadlocks and serialisation failures, tried again with a growing pause. */
+/**
+ * Deadlocks, serialisation failures and locks that took too long, tried again with a growing pause: the transaction was
+ * rolled back, so nothing was done.
+ */
 async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (!isRetryable(error)) throw error;
-      if (tries >= MAX_TRIES) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+      if (tries >= maxTries(error)) throw problemOfBusy(error);
       await new Promise((resolve) => setTimeout(resolve, 5 * tries + Math.random() * 20));
     }
   }
@@ -244,8 +263,29 @@ export function isDataError(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof pg.DatabaseError && isDataError(error.cause);
 }
 
-function isRetryable(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
+function maxTries(error: unknown): number {
+  if (!(error instanceof pg.DatabaseError)) return 1;
+  if (error.code === '40001' || error.code === '40P01') return MAX_TRIES;
+  return error.code === '55P03' ? MAX_LOCK_TRIES : 1;
+}
+
+async function busyAsProblem<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw problemOfBusy(error);
+  }
+}
+
+/** What PostgreSQL refused for lack of time or room, as a problem that the caller can wait out; other errors unchanged. */
+function problemOfBusy(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error;
+  const code = error.code ?? '';
+  // Deadlocks, time-outs of locks and statements.
+  if (/^(?:40001|40P01|55P03|57014)$/.test(code)) return new Problem('overloaded', { retryAfterSeconds: 1 });
+  // Disk full, out of memory, too many connections; a server that has become a read-only standby.
+  if (/^(?:53|25006)/.test(code)) return new Problem('database_unavailable', { retryAfterSeconds: 1 });
+  return error;
 }
 
 /** The connection ended: shutdown, crash, network. The statement sent last may or may not have taken effect. */

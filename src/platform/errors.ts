@@ -223,7 +223,7 @@ export const PROBLEMS = {
   overloaded: {
     status: 503,
     message: 'The service is busy. Nothing was done.',
-    cause: 'More requests are waiting than the gateway can finish in time.',
+    cause: 'More requests are waiting than the gateway can finish in time, or the database took too long.',
     fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
   },
   database_unavailable: {
@@ -231,6 +231,12 @@ export const PROBLEMS = {
     message: 'The service is not available at the moment. Nothing was done.',
     cause: 'The database does not respond.',
     fix: 'Try again after the seconds in Retry-After, with the same Idempotency-Key and a new signature.',
+  },
+  clock_skewed: {
+    status: 503,
+    message: 'The clock of this server is wrong, so it moves no money. Nothing was done.',
+    cause: 'The clock of the machine is more than 30 seconds ahead of the clock of the database.',
+    fix: 'Try again after the seconds in Retry-After. Administrators: synchronise the clocks with NTP; GET /readyz shows the difference.',
   },
   not_ready: {
     status: 503,
@@ -241,7 +247,8 @@ export const PROBLEMS = {
   outcome_unknown: {
     status: 503,
     message: 'The outcome is not known. Ask again with the same Idempotency-Key.',
-    cause: 'The connection to the database or its standby was lost during a commit.',
+    cause:
+      'The database, its standby or the connection to it failed during a commit, or after a part of the request was done.',
     fix: 'Repeat the request with the same Idempotency-Key and a new signature. The response says what happened; nothing is done twice.',
   },
   internal: {

@@ -7,6 +7,7 @@ import { createTestContext } from '../../test/harness.ts';
 import { systemClock } from './clock.ts';
 import { readConfig } from './config.ts';
 import type { Context } from './context.ts';
+import { createDatabaseTime } from './database-time.ts';
 import { connectDatabase } from './db.ts';
 import { type Backlogs, healthRoutes } from './health-routes.ts';
 import { createHttpServer } from './http.ts';
@@ -25,7 +26,8 @@ describe('health', () => {
     remoteAddress = '127.0.0.1',
     backlogs: Backlogs = {},
   ) {
-    const changed = { ...ctx, clock: systemClock, ...changes };
+    const whole = { ...ctx, clock: systemClock, ...changes };
+    const changed = { ...whole, databaseTime: createDatabaseTime(whole.db, whole.clock) };
     const app = createHttpServer(changed);
     healthRoutes(app, changed, backlogs);
     return await app.inject({ url, headers, remoteAddress });

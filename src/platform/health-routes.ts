@@ -3,12 +3,12 @@
 import { isAddressIn } from './addresses.ts';
 import { isoMicroseconds } from './clock.ts';
 import type { Context } from './context.ts';
+import { MAX_CLOCK_SKEW_MS } from './database-time.ts';
 import type { Reader } from './db.ts';
 import { PROBLEMS, Problem } from './errors.ts';
 import { addressOf, type HttpServer } from './http.ts';
 import { MigrationError, pendingMigrations } from './migrate.ts';
 
-const MAX_CLOCK_SKEW_MS = 30_000;
 /** /readyz is public, so the database is queried at most this often. */
 const READINESS_MS = 500;
 const LOOPBACK = ['127.0.0.0/8', '::1'];
@@ -50,7 +50,8 @@ async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readine
   try {
     const pending = await pendingMigrations(ctx.db);
     if (pending.length > 0) errors.migrations = [`The database lacks ${pending.join(', ')}; run: npx simbi migrate.`];
-    const clockSkewMs = await measureClockSkew(ctx);
+    const clockSkewMs = await ctx.databaseTime.skewMs();
+    ctx.metrics.clockSkew.set(clockSkewMs / 1000);
     if (Math.abs(clockSkewMs) > MAX_CLOCK_SKEW_MS)
       errors.clock = [
         `The clock of this machine is ${Math.abs(Math.round(clockSkewMs / 1000))} s ` +
@@ -67,13 +68,6 @@ async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readine
       backlog: {},
     };
   }
-}
-
-/** How far our clock is ahead of the database's, minus half the round trip. */
-export async function measureClockSkew(ctx: Context): Promise<number> {
-  const before = ctx.clock.millis();
-  const [row] = await ctx.db.query<{ at: Date }>('select clock_timestamp() as at');
-  return Math.round((before + ctx.clock.millis()) / 2 - (row?.at.getTime() ?? 0));
 }
 
 async function measureBacklogs(ctx: Context, backlogs: Backlogs): Promise<Record<string, number>> {

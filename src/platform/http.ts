@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
@@ -28,6 +29,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Further members of this request's log line, for instance client_id. Never a secret. */
     logged: Record<string, unknown>;
+    /** What this request has committed so far. */
+    commits: Commits;
   }
 }
 
@@ -57,6 +60,7 @@ export function createHttpServer(ctx: Context): HttpServer {
     },
   });
   limitSockets(app);
+  countCommits(app);
   shedAndLimit(app, ctx);
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
@@ -85,6 +89,15 @@ function limitSockets(app: HttpServer): void {
       else open.delete(address);
     });
   });
+}
+
+/** The body arrives in another asynchronous context than the request, so the handler is put into ours once more. */
+function countCommits(app: HttpServer): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.commits = { count: 0 };
+    trackCommits(request.commits, done);
+  });
+  app.addHook('preValidation', (request, _reply, done) => trackCommits(request.commits, done));
 }
 
 function parseOnlyStrictJson(app: HttpServer): void {
@@ -185,7 +198,7 @@ function answerProblems(app: HttpServer, ctx: Context): void {
   });
 
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error);
+    const problem = problemOf(withoutFalsehood(error, request.commits));
     if (problem.code === 'internal') ctx.log.error({ request_id: request.id, err: error }, 'unhandled error');
     return sendProblem(ctx, problem, request, reply);
   });

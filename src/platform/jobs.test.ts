@@ -6,11 +6,17 @@ import { createVirtualClock } from './clock.ts';
 import type { Context } from './context.ts';
 import { runLoop } from './jobs.ts';
 import { createLogger } from './log.ts';
+import { createMemory } from './memory.ts';
 import { createMetrics } from './metrics.ts';
 import { createFailureCounter, createRateLimiter } from './rate-limit.ts';
 
-/** A loop uses only the log and the metrics of its context. */
-const ctx = { log: createLogger('silent'), metrics: createMetrics() } as unknown as Context;
+/** A loop uses only these of its context. */
+const ctx = {
+  log: createLogger('silent'),
+  metrics: createMetrics(),
+  databaseTime: { skewMs: async () => 0 },
+  memory: createMemory(),
+} as unknown as Context;
 const NEVER = { shortest: 3_600_000, longest: 3_600_000 };
 
 /** A pass that answers from a list, and then promises to be done. */

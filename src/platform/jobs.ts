@@ -1,7 +1,14 @@
 // Background work. A job does one pass over what is due and returns how many rows it handled; `runLoop` repeats it: at once
-// while there is work, with a growing pause while there is none. Tests call the pass directly and never wait.
+// while there is work, with a growing pause while there is none. No pass begins while the clock of this process is wrong: it
+// would take what is not due, and give work up too early. Tests call the pass directly and never wait.
 
 import type { Context } from './context.ts';
+import { MAX_CLOCK_SKEW_MS } from './database-time.ts';
+import { perProcess } from './memory.ts';
+
+/** How soon a loop looks at the clocks again after it skipped a pass. */
+const SKEWED_PAUSE_MS = 5_000;
+const SKEW_LOGGED_EVERY_MS = 60_000;
 
 export type Job = {
   name: string;
@@ -20,6 +27,8 @@ export interface RunningJob {
   stop(): Promise<void>;
 }
 
+type PassResult = { kind: 'handled'; rows: number } | { kind: 'failed' } | { kind: 'skipped' };
+
 export function runLoop(ctx: Context, job: Job): RunningJob {
   const { shortest, longest } = job.idleMs ?? { shortest: 50, longest: 1_000 };
   let stopping = false;
@@ -30,23 +39,14 @@ export function runLoop(ctx: Context, job: Job): RunningJob {
   async function loop(): Promise<void> {
     while (!stopping) {
       woken = false;
-      const handled = await job.pass().then(
-        (count) => {
-          ctx.metrics.jobRuns.inc({ job: job.name, result: 'ok' });
-          return count;
-        },
-        (error: unknown) => {
-          ctx.metrics.jobRuns.inc({ job: job.name, result: 'failed' });
-          ctx.log.warn({ job: job.name, err: error }, 'a background pass failed; it is tried again');
-          return -1;
-        },
-      );
-      if (handled > 0) {
+      const result = await runPass(ctx, job);
+      if (result.kind === 'handled' && result.rows > 0) {
         pauseMs = shortest;
         continue;
       }
-      if (woken || stopping) continue;
-      pauseMs = handled < 0 ? longest : Math.min(pauseMs * 2, longest);
+      if (stopping || (woken && result.kind !== 'skipped')) continue;
+      if (result.kind === 'handled') pauseMs = Math.min(pauseMs * 2, longest);
+      else pauseMs = result.kind === 'failed' ? longest : Math.min(SKEWED_PAUSE_MS, longest);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs);
         endPause = () => {
@@ -70,4 +70,67 @@ export function runLoop(ctx: Context, job: Job): RunningJob {
       return done;
     },
   };
+}
+
+export interface Waker {
+  /** Starts a pass in the background: for work that was just committed. Never throws; the loop finds what it missed. */
+  wake(): void;
+  /** Resolves when no pass is running. */
+  idle(): Promise<void>;
+}
+
+/** Passes one at a time: a call during a pass starts one more after it, however many calls there are. */
+export function createWaker(ctx: Context, job: Pick<Job, 'name' | 'pass'>): Waker {
+  let again = false;
+  let running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    do {
+      again = false;
+      await runPass(ctx, job);
+    } while (again);
+    running = null;
+  }
+
+  return {
+    wake() {
+      again = true;
+      running ??= run();
+    },
+    idle: async () => {
+      await running;
+    },
+  };
+}
+
+/** One pass, counted. It never rejects: a failure is logged, and what it left is found by the next pass. */
+async function runPass(ctx: Context, { name, pass }: Pick<Job, 'name' | 'pass'>): Promise<PassResult> {
+  try {
+    if (!(await isClockRight(ctx))) {
+      ctx.metrics.jobRuns.inc({ job: name, result: 'skipped' });
+      return { kind: 'skipped' };
+    }
+    const rows = await pass();
+    ctx.metrics.jobRuns.inc({ job: name, result: 'ok' });
+    return { kind: 'handled', rows };
+  } catch (error) {
+    ctx.metrics.jobRuns.inc({ job: name, result: 'failed' });
+    ctx.log.warn({ job: name, err: error }, 'a background pass failed; it is tried again');
+    return { kind: 'failed' };
+  }
+}
+
+/** `performance.now()` of the last log line; the clock itself cannot be trusted here. */
+const lastLogged = perProcess(() => ({ at: Number.NEGATIVE_INFINITY }));
+
+async function isClockRight(ctx: Context): Promise<boolean> {
+  const skewMs = await ctx.databaseTime.skewMs();
+  ctx.metrics.clockSkew.set(skewMs / 1000);
+  if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return true;
+  const logged = lastLogged(ctx);
+  if (performance.now() - logged.at >= SKEW_LOGGED_EVERY_MS) {
+    logged.at = performance.now();
+    ctx.log.error({ clock_skew_ms: skewMs }, 'background work pauses: the clock differs from that of the database');
+  }
+  return false;
 }

@@ -42,18 +42,7 @@ export function createMetrics() {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
       registers,
     }),
-    jobRuns: new Counter({
-      name: 'simbi_job_runs_total',
-      help: 'Passes of background jobs, by job and result.',
-      labelNames: ['job', 'result'] as const,
-      registers,
-    }),
-    backlog: new Gauge({
-      name: 'simbi_backlog',
-      help: 'Rows that wait for a background job, by queue.',
-      labelNames: ['queue'] as const,
-      registers,
-    }),
+    ...backgroundMetrics(registers),
     outcomes: new Counter({
       name: 'simbi_outcomes_total',
       help: 'Transactions that reached a status, by rail and status.',
@@ -75,5 +64,28 @@ export function createMetrics() {
     }),
     /** Node's own numbers (memory, event loop) are collected once per process, by the server. */
     collectProcessMetrics: () => collectDefaultMetrics({ register: registry, prefix: 'simbi_' }),
+  };
+}
+
+/** Of background work. */
+function backgroundMetrics(registers: Registry[]) {
+  return {
+    jobRuns: new Counter({
+      name: 'simbi_job_runs_total',
+      help: 'Passes of background jobs, by job and result.',
+      labelNames: ['job', 'result'] as const,
+      registers,
+    }),
+    backlog: new Gauge({
+      name: 'simbi_backlog',
+      help: 'Rows that wait for a background job, by queue.',
+      labelNames: ['queue'] as const,
+      registers,
+    }),
+    clockSkew: new Gauge({
+      name: 'simbi_clock_skew_seconds',
+      help: 'How far the clock of this process is ahead of the clock of the database.',
+      registers,
+    }),
   };
 }

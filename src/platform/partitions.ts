@@ -3,7 +3,7 @@
 // its insert fails and `withPartitions` creates the partition and repeats it.
 
 import type { Context } from './context.ts';
-import type { Tx } from './db.ts';
+import type { Reader, Tx } from './db.ts';
 import { Problem } from './errors.ts';
 
 export type PartitionPlan = {
@@ -29,10 +29,13 @@ export type PartitionSpan = 'hour' | 'day' | 'month';
 const PARTITION_LOCK = 731_058_300;
 
 /**
- * Creates the partitions around `moment` (one before, the present one and those ahead) and drops the old ones. Safe in
+ * Creates the partitions around a moment (one before, the present one and those ahead) and drops the old ones. Safe in
  * several processes at once. Returns how many were created or dropped.
  */
-export async function maintainPartitions(ctx: Context, plan: PartitionPlan, moment = ctx.clock.now()): Promise<number> {
+export async function maintainPartitions(ctx: Context, plan: PartitionPlan, around?: Date): Promise<number> {
+  // The database's time: a process whose clock is wrong must not drop what the others still need.
+  const now = await ctx.databaseTime.now();
+  const moment = around ?? now;
   const existing = await listPartitions(ctx, plan);
   const missing = Array.from({ length: plan.ahead + 2 }, (_, index) => spanStart(plan.span, moment, index - 1)).filter(
     (start) => !existing.includes(partitionName(plan, start)),
@@ -41,7 +44,7 @@ export async function maintainPartitions(ctx: Context, plan: PartitionPlan, mome
   // While rows are moved out of the default partition it is locked: one partition a transaction keeps that short.
   for (const starts of plan.defaultPartition ? missing.map((start) => [start]) : [missing])
     changes += await createPartitions(ctx, plan, starts);
-  return changes + (await dropOldPartitions(ctx, plan, existing));
+  return changes + (await dropOldPartitions(ctx, plan, existing, now));
 }
 
 /** Runs `work`; if it fails because a partition is missing, creates it and runs `work` once more. */
@@ -106,22 +109,40 @@ async function createPartition(tx: Tx, plan: PartitionPlan, start: Date): Promis
   await tx.query(`alter table ${table} attach partition ${name} for values from ('${low}') to ('${high}')`);
 }
 
-async function dropOldPartitions(ctx: Context, plan: PartitionPlan, existing: string[]): Promise<number> {
-  const cutoff = new Date(ctx.clock.millis() - plan.keepMs);
+async function dropOldPartitions(ctx: Context, plan: PartitionPlan, existing: string[], now: Date): Promise<number> {
+  const cutoff = new Date(now.getTime() - plan.keepMs);
   const age = plan.defaultPartition?.age;
   let dropped = 0;
   for (const name of existing) {
     const start = startOf(plan, name);
     if (start === null || spanStart(plan.span, start, 1) > cutoff) continue;
-    if (age !== undefined) {
-      const young = await ctx.db.query(`select from ${name} where ${age} >= $1 limit 1`, [cutoff]);
-      if (young.length > 0) continue;
-    }
-    await ctx.db.query(`drop table if exists ${name}`);
-    dropped++;
+    // Asked without the lock first: most partitions that are kept are kept for a young row.
+    if (age !== undefined && (await hasYoungRow(ctx.db, name, age, cutoff))) continue;
+    if (await dropPartition(ctx, plan, name, cutoff)) dropped++;
   }
   if (age !== undefined) await ctx.db.query(`delete from ${plan.table}_default where ${age} < $1`, [cutoff]);
   return dropped;
+}
+
+/** Looks and drops under one lock: a row inserted in between would be lost. */
+async function dropPartition(ctx: Context, plan: PartitionPlan, name: string, cutoff: Date): Promise<boolean> {
+  const age = plan.defaultPartition?.age;
+  return await ctx.db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [PARTITION_LOCK, plan.table]);
+    const [found] = await tx.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [name]);
+    if (!found?.exists) return false;
+    if (age !== undefined) {
+      // Waits for the inserts under way; later ones wait for us and then find the default partition.
+      await tx.query(`lock table ${name} in share row exclusive mode`);
+      if (await hasYoungRow(tx, name, age, cutoff)) return false;
+    }
+    await tx.query(`drop table ${name}`);
+    return true;
+  });
+}
+
+async function hasYoungRow(reader: Reader, name: string, age: string, cutoff: Date): Promise<boolean> {
+  return (await reader.query(`select from ${name} where ${age} >= $1 limit 1`, [cutoff])).length > 0;
 }
 
 /** The start of the span that holds `moment`, or of one before or after it. */

@@ -141,7 +141,7 @@ function createDuePass(
     const now = ctx.clock.millis();
     if (now - purgedAt < PURGE_INTERVAL_MS) return;
     purgedAt = now;
-    const before = new Date(now - RETENTION_MS);
+    const before = new Date((await ctx.databaseTime.now()).getTime() - RETENTION_MS);
     await ctx.db.query(
       `delete from sandbox_payments where reference in
          (select reference from sandbox_payments where created_at < $1 and due_at is null limit $2)`,
