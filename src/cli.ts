@@ -18,6 +18,7 @@ import { loginLinkCommand } from './commands/login-link.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { payoutCommands } from './commands/payout.ts';
 import { phoneCommand } from './commands/phone.ts';
+import { refundCommands } from './commands/refund.ts';
 import { exitCodeOf } from './commands/remote.ts';
 import { serveCommands } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
@@ -44,6 +45,7 @@ const COMMANDS = [
   topUpCommand,
   linkCommands,
   payoutCommands,
+  refundCommands,
   callbackCommands,
   ledgerCommands,
   backupCommands,

@@ -43,6 +43,11 @@ payout import <file> [--json] [--dry-run] [--to-fix <file>] [--as <email>] [--ag
 payout approve <ref> [--json] [--as <email>] [--holder <id>]
 payout cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
 payout list [--json] [--limit <number>] [--holder <id>]
+refund
+refund create <collection> [--json] [--amount <amount>] [--reason <text>] [--as-payout] [--as <email>] [--yes] [--holder <id>]
+refund approve <ref> [--json] [--as <email>] [--holder <id>]
+refund cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
+refund list <collection> [--json] [--holder <id>]
 callbacks
 callbacks list [--json] [--status <status>] [--transaction <ref>] [--limit <number>] [--holder <id>]
 callbacks listen [--json] [--forward-to <url>] [--secret <whsec>] [--after <event>] [--from-start] [--count <number>]
@@ -138,6 +143,7 @@ const REQUIRED: Record<string, string[]> = {
   collect: ['--phone', '1'],
   'payout create': ['--phone', '1'],
   'payout approve': ['--as', 'a@b.c'],
+  'refund approve': ['--as', 'a@b.c'],
   'callbacks replay': ['--since', '2026-01-01'],
   'callbacks listen': ['--forward-to', 'http://localhost'],
 };
@@ -267,6 +273,37 @@ describe('beside a running gateway', () => {
       ['phone', 'abc'],
     ])
       assert.equal((await run(args, settings)).code, 2, args.join(' '));
+  });
+
+  test('refund: confirmation, a part, the rest, the list', async () => {
+    const paid = await simbiJson<{ ref: string }>(0, 'collect', '3000', 'UGX', '--phone', '0772123000', '--wait', '20');
+    await simbiJson(0, 'topup', '1000', 'UGX');
+    const unconfirmed = await run(['refund', 'create', paid.ref, '--amount', '500'], settings);
+    assert.equal(unconfirmed.code, 2);
+    assert.match(unconfirmed.messages, /Give 500 UGX back to 256772123000.*Add --yes to confirm/s);
+    const part = await simbiJson<{ ref: string; amount: number; waits_for_approval: boolean }>(
+      0,
+      'refund',
+      'create',
+      paid.ref,
+      '--amount',
+      '500',
+      '--reason',
+      'One item was missing',
+      '--yes',
+    );
+    assert.deepEqual([part.amount, part.waits_for_approval], [500, false]);
+    const rest = await simbiJson<{ amount: number }>(0, 'refund', 'create', paid.ref, '--yes');
+    assert.equal(rest.amount, 2500);
+    const listed = await simbiJson<{ reason: string | null }[]>(0, 'refund', 'list', paid.ref);
+    assert.deepEqual(
+      listed.map(({ reason }) => reason),
+      ['One item was missing', null],
+    );
+    assert.equal((await run(['refund', 'create', paid.ref, '--yes'], settings)).code, 1);
+    assert.equal((await run(['refund', 'create', 'TX_nothing', '--yes'], settings)).code, 4);
+    assert.equal((await run(['refund', 'create', paid.ref, '--amount', '1,500', '--yes'], settings)).code, 2);
+    assert.equal((await run(['refund', 'approve', part.ref, '--as', 'demo@simbi.local'], settings)).code, 4);
   });
 
   test('the phone: off, on, and a code that nothing waits for', async () => {

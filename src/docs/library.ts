@@ -14,6 +14,7 @@ const ORDER = [
   'quickstart',
   'signing',
   'collections',
+  'refunds',
   'payment-links',
   'callbacks',
   'sdk',
