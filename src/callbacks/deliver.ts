@@ -52,7 +52,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   let stopping = false;
   const unsent: string[] = [];
   const queue = createFairQueue<PendingDelivery>({
-    work: deliver,
+    work: oneByOne((delivery) => delivery.transactionId, deliver),
     onEmpty: (origin) => {
       if (withBacklog.delete(origin)) wake();
     },
@@ -120,6 +120,23 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       await results.idle();
       if (unsent.length > 0) await releaseLeases(ctx, unsent.splice(0));
     },
+  };
+}
+
+/**
+ * Works on what has the same key in the order it came, and on the rest at once. So the reversal is first sent after the
+ * success was answered, or was not answered in time.
+ */
+function oneByOne<Item>(keyOf: (item: Item) => string, work: (item: Item) => Promise<void>) {
+  const last = new Map<string, Promise<void>>();
+  return (item: Item): Promise<void> => {
+    const key = keyOf(item);
+    const before = last.get(key);
+    const own = (before ? before.then(() => work(item)) : work(item)).finally(() => {
+      if (last.get(key) === own) last.delete(key);
+    });
+    last.set(key, own);
+    return own;
   };
 }
 
