@@ -773,6 +773,10 @@ comment on column payment_links.currency_country_id is
   'The country of the payer. Null: the payer chooses it on the page.';
 comment on column payment_links.phone is
   'Digits with the dial code.';
+comment on column payment_links.status is
+  'A single-use link is paid by its first payment. When all its payments were given back it is disabled, not offered again.';
+comment on column payment_links.payments_count is
+  'Payments that stand: one that was given back does not count.';
 
 -- 0005_callbacks.sql
 

@@ -38,7 +38,7 @@ function reversal({ id }: Transaction): Outcome {
 
 test('money 14: a reversal before its success is in the feed after the success, and alone in a replay', async () => {
   const since = ctx.clock.now();
-  const collections = [];
+  const collections: Transaction[] = [];
   for (let count = 0; count < 24; count++) collections.push(await collect('http://127.0.0.1:1/callbacks'));
   await ctx.db.transaction((tx) => applyOutcomes(tx, ctx, collections.map(reversal)));
   const { events } = await listEvents(ctx.db, shop.holderId);

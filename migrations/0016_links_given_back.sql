@@ -1,0 +1,15 @@
+-- A link counts the payments that stand. What was given back before is taken out of the counts once.
+
+update payment_links l
+set payments_count = p.standing,
+    status = case when l.status = 'paid' and p.standing = 0 then 'disabled' else l.status end
+from (
+  select holder_id, link_id, count(*) filter (where status = 'success') as standing
+  from transactions where link_id is not null and direction = 'collection'
+  group by holder_id, link_id having bool_or(status = 'reversed')
+) p
+where l.holder_id = p.holder_id and l.id = p.link_id;
+
+comment on column payment_links.payments_count is 'Payments that stand: one that was given back does not count.';
+comment on column payment_links.status is
+  'A single-use link is paid by its first payment. When all its payments were given back it is disabled, not offered again.';
