@@ -963,9 +963,9 @@ create table daily_figures (
   constraint daily_figures_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 comment on table daily_figures is
-  'What one holder did on one day (UTC), counted from the transactions. A day changes as long as transactions of it are open.';
+  'What one holder did on one day (UTC): money by the day it was posted, attempts by the day they were made. Counted from the ledger and the transactions, and kept to show a page at once.';
 comment on column daily_figures.figures is
-  '[{ direction, currency, status, transactions, amount, fee }], sums as text.';
+  '{ money: [{ fact, currency, transactions, amount, fee }], attempts: [{ direction, currency, status, transactions, amount, fee }] }, sums as text.';
 
 -- 0008_checkout.sql
 
