@@ -6,19 +6,19 @@ import { recordAudit } from '../holders/audit.ts';
 import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { type Case, listAllOpenCases, resolveAnyCase } from '../payments/cases.ts';
+import { type Case, closesByNote, resolveAnyCase } from '../payments/cases.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { caseMeaning, MAX_RESOLUTION, resolveForm } from './case-details.ts';
+import { readCaseList } from './case-list.ts';
 import { dataTable, emptyState, figureCard, tag, timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
-const MAX_CASES = 200;
 const MAX_DIFFERENCES = 20;
 const LIVE_SECONDS = 10;
 const BREAKER_TONES = { closed: 'success', half_open: 'warning', open: 'error' } as const;
@@ -83,18 +83,15 @@ function healthTable({ ctx, t }: MemberRequest): Html {
 
 async function casesPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const cases = await listAllOpenCases(ctx.db, MAX_CASES);
+  const list = await readCaseList(request, '/console/admin/cases');
   const names = await holderNames(
     ctx.db,
-    cases.map((each) => each.holder_id),
+    list.cases.map((each) => each.holder_id),
   );
   return renderPage(request, {
     title: t.menu.allCases,
     active: 'allCases',
-    body:
-      cases.length === 0
-        ? emptyState(t.cases.none, t.cases.noneText)
-        : html`${cases.map((each) => caseCard(request, each, names))}`,
+    body: list.show(list.cases.map((each) => caseCard(request, each, names))),
   });
 }
 
@@ -110,10 +107,15 @@ function caseCard(request: MemberRequest, each: Case, holderNames: ReadonlyMap<b
         ${each.transaction_id && html` · <code>${publicId('TX', each.transaction_id)}</code>`}
       </p>
       <pre tabindex="0" aria-label="${t.details}">${JSON.stringify(each.detail)}</pre>
-      <details>
-        <summary>${t.cases.resolve}…</summary>
-        ${resolveForm(request, `/admin/cases/${publicId('case', each.id)}/resolve`)}
-      </details>
+      ${
+        closesByNote(each) &&
+        html`
+          <details>
+            <summary>${t.cases.resolve}…</summary>
+            ${resolveForm(request, `/admin/cases/${publicId('case', each.id)}/resolve`)}
+          </details>
+        `
+      }
     </div>
   `;
 }

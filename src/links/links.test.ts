@@ -8,7 +8,7 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { signatureOf } from '../holders/envelope.ts';
 import { setHolderStatus } from '../holders/holders.ts';
 import { updateIntegration } from '../holders/integrations.ts';
-import { listOpenCases } from '../payments/cases.ts';
+import { listOpenCases } from '../payments/case-list.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { createHolderUuid } from '../platform/ids.ts';
@@ -411,7 +411,7 @@ describe('the life of a link', () => {
   const giveBack = (...reversed: Transaction[]) =>
     harness.ctx.db.transaction((tx) => reverseLinks(tx, reversed, harness.ctx.clock.now()));
   const paidTwice = async () => {
-    const cases = await listOpenCases(harness.ctx.db, harness.shop.holderId, 100);
+    const cases = await listOpenCases(harness.ctx.db, { holderId: harness.shop.holderId }, { limit: 100 });
     return cases.flatMap((each) => (each.kind === 'link_paid_twice' ? [each.transaction_id] : []));
   };
 
