@@ -262,14 +262,14 @@ describe('retries', () => {
 
 describe('order', () => {
   const typesOf = () => receiver.received.map((callback) => JSON.parse(callback.body.toString()).type as string);
-  const told = ['collection.success', 'payment_link.paid', 'collection.reversed'] as const;
+  const TYPES = ['collection.success', 'payment_link.paid', 'collection.reversed'] as const;
 
   /** The first event of each transaction is answered last, so what is sent at once overtakes it. */
   function answerFirstLate(): void {
     const held: (() => void)[] = [];
     receiver.answer = (callback, response) => {
       const answer = () => void response.end();
-      if (JSON.parse(callback.body.toString()).type === told[0]) held.push(answer);
+      if (JSON.parse(callback.body.toString()).type === TYPES[0]) held.push(answer);
       else answer();
       setImmediate(() => held.splice(0).forEach((each) => void each()));
     };
@@ -284,13 +284,13 @@ describe('order', () => {
       const first = newEvent(ctx, receiver.url);
       const events = await record(
         ctx,
-        told.map((type) => ({ ...first, type })),
+        TYPES.map((type) => ({ ...first, type })),
         fresh,
       );
       if (fresh) deliverer.deliverFresh(events);
       else await deliverer.pass();
       await deliverer.idle();
-      assert.deepEqual(typesOf(), told);
+      assert.deepEqual(typesOf(), TYPES);
       assert.equal(receiver.mostAtOnce, 1);
       assert.equal(await waiting(), 0);
       await deliverer.close();
@@ -299,7 +299,7 @@ describe('order', () => {
 
   test('money 14: a failed success does not hold back the reversal', async () => {
     receiver.answer = (callback, response) =>
-      void response.writeHead(JSON.parse(callback.body.toString()).type === told[0] ? 500 : 200).end();
+      void response.writeHead(JSON.parse(callback.body.toString()).type === TYPES[0] ? 500 : 200).end();
     const deliverer = startDeliverer(ctx);
     const first = newEvent(ctx, receiver.url);
     deliverer.deliverFresh(await record(ctx, [first, { ...first, type: 'collection.reversed' }]));

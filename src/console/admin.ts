@@ -7,6 +7,7 @@ import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { type Case, closesByNote, resolveAnyCase } from '../payments/cases.ts';
+import { listGoneMethods } from '../payments/gone-methods.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -33,9 +34,10 @@ export const adminRoutes: ConsoleRoute[] = [
 
 async function railsPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t, services } = request;
-  const [payments, deliveries] = await Promise.all([
+  const [payments, deliveries, gone] = await Promise.all([
     countDuePayments(ctx.db, ctx.clock.now()),
     countDueDeliveries(ctx.db, ctx.clock.now()),
+    listGoneMethods(ctx),
   ]);
   return renderPage(request, {
     title: t.menu.rails,
@@ -47,6 +49,10 @@ async function railsPage(request: MemberRequest): Promise<FastifyReply> {
         ${figureCard(deliveries, t.admin.dueDeliveries)}
         ${figureCard(services.requestLog.dropped(), t.admin.droppedLog)}
       </div>
+      ${gone.map(
+        ({ rail, method, transactions }) =>
+          html`<p class="box warning">${t.admin.goneMethod(`${method} (${rail})`, transactions)}</p>`,
+      )}
       ${healthTable(request)}
     `,
   });

@@ -668,6 +668,9 @@ export const english = {
     removeFee: 'Remove',
     feeInvalid: 'Enter a percentage from 0 to 100, and amounts such as 1.50.',
     directions: { collection: 'Collection', payout: 'Payout' },
+    goneMethod: (name: string, count: number) =>
+      `${name} is no longer in the configuration. The operator cannot be asked about ` +
+      `${plural(count, 'open transaction', 'open transactions')} of it.`,
     duePayments: 'payments waiting to be processed',
     dueDeliveries: 'callbacks waiting to be sent',
     droppedLog: 'request log entries dropped since the start',

@@ -678,6 +678,9 @@ export const french: ConsoleMessages = {
     removeFee: 'Retirer',
     feeInvalid: 'Saisissez un pourcentage de 0 à 100, et des montants comme 1.50.',
     directions: { collection: 'Encaissement', payout: 'Versement' },
+    goneMethod: (name: string, count: number) =>
+      `${name} n’est plus dans la configuration. L’opérateur ne peut pas être interrogé sur ` +
+      `${plural(count, 'transaction ouverte', 'transactions ouvertes')}.`,
     duePayments: 'paiements en attente de traitement',
     dueDeliveries: 'notifications en attente d’envoi',
     droppedLog: 'entrées du journal des requêtes perdues depuis le démarrage',
