@@ -4,7 +4,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { isRefundId, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { resumeAddresses } from './endpoints.ts';
 import { type EventType, originOf } from './events.ts';
 import { callbackHeaders } from './signature.ts';
@@ -111,7 +111,7 @@ export async function listDeliveries(
   return rows.map((row) => ({
     eventId: publicId('evt', row.id),
     type: row.type,
-    transactionRef: publicId('TX', row.transaction_id),
+    transactionRef: publicId(isRefundId(row.transaction_id) ? 'RF' : 'TX', row.transaction_id),
     url: row.url,
     status: row.status,
     createdAt: row.created_at,

@@ -261,6 +261,19 @@ describe('the hosted page', () => {
     assert.match((await get(attempt)).body, /Payment received/);
   });
 
+  test('money 28: a link whose payment went back is disabled, and shows how its payment ended', async () => {
+    const { path, link } = await kenya();
+    const attempt = await pay(path, { phone: number('008') });
+    const stands = async () => {
+      const found = await findLink(gateway.ctx.db, link.id);
+      return [found?.status, found?.payments_count];
+    };
+    assert.deepEqual(await stands(), ['paid', 1n]);
+    await gateway.advance(61_000);
+    assert.deepEqual(await stands(), ['disabled', 0n]);
+    for (const address of [path, attempt]) assert.match((await get(address)).body, /Payment refunded/);
+  });
+
   test('a receipt says when the money went back, and nothing about the payer', async () => {
     const { path } = await kenya();
     const attempt = await pay(path, { phone: number('008') });

@@ -9,6 +9,7 @@ import { verifyLedger } from '../ledger/verify.ts';
 import { type Case, closesByNote, resolveAnyCase } from '../payments/cases.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
+import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
@@ -110,7 +111,7 @@ function caseCard(request: MemberRequest, each: Case, holderNames: ReadonlyMap<b
       ${caseMeaning(request, each)}
       <p class="muted">
         ${holder} · ${timeTag(each.opened_at)}
-        ${each.transaction_id && html` · <code>${publicId('TX', each.transaction_id)}</code>`}
+        ${each.transaction_id && html` · <code>${refOf({ id: each.transaction_id })}</code>`}
       </p>
       <pre tabindex="0" aria-label="${t.details}">${JSON.stringify(each.detail)}</pre>
       ${

@@ -34,6 +34,7 @@ export function caseMeaning(request: MemberRequest, each: Case): Html {
       html`
         <p>
           ${t.cases.openAmount} <b>${money(request, each.amount - each.settled, each.currency ?? '')}</b>
+          ${' '}
           <span class="muted">${t.cases.needsDecision}</span>
         </p>
       `
