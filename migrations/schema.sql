@@ -782,6 +782,10 @@ comment on column payment_links.currency_country_id is
   'The country of the payer. Null: the payer chooses it on the page.';
 comment on column payment_links.phone is
   'Digits with the dial code.';
+comment on column payment_links.status is
+  'A single-use link is paid by its first payment. When all its payments were given back it is disabled, not offered again.';
+comment on column payment_links.payments_count is
+  'Payments that stand: one that was given back does not count.';
 
 -- 0005_callbacks.sql
 
@@ -968,9 +972,9 @@ create table daily_figures (
   constraint daily_figures_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 comment on table daily_figures is
-  'What one holder did on one day (UTC), counted from the transactions. A day changes as long as transactions of it are open.';
+  'What one holder did on one day (UTC): money by the day it was posted, attempts by the day they were made. Counted from the ledger and the transactions, and kept to show a page at once.';
 comment on column daily_figures.figures is
-  '[{ direction, currency, status, transactions, amount, fee }], sums as text.';
+  '{ money: [{ fact, currency, transactions, amount, fee }], attempts: [{ direction, currency, status, transactions, amount, fee }] }, sums as text.';
 
 -- 0008_checkout.sql
 

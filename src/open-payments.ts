@@ -3,7 +3,7 @@
 
 import type { RecordedEvent } from './callbacks/events.ts';
 import { loadCatalog } from './catalog/catalog.ts';
-import { settleLinks } from './links/links.ts';
+import { reverseLinks, settleLinks } from './links/links.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
@@ -38,8 +38,8 @@ export function openPayments(base: Context, options: PaymentsOptions): OpenPayme
     ...base,
     catalog: loadCatalog(config.catalogFile),
     rails,
-    onCollectionsSettled: [settleLinks],
-    onCollectionsReversed: [],
+    onCollectionsSettled: [settleLinks(base)],
+    onCollectionsReversed: [reverseLinks],
     sendCallbacksNow(events) {
       try {
         options.sendCallbacksNow(events);

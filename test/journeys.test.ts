@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { linkUuid } from '../src/links/links.ts';
-import { listOpenCases } from '../src/payments/cases.ts';
+import { listOpenCases } from '../src/payments/case-list.ts';
 import { completeOrder, readPayment } from '../src/payments/collections.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
@@ -65,7 +65,9 @@ async function eventsOf({ ref }: Journey): Promise<string[]> {
 }
 
 async function casesOf({ client }: Journey): Promise<string[]> {
-  return (await listOpenCases(gateway.ctx.db, client.shop.holderId, 10)).map(({ kind }) => kind);
+  return (await listOpenCases(gateway.ctx.db, { holderId: client.shop.holderId }, { limit: 10 })).map(
+    ({ kind }) => kind,
+  );
 }
 
 type Ending = {

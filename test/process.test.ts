@@ -175,7 +175,7 @@ describe('the embedded database', () => {
     const findings = JSON.parse(doctor.out) as { check: string; ok: boolean }[];
     assert.deepEqual(
       findings.map((finding) => `${finding.check} ${finding.ok}`),
-      ['Node', 'disk', 'port', 'database', 'migrations', 'master key', 'clock', 'public URL'].map(
+      ['Node', 'disk', 'port', 'database', 'migrations', 'master key', 'clock', 'methods', 'public URL'].map(
         (name) => `${name} true`,
       ),
     );

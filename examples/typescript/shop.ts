@@ -71,6 +71,8 @@ async function receive(rawBody: Buffer, headers: IncomingMessage['headers']): Pr
     const event = await simbi.webhooks.verify(rawBody, headers, callbackSecret);
     if (seenEvents.has(event.id)) return { status: 204 };
     seenEvents.add(event.id);
+    // This shop gives a payment back whole, and is told so by collection.reversed.
+    if (event.type === 'refund.success' || event.type === 'refund.failed') return { status: 204 };
     const order = orders.get(event.data.third_party_reference_1 ?? '');
     if (order) settle(order, event.type, event.data.amount, event.data.currency);
     return { status: 204 };

@@ -17,6 +17,7 @@ const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encodi
 /** A delivery that this process holds the lease of. */
 export type PendingDelivery = {
   eventId: string;
+  transactionId: string;
   publicId: string;
   holderId: bigint;
   integrationId: bigint;
@@ -35,6 +36,7 @@ export function deliveryOfEvent(event: RecordedEvent): PendingDelivery | null {
   if (event.url === null || event.integrationId === null) return null;
   return {
     eventId: event.id,
+    transactionId: event.transactionId,
     publicId: event.publicId,
     holderId: event.holderId,
     integrationId: event.integrationId,
@@ -51,6 +53,7 @@ export function deliveryOfEvent(event: RecordedEvent): PendingDelivery | null {
 export function deliveryOfRow(row: ClaimedRow, now: Date): PendingDelivery {
   return {
     eventId: row.event_id,
+    transactionId: row.transaction_id,
     publicId: publicId('evt', row.event_id),
     holderId: row.holder_id,
     integrationId: row.integration_id,

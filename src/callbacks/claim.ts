@@ -11,6 +11,7 @@ const CLAIM_IN_ALL = 1_024;
 
 export type ClaimedRow = {
   event_id: string;
+  transaction_id: string;
   holder_id: bigint;
   integration_id: bigint;
   origin: string;
@@ -63,13 +64,14 @@ const CLAIM = {
       returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
                 p.due_at as was_due_at, p.probe, p.failing
     )
-    select c.event_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at, c.was_due_at, c.probe,
-           c.failing, e.body
+    select c.event_id, c.transaction_id, c.holder_id, c.integration_id, c.origin, c.url, c.attempts, c.started_at,
+           c.was_due_at, c.probe, c.failing, e.body
     from claimed c
-    join events e on e.holder_id = c.holder_id and e.transaction_id = c.transaction_id and e.id = c.event_id`,
+    join events e on e.holder_id = c.holder_id and e.transaction_id = c.transaction_id and e.id = c.event_id
+    order by c.was_due_at, e.position`,
 };
 
-/** Claims deliveries for this process; `loads` is how many it already has for each receiver. */
+/** Claims deliveries for this process, events of one transaction in their order; `loads` is how many it already has for each receiver. */
 export function claimDeliveries(
   ctx: Context,
   now: Date,

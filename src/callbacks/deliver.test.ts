@@ -260,6 +260,56 @@ describe('retries', () => {
   });
 });
 
+describe('order', () => {
+  const typesOf = () => receiver.received.map((callback) => JSON.parse(callback.body.toString()).type as string);
+  const TYPES = ['collection.success', 'payment_link.paid', 'collection.reversed'] as const;
+
+  /** The first event of each transaction is answered last, so what is sent at once overtakes it. */
+  function answerFirstLate(): void {
+    const held: (() => void)[] = [];
+    receiver.answer = (callback, response) => {
+      const answer = () => void response.end();
+      if (JSON.parse(callback.body.toString()).type === TYPES[0]) held.push(answer);
+      else answer();
+      setImmediate(() => held.splice(0).forEach((each) => void each()));
+    };
+  }
+
+  test('money 14: the events of one transaction are first sent one after the other, fresh and claimed', async () => {
+    for (const fresh of [true, false]) {
+      receiver.received = [];
+      receiver.mostAtOnce = 0;
+      answerFirstLate();
+      const deliverer = startDeliverer(ctx);
+      const first = newEvent(ctx, receiver.url);
+      const events = await record(
+        ctx,
+        TYPES.map((type) => ({ ...first, type })),
+        fresh,
+      );
+      if (fresh) deliverer.deliverFresh(events);
+      else await deliverer.pass();
+      await deliverer.idle();
+      assert.deepEqual(typesOf(), TYPES);
+      assert.equal(receiver.mostAtOnce, 1);
+      assert.equal(await waiting(), 0);
+      await deliverer.close();
+    }
+  });
+
+  test('money 14: a failed success does not hold back the reversal', async () => {
+    receiver.answer = (callback, response) =>
+      void response.writeHead(JSON.parse(callback.body.toString()).type === TYPES[0] ? 500 : 200).end();
+    const deliverer = startDeliverer(ctx);
+    const first = newEvent(ctx, receiver.url);
+    deliverer.deliverFresh(await record(ctx, [first, { ...first, type: 'collection.reversed' }]));
+    await deliverer.idle();
+    assert.deepEqual(typesOf(), ['collection.success', 'collection.reversed']);
+    assert.equal(await waiting(), 1);
+    await deliverer.close();
+  });
+});
+
 describe('fairness', () => {
   test('200 hanging receivers do not delay a healthy one', async (t) => {
     const hanging = createServer((socket) => void socket.on('error', () => undefined));

@@ -54,7 +54,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   let stopping = false;
   const unsent: string[] = [];
   const queue = createFairQueue<PendingDelivery>({
-    work: deliver,
+    work: oneByOne((delivery) => delivery.transactionId, deliver),
     onEmpty: (origin) => {
       if (withBacklog.delete(origin)) wakeLoop();
     },
@@ -126,6 +126,23 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
 /** Nothing is lost: the lease ends, and the delivery is claimed again. */
 function logUnrecorded(ctx: Context, error: unknown): void {
   ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
+}
+
+/**
+ * Works on what has the same key in the order it came, and on the rest at once. So the reversal is first sent after the
+ * success was answered, or was not answered in time.
+ */
+function oneByOne<Item>(keyOf: (item: Item) => string, work: (item: Item) => Promise<void>) {
+  const last = new Map<string, Promise<void>>();
+  return (item: Item): Promise<void> => {
+    const key = keyOf(item);
+    const before = last.get(key);
+    const own = (before ? before.then(() => work(item)) : work(item)).finally(() => {
+      if (last.get(key) === own) last.delete(key);
+    });
+    last.set(key, own);
+    return own;
+  };
 }
 
 async function makeAttempt(

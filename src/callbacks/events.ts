@@ -1,10 +1,11 @@
 // The outbox. An event and its delivery are written in the transaction of the fact they report, so neither exists without
-// the other. Id and body bytes never change after that.
+// the other. Id and body bytes never change after that. The id derives from the fact, so the same fact has the same id
+// again when a restore makes the gateway repeat it; the order of events is their position, never their id.
 
 import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import { createHolderUuid, publicId } from '../platform/ids.ts';
+import { deriveHolderUuid, publicId } from '../platform/ids.ts';
 
 /** How long fresh deliveries belong to the process that wrote them. After a crash they are claimed when the lease ends. */
 export const LEASE_MS = 30_000;
@@ -20,6 +21,9 @@ export type EventType =
   | 'payment_link.paid'
   | 'refund.success'
   | 'refund.failed';
+
+/** A transaction enters each state at most once, so each type happens once. */
+const SEQUENCE = 1;
 
 export type NewEvent = {
   holderId: bigint;
@@ -82,7 +86,7 @@ const RECORD_EVENTS = {
       returning holder_id, last_position
     ), written as (
       insert into events (holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at)
-      select i.holder_id, i.transaction_id, i.type, 1, i.id, f.last_position - i.after, i.integration_id, i.url,
+      select i.holder_id, i.transaction_id, i.type, ${SEQUENCE}, i.id, f.last_position - i.after, i.integration_id, i.url,
              substring($4::bytea from i.body_from for i.body_length), $1
       from input i join feeds f using (holder_id)
     ), paused as (
@@ -140,7 +144,7 @@ function numberEvents(events: RecordedEvent[]): EventRow[] {
 }
 
 function fixEvent(event: NewEvent, at: Date, leasedUntil: Date): RecordedEvent {
-  const id = createHolderUuid(at.getTime(), event.holderId);
+  const id = deriveHolderUuid(event.transactionId, `${event.type}|${SEQUENCE}`, event.holderId);
   const shown = publicId('evt', id);
   const body = JSON.stringify({ id: shown, type: event.type, created_at: isoMicroseconds(at), data: event.data });
   return {

@@ -18,6 +18,7 @@ import {
 import { isRepeatedEvent } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { Problem } from '../platform/errors.ts';
+import { holderOfUuid } from '../platform/ids.ts';
 import { LEASE_MS, recordEvents } from './events.ts';
 import { listEvents } from './feed.ts';
 
@@ -69,6 +70,36 @@ describe('outbox', () => {
     );
     assert.deepEqual(await readAll(), before);
     assert.deepEqual(await ctx.db.query('select 1 from callback_deliveries where url = $1', [url]), []);
+  });
+
+  test('money 15: a fact that is lost and told again has the same id; another fact has another', async () => {
+    const fact = newEvent(ctx, null);
+    const ids: string[] = [];
+    const lost = ctx.db.transaction(async (tx) => {
+      ids.push(...(await recordEvents(tx, [fact], ctx.clock.now())).map((event) => event.publicId));
+      throw new Error('lost');
+    });
+    await assert.rejects(lost, /lost/);
+    ctx.clock.advance(3_600_000);
+    const [again] = await record(ctx, [fact]);
+    assert.deepEqual(ids, [again?.publicId]);
+    const others = await record(ctx, [
+      { ...fact, type: 'collection.reversed' },
+      { ...fact, type: 'payment_link.paid' },
+      newEvent(ctx, null, {
+        transactionId: `${fact.transactionId.slice(0, -1)}${fact.transactionId.endsWith('0') ? 1 : 0}`,
+      }),
+      newEvent(ctx, null, { transactionId: fact.transactionId, holderId: 96n }),
+    ]);
+    assert.equal(new Set([...ids, ...others.map((event) => event.publicId)]).size, 5);
+  });
+
+  test('money 15: the id of an event is fixed by its transaction and type, byte for byte', async () => {
+    const transactionId = '019523d5-9a40-7abc-8def-0123456789ab';
+    const [event] = await record(ctx, [newEvent(ctx, null, { transactionId, holderId: 5n })]);
+    assert.equal(event?.id, '019523d5-9a40-7387-8063-6fe2c0000005');
+    assert.equal(event.id.slice(0, 13), transactionId.slice(0, 13));
+    assert.equal(holderOfUuid(event.id), 5n);
   });
 
   test('any number of events is one statement', async () => {

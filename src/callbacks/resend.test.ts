@@ -18,6 +18,7 @@ import { createTestContext } from '../../test/harness.ts';
 import { COMMAND_LINE, listAudit } from '../holders/audit.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
+import { createUuid } from '../platform/ids.ts';
 import { checkReceived } from './check-received.ts';
 import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endpoints.ts';
 import { recordEvents } from './events.ts';
@@ -147,6 +148,60 @@ describe('deliveries', () => {
     assert.deepEqual(receiver.received.map((callback) => callback.id).sort(), [reversed, lost].sort());
     assert.equal(await replayFailed(ctx, HOLDER, since), 0);
     assert.equal((await listDeliveries(ctx.db, HOLDER, { eventId: old }))[0]?.status, 'given_up');
+  });
+
+  test('money 14: of reversed collections a replay sends the reversal, not the success nor the paid link', async () => {
+    answerWith(500);
+    const facts = Array.from({ length: 20 }, () => newEvent(ctx, receiver.url));
+    const reversals: string[] = [];
+    for (const fact of facts) {
+      const all = [
+        fact,
+        { ...fact, type: 'payment_link.paid' as const },
+        { ...fact, type: 'collection.reversed' as const },
+      ];
+      reversals.push((await record(ctx, all)).at(-1)?.publicId ?? '');
+    }
+    const paid = newEvent(ctx, receiver.url);
+    const [success, link] = await record(ctx, [paid, { ...paid, type: 'payment_link.paid' }]);
+    const listed = await listDeliveries(ctx.db, HOLDER, { transactionId: facts[0]?.transactionId });
+    assert.deepEqual(
+      listed.map((each) => each.type),
+      ['collection.reversed', 'payment_link.paid', 'collection.success'],
+    );
+    await ctx.db.query('delete from callback_deliveries');
+    answerWith(200);
+    assert.equal(await replayFailed(ctx, HOLDER, new Date(ctx.clock.millis() - 1_000)), 22);
+    await deliverer.drain();
+    const expected = [...reversals, success?.publicId, link?.publicId].sort();
+    assert.deepEqual(receiver.received.map((callback) => callback.id).sort(), expected);
+  });
+
+  test('money 15: a replay and a list begin at the time of the event, not of its transaction', async () => {
+    const old = newEvent(ctx, receiver.url);
+    answerWith(500);
+    const days: Date[] = [];
+    const reversals: string[] = [];
+    for (let day = 0; day < 30; day++) {
+      days.push(ctx.clock.now());
+      const transactionId = createUuid(ctx.clock.millis() - 40 * DAY_MS);
+      const [event] = await record(ctx, [newEvent(ctx, receiver.url, { transactionId, type: 'collection.reversed' })]);
+      reversals.push(event?.publicId ?? '');
+      ctx.clock.advance(DAY_MS);
+    }
+    const [late] = await record(ctx, [{ ...old, type: 'collection.reversed' }]);
+    const newest = [...reversals, late?.publicId ?? ''].reverse();
+    await ctx.db.query('delete from callback_deliveries');
+    // As after a restore: positions go on far from where they were.
+    await ctx.db.query('update event_feeds set last_position = last_position + 1000000 where holder_id = $1', [HOLDER]);
+    for (const [day, since] of days.entries()) {
+      const listed = await listDeliveries(ctx.db, HOLDER, { since });
+      assert.deepEqual(
+        listed.map((each) => each.eventId),
+        newest.slice(0, 31 - day),
+      );
+    }
+    assert.equal(await replayFailed(ctx, HOLDER, days[29] ?? new Date()), 2);
   });
 
   test('an address that answered 410 is shown as paused and gets what waited when it is resumed', async () => {

@@ -4,7 +4,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { lowestUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { isRefundId, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { resumeAddresses } from './endpoints.ts';
 import { type EventType, originOf } from './events.ts';
 import { callbackHeaders } from './signature.ts';
@@ -14,6 +14,7 @@ const MAX_LIMIT = 200;
 const MAX_ATTEMPTS_SHOWN = 200;
 const REPLAY_PAGE = 1_000;
 const MAX_REPLAY_PAGES = 1_000;
+const CLOCK_MARGIN_MS = 5 * 60_000;
 
 /** waiting: first attempt to come; retrying: failed so far; paused: 410; given_up: thirty days over; feed_only: no address. */
 export type DeliveryStatus = 'waiting' | 'retrying' | 'paused' | 'delivered' | 'given_up' | 'feed_only';
@@ -86,7 +87,7 @@ export async function listDeliveries(
        where e.holder_id = $1
          and ($2::uuid is null or e.transaction_id = $2)
          and ($3::uuid is null or e.id = $3)
-         and ($4::uuid is null or e.id >= $4)
+         and ($4::timestamptz is null or (e.position >= $8 and e.created_at >= $4))
          and ($5::uuid is null or e.position < (select b.position from events b where b.holder_id = $1 and b.id = $5))
      ) listed
      where ($6::text is null or status = $6)
@@ -95,10 +96,11 @@ export async function listDeliveries(
       holderId,
       filter.transactionId ?? null,
       uuidOrNull(filter.eventId),
-      filter.since ? lowestUuid(filter.since) : null,
+      filter.since ?? null,
       uuidOrNull(filter.before),
       filter.status ?? null,
       Math.min(Math.max(filter.limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT),
+      filter.since ? await firstPositionSince(reader, holderId, filter.since) : 0n,
     ],
   );
   const attempts = await listAttempts(
@@ -109,7 +111,7 @@ export async function listDeliveries(
   return rows.map((row) => ({
     eventId: publicId('evt', row.id),
     type: row.type,
-    transactionRef: publicId('TX', row.transaction_id),
+    transactionRef: publicId(isRefundId(row.transaction_id) ? 'RF' : 'TX', row.transaction_id),
     url: row.url,
     status: row.status,
     createdAt: row.created_at,
@@ -203,12 +205,38 @@ export async function resendEvent(ctx: Context, holderId: bigint, eventId: strin
   });
 }
 
-// One page of a holder's events, from new to old. What was never delivered is made due, but of a transaction only the
-// newest event of its kind: after an outage a receiver must not get the success after the reversal.
+// Positions grow with time, so halving the feed finds where a moment begins, without an index on the time. A position
+// may have no row any more, or none yet after a restore; then the next one counts.
+const FIRST_POSITION = `
+  with recursive search (low, high) as (
+    select 0::bigint, last_position + 1 from event_feeds where holder_id = $1
+    union all
+    select case when next.created_at < $2 then next.position + 1 else search.low end,
+           case when next.created_at < $2 then search.high else (search.low + search.high) / 2 end
+    from search left join lateral (
+      select e.position, e.created_at from events e
+      where e.holder_id = $1 and e.position >= (search.low + search.high) / 2 order by e.position limit 1
+    ) next on true
+    where search.low < search.high
+  )
+  select max(low) as first from search`;
+
+/** No event at or after the moment has a smaller position. The clocks of two processes may differ by the margin. */
+async function firstPositionSince(reader: Reader, holderId: bigint, since: Date): Promise<bigint> {
+  const [row] = await reader.query<{ first: bigint | null }>(FIRST_POSITION, [
+    holderId,
+    new Date(since.getTime() - CLOCK_MARGIN_MS),
+  ]);
+  return row?.first ?? 0n;
+}
+
+// One page of a holder's events, from new to old. What was never delivered is made due, but of a transaction only its
+// latest state: after an outage a receiver must not get the success, or that its link was paid, after the reversal.
+// A paid link is told beside the success, so it does not replace it.
 const REPLAY = `
   with page as materialized (
     select e.* from events e
-    where e.holder_id = $1 and e.id >= $2 and e.position < $4
+    where e.holder_id = $1 and e.position >= $6 and e.position < $4 and e.created_at >= $2
     order by e.position desc limit $5
   ), replayed as (
     insert into callback_deliveries
@@ -222,7 +250,7 @@ const REPLAY = `
       and not exists (
         select from events n
         where n.holder_id = p.holder_id and n.transaction_id = p.transaction_id
-          and split_part(n.type, '.', 1) = split_part(p.type, '.', 1) and n.position > p.position)
+          and n.type <> 'payment_link.paid' and n.position > p.position)
     on conflict on constraint delivery_once do update set due_at = $3, started_at = $3 where not callback_deliveries.leased
     returning event_id
   )
@@ -236,16 +264,17 @@ export async function replayFailed(ctx: Context, holderId: bigint, since: Date, 
     if (actor)
       await recordAudit(tx, { holderId, actor, action: 'callback.replayed', subject: since.toISOString() }, at);
   });
+  const first = await firstPositionSince(ctx.db, holderId, since);
   let before = 2n ** 63n - 1n;
   let replayed = 0;
   for (let page = 0; page < MAX_REPLAY_PAGES; page++) {
     const [row] = await ctx.db.query<{ replayed: bigint; seen: bigint; last: bigint | null }>(REPLAY, [
       holderId,
-      // An id begins with the millisecond of its event, and is indexed.
-      lowestUuid(since),
+      since,
       at,
       before,
       REPLAY_PAGE,
+      first,
     ]);
     replayed += Number(row?.replayed ?? 0n);
     if (!row || row.last === null || row.seen < REPLAY_PAGE) break;

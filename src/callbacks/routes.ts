@@ -50,7 +50,10 @@ const FeedAnswer = Type.Object(
         id: Type.String({ description: 'The same in the callback: evt_…' }),
         type: Type.String({ examples: ['collection.success'] }),
         created_at: moment('When it happened.'),
-        data: Type.Object({}, { additionalProperties: true, description: 'The transaction, as status v3 shows it.' }),
+        data: Type.Object(
+          {},
+          { additionalProperties: true, description: 'The transaction as status v3 shows it, or the refund.' },
+        ),
       }),
     ),
     meta: Type.Object({ next_after: nullable(Type.String(), 'Give it as `after` next time.') }),

@@ -12,7 +12,9 @@ import { holderOfUuid } from '../platform/ids.ts';
 const PROMPTS_PER_TEN_MINUTES = 3;
 const PROMPTS_PER_DAY = 10;
 const TEN_MINUTES_MS = 10 * 60_000;
-const ATTEMPTS_PER_LINK = 60;
+/** Attempts that a single-use link may have in ten minutes. Not for ever: a stranger with its address could then end it. */
+const ATTEMPTS_PER_TEN_MINUTES = 20;
+const MAX_SHOWN = 60;
 const MAX_COUNTED = 100;
 
 export type NewAttempt = {
@@ -20,7 +22,7 @@ export type NewAttempt = {
   link: { id: string; reusable: boolean };
   /** The form that makes this attempt. */
   formId: Buffer;
-  /** How many attempts the link had when that form was shown. */
+  /** How many attempts the link had when that form was shown, as `countShown` gives it. */
   attemptsSeen: number;
   msisdn: string;
   payer: { firstName: string; lastName: string; email: string };
@@ -82,9 +84,10 @@ export async function writeAttempt(tx: Tx, attempt: NewAttempt): Promise<void> {
 }
 
 /** Makes room on a single-use link: failed attempts stop being live; one that is open or paid refuses the new one. */
-async function endFailedAttempts(tx: Tx, { link, attemptsSeen }: NewAttempt): Promise<void> {
-  const attempts = await findAttempts(tx, link.id);
-  if (attempts.length >= ATTEMPTS_PER_LINK) throw new AttemptRefusedError({ kind: 'link_limit' });
+async function endFailedAttempts(tx: Tx, { link, attemptsSeen, at }: NewAttempt): Promise<void> {
+  const { attempts, count } = await findAttempts(tx, link.id);
+  const recent = attempts.filter(({ createdAt }) => at.getTime() - createdAt.getTime() < TEN_MINUTES_MS);
+  if (recent.length >= ATTEMPTS_PER_TEN_MINUTES) throw new AttemptRefusedError({ kind: 'link_limit' });
   const transactions = await readTransactions(
     tx,
     attempts.filter((attempt) => attempt.live).map((attempt) => attempt.transactionId),
@@ -93,7 +96,7 @@ async function endFailedAttempts(tx: Tx, { link, attemptsSeen }: NewAttempt): Pr
   if (open) throw new AttemptRefusedError({ kind: 'exists', transactionId: open.id });
   // The form was shown before another attempt was made: the payer should see how that one ended first.
   const [latest] = attempts;
-  if (latest && attempts.length !== attemptsSeen)
+  if (latest && countShown(count) !== attemptsSeen)
     throw new AttemptRefusedError({ kind: 'exists', transactionId: latest.transactionId });
   await tx.query('update checkout_attempts set live = false where holder_id = $1 and transaction_id = any($2)', [
     holderOfUuid(link.id),
@@ -130,16 +133,27 @@ function checkLimit(unpaid: { created_at: Date }[], at: Date, limit: number, win
   throw new AttemptRefusedError({ kind: 'number_limit', until });
 }
 
-export type PayAttempt = { transactionId: string; live: boolean };
+export type PayAttempt = { transactionId: string; live: boolean; createdAt: Date };
 
-/** The attempts of a link, newest first. For single-use links only: a reusable one has as many as it has payers. */
-export async function findAttempts(reader: Reader, linkId: string): Promise<PayAttempt[]> {
-  const rows = await reader.query<{ transaction_id: string; live: boolean }>(
-    `select transaction_id, live from checkout_attempts where holder_id = $1 and link_id = $2
+/**
+ * The newest attempts of a link, newest first, and how many there are in all. For single-use links only: a reusable one
+ * has as many as it has payers.
+ */
+export async function findAttempts(reader: Reader, linkId: string): Promise<{ attempts: PayAttempt[]; count: number }> {
+  const rows = await reader.query<{ transaction_id: string; live: boolean; created_at: Date; count: bigint }>(
+    `select transaction_id, live, created_at, count(*) over () from checkout_attempts where holder_id = $1 and link_id = $2
      order by transaction_id desc limit $3`,
-    [holderOfUuid(linkId), linkId, ATTEMPTS_PER_LINK],
+    [holderOfUuid(linkId), linkId, MAX_SHOWN],
   );
-  return rows.map((row) => ({ transactionId: row.transaction_id, live: row.live }));
+  return {
+    attempts: rows.map((row) => ({ transactionId: row.transaction_id, live: row.live, createdAt: row.created_at })),
+    count: Number(rows[0]?.count ?? 0n),
+  };
+}
+
+/** The number of attempts as a form carries it, in one byte. */
+export function countShown(attempts: number): number {
+  return attempts % 256;
 }
 
 /** The transaction that a form made, if it made one. */

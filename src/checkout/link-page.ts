@@ -24,7 +24,7 @@ export async function showLink(
   const draft = openDraft(ctx, link.id, query.d);
   const view = await openLink(ctx, link, request, reply, Number(query.country) || draft?.country || null);
   const again = typeof query.again === 'string' ? await findLinkAttempt(ctx, link, query.again) : null;
-  const attempts = link.reusable ? [] : await findAttempts(ctx.db, link.id);
+  const { attempts, count } = link.reusable ? { attempts: [], count: 0 } : await findAttempts(ctx.db, link.id);
   const transactions = await readTransactions(
     ctx.db,
     attempts.map((attempt) => attempt.transactionId),
@@ -38,7 +38,7 @@ export async function showLink(
   const form = {
     row: view.row,
     draft: draft ?? firstDraft(link, again),
-    token: signForm(ctx, link.id, attempts.length),
+    token: signForm(ctx, link.id, count),
     errors: read?.errors ?? new Map(),
   };
   const editing = query.edit !== undefined;

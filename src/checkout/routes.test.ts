@@ -9,6 +9,7 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { setHolderStatus } from '../holders/holders.ts';
 import { disableLink, findLink, type PaymentLink } from '../links/links.ts';
 import { idFromRef } from '../payments/transactions.ts';
+import { createHolderUuid } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 
 const SHOP_URL = 'https://shop.example/thanks';
@@ -215,6 +216,35 @@ describe('the hosted page', () => {
     );
   });
 
+  test('money: a stranger cannot end a single-use link by attempts; the limit is one of ten minutes', async () => {
+    const { path, link } = await kenya();
+    const old = new Date(gateway.ctx.clock.millis() - 3_600_000);
+    for (let count = 0; count < 300; count++)
+      await gateway.ctx.db.query(
+        `insert into checkout_attempts (holder_id, transaction_id, link_id, form_id, single_use, live, msisdn, created_at)
+         values ($1, $2, $3, $4, true, false, $5, $6)`,
+        [
+          link.holder_id,
+          createHolderUuid(old.getTime(), link.holder_id),
+          link.id,
+          Buffer.from(String(count).padStart(15)),
+          `2547220${count}`,
+          old,
+        ],
+      );
+    let again = '';
+    for (let count = 0; count < 20; count++) {
+      const attempt = await pay(path, { phone: number('011'), form: await formOf(`${path}${again}`) });
+      assert.match(attempt, /\/TX_/, `attempt ${count}`);
+      again = `?again=${attempt.split('/').at(-1)}`;
+      await gateway.advance(20_000);
+    }
+    assert.doesNotMatch(await pay(path, { form: await formOf(`${path}${again}`) }), /TX_/);
+    await gateway.advance(10 * 60_000);
+    const paid = await pay(path, { phone: number('000'), form: await formOf(`${path}${again}`) });
+    assert.match((await get(paid)).body, /Payment received/);
+  });
+
   test('a success that comes after a failure is shown, and the shop is told', async () => {
     const { path } = await kenya();
     const attempt = await pay(path, { phone: number('011') });
@@ -229,6 +259,19 @@ describe('the hosted page', () => {
     });
     assert.match((await get(path)).body, /Payment received/);
     assert.match((await get(attempt)).body, /Payment received/);
+  });
+
+  test('money 28: a link whose payment went back is disabled, and shows how its payment ended', async () => {
+    const { path, link } = await kenya();
+    const attempt = await pay(path, { phone: number('008') });
+    const stands = async () => {
+      const found = await findLink(gateway.ctx.db, link.id);
+      return [found?.status, found?.payments_count];
+    };
+    assert.deepEqual(await stands(), ['paid', 1n]);
+    await gateway.advance(61_000);
+    assert.deepEqual(await stands(), ['disabled', 0n]);
+    for (const address of [path, attempt]) assert.match((await get(address)).body, /Payment refunded/);
   });
 
   test('a receipt says when the money went back, and nothing about the payer', async () => {

@@ -14,7 +14,14 @@ import { type Form, field, formOf } from '../platform/forms.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import { MAX_AMOUNT_CHARACTERS } from '../platform/typed-amounts.ts';
-import { type AttemptRefusal, AttemptRefusedError, findAttemptByForm, findAttempts, writeAttempt } from './attempts.ts';
+import {
+  type AttemptRefusal,
+  AttemptRefusedError,
+  countShown,
+  findAttemptByForm,
+  findAttempts,
+  writeAttempt,
+} from './attempts.ts';
 import { type FormDraft, type FormNotice, sealDraft } from './form-draft.ts';
 import { addressWith, type LinkView, openLink, requestedLink } from './link-view.ts';
 import { showName } from './names.ts';
@@ -34,16 +41,15 @@ const FORM_ID_BYTES = TIME_BYTES + 1 + RANDOM_BYTES;
 const MAC_BYTES = 12;
 /** A page that was open longer shows its form again instead of charging. */
 const TOKEN_LIFE_MS = 12 * 3_600_000;
-const MAX_NUMBER = 255;
 
-/** `id` is unique to the form that was shown; `number` is how many attempts the link had by then. */
+/** `id` is unique to the form that was shown; `number` is how many attempts the link had by then, as `countShown` gives it. */
 export type FormToken = { id: Buffer; number: number };
 
 /** The token of a form that is about to be shown. Signed and bound to the link, it makes cookies unnecessary. */
 export function signForm(ctx: Context, linkId: string, attempts: number): string {
   const id = Buffer.alloc(FORM_ID_BYTES);
   id.writeUIntBE(ctx.clock.millis(), 0, TIME_BYTES);
-  id.writeUInt8(Math.min(attempts, MAX_NUMBER), TIME_BYTES);
+  id.writeUInt8(countShown(attempts), TIME_BYTES);
   randomBytes(RANDOM_BYTES).copy(id, TIME_BYTES + 1);
   return Buffer.concat([id, signFormId(ctx, linkId, id)]).toString('base64url');
 }
@@ -175,8 +181,8 @@ async function afterRefusal(
     case 'exists':
       return { kind: 'attempt', transactionId: refusal.transactionId };
     case 'exists_elsewhere': {
-      const [latest] = await findAttempts(ctx.db, linkId);
-      const transactionId = (await findAttemptByForm(ctx.db, linkId, token.id)) ?? latest?.transactionId;
+      const { attempts } = await findAttempts(ctx.db, linkId);
+      const transactionId = (await findAttemptByForm(ctx.db, linkId, token.id)) ?? attempts[0]?.transactionId;
       if (transactionId === undefined) throw error;
       return { kind: 'attempt', transactionId };
     }

@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { createContext, findPort, openCommandDatabase, runningServer } from '../open-context.ts';
+import { openPayments } from '../open-payments.ts';
+import { listGoneMethods } from '../payments/gone-methods.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
@@ -158,9 +160,31 @@ async function checkContext(ctx: Context): Promise<Finding[]> {
         detail: `${skew} ms apart from the clock of the database`,
         fix: 'Synchronise the clocks of this machine and of the database with NTP.',
       },
+      await checkMethods(ctx),
     ];
   } finally {
     await ctx.db.close();
+  }
+}
+
+/** The operator of a method that was taken out of the configuration cannot be asked about its open transactions. */
+async function checkMethods(ctx: Context): Promise<Finding> {
+  const payments = openPayments(ctx, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
+  try {
+    const gone = await listGoneMethods(payments.ctx);
+    const transactions = gone.reduce((sum, each) => sum + each.transactions, 0);
+    const names = gone.map(({ method, rail, transactions: count }) => `${method} on ${rail} (${count})`).join(', ');
+    return {
+      check: 'methods',
+      ok: gone.length === 0,
+      detail:
+        gone.length === 0
+          ? 'every open transaction has its rail and its method'
+          : `${transactions} open transactions belong to methods that are gone: ${names}`,
+      fix: 'Put the method back (CATALOG_FILE, or the version that has its rail) until they are final, or decide their cases.',
+    };
+  } finally {
+    await payments.close();
   }
 }
 

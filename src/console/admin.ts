@@ -6,19 +6,21 @@ import { recordAudit } from '../holders/audit.ts';
 import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { type Case, listAllOpenCases, resolveAnyCase } from '../payments/cases.ts';
+import { type Case, closesByNote, resolveAnyCase } from '../payments/cases.ts';
+import { listGoneMethods } from '../payments/gone-methods.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
+import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { caseMeaning, MAX_RESOLUTION, resolveForm } from './case-details.ts';
+import { readCaseList } from './case-list.ts';
 import { dataTable, emptyState, figureCard, tag, timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
-const MAX_CASES = 200;
 const MAX_DIFFERENCES = 20;
 const LIVE_SECONDS = 10;
 const BREAKER_TONES = { closed: 'success', half_open: 'warning', open: 'error' } as const;
@@ -33,9 +35,10 @@ export const adminRoutes: ConsoleRoute[] = [
 
 async function railsPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t, services } = request;
-  const [payments, deliveries] = await Promise.all([
+  const [payments, deliveries, gone] = await Promise.all([
     countDuePayments(ctx.db, ctx.clock.now()),
     countDueDeliveries(ctx.db, ctx.clock.now()),
+    listGoneMethods(ctx),
   ]);
   return renderPage(request, {
     title: t.menu.rails,
@@ -47,6 +50,10 @@ async function railsPage(request: MemberRequest): Promise<FastifyReply> {
         ${figureCard(deliveries, t.admin.dueDeliveries)}
         ${figureCard(services.requestLog.dropped(), t.admin.droppedLog)}
       </div>
+      ${gone.map(
+        ({ rail, method, transactions }) =>
+          html`<p class="box warning">${t.admin.goneMethod(`${method} (${rail})`, transactions)}</p>`,
+      )}
       ${healthTable(request)}
     `,
   });
@@ -83,18 +90,15 @@ function healthTable({ ctx, t }: MemberRequest): Html {
 
 async function casesPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const cases = await listAllOpenCases(ctx.db, MAX_CASES);
+  const list = await readCaseList(request, '/console/admin/cases');
   const names = await holderNames(
     ctx.db,
-    cases.map((each) => each.holder_id),
+    list.cases.map((each) => each.holder_id),
   );
   return renderPage(request, {
     title: t.menu.allCases,
     active: 'allCases',
-    body:
-      cases.length === 0
-        ? emptyState(t.cases.none, t.cases.noneText)
-        : html`${cases.map((each) => caseCard(request, each, names))}`,
+    body: list.show(list.cases.map((each) => caseCard(request, each, names))),
   });
 }
 
@@ -107,13 +111,18 @@ function caseCard(request: MemberRequest, each: Case, holderNames: ReadonlyMap<b
       ${caseMeaning(request, each)}
       <p class="muted">
         ${holder} · ${timeTag(each.opened_at)}
-        ${each.transaction_id && html` · <code>${publicId('TX', each.transaction_id)}</code>`}
+        ${each.transaction_id && html` · <code>${refOf({ id: each.transaction_id })}</code>`}
       </p>
       <pre tabindex="0" aria-label="${t.details}">${JSON.stringify(each.detail)}</pre>
-      <details>
-        <summary>${t.cases.resolve}…</summary>
-        ${resolveForm(request, `/admin/cases/${publicId('case', each.id)}/resolve`)}
-      </details>
+      ${
+        closesByNote(each) &&
+        html`
+          <details>
+            <summary>${t.cases.resolve}…</summary>
+            ${resolveForm(request, `/admin/cases/${publicId('case', each.id)}/resolve`)}
+          </details>
+        `
+      }
     </div>
   `;
 }

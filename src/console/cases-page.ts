@@ -2,18 +2,17 @@
 
 import type { FastifyReply } from 'fastify';
 import { recordAudit } from '../holders/audit.ts';
-import { type Case, listOpenCases, resolveCase } from '../payments/cases.ts';
+import { type Case, resolveCase } from '../payments/cases.ts';
 import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
-import { emptyState, timeTag } from './components.ts';
+import { readCaseList } from './case-list.ts';
+import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, paramOf } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
-
-const MAX_CASES = 200;
 
 export const caseRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/cases', listPage),
@@ -21,16 +20,13 @@ export const caseRoutes: ConsoleRoute[] = [
 ];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, holder, t } = request;
-  const cases = await listOpenCases(ctx.db, holder.id, MAX_CASES);
+  const { holder, t } = request;
+  const list = await readCaseList(request, '/console/cases', holder.id);
   return renderPage(request, {
     title: t.menu.cases,
     lead: t.cases.lead,
     active: 'cases',
-    body:
-      cases.length === 0
-        ? emptyState(t.cases.none, t.cases.noneText)
-        : html`${cases.map((each) => caseCard(request, each))}`,
+    body: list.show(list.cases.map((each) => caseCard(request, each))),
   });
 }
 

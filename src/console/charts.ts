@@ -22,9 +22,9 @@ const BAD: ReadonlySet<TransactionTotal['status']> = new Set(['failed', 'expired
 
 /** How many collections of each day succeeded, failed, or are open. */
 export function countDays(days: readonly DailyStats[]): DayCount[] {
-  return days.map(({ day, figures }) => {
+  return days.map(({ day, attempts }) => {
     const counts = { day, good: 0, bad: 0, open: 0 };
-    for (const each of figures) {
+    for (const each of attempts) {
       if (each.direction !== 'collection') continue;
       if (GOOD.has(each.status)) counts.good += each.transactions;
       else if (BAD.has(each.status)) counts.bad += each.transactions;

@@ -116,11 +116,16 @@ export function facts(rows: readonly (readonly [label: string, value: HtmlValue]
 }
 
 /** The link to the next page of a list, and a note about how far the list goes. */
-export function pager(request: ConsoleRequest, next: string | null, note: HtmlValue = null): Html | false {
+export function pager(
+  request: ConsoleRequest,
+  next: string | null,
+  note: HtmlValue = null,
+  label: string = request.t.older,
+): Html | false {
   if (next === null && note === null) return false;
   return html`
     <div class="pager">
-      ${next !== null && html`<a class="button button-secondary" rel="next" href="${next}">${request.t.older}</a>`}
+      ${next !== null && html`<a class="button button-secondary" rel="next" href="${next}">${label}</a>`}
       ${note !== null && html`<span class="muted">${note}</span>`}
     </div>
   `;

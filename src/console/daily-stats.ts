@@ -1,21 +1,32 @@
-// Statistics of each day, counted from the transactions and stored: a day is counted again while it can still change.
-// Stored numbers are shown at once, however old; counting goes on in the background.
+// Statistics of each day, stored. Money is summed from the ledger by the day it was posted: a day that is over is final.
+// Attempts are counted by the day they were made, and again while their day is shown. Stored numbers are shown at once,
+// however old; counting goes on in the background.
 
+import { type MoneyTotal, sumMoney } from '../ledger/daily-money.ts';
 import { countTransactions, type TransactionTotal } from '../payments/listing.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 
-/** Today is counted again after the first, the last days after the second; days that ended long ago never. */
+/** Today is counted again after the first, the last days after the second, and days that ended long ago after the third. */
 const TODAY_FRESH_MS = 15_000;
 const RECENT_FRESH_MS = 3_600_000;
-const CLOSED_AFTER_MS = 3 * DAY_MS;
+const OLD_FRESH_MS = DAY_MS;
+const RECENT_MS = 3 * DAY_MS;
 /** A page waits this long for a count; then it shows what is stored. */
 const PATIENCE_MS = 100;
 
-export type DailyStats = { day: Date; figures: TransactionTotal[]; countedAt: Date | null };
+export type DailyStats = {
+  day: Date;
+  /** By the day on which it was posted. */
+  money: MoneyTotal[];
+  /** By the day on which the transactions were created. */
+  attempts: TransactionTotal[];
+  countedAt: Date | null;
+};
 
-type StoredFigure = Omit<TransactionTotal, 'amount' | 'fee'> & { amount: string; fee: string };
-type Row = { day: string; counted_at: Date; figures: StoredFigure[] };
+type Stored<Total> = Omit<Total, 'amount' | 'fee'> & { amount: string; fee: string };
+type Figures = { money: Stored<MoneyTotal>[]; attempts: Stored<TransactionTotal>[] };
+type Row = { day: string; counted_at: Date; figures: Figures };
 
 export interface DailyStatsReader {
   /** The last `days` days (UTC), oldest first, today last. */
@@ -58,8 +69,21 @@ function lastDays(ctx: Context, days: number): Date[] {
 }
 
 function statsOf(day: Date, row: Row | undefined): DailyStats {
-  const figures = (row?.figures ?? []).map((each) => ({ ...each, amount: BigInt(each.amount), fee: BigInt(each.fee) }));
-  return { day, figures, countedAt: row?.counted_at ?? null };
+  return {
+    day,
+    money: (row?.figures.money ?? []).map(readTotal),
+    attempts: (row?.figures.attempts ?? []).map(readTotal),
+    countedAt: row?.counted_at ?? null,
+  };
+}
+
+/** JSON has no bigint, so sums are stored as text. */
+function storeTotal<Total extends { amount: bigint; fee: bigint }>(total: Total): Stored<Total> {
+  return { ...total, amount: String(total.amount), fee: String(total.fee) };
+}
+
+function readTotal<Total extends { amount: string; fee: string }>(total: Total) {
+  return { ...total, amount: BigInt(total.amount), fee: BigInt(total.fee) };
 }
 
 function dayKey(day: Date): string {
@@ -82,17 +106,21 @@ function isStale(ctx: Context, day: Date, countedAt: Date | undefined): boolean 
   const age = now - countedAt.getTime();
   if (now < end) return age >= TODAY_FRESH_MS;
   if (countedAt.getTime() < end) return true;
-  return countedAt.getTime() < end + CLOSED_AFTER_MS && age >= RECENT_FRESH_MS;
+  return age >= (now < end + RECENT_MS ? RECENT_FRESH_MS : OLD_FRESH_MS);
 }
 
 async function countDay(ctx: Context, holderId: bigint, day: Date): Promise<void> {
   const at = ctx.clock.now();
-  const figures = await countTransactions(ctx.db, holderId, day, new Date(day.getTime() + DAY_MS));
-  const stored = figures.map((each) => ({ ...each, amount: String(each.amount), fee: String(each.fee) }));
+  const end = new Date(day.getTime() + DAY_MS);
+  const [money, attempts] = await Promise.all([
+    sumMoney(ctx.db, holderId, day, end),
+    countTransactions(ctx.db, holderId, day, end),
+  ]);
+  const figures = { money: money.map(storeTotal), attempts: attempts.map(storeTotal) };
   await ctx.db.query(
     `insert into daily_figures (holder_id, day, counted_at, figures) values ($1, $2, $3, $4)
      on conflict on constraint daily_figures_once do update set counted_at = excluded.counted_at, figures = excluded.figures
      where daily_figures.counted_at <= excluded.counted_at`,
-    [holderId, dayKey(day), at, JSON.stringify(stored)],
+    [holderId, dayKey(day), at, JSON.stringify(figures)],
   );
 }

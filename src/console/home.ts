@@ -4,9 +4,10 @@ import type { FastifyReply } from 'fastify';
 import { listFailingReceivers, listPausedAddresses } from '../callbacks/endpoints.ts';
 import { listCollectionCountries } from '../catalog/countries.ts';
 import { findActiveIntegration, listIntegrations } from '../holders/integrations.ts';
+import type { MoneyFact, MoneyTotal } from '../ledger/daily-money.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { acceptWithin } from '../payments/accept.ts';
-import { listOpenCases } from '../payments/cases.ts';
+import { countOpenCases } from '../payments/case-list.ts';
 import { completeOrder, readPayment } from '../payments/collections.ts';
 import { listTransactions } from '../payments/listing.ts';
 import { countWaitingApprovals } from '../payments/payout-orders.ts';
@@ -30,7 +31,6 @@ const RECENT = 8;
 const AVERAGE_DAYS = 7;
 /** A wallet is low when it covers fewer average days of payouts than this. */
 const FLOAT_DAYS = 1n;
-const SHOWN_CASES = 100;
 const LIVE_SECONDS = 10;
 const DEFAULT_AMOUNT = '2500';
 
@@ -77,6 +77,7 @@ async function homePage(request: HolderRequest, problem?: Problem): Promise<Fast
       <details>
         <summary>${t.home.numbers}</summary>
         ${countsTable(request, counts)}
+        ${moneyTable(request, days)}
       </details>
       <h2>${t.home.recent}</h2>
       ${
@@ -143,50 +144,86 @@ function legend({ t }: HolderRequest): Html {
 
 function todayCards(request: HolderRequest, days: readonly DailyStats[]): Html[] | Html {
   const { t } = request;
-  const today = days.at(-1)?.figures ?? [];
-  const currencies = [...new Set(today.map((total) => total.currency))].sort();
-  if (currencies.length === 0)
+  const today = moneyByCurrency(days.at(-1));
+  if (today.length === 0)
     return html`<div class="card"><p class="figure">0</p><p class="muted">${t.home.noneToday}</p></div>`;
-  return currencies.map((currency) => {
-    const totals = today.filter((total) => total.currency === currency && total.status === 'success');
-    const collected = sumOf(totals.filter((total) => total.direction === 'collection'));
-    const paidOut = sumOf(totals.filter((total) => total.direction === 'payout'));
+  return today.map(([currency, of]) => {
+    const line = (fact: MoneyFact, text: (count: number) => string) =>
+      of(fact).transactions > 0 &&
+      html`<p class="muted">${text(of(fact).transactions)}: ${money(request, of(fact).amount, currency)}</p>`;
+    const collected = of('collected');
     return html`
       <div class="card">
         <p class="figure">${money(request, collected.amount, currency)}</p>
         <p class="muted">
-          ${t.home.collected(collected.count)} · ${t.fee} ${money(request, collected.fee, currency)}
+          ${t.home.collected(collected.transactions)} · ${t.fee} ${money(request, collected.fee, currency)}
         </p>
-        ${
-          paidOut.count > 0 &&
-          html`<p class="muted">${t.home.paidOut(paidOut.count)}: ${money(request, paidOut.amount, currency)}</p>`
-        }
+        ${line('given_back', t.home.givenBackCount)}
+        ${line('paid_out', t.home.paidOut)}
+        ${line('returned', t.home.returnedCount)}
       </div>
     `;
   });
 }
 
-function sumOf(totals: DailyStats['figures']): { amount: bigint; fee: bigint; count: number } {
-  const sum = { amount: 0n, fee: 0n, count: 0 };
-  for (const total of totals) {
-    sum.amount += total.amount;
-    sum.fee += total.fee;
-    sum.count += total.transactions;
-  }
-  return sum;
+/** Each currency of a day, and its total of a fact. */
+function moneyByCurrency(day: DailyStats | undefined): [string, (fact: MoneyFact) => MoneyTotal][] {
+  const totals = day?.money ?? [];
+  const currencies = [...new Set(totals.map((total) => total.currency))].sort();
+  return currencies.map((currency) => [
+    currency,
+    (fact) =>
+      totals.find((total) => total.currency === currency && total.fact === fact) ?? {
+        fact,
+        currency,
+        transactions: 0,
+        amount: 0n,
+        fee: 0n,
+      },
+  ]);
+}
+
+/** Money by the day on which it was posted: a day that is over does not change any more. */
+function moneyTable(request: HolderRequest, days: readonly DailyStats[]): Html | false {
+  const { t } = request;
+  const rows = days.toReversed().flatMap((day) => moneyByCurrency(day).map((entry) => ({ day: day.day, entry })));
+  if (rows.length === 0) return false;
+  return html`
+    <p class="muted">${t.home.moneyText}</p>
+    ${dataTable(
+      t.home.money,
+      [
+        { label: t.day },
+        { label: t.home.collectedMoney, right: true },
+        { label: t.fee, right: true },
+        { label: t.home.givenBack, right: true },
+        { label: t.home.paidOutMoney, right: true },
+        { label: t.home.returned, right: true },
+      ],
+      rows.map(({ day, entry: [currency, of] }) => [
+        day.toISOString().slice(0, 10),
+        money(request, of('collected').amount, currency),
+        money(request, of('collected').fee + of('paid_out').fee, currency),
+        money(request, of('given_back').amount, currency),
+        money(request, of('paid_out').amount, currency),
+        money(request, of('returned').amount, currency),
+      ]),
+    )}
+  `;
 }
 
 async function needsAttention(request: HolderRequest): Promise<Html[]> {
   const { ctx, holder, t } = request;
   const [cases, failing, paused, approvals, integrations] = await Promise.all([
-    listOpenCases(ctx.db, holder.id, SHOWN_CASES),
+    countOpenCases(ctx.db, holder.id),
     listFailingReceivers(ctx.db, holder.id),
     listPausedAddresses(ctx.db, holder.id),
     countWaitingApprovals(ctx.db, holder.id),
     listIntegrations(ctx.db, holder.id),
   ]);
   const notes: Html[] = [];
-  if (cases.length > 0) notes.push(html`<a href="/console/cases">${t.home.casesOpen(cases.length)}</a>`);
+  const open = [...cases.values()].reduce((sum, count) => sum + count, 0);
+  if (open > 0) notes.push(html`<a href="/console/cases">${t.home.casesOpen(open)}</a>`);
   for (const each of failing)
     notes.push(html`<a href="/console/callbacks">${t.home.callbacksFailing(each.origin, each.waiting)}</a>`);
   if (paused.length > 0) notes.push(html`<a href="/console/callbacks">${t.home.callbacksPaused(paused.length)}</a>`);
@@ -198,9 +235,8 @@ async function needsAttention(request: HolderRequest): Promise<Html[]> {
 /** Wallets that do not hold an average day of payouts. */
 async function lowFloat(request: HolderRequest, days: readonly DailyStats[]): Promise<Html[]> {
   const paidOut = new Map<string, bigint>();
-  for (const total of days.slice(-AVERAGE_DAYS).flatMap((day) => day.figures))
-    if (total.direction === 'payout' && total.status === 'success')
-      paidOut.set(total.currency, (paidOut.get(total.currency) ?? 0n) + total.amount);
+  for (const total of days.slice(-AVERAGE_DAYS).flatMap((day) => day.money))
+    if (total.fact === 'paid_out') paidOut.set(total.currency, (paidOut.get(total.currency) ?? 0n) + total.amount);
   if (paidOut.size === 0) return [];
   const wallets = await balancesOf(request.ctx.db, request.holder.id);
   return wallets.flatMap(({ currency, available }) => {

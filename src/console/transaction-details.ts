@@ -4,24 +4,25 @@ import { type Delivery, listDeliveries } from '../callbacks/resend.ts';
 import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { type TransferLine, transfersOf } from '../ledger/reports.ts';
 import { type Case, listCasesOf } from '../payments/cases.ts';
-import { type Evidence, listEvidence } from '../payments/evidence.ts';
+import { type EvidencePage, listEvidence } from '../payments/evidence.ts';
 import { findPayoutOrder, type PayoutOrderRow } from '../payments/payout-orders.ts';
 import { findRefundById, listRefundsOf, type Refund } from '../payments/refund-orders.ts';
 import { findRefundable, type Refundable } from '../payments/refunds.ts';
 import { findTransaction, idFromRef, type Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
-import { type HolderRequest, paramOf } from './console-request.ts';
+import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
 
 /** The API requests about a transaction that are shown: those logged within this time of its creation. */
 const REQUEST_WINDOW_MS = 60_000;
 /** The log's clock is read before the transaction is written. */
 const REQUEST_LEAD_MS = 1_000;
 const MAX_REQUESTS = 20;
+const MAX_ID_DIGITS = 18;
 
 export type TransactionDetails = {
   transaction: Transaction;
   requests: LoggedRequest[];
-  evidence: Evidence[];
+  evidence: EvidencePage;
   transfers: TransferLine[];
   deliveries: Delivery[];
   cases: Case[];
@@ -42,6 +43,12 @@ export async function requireTransaction(request: HolderRequest): Promise<Transa
   return transaction;
 }
 
+/** The page of evidence that the query asks for; null: the newest. */
+function readEvidenceId(request: HolderRequest): bigint | null {
+  const text = queryOf(request, 'reports_before', MAX_ID_DIGITS);
+  return /^\d+$/.test(text) ? BigInt(text) : null;
+}
+
 export async function readTransactionDetails(request: HolderRequest): Promise<TransactionDetails> {
   const { ctx, holder } = request;
   const transaction = await requireTransaction(request);
@@ -54,7 +61,7 @@ export async function readTransactionDetails(request: HolderRequest): Promise<Tr
   const { direction } = transaction;
   const [requests, evidence, transfers, deliveries, cases, order, refund, refunds, refundable] = await Promise.all([
     listRequests(ctx.db, holder.id, logged, MAX_REQUESTS),
-    listEvidence(ctx.db, holder.id, transaction.id),
+    listEvidence(ctx.db, holder.id, transaction.id, readEvidenceId(request)),
     transfersOf(ctx.db, holder.id, transaction.id),
     listDeliveries(ctx.db, holder.id, { transactionId: transaction.id }),
     listCasesOf(ctx.db, holder.id, transaction.id),

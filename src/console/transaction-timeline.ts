@@ -3,7 +3,7 @@
 
 import type { LoggedRequest } from '../holders/request-log.ts';
 import type { Evidence } from '../payments/evidence.ts';
-import type { Transaction } from '../payments/transactions.ts';
+import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
 import { maskNumber } from '../platform/log.ts';
@@ -25,13 +25,23 @@ export function timeline(request: HolderRequest, details: TransactionDetails): H
   // Entries of the same time keep this order: the sort is stable.
   const entries = [
     ...creationEntries(request, details),
-    ...details.evidence.map((evidence) => evidenceEntry(request, details.transaction, evidence)),
+    ...details.evidence.entries.map((evidence) => evidenceEntry(request, details.transaction, evidence)),
     ...ledgerEntries(request, details),
     ...deliveryEntries(request, details),
     ...caseEntries(request, details),
   ];
   entries.sort((left, right) => left.at.getTime() - right.at.getTime());
-  return html`<ol class="timeline">${entries.map(timelineItem)}</ol>`;
+  return html`
+    ${olderReports(request, details)}
+    <ol class="timeline">${entries.map(timelineItem)}</ol>
+  `;
+}
+
+/** The timeline shows a page of the operator's reports: the newest, or older ones on request. */
+function olderReports({ t }: HolderRequest, { evidence, transaction }: TransactionDetails): Html | false {
+  if (evidence.older === null) return false;
+  const href = `/console/transactions/${refOf(transaction)}?reports_before=${evidence.older}`;
+  return html`<p><a href="${href}">${t.transaction.olderReports}</a></p>`;
 }
 
 function timelineItem({ at, tone, title, body }: TimelineEntry): Html {

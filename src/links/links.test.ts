@@ -8,8 +8,10 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { signatureOf } from '../holders/envelope.ts';
 import { setHolderStatus } from '../holders/holders.ts';
 import { updateIntegration } from '../holders/integrations.ts';
+import { listOpenCases } from '../payments/case-list.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
+import { createHolderUuid } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { LinkParams } from './draft.ts';
 import {
@@ -20,6 +22,7 @@ import {
   findLink,
   type LinkDescription,
   type PaymentLink,
+  reverseLinks,
   settleLinks,
 } from './links.ts';
 import { MAX_LOGO_BYTES } from './logo.ts';
@@ -354,10 +357,17 @@ describe('the life of a link', () => {
     const shown = describeLink(harness.ctx, found);
     return [shown.status, shown.payments_count];
   };
-  const settle = (...links: (PaymentLink | null)[]) => {
-    const settled = links.map((link) => ({ direction: 'collection', link_id: link?.id ?? null }) as Transaction);
-    return harness.ctx.db.transaction((tx) => settleLinks(tx, settled, harness.ctx.clock.now()));
-  };
+  const payment = (link: PaymentLink | null, status = 'success') =>
+    ({
+      direction: 'collection',
+      holder_id: harness.shop.holderId,
+      id: createHolderUuid(harness.ctx.clock.millis(), harness.shop.holderId),
+      link_id: link?.id ?? null,
+      status,
+    }) as Transaction;
+  const book = (...settled: Transaction[]) =>
+    harness.ctx.db.transaction((tx) => settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now()));
+  const settle = (...links: (PaymentLink | null)[]) => book(...links.map((link) => payment(link)));
 
   test('found by its public id and by its UUID, by its holder only when asked for the holder', async () => {
     const link = await newLink();
@@ -398,12 +408,72 @@ describe('the life of a link', () => {
     );
   });
 
+  const giveBack = (...reversed: Transaction[]) =>
+    harness.ctx.db.transaction((tx) => reverseLinks(tx, reversed, harness.ctx.clock.now()));
+  const paidTwice = async () => {
+    const cases = await listOpenCases(harness.ctx.db, { holderId: harness.shop.holderId }, { limit: 100 });
+    return cases.flatMap((each) => (each.kind === 'link_paid_twice' ? [each.transaction_id] : []));
+  };
+
+  test('money 28: a payment that is given back is not counted; a single-use link without one is disabled', async () => {
+    const single = await newLink();
+    const reusable = await newLink({ reusable: true });
+    const [one, two, three] = [payment(single), payment(single), payment(reusable)];
+    await book(one, two, three);
+    assert.deepEqual(
+      [await statusOf(single), await statusOf(reusable)],
+      [
+        ['paid', 2],
+        ['active', 1],
+      ],
+    );
+    await giveBack(one, three);
+    assert.deepEqual(
+      [await statusOf(single), await statusOf(reusable)],
+      [
+        ['paid', 1],
+        ['active', 0],
+      ],
+    );
+    await giveBack(two);
+    assert.deepEqual(await statusOf(single), ['disabled', 0]);
+    // A late success: the link is paid again, once.
+    await book(payment(single));
+    assert.deepEqual(await statusOf(single), ['paid', 1]);
+  });
+
+  test('money 28: a single-use link that is paid twice opens one case, for the second payment', async () => {
+    const known = (await paidTwice()).length;
+    const single = await newLink();
+    const [first, second] = [payment(single), payment(single)];
+    await book(first);
+    assert.equal((await paidTwice()).length, known);
+    await book(second);
+    assert.deepEqual(
+      (await paidTwice()).filter((id) => id === first.id || id === second.id),
+      [second.id],
+    );
+    const atOnce = await newLink();
+    const [third, fourth] = [payment(atOnce), payment(atOnce)];
+    await book(third, fourth);
+    assert.deepEqual(
+      (await paidTwice()).filter((id) => id === third.id || id === fourth.id),
+      [fourth.id],
+    );
+    const reusable = await newLink({ reusable: true });
+    await book(payment(reusable), payment(reusable));
+    // Given back in the same moment: only one payment stands.
+    const reversed = await newLink();
+    await book(payment(reversed, 'reversed'), payment(reversed));
+    assert.equal((await paidTwice()).length, known + 2);
+  });
+
   test('counts roll back with the transaction that booked the success', async () => {
     const link = await newLink();
     const settled = [{ direction: 'collection', link_id: link.id } as Transaction];
     await assert.rejects(
       harness.ctx.db.transaction(async (tx) => {
-        await settleLinks(tx, settled, harness.ctx.clock.now());
+        await settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now());
         throw new Error('the ledger refused');
       }),
     );

@@ -1,7 +1,10 @@
-// Payment links as rows: creates, finds, disables and describes them, and closes them when they are paid.
+// Payment links as rows: creates, finds, disables and describes them, and closes them when they are paid
+// or given back.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
+import { type NewCase, openCases } from '../payments/cases.ts';
 import type { CollectionsHook, PaymentsContext } from '../payments/context.ts';
+import type { Transaction } from '../payments/transactions.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import { type Config, publicUrl } from '../platform/config.ts';
@@ -213,7 +216,8 @@ export function describeLink(ctx: Pick<Context, 'config' | 'clock'>, link: Payme
 
 export type LinkDescription = ReturnType<typeof describeLink>;
 
-const PAID_LINKS = columns<{ id: string; payments: number }>(2, {
+type LinkPayments = { id: string; payments: number };
+const LINK_PAYMENTS = columns<LinkPayments>(2, {
   holder_id: ['bigint', (link) => holderOfUuid(link.id)],
   id: 'uuid',
   payments: 'int',
@@ -221,26 +225,77 @@ const PAID_LINKS = columns<{ id: string; payments: number }>(2, {
 
 /**
  * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
- * expired while its payer entered the PIN is paid as well.
+ * expired while its payer entered the PIN is paid as well. A single-use link that is paid once more opens a case.
  */
-export const settleLinks: CollectionsHook = async (tx, settled, at) => {
-  const counts = new Map<string, number>();
-  for (const { direction, link_id: id } of settled)
-    if (direction === 'collection' && id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
-  if (counts.size === 0) return;
-  // Locked in sorted order, so that two batches over the same links cannot deadlock.
+export function settleLinks(ctx: Context): CollectionsHook {
+  return async (tx, settled, at) => {
+    const byLink = groupByLink(settled);
+    if (byLink.size === 0) return;
+    // Locked in sorted order, so that two batches over the same links cannot deadlock.
+    const links = await tx.query<{ id: string; reusable: boolean; paid_before: bigint }>(
+      {
+        name: 'settle_links',
+        text: `with paid as (
+                 select holder_id, id, input.payments, l.payments_count as paid_before
+                 from ${LINK_PAYMENTS.rows} join payment_links l using (holder_id, id)
+                 order by holder_id, id for update of l
+               )
+               update payment_links l
+               set payments_count = l.payments_count + paid.payments,
+                   status = case when l.reusable then l.status else 'paid' end, updated_at = $1
+               from paid where l.holder_id = paid.holder_id and l.id = paid.id
+               returning l.id, l.reusable, paid.paid_before`,
+      },
+      [at, ...LINK_PAYMENTS.arrays(countPayments(byLink))],
+    );
+    const repeated = links.flatMap(({ id, reusable, paid_before: paidBefore }) => {
+      if (reusable) return [];
+      const standing = (byLink.get(id) ?? []).filter(({ status }) => status !== 'reversed');
+      return paidBefore > 0n ? standing : standing.slice(1);
+    });
+    await openCases(tx, ctx, repeated.map(paidTwice));
+  };
+}
+
+function paidTwice({ holder_id: holderId, id, link_id: link }: Transaction): NewCase {
+  return {
+    holderId,
+    transactionId: id,
+    kind: 'link_paid_twice',
+    detail: { payment_link_id: link && publicId('pl', link) },
+  };
+}
+
+/**
+ * Takes back payments that were given back. A single-use link without a payment that stands is disabled: it is not
+ * offered again by itself.
+ */
+export const reverseLinks: CollectionsHook = async (tx, reversed, at) => {
+  const byLink = groupByLink(reversed);
+  if (byLink.size === 0) return;
   await tx.query(
     {
-      name: 'settle_links',
-      text: `with paid as (
-               select holder_id, id, input.payments from ${PAID_LINKS.rows} join payment_links l using (holder_id, id)
+      name: 'reverse_links',
+      text: `with returned as (
+               select holder_id, id, greatest(l.payments_count - input.payments, 0) as standing
+               from ${LINK_PAYMENTS.rows} join payment_links l using (holder_id, id)
                order by holder_id, id for update of l
              )
              update payment_links l
-             set payments_count = l.payments_count + paid.payments,
-                 status = case when l.reusable then l.status else 'paid' end, updated_at = $1
-             from paid where l.holder_id = paid.holder_id and l.id = paid.id`,
+             set payments_count = returned.standing,
+                 status = case when l.status = 'paid' and returned.standing = 0 then 'disabled' else l.status end,
+                 updated_at = $1
+             from returned where l.holder_id = returned.holder_id and l.id = returned.id`,
     },
-    [at, ...PAID_LINKS.arrays([...counts].map(([id, payments]) => ({ id, payments })))],
+    [at, ...LINK_PAYMENTS.arrays(countPayments(byLink))],
   );
 };
+
+function groupByLink(transactions: Transaction[]): Map<string, Transaction[]> {
+  const paid = transactions.filter(({ direction, link_id: id }) => direction === 'collection' && id !== null);
+  return Map.groupBy(paid, ({ link_id: id }) => String(id));
+}
+
+function countPayments(byLink: Map<string, Transaction[]>): LinkPayments[] {
+  return Array.from(byLink, ([id, { length }]) => ({ id, payments: length }));
+}

@@ -74,18 +74,6 @@ export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise
   );
 }
 
-export function listOpenCases(reader: Reader, holderId: bigint, limit: number): Promise<Case[]> {
-  return reader.query<Case>(
-    `select * from cases where holder_id = $1 and status = 'open' order by opened_at desc limit $2`,
-    [holderId, limit],
-  );
-}
-
-/** Open cases of every holder, and those without a holder. For admins. */
-export function listAllOpenCases(reader: Reader, limit: number): Promise<Case[]> {
-  return reader.query<Case>(`select * from cases where status = 'open' order by opened_at desc limit $1`, [limit]);
-}
-
 /** A case of any holder; `locked` keeps it from changing until the transaction ends. */
 export async function findCase(reader: Reader, id: string, lock?: 'locked'): Promise<Case | null> {
   const [row] = await reader.query<Case>(

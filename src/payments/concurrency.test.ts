@@ -47,7 +47,7 @@ before(async () => {
       { ...base, db: connectDatabase({ url: base.databaseUrl, poolSize: 8, acquireTimeoutMs: 15_000 }) },
       silentRail(),
     ),
-    onCollectionsSettled: [settleLinks],
+    onCollectionsSettled: [settleLinks(base)],
   }));
   const [first] = processes;
   assert.ok(first);

@@ -18,13 +18,27 @@ export type Evidence = {
   raw: string;
 };
 
-/** In the order of arrival. */
-export function listEvidence(reader: Reader, holderId: bigint, transactionId: string): Promise<Evidence[]> {
-  return reader.query<Evidence>(
-    `select at, source, state, receipt, failure_code, effect, raw from evidence
-     where holder_id = $1 and transaction_id = $2 order by id limit ${MAX_SHOWN}`,
-    [holderId, transactionId],
+export type EvidencePage = {
+  /** In the order of arrival. */
+  entries: Evidence[];
+  /** Give it as `before` to read what came before these; null: nothing did. */
+  older: bigint | null;
+};
+
+/** The newest evidence of a transaction, or the newest before an entry. */
+export async function listEvidence(
+  reader: Reader,
+  holderId: bigint,
+  transactionId: string,
+  before: bigint | null = null,
+): Promise<EvidencePage> {
+  const rows = await reader.query<Evidence & { id: bigint }>(
+    `select id, at, source, state, receipt, failure_code, effect, raw from evidence
+     where holder_id = $1 and transaction_id = $2 and ($3::bigint is null or id < $3) order by id desc limit $4`,
+    [holderId, transactionId, before, MAX_SHOWN + 1],
   );
+  const entries = rows.slice(0, MAX_SHOWN).reverse();
+  return { entries, older: rows.length > MAX_SHOWN ? (entries[0]?.id ?? null) : null };
 }
 
 /** One observation of a transaction, and its effect. */

@@ -3,7 +3,7 @@
 // belongs to a holder are the number of that holder, so that a reference found alone says where to look; 46 bits are
 // random, so it cannot be guessed.
 
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PUBLIC_LENGTH = 26;
@@ -42,8 +42,23 @@ const MAX_HOLDER = 16n ** BigInt(HOLDER_DIGITS) - 1n;
 
 /** A UUIDv7 that carries its holder. */
 export function createHolderUuid(millis: number, holderId: bigint): string {
+  return createUuid(millis).slice(0, -HOLDER_DIGITS) + holderDigits(holderId);
+}
+
+function holderDigits(holderId: bigint): string {
   if (holderId < 0n || holderId > MAX_HOLDER) throw new Error(`holder ${holderId} does not fit into an id`);
-  return createUuid(millis).slice(0, -HOLDER_DIGITS) + holderId.toString(16).padStart(HOLDER_DIGITS, '0');
+  return holderId.toString(16).padStart(HOLDER_DIGITS, '0');
+}
+
+/**
+ * A UUIDv7 of a fact about a row: the time of the row's id, 46 bits of the SHA-256 of the fact, and the holder. The same
+ * fact always has the same id, also when it is written again after a restore.
+ */
+export function deriveHolderUuid(rowId: string, fact: string, holderId: bigint): string {
+  const digest = hash('sha256', `${rowId}|${fact}`, 'hex');
+  const variant = ((Number.parseInt(digest.charAt(3), 16) & 3) | 8).toString(16);
+  const own = `7${digest.slice(0, 3)}-${variant}${digest.slice(4, 7)}-${digest.slice(7, 12)}`;
+  return `${rowId.slice(0, 14)}${own}${holderDigits(holderId)}`;
 }
 
 const VERSION_DIGIT = 14;
