@@ -8,11 +8,13 @@ import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments }
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
+import type { Tx } from '../platform/db.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
-import type { Applied } from './outcomes.ts';
+import { type Applied, applyOutcomes } from './outcomes.ts';
+import type { Outcome } from './states.ts';
 import { readTransactions, refOf, type Transaction } from './transactions.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
@@ -187,6 +189,30 @@ describe('receipts', () => {
     assert.equal(await available(), 99_000n);
     const kinds = await Promise.all(collections.map(caseKinds));
     assert.equal(kinds.flat().filter((kind) => kind === 'receipt_used').length, 7);
+  });
+
+  test('money 13: a batch of successes costs one statement for all its receipts', async () => {
+    const collections = await Promise.all(Array.from({ length: 40 }, () => collect()));
+    const statements: string[] = [];
+    const outcomes = collections.map(
+      ({ id }): Outcome => ({ transactionId: id, source: 'poll', observation: success(), raw: '' }),
+    );
+    const applyAll = () =>
+      ctx.db.transaction((tx) => {
+        const recorded: Tx = {
+          isTransaction: true,
+          query(statement, values) {
+            statements.push(typeof statement === 'string' ? statement : statement.text);
+            return tx.query(statement, values);
+          },
+        };
+        return applyOutcomes(recorded, ctx, outcomes);
+      });
+    const aboutReceipts = () => statements.filter((text) => text.includes('operator_receipts')).length;
+    await applyAll();
+    assert.equal(aboutReceipts(), 1);
+    await applyAll();
+    assert.equal(aboutReceipts(), 1, 'a repetition needs none');
   });
 
   test('money 10: money that people decided about is not booked again by the success', async () => {
