@@ -600,7 +600,7 @@ create table payment_instructions (
   rail text not null,
   pay_to jsonb not null,
   expires_at timestamp with time zone not null,
-  constraint payment_instructions_pkey PRIMARY KEY (account_reference)
+  constraint payment_instruction_once PRIMARY KEY (rail, account_reference, transaction_id)
 );
 comment on table payment_instructions is
   'Where a payer was told to pay, for methods in which the payer pays to us. Incoming money names the reference and no holder, so the reference is the key.';
@@ -630,6 +630,7 @@ comment on column incoming_payments.holder_id is
   'Whose ledger accounts it was posted to. 0: the owner is unknown.';
 comment on column incoming_payments.case_id is
   'The case that holds it in suspense, or held it.';
+CREATE INDEX incoming_payments_by_time ON public.incoming_payments USING btree (received_at DESC, rail DESC, receipt DESC);
 
 create table operator_inbox (
   id bigint not null generated always as identity,
@@ -1118,6 +1119,83 @@ comment on column decisions.reference is
 comment on column decisions.status is
   'overtaken: the operator answered before the second person did.';
 CREATE UNIQUE INDEX decision_open_once ON public.decisions USING btree (holder_id, case_id) WHERE (status = 'proposed'::text);
+
+-- 0015_payments_operator_reports.sql
+
+create table operator_receipts (
+  rail text not null,
+  receipt text not null,
+  holder_id bigint not null,
+  transaction_id uuid,
+  case_id uuid,
+  at timestamp with time zone not null,
+  constraint receipt_used_once PRIMARY KEY (rail, receipt),
+  constraint receipt_has_use CHECK (((transaction_id IS NOT NULL) OR (case_id IS NOT NULL)))
+);
+comment on table operator_receipts is
+  'Every receipt of an operator that moved money here, and what it was used for. An operator names its receipt and no holder, so the receipt is the key.';
+comment on column operator_receipts.holder_id is
+  'Whose ledger accounts the money was posted to. 0: the owner is unknown.';
+comment on column operator_receipts.transaction_id is
+  'The transaction that it settled. Null: the money went to suspense.';
+comment on column operator_receipts.case_id is
+  'The case that holds its money in suspense, or held it.';
+
+create table unmatched_reports (
+  holder_id bigint not null,
+  id uuid not null,
+  rail text not null,
+  reference text not null,
+  state text not null,
+  amount bigint,
+  currency text,
+  receipt text,
+  raw text not null,
+  received_at timestamp with time zone not null,
+  last_received_at timestamp with time zone not null,
+  times integer not null default 1,
+  case_id uuid not null,
+  booked boolean not null default false,
+  constraint unmatched_report_id PRIMARY KEY (holder_id, id),
+  constraint unmatched_report_once UNIQUE NULLS NOT DISTINCT (rail, reference, state, receipt, amount, currency),
+  constraint unmatched_amount_positive CHECK ((amount > 0)),
+  constraint unmatched_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
+);
+comment on table unmatched_reports is
+  'Authenticated messages of operators about references that this gateway does not know on that rail. Kept for good.';
+comment on column unmatched_reports.holder_id is
+  'Always 0: that an id names a holder does not prove that the money is that holder''s.';
+comment on column unmatched_reports.times is
+  'How often the operator said the same.';
+comment on column unmatched_reports.booked is
+  'Its money was posted to suspense under the id of the case.';
+CREATE INDEX unmatched_reports_by_time ON public.unmatched_reports USING btree (received_at DESC, id DESC);
+
+create table quarantined_reports (
+  holder_id bigint not null,
+  id uuid not null,
+  rail text not null,
+  source text not null,
+  reference text not null,
+  error text not null,
+  raw text not null,
+  received_at timestamp with time zone not null,
+  last_received_at timestamp with time zone not null,
+  times integer not null default 1,
+  case_id uuid not null,
+  constraint quarantined_report_id PRIMARY KEY (holder_id, id),
+  constraint quarantine_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text])))
+);
+comment on table quarantined_reports is
+  'What an operator said that could not be applied: a value that cannot be read, or that the database refused. Kept for good.';
+comment on column quarantined_reports.holder_id is
+  'The holder of the transaction that it is about. 0: no transaction of ours.';
+comment on column quarantined_reports.reference is
+  'Our reference, or the account reference of an incoming payment.';
+comment on column quarantined_reports.raw is
+  'As it arrived, with control characters made visible.';
+CREATE UNIQUE INDEX quarantined_report_once ON public.quarantined_reports USING btree (rail, reference, source, md5(error), md5(raw));
+CREATE INDEX quarantined_reports_by_time ON public.quarantined_reports USING btree (received_at DESC, id DESC);
 
 -- 0017_sandbox.sql
 

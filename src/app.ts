@@ -12,6 +12,7 @@ import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
 import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
 import { countDuePayments } from './payments/payment-jobs.ts';
+import { countQuarantined } from './payments/quarantine.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
@@ -25,6 +26,7 @@ function backlogsOf({ ctx }: Services): Backlogs {
     payments: (reader) => countDuePayments(reader, ctx.clock.now()),
     operator_callbacks: (reader) => countDueOperatorCallbacks(reader, ctx.clock.now()),
     callbacks: (reader) => countDueDeliveries(reader, ctx.clock.now()),
+    quarantined_reports: countQuarantined,
   };
 }
 

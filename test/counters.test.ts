@@ -14,7 +14,7 @@ import { type Shop, signBody } from './shop.ts';
 // The write-ahead log is counted for a whole server, so this test has one to itself.
 delete process.env.TEST_POSTGRES_URL;
 
-/** The floors of the performance page, a completed payment. */
+/** The floors of the performance page, a completed payment. Claiming receipts is one statement for each batch of outcomes. */
 const MOST_STATEMENTS = 4;
 const MOST_COMMITS = 0.5;
 const MOST_WAL_BYTES = 6_000;

@@ -3,7 +3,7 @@
 import type { Reader } from '../src/platform/db.ts';
 import type { Observation } from '../src/rails/rail.ts';
 
-export const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };
+export const SUCCEEDED: Observation = { state: 'succeeded', receipt: null };
 export const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
 export const NOT_FOUND: Observation = { state: 'unknown', reason: 'not found', definitelyNotFound: true };
 

@@ -33,6 +33,7 @@ const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
   { key: 'admin', path: '/admin' },
   { key: 'rails', path: '/admin/rails' },
   { key: 'allCases', path: '/admin/cases' },
+  { key: 'reports', path: '/admin/reports' },
   { key: 'ledger', path: '/admin/ledger' },
 ];
 

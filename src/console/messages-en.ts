@@ -95,6 +95,7 @@ export const english = {
     admin: 'Holders',
     rails: 'Rails',
     allCases: 'All cases',
+    reports: 'Operator reports',
     ledger: 'Ledger',
   },
   notices: {
@@ -650,6 +651,28 @@ export const english = {
       finance: 'payouts, refunds, cases, payment links',
       viewer: 'read-only access',
     },
+  },
+  reports: {
+    lists: {
+      unmatched: 'Unknown references',
+      quarantined: 'Quarantine',
+      incoming: 'Incoming payments',
+      rejected: 'Rejected',
+    },
+    leads: {
+      unmatched:
+        'Messages of operators about references that this gateway does not know. Their money is held in suspense.',
+      quarantined: 'What operators reported and could not be applied. The transaction was not changed.',
+      incoming: 'Money that payers sent to a till, a pay bill or a bank account.',
+      rejected: 'Messages that proved nothing: forged, unreadable, or about no payment. Deleted after ninety days.',
+    },
+    none: 'Nothing here',
+    noneText: 'Reports appear as operators send them.',
+    reference: 'Reference and receipt',
+    said: 'Report',
+    leadsTo: 'Transaction or case',
+    open: 'open',
+    decided: 'closed',
   },
   admin: {
     holder: 'Holder',

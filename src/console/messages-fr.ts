@@ -98,6 +98,7 @@ export const french: ConsoleMessages = {
     admin: 'Titulaires',
     rails: 'Opérateurs',
     allCases: 'Tous les dossiers',
+    reports: 'Messages des opérateurs',
     ledger: 'Grand livre',
   },
   notices: {
@@ -660,6 +661,29 @@ export const french: ConsoleMessages = {
       finance: 'versements, remboursements, dossiers, liens de paiement',
       viewer: 'lecture seule',
     },
+  },
+  reports: {
+    lists: {
+      unmatched: 'Références inconnues',
+      quarantined: 'Quarantaine',
+      incoming: 'Paiements reçus',
+      rejected: 'Rejetés',
+    },
+    leads: {
+      unmatched:
+        'Messages d’opérateurs sur des références que cette passerelle ne connaît pas. L’argent est en compte d’attente.',
+      quarantined: 'Ce que des opérateurs ont signalé et qui n’a pas pu être appliqué. La transaction n’a pas changé.',
+      incoming: 'L’argent que des payeurs ont envoyé à un code marchand, un pay bill ou un compte bancaire.',
+      rejected:
+        'Messages sans preuve : falsifiés, illisibles ou sans paiement. Supprimés après quatre-vingt-dix jours.',
+    },
+    none: 'Rien ici',
+    noneText: 'Les messages apparaissent quand les opérateurs les envoient.',
+    reference: 'Référence et reçu',
+    said: 'Message',
+    leadsTo: 'Transaction ou dossier',
+    open: 'ouvert',
+    decided: 'clos',
   },
   admin: {
     holder: 'Titulaire',

@@ -21,6 +21,7 @@ import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
+import { operatorReportRoutes } from './operator-reports-page.ts';
 import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
@@ -61,6 +62,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...teamRoutes,
   ...adminHolderRoutes,
   ...adminRoutes,
+  ...operatorReportRoutes,
 ];
 
 declare module 'fastify' {

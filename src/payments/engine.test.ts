@@ -10,7 +10,7 @@ import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { LEASE_MS } from './payment-jobs.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
-const SUCCEEDED: Observation = { state: 'succeeded', receipt: 'R1' };
+const SUCCEEDED: Observation = { state: 'succeeded', receipt: null };
 const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payment', definitelyNotFound: true };
 /** Calls that one process has under way at most. */
 const CALLS_IN_FLIGHT = 256;

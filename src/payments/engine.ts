@@ -7,9 +7,10 @@ import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
 import { callResult } from '../rails/breakers.ts';
 import type { RailReply } from '../rails/rail.ts';
+import { applyBatch } from './apply-batch.ts';
 import type { PaymentsContext } from './context.ts';
 import { queryOperator, submitToOperator } from './operator-calls.ts';
-import { type Applied, applyOutcomes } from './outcomes.ts';
+import type { Applied } from './outcomes.ts';
 import { claimDue, postponeSubmit, returnJobs, type Work } from './payment-jobs.ts';
 import { type EvidenceSource, isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
@@ -116,7 +117,7 @@ function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
     concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
     async run(items) {
-      const { applied, events } = await ctx.db.transaction((tx) => applyOutcomes(tx, ctx, items));
+      const { applied, events } = await applyBatch(ctx, items);
       failpoint('outcomes-committed');
       for (const { transaction, effect } of applied)
         if (transaction && effect === 'applied')

@@ -4,6 +4,7 @@ import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import type { Observation } from '../rails/rail.ts';
+import { visibleText } from './observations.ts';
 import type { EvidenceSource, Transition } from './states.ts';
 
 const MAX_SHOWN = 200;
@@ -58,7 +59,7 @@ const EVIDENCE = columns<NewEvidence>(2, {
   receipt: ['text', ({ observation }) => ('receipt' in observation ? observation.receipt : null)],
   failure_code: ['text', ({ observation }) => (observation.state === 'failed' ? observation.failureCode : null)],
   effect: 'text',
-  raw: ['text', (entry) => entry.raw || describeObservation(entry.observation).reason || ''],
+  raw: ['text', (entry) => visibleText(entry.raw || describeObservation(entry.observation).reason || '')],
 });
 
 export async function recordEvidence(tx: Tx, evidence: NewEvidence[], at: Date): Promise<void> {

@@ -1,20 +1,23 @@
-// Money that payers send to a till, a pay bill or a bank account: the instructions for the payer, the payments that arrived,
-// and the receipts that prevent posting one twice. A payment is matched to a transaction by its account reference; a payment
-// that matches none, or has another amount, is held in suspense and opens a case.
+// Money that payers send to a till, a pay bill or a bank account: the instructions for the payer, and the payments that
+// arrived. A payment is matched to a transaction by its account reference; a payment that matches none, or has another amount,
+// is held in suspense and opens a case.
 //
 // An operator reports such a payment twice, in either order: that money came in (receivePayments), and that the
-// transaction succeeded (claimReceipts). The second report finds the receipt of the first.
+// transaction succeeded (applyOutcomes). Both use the same receipt (receipts.ts), so the second finds what the first did.
 
-import { suspenseReceived, suspenseReturned, type Transfer } from '../ledger/postings.ts';
+import { suspenseReceived, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
-import { createHolderUuid, holderOfUuid, NO_HOLDER } from '../platform/ids.ts';
+import { createHolderUuid, NO_HOLDER } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { CallbackReading, PayInstructions } from '../rails/rail.ts';
-import { openCases, settleCaseMoney } from './cases.ts';
+import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
-import type { CaseKind, Outcome } from './states.ts';
+import { type CaseKind, isFinal, type Outcome } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
+
+/** An account reference may have been given out many times; only the newest orders can still be meant. */
+const NEWEST_ORDERS = 10;
 
 /** Where the payer must pay. */
 export type Instructions = PayInstructions;
@@ -26,6 +29,8 @@ type Match = {
   transaction: Transaction | null;
   /** Why it is held in suspense; null: it settles the transaction. */
   caseKind: CaseKind | null;
+  /** What its receipt is used for; null: its case. */
+  settles: string | null;
   /** Whose ledger accounts it is posted to. */
   holderId: bigint;
   /** Money that matches no transaction is posted in the ledger under the id of its case. */
@@ -55,17 +60,20 @@ export async function receivePayments(
   const expected = await lockExpected(tx, payments, others);
   const matched = new Set<string>();
   const matches = payments.map((payment): Match => {
-    const transaction = expected.get(`${payment.rail} ${payment.accountReference}`) ?? null;
+    const transaction = expected.get(expectedKey(payment)) ?? null;
     const caseKind = match(payment, transaction, matched);
     const holderId = transaction?.holder_id ?? NO_HOLDER;
     const caseId = caseKind === null ? null : createHolderUuid(at.getTime(), holderId);
-    return { payment, transaction, caseKind, holderId, caseId };
+    const settles = caseKind === null ? (transaction?.id ?? null) : null;
+    return { payment, transaction, caseKind, settles, holderId, caseId };
   });
-  const isNew = await insertOnce(tx, matches, at);
-  const unmatched = matches.filter((entry, index) => isNew[index] && entry.caseKind !== null);
-  const held = await holdInSuspense(tx, ctx, unmatched);
-  const outcomes = matches.flatMap(({ payment, transaction, caseKind }, index): Outcome[] => {
-    if (!isNew[index] || !transaction || caseKind !== null) return [];
+  const isNew = await claimOnce(tx, matches, at);
+  const fresh = matches.filter((_, index) => isNew[index]);
+  const repeated = matches.filter((_, index) => !isNew[index]);
+  await insertPayments(tx, [...fresh, ...(await compareWithBooked(tx, ctx, repeated))], at);
+  const held = await holdInSuspense(tx, ctx, fresh);
+  const outcomes = fresh.flatMap(({ payment, transaction, caseKind }): Outcome[] => {
+    if (!transaction || caseKind !== null) return [];
     const { receipt, amount, currency, raw, rail } = payment;
     const observation = { state: 'succeeded' as const, receipt, amount, currency };
     return [{ transactionId: transaction.id, source: 'callback', observation, raw, rail }];
@@ -74,22 +82,50 @@ export async function receivePayments(
 }
 
 async function lockExpected(tx: Tx, payments: IncomingPayment[], others: string[]): Promise<Map<string, Transaction>> {
+  const said = [...new Map(payments.map((payment) => [expectedKey(payment), payment])).values()];
   const rows = await tx.query<Transaction & { account_reference: string | null }>(
     `select ${TRANSACTION_COLUMNS}, wanted.account_reference
-     from (select holder_id, transaction_id as id, account_reference from payment_instructions where account_reference = any($3)
+     from (select newest.* from unnest($3::text[], $4::text[]) as said (rail, account_reference)
+           cross join lateral (
+             select p.holder_id, p.transaction_id as id, p.account_reference from payment_instructions p
+             where p.rail = said.rail and p.account_reference = said.account_reference
+             order by p.transaction_id desc limit ${NEWEST_ORDERS}) newest
            union all select holder_id, id, null from ${TRANSACTION_KEYS.rows}) wanted
      join transactions t using (holder_id, id)
      order by t.holder_id, t.id for no key update of t`,
-    [...TRANSACTION_KEYS.arrays(others), payments.map((payment) => payment.accountReference)],
+    [
+      ...TRANSACTION_KEYS.arrays(others),
+      said.map((payment) => payment.rail),
+      said.map((payment) => payment.accountReference),
+    ],
   );
-  return new Map(rows.map(({ account_reference, ...row }) => [`${row.rail} ${account_reference}`, row]));
+  const expected = new Map<string, Transaction>();
+  for (const { account_reference: accountReference, ...row } of rows) {
+    if (accountReference === null) continue;
+    const key = expectedKey({ rail: row.rail, accountReference });
+    const other = expected.get(key);
+    if (!other || isMeantBefore(row, other)) expected.set(key, row);
+  }
+  return expected;
+}
+
+function expectedKey({ rail, accountReference }: { rail: string; accountReference: string }): string {
+  return `${rail} ${accountReference}`;
+}
+
+/** An order that still waits for its payment is meant before one that has ended, then the newer one. */
+function isMeantBefore(row: Transaction, other: Transaction): boolean {
+  if (isFinal(row.status) !== isFinal(other.status)) return isFinal(other.status);
+  return row.id > other.id;
 }
 
 function match(payment: IncomingPayment, transaction: Transaction | null, matched: Set<string>): CaseKind | null {
   if (!transaction) return 'unknown_reference';
   if (payment.amount !== transaction.amount || payment.currency !== transaction.currency) return 'wrong_amount';
-  const paid = transaction.status === 'success' || transaction.status === 'reversed' || matched.has(transaction.id);
-  if (paid && transaction.receipt !== payment.receipt) return 'second_payment';
+  const paid = transaction.status === 'success' || transaction.status === 'reversed';
+  // A success without a receipt was this payment: the receipt is attached to it.
+  const paidByAnother = paid && transaction.receipt !== null && transaction.receipt !== payment.receipt;
+  if (paidByAnother || matched.has(transaction.id)) return 'second_payment';
   matched.add(transaction.id);
   return null;
 }
@@ -102,21 +138,84 @@ const INCOMING = columns<Match>(2, {
   currency: ['text', ({ payment }) => payment.currency],
   payer: ['text', ({ payment }) => payment.payer],
   holder_id: ['bigint', (entry) => entry.holderId],
-  transaction_id: ['uuid', ({ transaction }) => transaction?.id ?? null],
-  outcome: ['text', ({ caseKind }) => (caseKind === null ? 'matched' : 'suspense')],
+  transaction_id: ['uuid', ({ settles, transaction }) => settles ?? transaction?.id ?? null],
+  outcome: ['text', ({ settles }) => (settles === null ? 'suspense' : 'matched')],
   case_id: ['uuid', ({ caseId }) => caseId],
 });
 
-/** A receipt is posted once, however often the operator reports it. */
-async function insertOnce(tx: Tx, matches: Match[], at: Date): Promise<boolean[]> {
+const CLAIMS = columns<Match>(2, {
+  rail: ['text', ({ payment }) => payment.rail],
+  receipt: ['text', ({ payment }) => payment.receipt],
+  holder_id: ['bigint', (entry) => entry.holderId],
+  transaction_id: ['uuid', ({ settles }) => settles],
+  case_id: ['uuid', ({ caseId }) => caseId],
+});
+
+/** A receipt is used once, however often and by whatever message the operator reports it. */
+async function claimOnce(tx: Tx, matches: Match[], at: Date): Promise<boolean[]> {
   const rows = await tx.query<{ rail: string; receipt: string }>(
-    `insert into incoming_payments (${INCOMING.names}, received_at)
-     select ${INCOMING.names}, $1 from ${INCOMING.rows} order by rail, receipt
+    `insert into operator_receipts (${CLAIMS.names}, at) select ${CLAIMS.names}, $1 from ${CLAIMS.rows} order by rail, receipt
      on conflict do nothing returning rail, receipt`,
+    [at, ...CLAIMS.arrays(matches)],
+  );
+  const fresh = new Set(rows.map((row) => `${row.rail} ${row.receipt}`));
+  return matches.map(({ payment }) => fresh.delete(`${payment.rail} ${payment.receipt}`));
+}
+
+async function insertPayments(tx: Tx, matches: Match[], at: Date): Promise<void> {
+  if (matches.length === 0) return;
+  await tx.query(
+    `insert into incoming_payments (${INCOMING.names}, received_at)
+     select ${INCOMING.names}, $1 from ${INCOMING.rows} order by rail, receipt on conflict do nothing`,
     [at, ...INCOMING.arrays(matches)],
   );
-  const left = new Set(rows.map((row) => `${row.rail} ${row.receipt}`));
-  return matches.map(({ payment }) => left.delete(`${payment.rail} ${payment.receipt}`));
+}
+
+type Booked = Pick<Transaction, 'amount' | 'currency'> & {
+  rail: string;
+  receipt: string;
+  holder_id: bigint;
+  transaction_id: string | null;
+  case_id: string | null;
+};
+
+/**
+ * Payments whose receipt was used before. Most are repetitions. A success that came first, without an incoming payment, is
+ * compared with it: a different amount, or another transaction, is a case. Returns those that are to be recorded.
+ */
+async function compareWithBooked(tx: Tx, ctx: PaymentsContext, repeated: Match[]): Promise<Match[]> {
+  if (repeated.length === 0) return [];
+  const rows = await tx.query<Booked>(
+    `select r.rail, r.receipt, r.holder_id, r.transaction_id, r.case_id, t.amount, t.currency
+     from unnest($1::text[], $2::text[]) as said (rail, receipt) join operator_receipts r using (rail, receipt)
+     left join transactions t on t.holder_id = r.holder_id and t.id = r.transaction_id
+     where not exists (select from incoming_payments i where i.rail = r.rail and i.receipt = r.receipt)`,
+    [repeated.map(({ payment }) => payment.rail), repeated.map(({ payment }) => payment.receipt)],
+  );
+  const booked = new Map(rows.map((row) => [`${row.rail} ${row.receipt}`, row]));
+  const cases: NewCase[] = [];
+  const kept = repeated.flatMap((entry): Match[] => {
+    const use = booked.get(`${entry.payment.rail} ${entry.payment.receipt}`);
+    if (!use) return [];
+    cases.push(...disputesOf(entry, use));
+    return [{ ...entry, settles: use.transaction_id, holderId: use.holder_id, caseId: use.case_id }];
+  });
+  await openCases(tx, ctx, cases);
+  return kept;
+}
+
+function disputesOf({ payment, transaction }: Match, use: Booked): NewCase[] {
+  const detail = { receipt: payment.receipt, reference: payment.accountReference, received: receivedText(payment) };
+  const cases: NewCase[] = [];
+  if (use.transaction_id !== null && (use.amount !== payment.amount || use.currency !== payment.currency))
+    cases.push({ holderId: use.holder_id, transactionId: use.transaction_id, kind: 'amount_mismatch', detail });
+  if (transaction && transaction.id !== use.transaction_id)
+    cases.push({ holderId: transaction.holder_id, transactionId: transaction.id, kind: 'receipt_used', detail });
+  return cases;
+}
+
+function receivedText({ currency, amount }: { currency: string; amount: bigint }): string {
+  return `${currency} ${formatAmount(amount)}`;
 }
 
 async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]): Promise<Transfer[][]> {
@@ -129,77 +228,18 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]):
       holderId,
       transactionId: transaction?.id ?? null,
       kind: caseKind ?? 'unknown_reference',
+      money: { amount: payment.amount, currency: payment.currency, rail: payment.rail },
       detail: {
         receipt: payment.receipt,
         reference: payment.accountReference,
-        received: `${payment.currency} ${formatAmount(payment.amount)}`,
-        ...(transaction ? { expected: `${transaction.currency} ${formatAmount(transaction.amount)}` } : {}),
+        received: receivedText(payment),
+        ...(transaction ? { expected: receivedText(transaction) } : {}),
       },
-      money: { amount: payment.amount, currency: payment.currency, rail: payment.rail },
     })),
   );
   return entries.map(({ payment: { currency, amount, rail }, holderId, caseId }) =>
     suspenseReceived({ holderId, transactionId: caseId, currency, amount, rail }),
   );
-}
-
-/** A transaction that is about to succeed, and the receipt that proves it. */
-export type ReceiptClaim = { row: Transaction; receipt: string };
-
-export type ClaimedReceipts = {
-  /** Transfers that take money of this transaction out of suspense, by transaction. */
-  released: Map<string, Transfer[]>;
-  /** Transactions whose receipt another one has. */
-  taken: Set<string>;
-};
-
-const CLAIMS = columns<ReceiptClaim>(2, {
-  holder_id: ['bigint', ({ row }) => row.holder_id],
-  transaction_id: ['uuid', ({ row }) => row.id],
-  rail: ['text', ({ row }) => row.rail],
-  receipt: 'text',
-  amount: ['bigint', ({ row }) => row.amount],
-  currency: ['text', ({ row }) => row.currency],
-});
-
-/**
- * Records the receipts of collections that are about to succeed. Money that is already in suspense, because it arrived
- * before its instructions were known, has its case closed; the transfers that release it are returned by transaction.
- */
-export async function claimReceipts(tx: Tx, claims: ReceiptClaim[], at: Date): Promise<ClaimedReceipts> {
-  const paid = claims.filter(({ row }) => row.verification === 'instructions');
-  if (paid.length === 0) return { released: new Map(), taken: new Set() };
-  const rows = await tx.query<{ transaction_id: string; case_id: string | null }>(
-    `insert into incoming_payments as known (${CLAIMS.names}, outcome, received_at)
-     select ${CLAIMS.names}, 'matched', $1 from ${CLAIMS.rows} order by rail, receipt
-     on conflict (rail, receipt) do update set transaction_id = excluded.transaction_id, outcome = 'matched'
-       where known.outcome = 'suspense' and known.amount = excluded.amount and known.currency = excluded.currency
-         and exists (select from cases c where c.holder_id = known.holder_id and c.id = known.case_id and c.status = 'open')
-     returning transaction_id, case_id`,
-    [at, ...CLAIMS.arrays(paid)],
-  );
-  const byId = new Map(paid.map(({ row }) => [row.id, row]));
-  const held = rows.flatMap(({ transaction_id: id, case_id: caseId }) => {
-    const row = byId.get(id);
-    return caseId && row ? [{ id, caseId, row }] : [];
-  });
-  await settleCaseMoney(
-    tx,
-    held.map(({ caseId, row }) => ({
-      caseId,
-      amount: row.amount,
-      by: 'operator',
-      resolution: 'It belongs to a transaction that succeeded.',
-    })),
-    at,
-  );
-  const released = new Map(
-    held.map(({ id, caseId, row }) => [
-      id,
-      suspenseReturned({ ...row, holderId: holderOfUuid(caseId), transactionId: caseId }),
-    ]),
-  );
-  return { released, taken: new Set() };
 }
 
 export type NewInstructions = { row: Transaction; instructions: PayInstructions };
@@ -218,7 +258,7 @@ export async function insertInstructions(tx: Tx, rows: NewInstructions[]): Promi
   if (rows.length === 0) return;
   await tx.query(
     `insert into payment_instructions (${INSTRUCTIONS.names}) select ${INSTRUCTIONS.names} from ${INSTRUCTIONS.rows}
-     on conflict (account_reference) do nothing`,
+     on conflict do nothing`,
     INSTRUCTIONS.arrays(rows),
   );
 }

@@ -1,6 +1,9 @@
 // Operator callbacks. The raw message is durable before the operator gets its 200. It is read and applied right afterwards,
-// or by the next pass after a crash. A few messages that cannot be authenticated are kept; all of them are counted.
+// or by the next pass after a crash, and is deleted with what became of each of its readings: applied, unmatched (a reference
+// that we do not know), quarantined (a value that cannot be applied) or rejected.
 
+import type { RecordedEvent } from '../callbacks/events.ts';
+import { postEach } from '../ledger/ledger.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
@@ -10,10 +13,13 @@ import { createRateLimiter } from '../platform/rate-limit.ts';
 import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
+import { checkObservation, checkPayment, visibleText } from './observations.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { LEASE_MS } from './payment-jobs.ts';
+import { type BadReport, mayPass, quarantine } from './quarantine.ts';
 import type { Outcome } from './states.ts';
-import { idFromRef, TRANSACTION_KEYS } from './transactions.ts';
+import { idFromRef, refOf, TRANSACTION_KEYS } from './transactions.ts';
+import { keepUnmatched } from './unmatched-reports.ts';
 
 const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
@@ -45,7 +51,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
     concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
     async run(rows) {
-      const events = await ctx.db.transaction((tx) => applyRows(tx, ctx, rows));
+      const events = await applyMessages(ctx, rows);
       failpoint('inbox-applied');
       ctx.sendCallbacksNow(events);
       return rows.map(() => undefined);
@@ -92,7 +98,14 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
 
 function read(ctx: PaymentsContext, message: Message): CallbackReading[] {
   const rail = ctx.rails.byName(message.rail);
-  return rail ? rail.readCallback(message) : [{ kind: 'rejected', reason: 'there is no such rail' }];
+  if (!rail) return [{ kind: 'rejected', reason: 'there is no such rail' }];
+  try {
+    return rail.readCallback(message);
+  } catch (error) {
+    // A rail should not throw. If it does, this message must not hold back the others.
+    ctx.log.error({ err: error, rail: message.rail }, 'a rail could not read an operator callback');
+    return [{ kind: 'rejected', reason: 'the rail could not read it' }];
+  }
 }
 
 async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<InboxRow[]> {
@@ -116,46 +129,150 @@ async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<In
   return messages.map((message, index) => ({ ...message, id: ids[index]?.id ?? 0n }));
 }
 
-async function applyRows(tx: Tx, ctx: PaymentsContext, rows: InboxRow[]) {
-  const outcomes: Outcome[] = [];
-  const payments: IncomingPayment[] = [];
-  const hints: string[] = [];
-  for (const row of rows) {
-    const raw = row.body.toString('utf8').slice(0, MAX_RAW_CHARACTERS);
-    for (const reading of read(ctx, row)) {
-      if (reading.kind === 'rejected') await keepRejected(tx, row, reading.reason, ctx.clock.now());
-      else if (reading.kind === 'payment_received') payments.push({ ...reading, rail: row.rail, raw });
-      else {
-        const transactionId = idFromRef(reading.reference);
-        if (transactionId === null) await keepRejected(tx, row, 'is about no transaction of ours', ctx.clock.now());
-        else if (reading.kind === 'hint') hints.push(transactionId);
-        else
-          outcomes.push({ transactionId, source: 'callback', observation: reading.observation, raw, rail: row.rail });
-      }
-    }
+/** What one message says, in the form in which it is applied. */
+type Reading =
+  | { kind: 'outcome'; outcome: Outcome; reference: string; row: InboxRow }
+  | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
+  | { kind: 'hint'; transactionId: string; row: InboxRow }
+  | { kind: 'rejected'; reason: string; row: InboxRow }
+  | { kind: 'bad'; report: BadReport; row: InboxRow };
+
+/** Applies all messages in one transaction. If that cannot be done, each reading is applied alone, so that none blocks another. */
+async function applyMessages(ctx: PaymentsContext, rows: InboxRow[]): Promise<RecordedEvent[]> {
+  const readings = rows.flatMap((row) => readMessage(ctx, row));
+  try {
+    return await ctx.db.transaction(async (tx) => {
+      const events = await applyReadings(tx, ctx, readings);
+      await deleteMessages(tx, rows);
+      return events;
+    });
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    ctx.log.warn({ err: error }, 'operator callbacks are applied one by one');
   }
+  const events: RecordedEvent[] = [];
+  for (const reading of readings) events.push(...(await applyAlone(ctx, reading)));
+  await ctx.db.transaction((tx) => deleteMessages(tx, rows));
+  return events;
+}
+
+async function applyAlone(ctx: PaymentsContext, reading: Reading): Promise<RecordedEvent[]> {
+  try {
+    return await ctx.db.transaction((tx) => applyReadings(tx, ctx, [reading]));
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    const report = reportOf(reading, error instanceof Error ? error.message : String(error));
+    await ctx.db.transaction((tx) => quarantine(tx, ctx, [report]));
+    return [];
+  }
+}
+
+function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
+  return read(ctx, row).map((reading): Reading => {
+    if (reading.kind === 'rejected') return { ...reading, row };
+    const raw = rawOf(row);
+    if (reading.kind === 'payment_received') {
+      const { value, error } = checkPayment(reading);
+      if (error === null) return { kind: 'payment', payment: { ...value, rail: row.rail, raw }, row };
+      return { kind: 'bad', report: badReport(row, reading.accountReference, null, error), row };
+    }
+    const transactionId = idFromRef(reading.reference);
+    if (transactionId === null) return { kind: 'rejected', reason: 'is about no transaction of ours', row };
+    if (reading.kind === 'hint') return { kind: 'hint', transactionId, row };
+    const { value, error } = checkObservation(reading.observation);
+    if (error !== null) return { kind: 'bad', report: badReport(row, reading.reference, transactionId, error), row };
+    const outcome: Outcome = { transactionId, source: 'callback', observation: value, raw, rail: row.rail };
+    return { kind: 'outcome', outcome, reference: reading.reference, row };
+  });
+}
+
+function rawOf(row: InboxRow): string {
+  return row.body.toString('utf8').slice(0, MAX_RAW_CHARACTERS);
+}
+
+function badReport(row: InboxRow, reference: string, transactionId: string | null, error: string): BadReport {
+  return { rail: row.rail, source: 'callback', reference: String(reference), transactionId, error, raw: rawOf(row) };
+}
+
+/** A reading that was refused when it was applied. */
+function reportOf(reading: Reading, error: string): BadReport {
+  switch (reading.kind) {
+    case 'outcome':
+      return badReport(reading.row, reading.reference, reading.outcome.transactionId, error);
+    case 'payment':
+      return badReport(reading.row, reading.payment.accountReference, null, error);
+    case 'hint':
+      return badReport(reading.row, refOf({ id: reading.transactionId }), reading.transactionId, error);
+    case 'rejected':
+      return badReport(reading.row, '', null, error);
+    case 'bad':
+      return reading.report;
+  }
+}
+
+async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]): Promise<RecordedEvent[]> {
+  const proofs = readings.filter((reading) => reading.kind === 'outcome');
+  const payments = readings.flatMap((reading) => (reading.kind === 'payment' ? [reading.payment] : []));
+  const outcomes = proofs.map(({ outcome }) => outcome);
+  for (const reading of readings)
+    if (reading.kind === 'rejected') await keepRejected(tx, reading.row, reading.reason, ctx.clock.now());
   const ids = outcomes.map((outcome) => outcome.transactionId);
   const received = await receivePayments(tx, ctx, payments, ids);
   const { applied, events } = await applyOutcomes(tx, ctx, [...outcomes, ...received.outcomes], received.held);
-  const unknown = applied.filter((entry) => entry.effect === 'unknown_transaction').length;
-  if (unknown > 0) ctx.log.warn({ count: unknown }, 'operator callbacks about transactions we do not know');
-  // A hint is not evidence: the operator is queried now.
-  if (hints.length > 0)
-    await tx.query(
-      `update payment_jobs j set due_at = $3 from ${TRANSACTION_KEYS.rows}
-       where j.holder_id = input.holder_id and j.transaction_id = input.id and j.kind = 'query'`,
-      [...TRANSACTION_KEYS.arrays(hints), ctx.clock.now()],
-    );
+  await askNow(
+    tx,
+    readings.flatMap((reading) => (reading.kind === 'hint' ? [reading.transactionId] : [])),
+    ctx.clock.now(),
+  );
+  const unknown = proofs.filter((_, index) => applied[index]?.effect === 'unknown_transaction');
+  await holdUnknown(tx, ctx, unknown);
+  const bad = readings.flatMap((reading) => (reading.kind === 'bad' ? [reading.report] : []));
+  await quarantine(tx, ctx, bad);
+  return events;
+}
+
+/** Proofs about references that are not in the table, or that belong to another rail. */
+async function holdUnknown(tx: Tx, ctx: PaymentsContext, unknown: (Reading & { kind: 'outcome' })[]): Promise<void> {
+  if (unknown.length === 0) return;
+  ctx.log.warn({ count: unknown.length }, 'operator callbacks about transactions we do not know');
+  const reports = unknown.map(({ outcome: { observation, raw }, reference, row: { rail } }) => ({
+    rail,
+    reference,
+    observation,
+    raw,
+  }));
+  const transfers = await keepUnmatched(tx, ctx, reports);
+  // A second posting of this transaction. It is rare, and two that meet are tried again.
+  const results = await postEach(tx, transfers, ctx.clock.now());
+  if (results.some((result) => !result.ok)) throw new Error('the ledger refused money of unknown references');
+}
+
+/** A hint is not evidence: the operator is queried now. */
+async function askNow(tx: Tx, ids: string[], at: Date): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.query(
+    `update payment_jobs j set due_at = $3 from ${TRANSACTION_KEYS.rows}
+     where j.holder_id = input.holder_id and j.transaction_id = input.id and j.kind = 'query'`,
+    [...TRANSACTION_KEYS.arrays(ids), at],
+  );
+}
+
+async function deleteMessages(tx: Tx, rows: InboxRow[]): Promise<void> {
   await tx.query({ name: 'end_operator_callbacks', text: 'delete from operator_inbox where id = any($1)' }, [
     rows.map((row) => row.id),
   ]);
-  return events;
 }
 
 async function keepRejected(tx: Tx, message: Message, reason: string, at: Date): Promise<void> {
   await tx.query(
     'insert into rejected_callbacks (rail, reason, headers, body, received_at) values ($1, $2, $3, $4, $5)',
-    [message.rail, reason.slice(0, 500), keptHeaders(message), message.body.subarray(0, MAX_RAW_CHARACTERS), at],
+    [
+      message.rail,
+      visibleText(reason.slice(0, 500)),
+      keptHeaders(message),
+      message.body.subarray(0, MAX_RAW_CHARACTERS),
+      at,
+    ],
   );
 }
 

@@ -4,12 +4,40 @@
 import { findLiveIntegration } from '../holders/integrations.ts';
 import type { PayoutCall, Rail, RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
+import { describeObservation } from './evidence.ts';
+import { checkObservation } from './observations.ts';
+import { quarantine } from './quarantine.ts';
 import { readRefundOrders } from './refund-orders.ts';
 import type { TransactionDirection } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 /** Sends the transaction to its operator. Its reference is committed already, so a crash is followed by a query. */
 export async function submitToOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+  return checkReply(ctx, transaction, 'submit', await submit(ctx, transaction));
+}
+
+export async function queryOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+  return checkReply(ctx, transaction, 'poll', await query(ctx, transaction));
+}
+
+/** An answer with a value that cannot be used says nothing: it is set aside with a case, and the operator is asked again. */
+async function checkReply(
+  ctx: PaymentsContext,
+  transaction: Transaction,
+  source: 'submit' | 'poll',
+  { observation, raw }: RailReply,
+): Promise<RailReply> {
+  const { value, error } = checkObservation(observation);
+  if (error === null) return { observation: value, raw };
+  const report = { rail: transaction.rail, source, reference: refOf(transaction), transactionId: transaction.id };
+  const said = raw || JSON.stringify(describeObservation(observation));
+  await ctx.db
+    .transaction((tx) => quarantine(tx, ctx, [{ ...report, error, raw: said }]))
+    .catch((failure: unknown) => ctx.log.warn({ err: failure, ref: refOf(transaction) }, 'a report was not set aside'));
+  return { observation: { state: 'unknown', reason: `the answer cannot be used: ${error}` }, raw };
+}
+
+async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);
@@ -54,7 +82,7 @@ async function submitRefund(
   });
 }
 
-export async function queryOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+async function query(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);

@@ -75,8 +75,10 @@ async function payOut(amount: string): Promise<Transaction> {
   return result.transaction;
 }
 
-function outcome(transaction: { id: string }, observation: Observation): Outcome {
-  return { transactionId: transaction.id, source: 'callback', observation, raw: '' };
+/** A receipt counts once, so each transaction has its own. */
+function outcome({ id }: { id: string }, observation: Observation): Outcome {
+  const own = 'receipt' in observation ? { ...observation, receipt: `${observation.receipt} of ${id}` } : observation;
+  return { transactionId: id, source: 'callback', observation: own, raw: '' };
 }
 
 function apply(...outcomes: Outcome[]) {

@@ -22,7 +22,8 @@ import { closeAnsweredCases, type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
-import { claimReceipts, insertInstructions, type NewInstructions } from './incoming-payments.ts';
+import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
+import { claimReceipts, findHeldReceipt, readWrongAmounts } from './receipts.ts';
 import { eventData, refundRecord } from './record.ts';
 import {
   concludeRefund,
@@ -57,7 +58,7 @@ export type Applied = {
   effect: Transition['effect'] | 'unknown_transaction';
 };
 
-type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
+export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
 
 type Job = {
   kind: string;
@@ -66,6 +67,8 @@ type Job = {
   /** When it was last sent, or was about to be. */
   submittedAt: Date | null;
 };
+
+type Money = { amount: bigint; currency: string };
 
 /** A locked transaction and what its outcomes change. */
 type Subject = {
@@ -83,6 +86,8 @@ type Subject = {
   released: Transfer[];
   /** Its receipt belongs to another transaction. */
   receiptTaken: boolean;
+  /** What arrived under its receipt, where that is not what was asked for. */
+  received: Money | null;
   /** The states entered, in order. */
   entered: EnteredState[];
   /** With what the operator reported. */
@@ -208,6 +213,7 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
         totalsChanged: false,
         released: [],
         receiptTaken: false,
+        received: null,
         entered: [],
         cases: [],
         answered: [],
@@ -219,22 +225,45 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
 
 /** Every receipt of a rail proves one success. */
 async function claimSuccesses(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>, at: Date): Promise<void> {
-  const candidates = outcomes.flatMap(({ transactionId, observation }) => {
+  const candidates = outcomes.flatMap(({ transactionId, observation, rail, amended }) => {
     const subject = subjects.get(transactionId);
-    if (!subject || !('receipt' in observation) || observation.receipt === null) return [];
-    const enters = decide(subject.row, observation, progressOf(subject)).transitions.includes('success');
-    return enters ? [{ row: subject.row, receipt: observation.receipt }] : [];
+    const receipt = receiptOf(observation);
+    if (!subject || receipt === null || (rail ?? subject.row.rail) !== subject.row.rail) return [];
+    const row = { ...subject.row, ...amended };
+    const transition = decide(row, observation, progressOf(subject));
+    return needsReceipt(row, transition) ? [{ row, receipt }] : [];
   });
-  if (candidates.length === 0) return;
-  const { released, taken } = await claimReceipts(tx, candidates, at);
-  for (const [id, transfers] of released) {
-    const subject = subjects.get(id);
-    if (subject) subject.released = transfers;
+  for (const { transactionId, source, observation, amended } of outcomes) {
+    const subject = subjects.get(transactionId);
+    if (source !== 'person' || observation.state !== 'succeeded' || !subject?.hasCases) continue;
+    const row = { ...subject.row, ...amended };
+    const receipt = observation.receipt === null && !isFinal(row.status) ? await findHeldReceipt(tx, row) : null;
+    if (receipt !== null) candidates.push({ row, receipt });
   }
-  for (const id of taken) {
-    const subject = subjects.get(id);
-    if (subject) subject.receiptTaken = true;
+  // A success that names neither receipt nor amount is held to a payment that came with another amount.
+  const unnamed = outcomes.filter(({ transactionId, observation }) => {
+    const subject = subjects.get(transactionId);
+    if (!subject?.hasCases || subject.row.verification !== 'instructions') return false;
+    return observation.state === 'succeeded' && observation.receipt === null && observation.amount === undefined;
+  });
+  if (candidates.length + unnamed.length === 0) return;
+  const { released, taken, received } = await claimReceipts(tx, candidates, at);
+  const ids = unnamed.map((outcome) => outcome.transactionId);
+  const wrong = await readWrongAmounts(tx, [...new Set(ids)]);
+  for (const subject of subjects.values()) {
+    subject.released = released.get(subject.row.id) ?? [];
+    subject.receiptTaken = taken.has(subject.row.id);
+    subject.received = received.get(subject.row.id) ?? wrong.get(subject.row.id) ?? null;
   }
+}
+
+/** A success, or the receipt of a success that had none. */
+function needsReceipt(row: Transaction, { transitions, effect }: Transition): boolean {
+  return transitions.includes('success') || (effect === 'confirmed' && row.receipt === null);
+}
+
+function receiptOf(observation: Observation): string | null {
+  return 'receipt' in observation ? observation.receipt : null;
 }
 
 function progressOf({ totals }: Subject): { underWay: bigint; givenBack: bigint } {
@@ -250,6 +279,10 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
     subject.row = { ...subject.row, rail_reference: observation.railReference };
     subject.changed = true;
   }
+  if (transition.effect === 'confirmed' && subject.row.receipt === null && receiptOf(observation) !== null) {
+    subject.row = { ...subject.row, receipt: receiptOf(observation) };
+    subject.changed = true;
+  }
   if (transition.caseKind) subject.cases.push({ kind: transition.caseKind, observation });
   if (isFinal(subject.row.status)) subject.answered = transition.effect === 'applied' ? ANSWERED_BY_END : [];
   else {
@@ -260,9 +293,13 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
 }
 
 function decideOne(subject: Subject, observation: Observation): Transition {
-  const transition = decide(subject.row, observation, progressOf(subject));
-  if (!subject.receiptTaken || !transition.transitions.includes('success')) return transition;
-  return { transitions: [], effect: 'case', caseKind: 'receipt_used', late: false };
+  // An operator that names no amount is held to the money that arrived.
+  const said =
+    subject.received && observation.state === 'succeeded' ? { ...observation, ...subject.received } : observation;
+  const transition = decide(subject.row, said, progressOf(subject));
+  if (receiptOf(observation) === null || !needsReceipt(subject.row, transition)) return transition;
+  if (subject.receiptTaken) return { transitions: [], effect: 'case', caseKind: 'receipt_used', late: false };
+  return transition;
 }
 
 function amend(subject: Subject, { amount, fee }: { amount: bigint; fee: bigint }): void {
@@ -280,7 +317,7 @@ function transitionTo(
   at: Date,
 ): void {
   const failure = observation.state === 'failed' ? observation : null;
-  const receipt = 'receipt' in observation ? observation.receipt : null;
+  const receipt = receiptOf(observation);
   enter(
     subject,
     status,

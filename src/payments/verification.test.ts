@@ -35,7 +35,7 @@ beforeEach(async () => {
       },
       async collect(call) {
         submitted.push(call);
-        return { observation: { state: 'succeeded', receipt: 'R1' }, raw: '' };
+        return { observation: { state: 'succeeded', receipt: null }, raw: '' };
       },
     }),
   );

@@ -49,6 +49,12 @@ export function createMetrics() {
       labelNames: ['rail', 'status'] as const,
       registers,
     }),
+    reportsQuarantined: new Counter({
+      name: 'simbi_operator_reports_quarantined_total',
+      help: 'Reports of operators that could not be applied and were set aside, by rail.',
+      labelNames: ['rail'] as const,
+      registers,
+    }),
     railSeconds: new Histogram({
       name: 'simbi_rail_call_seconds',
       help: 'Time of calls to operators, by rail and call.',

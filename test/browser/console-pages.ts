@@ -135,6 +135,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin holder', `/admin/holders/${shop.holderId}`),
       at('admin rails', '/admin/rails'),
       at('admin cases', '/admin/cases'),
+      at('admin reports', '/admin/reports'),
       at('admin ledger', '/admin/ledger'),
     ],
   };

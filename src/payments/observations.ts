@@ -1,0 +1,118 @@
+// What an operator says, checked before it reaches the database. A rail may let anything through: a value that cannot be
+// stored or believed is named here, so that it is set aside alone and does not hold back what arrived with it.
+
+import type { CallbackReading, Observation } from '../rails/rail.ts';
+
+/** In hundredths. No operator moves as much, and every amount up to here is exact wherever it is shown. */
+export const MAX_REPORTED_AMOUNT = 2n ** 53n;
+const MAX_IDENTIFIER = 128;
+const MAX_MESSAGE = 500;
+/** Beyond them a date has no four-digit year, and no instruction of an operator is meant. */
+const EARLIEST = Date.UTC(2000, 0, 1);
+const LATEST = Date.UTC(2200, 0, 1);
+const STATES: ReadonlySet<string> = new Set(['pending', 'succeeded', 'failed', 'reversed', 'unknown']);
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const CONTROL_IN_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+const CONTROL_PICTURES = 0x2400;
+
+/** `error` says which value cannot be used, and why. */
+export type Checked<T> = { value: T; error: null } | { value: null; error: string };
+
+/** The observation as it may be stored: comments cut, blank receipts null. */
+export function checkObservation(observation: Observation): Checked<Observation> {
+  const error = errorOf(observation);
+  return error === null ? { value: cleaned(observation), error } : { value: null, error };
+}
+
+type PaymentReceived = CallbackReading & { kind: 'payment_received' };
+
+export function checkPayment(payment: PaymentReceived): Checked<PaymentReceived> {
+  const error =
+    identifierError('receipt', payment.receipt) ??
+    identifierError('account reference', payment.accountReference) ??
+    identifierError('payer', payment.payer) ??
+    amountError(payment.amount) ??
+    currencyError(payment.currency) ??
+    (payment.receipt.trim() === '' ? 'the receipt is empty' : null);
+  return error === null ? { value: payment, error } : { value: null, error };
+}
+
+/** Text that PostgreSQL can store and a person can read: control characters become their pictures, NUL is ␀. */
+export function visibleText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(CONTROL_IN_TEXT, (character) => String.fromCharCode(CONTROL_PICTURES + character.charCodeAt(0)));
+}
+
+function errorOf(observation: Observation): string | null {
+  if (!STATES.has(observation.state)) return 'the state is not known';
+  return (
+    ('receipt' in observation ? identifierError('receipt', observation.receipt) : null) ??
+    ('railReference' in observation ? identifierError('reference', observation.railReference) : null) ??
+    ('amount' in observation ? amountError(observation.amount) : null) ??
+    ('currency' in observation ? currencyError(observation.currency) : null) ??
+    ('failureCode' in observation ? identifierError('failure code', observation.failureCode) : null) ??
+    (observation.state === 'pending' && observation.instructions ? instructionsError(observation.instructions) : null)
+  );
+}
+
+function instructionsError({
+  payTo,
+  accountReference,
+  expiresAt,
+}: NonNullable<(Observation & { state: 'pending' })['instructions']>): string | null {
+  const millis = expiresAt.getTime();
+  return (
+    identifierError('account reference', accountReference) ??
+    identifierError('number to pay to', payTo.number) ??
+    identifierError('name to pay to', payTo.name) ??
+    identifierError('bank to pay to', payTo.bank) ??
+    (millis >= EARLIEST && millis < LATEST ? null : 'the date of expiry is not valid')
+  );
+}
+
+function identifierError(name: string, text: string | null | undefined): string | null {
+  if (text === null || text === undefined) return null;
+  if (typeof text !== 'string') return `the ${name} is not a text`;
+  if (text.length > MAX_IDENTIFIER) return `the ${name} is longer than ${MAX_IDENTIFIER} characters`;
+  return CONTROL.test(text) || !text.isWellFormed() ? `the ${name} has characters that cannot be stored` : null;
+}
+
+function amountError(amount: bigint | undefined): string | null {
+  if (amount === undefined) return null;
+  if (typeof amount !== 'bigint') return 'the amount is not a number of hundredths';
+  if (amount <= 0n) return 'the amount is not above zero';
+  return amount > MAX_REPORTED_AMOUNT ? 'the amount is larger than any payment' : null;
+}
+
+function currencyError(currency: string | undefined): string | null {
+  return currency === undefined || /^[A-Z]{3}$/.test(currency) ? null : 'the currency is not three capital letters';
+}
+
+function cleaned(observation: Observation): Observation {
+  switch (observation.state) {
+    case 'succeeded':
+      return { ...observation, receipt: receiptOrNull(observation.receipt) };
+    case 'reversed':
+      return { ...observation, ...comments(observation), receipt: receiptOrNull(observation.receipt) };
+    case 'failed':
+      return { ...observation, ...comments(observation) };
+    case 'unknown':
+      return { ...observation, reason: comment(observation.reason) };
+    case 'pending':
+      return observation;
+  }
+}
+
+/** An empty receipt is none: otherwise the second payment without one would have "the same". */
+function receiptOrNull(receipt: string | null): string | null {
+  return receipt === null || receipt.trim() === '' ? null : receipt;
+}
+
+function comments({ rawCode, message }: { rawCode: string; message: string }): { rawCode: string; message: string } {
+  return { rawCode: comment(rawCode), message: comment(message) };
+}
+
+function comment(text: string): string {
+  return visibleText(String(text).slice(0, MAX_MESSAGE));
+}

@@ -1,0 +1,159 @@
+// Receipts: one receipt of a rail is used once, by a transaction or by a case. A success claims its receipt before it is
+// decided. Money that is in suspense under the same receipt, because it arrived before its instructions were known, is
+// released to the transaction; money that people have decided about is not booked a second time.
+
+import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
+import { columns } from '../platform/columns.ts';
+import type { Tx } from '../platform/db.ts';
+import { settleCaseMoney } from './cases.ts';
+import { TRANSACTION_KEYS, type Transaction } from './transactions.ts';
+
+const RELEASED = 'It belongs to a transaction that succeeded.';
+
+/** A transaction that would succeed, and the operator's receipt for it. */
+export type ReceiptCandidate = { row: Transaction; receipt: string };
+
+export type ClaimedReceipts = {
+  /** By transaction id: transfers that take its money out of suspense. They are posted with the success. */
+  released: Map<string, Transfer[]>;
+  /** By transaction id: the receipt was used for something else, so nothing is booked. */
+  taken: Set<string>;
+  /** By transaction id: what arrived under the receipt, where that is not the amount of the transaction. */
+  received: Map<string, { amount: bigint; currency: string }>;
+};
+
+const CLAIMS = columns<ReceiptCandidate>(2, {
+  rail: ['text', ({ row }) => row.rail],
+  receipt: 'text',
+  holder_id: ['bigint', ({ row }) => row.holder_id],
+  transaction_id: ['uuid', ({ row }) => row.id],
+});
+
+/** The transactions are locked by the caller. Costs one statement; more only where a receipt was used before. */
+export async function claimReceipts(tx: Tx, candidates: ReceiptCandidate[], at: Date): Promise<ClaimedReceipts> {
+  const claimed: ClaimedReceipts = { released: new Map(), taken: new Set(), received: new Map() };
+  const { first, late } = inOrder(candidates.filter(needsClaim));
+  for (const { row } of late) claimed.taken.add(row.id);
+  if (first.length === 0) return claimed;
+  const rows = await tx.query<{ rail: string; receipt: string }>(
+    {
+      name: 'claim_receipts',
+      text: `insert into operator_receipts as known (${CLAIMS.names}, at)
+             select ${CLAIMS.names}, $1 from ${CLAIMS.rows} order by rail, receipt
+             on conflict (rail, receipt) do update set transaction_id = known.transaction_id
+               where known.transaction_id = excluded.transaction_id
+             returning rail, receipt`,
+    },
+    [at, ...CLAIMS.arrays(first)],
+  );
+  if (rows.length === first.length) return claimed;
+  const own = new Set(rows.map(keyOf));
+  const used = first.filter((candidate) => !own.has(candidateKey(candidate)));
+  for (const candidate of used) await claimFromSuspense(tx, claimed, candidate, at);
+  return claimed;
+}
+
+/** A transaction that was paid already keeps its receipt: the same one is a repetition, another one a case of its own. */
+function needsClaim({ row }: ReceiptCandidate): boolean {
+  return row.receipt === null || (row.status !== 'success' && row.status !== 'reversed');
+}
+
+/** The first of each transaction and of each receipt, by the id of the transaction; the others came too late. */
+function inOrder(candidates: ReceiptCandidate[]): { first: ReceiptCandidate[]; late: ReceiptCandidate[] } {
+  const transactions = new Set<string>();
+  const claims = new Map<string, ReceiptCandidate>();
+  const late: ReceiptCandidate[] = [];
+  const sorted = candidates.toSorted(
+    (left, right) => Number(left.row.id > right.row.id) - Number(left.row.id < right.row.id),
+  );
+  for (const candidate of sorted) {
+    if (transactions.has(candidate.row.id)) continue;
+    transactions.add(candidate.row.id);
+    if (claims.has(candidateKey(candidate))) late.push(candidate);
+    else claims.set(candidateKey(candidate), candidate);
+  }
+  return { first: [...claims.values()], late };
+}
+
+const keyOf = ({ rail, receipt }: { rail: string; receipt: string }) => `${rail} ${receipt}`;
+const candidateKey = ({ row, receipt }: ReceiptCandidate) => keyOf({ rail: row.rail, receipt });
+
+type Held = {
+  case_holder: bigint;
+  case_id: string;
+  amount: bigint;
+  currency: string;
+  expected: string | null;
+  same_reference: boolean;
+};
+
+async function claimFromSuspense(
+  tx: Tx,
+  claimed: ClaimedReceipts,
+  { row, receipt }: ReceiptCandidate,
+  at: Date,
+): Promise<void> {
+  const held = await lockHeld(tx, row, receipt);
+  if (!held || (held.expected ?? row.id) !== row.id || !held.same_reference) {
+    claimed.taken.add(row.id);
+    return;
+  }
+  const { amount, currency, case_id: caseId, case_holder: holderId } = held;
+  if (amount !== row.amount || currency !== row.currency) {
+    claimed.received.set(row.id, { amount, currency });
+    return;
+  }
+  await tx.query('update operator_receipts set holder_id = $3, transaction_id = $4 where rail = $1 and receipt = $2', [
+    row.rail,
+    receipt,
+    row.holder_id,
+    row.id,
+  ]);
+  await tx.query(
+    `update incoming_payments set transaction_id = $3, outcome = 'matched' where rail = $1 and receipt = $2`,
+    [row.rail, receipt, row.id],
+  );
+  await settleCaseMoney(tx, [{ caseId, amount, by: 'operator', resolution: RELEASED }], at);
+  claimed.released.set(row.id, suspenseReturned({ holderId, transactionId: caseId, currency, amount, rail: row.rail }));
+}
+
+/** The payment under this receipt, if it is in suspense and nobody has decided about it. Its case is locked. */
+async function lockHeld(tx: Tx, row: Transaction, receipt: string): Promise<Held | null> {
+  const [held] = await tx.query<Held>(
+    `select c.holder_id as case_holder, c.id as case_id, c.amount, c.currency, i.transaction_id as expected,
+            -- Until the operator has answered, the transaction has no reference yet.
+            coalesce((select bool_or(p.account_reference = i.account_reference) from payment_instructions p
+                      where p.holder_id = $3 and p.transaction_id = $4), true) as same_reference
+     from operator_receipts r
+     join incoming_payments i on i.rail = r.rail and i.receipt = r.receipt
+     join cases c on c.holder_id = r.holder_id and c.id = r.case_id
+     where r.rail = $1 and r.receipt = $2 and r.transaction_id is null and c.status = 'open' and c.amount is not null and c.settled = 0
+     for update of r, c`,
+    [row.rail, receipt, row.holder_id, row.id],
+  );
+  return held ?? null;
+}
+
+/** What arrived for collections with another amount than theirs, and is in suspense: by transaction. */
+export async function readWrongAmounts(tx: Tx, ids: string[]): Promise<ClaimedReceipts['received']> {
+  if (ids.length === 0) return new Map();
+  const rows = await tx.query<{ id: string; amount: bigint; currency: string }>(
+    `select c.transaction_id as id, c.amount, c.currency
+     from ${TRANSACTION_KEYS.rows} join cases c on c.holder_id = input.holder_id and c.transaction_id = input.id
+     where c.kind = 'wrong_amount' and c.status = 'open' and c.amount is not null order by c.opened_at, c.id`,
+    TRANSACTION_KEYS.arrays(ids),
+  );
+  return new Map(rows.map(({ id, amount, currency }) => [id, { amount, currency }]));
+}
+
+/** The receipt of a payment for this collection that is in suspense with exactly its amount. People who settle it mean that money. */
+export async function findHeldReceipt(tx: Tx, row: Transaction): Promise<string | null> {
+  const [held] = await tx.query<{ receipt: string }>(
+    `select i.receipt from cases c join incoming_payments i on i.rail = c.rail and i.receipt = c.detail->>'receipt'
+     where c.holder_id = $1 and c.transaction_id = $2 and c.status = 'open' and c.settled = 0
+       and c.amount = $3 and c.currency = $4 and i.case_id = c.id and i.outcome = 'suspense'
+     order by c.opened_at, c.id limit 1`,
+    [row.holder_id, row.id, row.amount, row.currency],
+  );
+  return held?.receipt ?? null;
+}
