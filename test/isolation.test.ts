@@ -99,6 +99,19 @@ const CASES: Record<string, Case> = {
     assertMissing(await ask(owner), 404, 'transaction_not_found');
     assert.equal((await ask(stranger)).status, 200);
   },
+  [`POST ${PATHS.refund}`]: async () => {
+    const ask = ({ transaction }: HolderRecords) =>
+      stranger.client.signed(PATHS.refund, { id: transaction, amount: 100 });
+    assertMissing(await ask(owner), 400, 'transaction_not_found');
+    assert.equal((await ask(stranger)).status, 200);
+  },
+  [`POST ${PATHS.refundStatus}`]: async () => {
+    const refundOf = async ({ client, transaction }: HolderRecords) =>
+      textOf((await client.signed(PATHS.refund, { id: transaction, amount: 200 })).data.ref);
+    const ask = async (of: HolderRecords) => stranger.client.signed(PATHS.refundStatus, { id: await refundOf(of) });
+    assertMissing(await ask(owner), 404, 'transaction_not_found');
+    assert.equal((await ask(stranger)).status, 200);
+  },
   [`POST ${PATHS.balance}`]: async () => {
     const ask = async (wallet: number) =>
       (await stranger.client.signed(PATHS.balance, { wallet_account: wallet })).body.data as JsonObject[];

@@ -163,14 +163,7 @@ export function createClient(options: ClientOptions): Client {
     },
     paymentLinks: {
       create: (params, settings) => create('/api/v3/payment-link-api/create', params, settings),
-      list: ({ status, pageSize = PAGE_SIZE, ...settings } = {}) =>
-        createList(async (cursor) => {
-          const path = '/api/payment-link-api/list';
-          const query = { limit: pageSize, cursor, status };
-          const { body } = await transport.send({ path, query, token: tokens.source, repeatable: true }, settings);
-          const meta = body.meta as { next_cursor: string | null } | undefined;
-          return { items: body.data as PaymentLink[], next: meta?.next_cursor ?? null };
-        }),
+      list: (filter) => listLinks(transport, tokens.source, filter),
     },
     balances: {
       get: (params = {}, settings) => call({ path: '/api/v3/get-unified-balance', params, repeatable: true }, settings),
@@ -192,6 +185,20 @@ export function createClient(options: ClientOptions): Client {
     },
     webhooks,
   };
+}
+
+function listLinks(
+  transport: Transport,
+  token: TokenSource,
+  { status, pageSize = PAGE_SIZE, ...settings }: CallOptions & { status?: LinkStatus; pageSize?: number } = {},
+): List<PaymentLink> {
+  return createList(async (cursor) => {
+    const path = '/api/payment-link-api/list';
+    const query = { limit: pageSize, cursor, status };
+    const { body } = await transport.send({ path, query, token, repeatable: true }, settings);
+    const meta = body.meta as { next_cursor: string | null } | undefined;
+    return { items: body.data as PaymentLink[], next: meta?.next_cursor ?? null };
+  });
 }
 
 function requireOptions(options: ClientOptions): void {
