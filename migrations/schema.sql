@@ -390,6 +390,7 @@ comment on column ledger_accounts.rail is
   'The rail whose operator holds the money of a clearing account.';
 comment on column ledger_accounts.key is
   'The name of the account in reports, for instance wallet:7:XOF:available.';
+CREATE INDEX ledger_accounts_by_kind ON public.ledger_accounts USING btree (kind, currency) WHERE (kind = ANY (ARRAY['operator_clearing'::text, 'suspense'::text, 'holder_receivable'::text]));
 CREATE TRIGGER ledger_accounts_follow_transfers BEFORE UPDATE ON ledger_accounts FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_account_change();
 CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_account_change();
 
@@ -1234,6 +1235,45 @@ create unlogged table sandbox_unmatched_money (
   constraint sandbox_unmatched_amount_positive CHECK ((amount > 0))
 );
 CREATE INDEX sandbox_unmatched_money_by_age ON public.sandbox_unmatched_money USING brin (created_at);
+
+-- 0018_payments.sql
+
+create table verify_runs (
+  id bigint not null generated always as identity,
+  status text not null,
+  in_background boolean not null,
+  asked_by text not null,
+  asked_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  since timestamp with time zone,
+  stage text,
+  position jsonb,
+  checked jsonb not null default '{}'::jsonb,
+  differences bigint not null default 0,
+  findings jsonb not null default '[]'::jsonb,
+  constraint verify_run_id PRIMARY KEY (id),
+  constraint verify_differences_sane CHECK ((differences >= 0)),
+  constraint verify_run_ended CHECK (((ended_at IS NOT NULL) = (status = ANY (ARRAY['done'::text, 'stopped'::text])))),
+  constraint verify_run_status_known CHECK ((status = ANY (ARRAY['waiting'::text, 'running'::text, 'done'::text, 'stopped'::text])))
+);
+comment on table verify_runs is
+  'Runs of ledger verify, from the command line and from the console. The newest hundred are kept.';
+comment on column verify_runs.in_background is
+  'Asked for in the console: the background job of any process does it, one at a time.';
+comment on column verify_runs.seen_at is
+  'The last sign of life. A run in the background whose process died is taken over after two minutes.';
+comment on column verify_runs.since is
+  'Null: a whole run. Otherwise only what was posted or changed since then is compared.';
+comment on column verify_runs.stage is
+  'What is being compared; null: nothing yet.';
+comment on column verify_runs.position is
+  'The last key of that stage that was compared. A run goes on after it.';
+comment on column verify_runs.checked is
+  'How many rows each stage has compared.';
+comment on column verify_runs.findings is
+  'The first differences of each check.';
+CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
 -- 
 

@@ -9,8 +9,10 @@ import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
+import { measureMoney } from './payments/money-metrics.ts';
 import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator-callbacks.ts';
 import type { PaymentServices } from './payments/routes.ts';
+import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
 import type { Job } from './platform/jobs.ts';
 import type { OutboundOptions } from './platform/outbound.ts';
@@ -21,6 +23,8 @@ import {
 } from './sandbox/simulated-operator.ts';
 
 const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
+const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
+const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 
 export type ServicesOptions = {
@@ -71,6 +75,8 @@ export async function createServices(base: Context, options: ServicesOptions = {
     deliverer,
     createCallbackHousekeeping(base),
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
+    { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },
+    { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
   ];
   return {
     ctx,

@@ -54,7 +54,7 @@ callbacks listen [--json] [--forward-to <url>] [--secret <whsec>] [--after <even
 callbacks resend <event> [--json]
 callbacks replay [--json] [--since <moment>]
 ledger
-ledger verify [--json] [--known-block <number:hash>]
+ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
 backup <file> [--json] [--include-master-key] [--force] [--yes]
 restore <file> [--json] [--data-dir <folder>] [--dry-run]
 migrate [--json] [--dry-run]
@@ -486,7 +486,10 @@ describe('beside a running gateway', () => {
 
   test('ledger verify: 0 if all matches, 1 if a known block is missing', async () => {
     const right = await simbiJson<{ ok: boolean; checked: { head: string | null } }>(0, 'ledger', 'verify');
-    assert.deepEqual(keys(right), ['ok', 'checked', 'differences', 'differences_in_all']);
+    assert.deepEqual(keys(right), ['ok', 'since', 'checked', 'differences', 'differences_in_all']);
+    await simbiJson(0, 'ledger', 'verify', '--since', '2026-03-02T00:00:00Z');
+    assert.equal((await run(['ledger', 'verify', '--since', 'yesterday'], settings)).code, 2);
+    assert.equal((await run(['ledger', 'verify', '--resume'], settings)).code, 4);
     assert.equal((await run(['ledger', 'verify', '--known-block', '9:1'], settings)).code, 2);
     assert.equal((await run(['ledger', 'verify', '--known-block', `99:${'0'.repeat(64)}`], settings)).code, 1);
   });

@@ -32,6 +32,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return await createDatabase(url, template);
 }
 
+/** Drops a database that outlived its context. */
+export async function dropTestDatabase(url: string): Promise<void> {
+  await dropDatabase((await testServer()).url, new URL(url).pathname.slice(1));
+}
+
+/** A copy of a database that nobody is connected to any more. */
+export async function copyTestDatabase(url: string): Promise<TestDatabase> {
+  const server = await testServer();
+  return await createDatabase(server.url, new URL(url).pathname.slice(1));
+}
+
 /** A database without any table. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   const { url } = await testServer();

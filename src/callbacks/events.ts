@@ -4,7 +4,7 @@
 
 import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { deriveHolderUuid, publicId } from '../platform/ids.ts';
 
 /** How long fresh deliveries belong to the process that wrote them. After a crash they are claimed when the lease ends. */
@@ -165,4 +165,27 @@ function fixEvent(event: NewEvent, at: Date, leasedUntil: Date): RecordedEvent {
 /** The receiver of a URL: scheme, host and port. Fairness and health are kept by receiver. */
 export function originOf(url: string): string {
   return URL.parse(url)?.origin ?? 'invalid:';
+}
+
+/** For statements that compare events with transactions: `from ${EVENT_TYPES} as told`. */
+export const EVENT_TYPES = '(select holder_id, transaction_id, type, sequence from events)';
+
+/** A page of the transactions that have events, in order of holder and transaction, at or after `from`. */
+export function listEventOwners(
+  reader: Reader,
+  after: { holderId: bigint; id: string },
+  from: string,
+  limit: number,
+): Promise<{ holder_id: bigint; id: string }[]> {
+  return reader.query(
+    `select e.holder_id, e.transaction_id as id
+     from (select holder_id from event_feeds where holder_id >= $1 order by holder_id) as feed
+     cross join lateral (
+       select e.holder_id, e.transaction_id from events e
+       where e.holder_id = feed.holder_id and e.transaction_id >= $3
+         and (e.holder_id, e.transaction_id) > ($1, $2::uuid)
+       group by e.holder_id, e.transaction_id order by e.transaction_id limit $4) as e
+     limit $4`,
+    [after.holderId, after.id, from, limit],
+  );
 }

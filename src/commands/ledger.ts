@@ -1,49 +1,108 @@
-// simbi ledger verify: recomputes every balance from the transfers and reports differences.
+// simbi ledger verify: recomputes every balance from the transfers, compares the ledger with transactions, refunds, events,
+// incoming payments and cases, and reports differences.
 
-import type { Command } from 'commander';
-import { verifyLedger } from '../ledger/verify.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { verifyBooks } from '../payments/verify-books.ts';
+import { addVerifyRun, resumeVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
+import type { Context } from '../platform/context.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
 
+type VerifyOptions = { json?: boolean; knownBlock?: string; since?: Date; resume?: boolean };
+
 export function ledgerCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'ledger', 'check the ledger');
-  addCommand(group, 'verify', 'recompute every balance and check the hash chain; exit code 1 if something differs', [
-    'npx simbi ledger verify',
-    'npx simbi ledger verify --json',
-    'npx simbi ledger verify --known-block 12:9f86d081…',
-  ])
+  addCommand(
+    group,
+    'verify',
+    'recompute every balance, check the hash chain, and compare the ledger with all payments',
+    [
+      'npx simbi ledger verify',
+      'npx simbi ledger verify --since 2026-03-02T00:00:00Z --json',
+      'npx simbi ledger verify --resume',
+      'npx simbi ledger verify --known-block 12:9f86d081…',
+    ],
+  )
     .option('--known-block <number:hash>', 'a block recorded earlier, to prove that older transfers were not changed')
-    .action(async (options: { json?: boolean; knownBlock?: string }) => {
+    .option(
+      '--since <moment>',
+      'only what was posted, created or open since then; all balances are still compared',
+      readTime,
+    )
+    .option('--resume', 'go on with the run that broke off, where it stopped')
+    .addHelpText('after', SINCE_HELP)
+    .action(async (options: VerifyOptions) => {
+      if (options.resume && options.since)
+        throw new CommandError('--resume goes on with the --since of the run that broke off.', EXIT.usage);
       const knownBlock = readBlock(options.knownBlock);
-      const result = await withContext(terminal, async (ctx) => {
-        const [size] = await ctx.db.query<{ rows: number }>(
-          `select greatest(reltuples, 0)::int as rows from pg_class where oid = 'ledger_transfers'::regclass`,
-        );
-        const bar = createProgressBar(terminal, 'Verifying');
-        const verification = await verifyLedger(ctx, {
-          onProgress: (transfers) => bar.show(transfers, Math.max(size?.rows ?? 0, transfers), 'transfers'),
-          ...(knownBlock ? { knownBlock } : {}),
-        });
-        bar.end();
-        return verification;
-      });
-      const { checked, differences, differencesInAll } = result;
-      const head = checked.head ? `${checked.head.number}:${checked.head.hash}` : null;
-      const lines = [
-        `${checked.transfers} transfers, ${checked.accounts} accounts, ${checked.wallets} wallets, ` +
-          `${checked.currencies} currencies, ${checked.blocks} blocks (${checked.unsealed} transfers not sealed yet).`,
-        ...(head ? [`Newest block, to record outside the database: ${head}`] : []),
-        ...differences.map((difference) => `DIFFERS  ${difference.sentence}`),
-        ...(differencesInAll > differences.length ? [`… and ${differencesInAll - differences.length} more.`] : []),
-      ];
-      const { head: _, ...counts } = checked;
-      const data = { ok: result.ok, checked: { ...counts, head }, differences, differences_in_all: differencesInAll };
-      print(terminal, options, data, lines.join('\n'));
-      terminal.say(
-        result.ok ? 'Ledger verified: all balances match.' : `Ledger check failed: ${differencesInAll} differences.`,
-      );
-      if (!result.ok) process.exitCode = EXIT.error;
+      const run = await withContext(terminal, (ctx) => verify(ctx, terminal, options, knownBlock));
+      report(terminal, options, run);
+      if (run.differences > 0n) process.exitCode = EXIT.error;
     });
+}
+
+const SINCE_HELP = `
+--since compares the blocks sealed and the transfers posted after that time, the transactions that were created (from two days
+before), posted or are open since then, their events and refunds, and every case. The balance of every account is compared
+with its newest transfers, and reserves, suspense and debts of every holder with what explains them. Older transfers and
+transactions are trusted: run it without --since from time to time. Exit code 1: something differs.
+`;
+
+async function verify(
+  ctx: Context,
+  terminal: Terminal,
+  options: VerifyOptions,
+  knownBlock: { number: bigint; hash: string } | null,
+): Promise<VerifyRun> {
+  const at = ctx.clock.now();
+  const run = options.resume
+    ? await resumeVerifyRun(ctx.db, at)
+    : await addVerifyRun(ctx.db, { by: 'command line', since: options.since ?? null, inBackground: false }, at);
+  if (!run) throw new CommandError('There is no run that broke off.', EXIT.notFound);
+  const sizes = await estimateSizes(ctx);
+  const bar = createProgressBar(terminal, 'Verifying');
+  const done = await verifyBooks(ctx, run, {
+    onProgress: (stage, rows) => bar.show(rows, Math.max(sizes.get(stage) ?? 0, rows), stage.replaceAll('_', ' ')),
+    ...(knownBlock ? { knownBlock } : {}),
+  });
+  bar.end();
+  return done;
+}
+
+async function estimateSizes(ctx: Context): Promise<Map<string, number>> {
+  const rows = await ctx.db.query<{ name: string; rows: number }>(
+    `select relname as name, greatest(reltuples, 0)::int as rows from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+  );
+  const sizes = new Map(rows.map((row) => [row.name, row.rows]));
+  const transfers = sizes.get('ledger_transfers') ?? 0;
+  return sizes.set('ledger', transfers).set('transfers', transfers);
+}
+
+function report(terminal: Terminal, options: VerifyOptions, run: VerifyRun): void {
+  const { checked, findings: differences } = run;
+  const ok = run.differences === 0n;
+  const left = run.differences - BigInt(differences.length);
+  const counts = Object.entries(checked).filter(([name, count]) => name !== 'head' && count !== null);
+  const lines = [
+    `${counts.map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`).join(', ')}.`,
+    ...(checked.head ? [`Newest block, to record outside the database: ${checked.head}`] : []),
+    ...differences.map((difference) => `DIFFERS  ${difference.sentence}`),
+    ...(left > 0n ? [`… and ${left} more.`] : []),
+  ];
+  const data = { ok, since: run.since, checked, differences, differences_in_all: Number(run.differences) };
+  print(terminal, options, data, lines.join('\n'));
+  terminal.say(
+    ok ? 'Ledger verified: it agrees with all payments.' : `Ledger check failed: ${run.differences} differences.`,
+  );
+}
+
+function readTime(text: string): Date {
+  const time = new Date(text);
+  // Without a zone the same text is another moment on another machine.
+  if (Number.isNaN(time.getTime()) || !/(Z|[+-]\d{2}:?\d{2})$/.test(text))
+    throw new InvalidArgumentError('Give a time with its zone, for instance 2026-03-02T00:00:00Z.');
+  return time;
 }
 
 function readBlock(text: string | undefined): { number: bigint; hash: string } | null {

@@ -5,11 +5,11 @@ import { countDueDeliveries } from '../callbacks/endpoints.ts';
 import { recordAudit } from '../holders/audit.ts';
 import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
-import { verifyLedger } from '../ledger/verify.ts';
 import { type Case, closesByNote, resolveAnyCase } from '../payments/cases.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
 import { refOf } from '../payments/transactions.ts';
+import { addVerifyRun, newestVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
@@ -29,7 +29,7 @@ export const adminRoutes: ConsoleRoute[] = [
   forAdmin('GET', '/admin/rails', railsPage),
   forAdmin('GET', '/admin/cases', casesPage),
   forAdmin('POST', '/admin/cases/:id/resolve', resolve),
-  forAdmin('GET', '/admin/ledger', (request) => ledgerPage(request)),
+  forAdmin('GET', '/admin/ledger', ledgerPage),
   forAdmin('POST', '/admin/ledger/verify', verify),
 ];
 
@@ -146,18 +146,47 @@ async function resolve(request: MemberRequest): Promise<FastifyReply> {
   return redirect(request, '/console/admin/cases', 'caseClosed');
 }
 
-async function ledgerPage(request: MemberRequest, verdict?: Html): Promise<FastifyReply> {
+async function ledgerPage(request: MemberRequest): Promise<FastifyReply> {
   const { t } = request;
+  const run = await newestVerifyRun(request.ctx.db);
+  const underWay = run?.status === 'waiting' || run?.status === 'running';
   return renderPage(request, {
     title: t.menu.ledger,
     lead: t.admin.ledgerLead,
     active: 'ledger',
+    ...(underWay ? { live: LIVE_SECONDS } : {}),
     actions: postButton(request, '/admin/ledger/verify', t.admin.verify),
     body: html`
-      ${verdict}
+      ${run && runState(request, run)}
       ${await accountTable(request)}
     `,
   });
+}
+
+/** The newest check of the ledger: what it found, or how far it is. */
+function runState({ t }: MemberRequest, run: VerifyRun): Html {
+  const { status, checked, findings } = run;
+  const ok = run.differences === 0n;
+  const rows = Object.values(checked).reduce<number>((sum, each) => sum + (typeof each === 'number' ? each : 0), 0);
+  const sentence = {
+    waiting: t.admin.verifyUnderWay(rows),
+    running: t.admin.verifyUnderWay(rows),
+    stopped: t.admin.verifyStopped,
+    done: t.admin.verified,
+  }[status];
+  const tone = ok ? (status === 'done' ? 'success' : 'info') : 'error';
+  return html`
+    <div class="box ${tone}" role="status">
+      <p>
+        ${ok ? sentence : t.admin.differs(Number(run.differences))}
+        ${' '}
+        ${status === 'done' && t.admin.verifiedText(rows, run.asked_by)}
+        ${' '}
+        ${timeTag(run.ended_at ?? run.seen_at)}
+      </p>
+      ${!ok && html`<pre tabindex="0" aria-label="${t.details}">${JSON.stringify(findings.slice(0, MAX_DIFFERENCES), null, 1)}</pre>`}
+    </div>
+  `;
 }
 
 async function accountTable(request: MemberRequest): Promise<Html> {
@@ -176,23 +205,9 @@ async function accountTable(request: MemberRequest): Promise<Html> {
   );
 }
 
+/** A check reads the whole ledger, so it is done in the background and not while the browser waits. */
 async function verify(request: MemberRequest): Promise<FastifyReply> {
-  const { t } = request;
-  const { ok, checked, differences, differencesInAll } = await verifyLedger(request.ctx);
-  const details = JSON.stringify(differences.slice(0, MAX_DIFFERENCES), bigintAsText, 1);
-  const verdict = html`
-    <div class="box ${ok ? 'success' : 'error'}" role="status">
-      <p>
-        ${ok ? t.admin.verified : t.admin.differs(differencesInAll)}
-        ${' '}
-        ${t.admin.verifiedText(checked.transfers, checked.accounts, checked.blocks)}
-      </p>
-      ${!ok && html`<pre tabindex="0" aria-label="${t.details}">${details}</pre>`}
-    </div>
-  `;
-  return ledgerPage(request, verdict);
-}
-
-function bigintAsText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+  const { ctx, actor } = request;
+  await addVerifyRun(ctx.db, { by: actor.name, since: null, inBackground: true }, ctx.clock.now());
+  return redirect(request, '/console/admin/ledger', 'verifyAsked');
 }

@@ -114,6 +114,7 @@ export const english = {
     payoutCancelled: 'Payout cancelled. The money is available again.',
     decisionSaved: 'Decision saved.',
     caseClosed: 'Case closed.',
+    verifyAsked: 'The check was started. This page shows how far it is.',
     linkCreated: 'Payment link created. You can share it now.',
     payoutCreated: 'Payout created. It is being sent.',
     payoutNeedsApproval: 'Payout created. A second person must approve it.',
@@ -713,10 +714,11 @@ export const english = {
     ledgerLead:
       'Internal accounts. A negative clearing balance is money that an operator holds for us: our float there.',
     verify: 'Verify the ledger',
-    verified: 'Ledger verified: all balances match.',
+    verifyUnderWay: (rows: number) => `The check is under way: ${plural(rows, 'row', 'rows')} so far.`,
+    verifyStopped: 'The check was stopped after six hours. Run npx simbi ledger verify on the server.',
+    verified: 'Ledger verified: it agrees with all payments.',
     differs: (count: number) => `Ledger check failed: ${plural(count, 'difference', 'differences')}.`,
-    verifiedText: (transfers: number, accounts: number, blocks: number) =>
-      `Checked ${transfers} transfers, ${accounts} accounts and ${blocks} blocks.`,
+    verifiedText: (rows: number, by: string) => `${plural(rows, 'row', 'rows')} compared, asked for by ${by}.`,
     account: 'Account',
     noAccounts: 'No accounts yet',
     noAccountsText: 'Accounts appear with the first payment.',

@@ -108,7 +108,7 @@ async function sealBlock(ctx: Context, upTo: bigint, partial: boolean): Promise<
 /** A block as it is noted down elsewhere; the hash in hexadecimal. */
 export type KnownBlock = { readonly number: bigint; readonly hash: string };
 
-type Block = {
+export type Block = {
   number: bigint;
   after_id: bigint;
   last_id: bigint;
@@ -119,16 +119,22 @@ type Block = {
 
 type ChainSummary = { blocks: number; unsealed: number; head: KnownBlock | null };
 
-/** Compares the blocks with the transfers, which must be added in the order of their ids. */
-export async function openChain(reader: Reader, known: KnownBlock | undefined, report: ReportDifference) {
-  const blocks = readBlocks(reader);
-  let previous: Block | null = null;
+/** Compares the blocks after `start` with their transfers, which must be added in the order of their ids. */
+export async function openChain(
+  reader: Reader,
+  start: Block | null,
+  known: KnownBlock | undefined,
+  report: ReportDifference,
+) {
+  const blocks = readBlocks(reader, start?.number ?? 0n);
+  let previous = start;
   let blockCount = 0;
   let unsealed = 0;
   /** Transfers added to the current block so far, and their hash. */
   let found = 0;
-  let digest: Hash = createHash('sha256').update(GENESIS);
+  let digest: Hash = createHash('sha256').update(start?.hash ?? GENESIS);
   let block = await next();
+  if (known && start && known.number <= start.number) await checkKnown(reader, known, report);
 
   async function next(): Promise<Block | null> {
     const result = await blocks.next();
@@ -149,8 +155,13 @@ export async function openChain(reader: Reader, known: KnownBlock | undefined, r
   }
 
   return {
-    async add(id: bigint, line: string): Promise<void> {
-      if (block && id > block.last_id) await closeBefore(id);
+    /** Closes the blocks that end before this transfer. Returns the newest one if there was any. */
+    async close(id: bigint): Promise<Block | null> {
+      if (!block || id <= block.last_id) return null;
+      await closeBefore(id);
+      return previous;
+    },
+    add(line: string): void {
       if (!block) {
         unsealed++;
         return;
@@ -221,12 +232,34 @@ function checkContent(
   }
 }
 
-async function* readBlocks(reader: Reader): AsyncGenerator<Block> {
-  let after = 0n;
+/** The block that was noted down is before the first one compared: its hash alone is compared. */
+async function checkKnown(reader: Reader, known: KnownBlock, report: ReportDifference): Promise<void> {
+  const block = await findBlock(reader, known.number);
+  if (!block) reportMissing(known, report);
+  else checkContent(block, { transfers: block.transfers, hash: block.hash }, known, report);
+}
+
+const BLOCK_COLUMNS = 'number, after_id, last_id, transfers, previous_hash, hash';
+
+export async function findBlock(reader: Reader, number: bigint): Promise<Block | null> {
+  const [block] = await reader.query<Block>(`select ${BLOCK_COLUMNS} from ledger_blocks where number = $1`, [number]);
+  return block ?? null;
+}
+
+/** The newest block that was sealed up to a moment: every transfer posted after that moment is after it. */
+export async function lastBlockAt(reader: Reader, moment: Date): Promise<Block | null> {
+  const [block] = await reader.query<Block>(
+    `select ${BLOCK_COLUMNS} from ledger_blocks where sealed_at <= $1 order by number desc limit 1`,
+    [moment],
+  );
+  return block ?? null;
+}
+
+async function* readBlocks(reader: Reader, afterNumber: bigint): AsyncGenerator<Block> {
+  let after = afterNumber;
   for (;;) {
     const rows = await reader.query<Block>(
-      `select number, after_id, last_id, transfers, previous_hash, hash from ledger_blocks
-       where number > $1 order by number limit $2`,
+      `select ${BLOCK_COLUMNS} from ledger_blocks where number > $1 order by number limit $2`,
       [after, BLOCKS_READ],
     );
     yield* rows;

@@ -1,4 +1,5 @@
-// Reports: the transfers of one transaction, and the totals of the accounts of all holders.
+// Reports: the transfers of one transaction, the totals of the accounts of all holders, and what other modules compare with
+// their own rows.
 
 import type { Reader } from '../platform/db.ts';
 import type { AccountKind } from './chart.ts';
@@ -37,6 +38,59 @@ export function listInternalAccounts(reader: Reader): Promise<InternalAccount[]>
                            when 'sandbox_funding' then 'sandbox' else kind end, rail, currency) as key,
             kind, currency, sum(balance)::bigint as balance, max(updated_at) as updated_at
      from ledger_accounts where wallet_account is null
+     group by kind, rail, currency order by kind, currency, rail limit ${MAX_LINES}`,
+  );
+}
+
+/**
+ * For statements of other modules that compare their rows with the ledger: `from ${TRANSFERS_WITH_ACCOUNTS} as posted`.
+ * `debit` and `credit` are the kinds of the accounts, `rail` is that of the clearing account if there is one.
+ */
+export const TRANSFERS_WITH_ACCOUNTS = `(
+  select x.id, x.holder_id, x.transaction_id, x.kind::text as kind, x.amount, x.currency, d.kind as debit, c.kind as credit,
+         coalesce(d.rail, c.rail) as rail
+  from ledger_transfers x
+  join ledger_accounts d on d.holder_id = x.holder_id and d.id = x.debit_account
+  join ledger_accounts c on c.holder_id = x.holder_id and c.id = x.credit_account)`;
+
+/** As TRANSFERS_WITH_ACCOUNTS: the balance of every account. */
+export const ACCOUNT_BALANCES = '(select holder_id, kind, currency, balance from ledger_accounts)';
+
+/** The holders that have accounts, in order, after one of them. */
+export async function listAccountHolders(reader: Reader, after: bigint, limit: number): Promise<bigint[]> {
+  // Jumps from holder to holder along the primary key, however many accounts each has.
+  const rows = await reader.query<{ holder_id: bigint }>(
+    `with recursive holder as (
+       (select holder_id from ledger_accounts where holder_id > $1 order by holder_id limit 1)
+       union all
+       select (select a.holder_id from ledger_accounts a where a.holder_id > h.holder_id order by a.holder_id limit 1)
+       from holder h where h.holder_id is not null
+     )
+     select holder_id from holder where holder_id is not null limit $2`,
+    [after, limit],
+  );
+  return rows.map((row) => row.holder_id);
+}
+
+/** The transactions (or cases) of the transfers with ids in a range. */
+export function listTransferOwners(
+  reader: Reader,
+  after: bigint,
+  upTo: bigint,
+): Promise<{ holder_id: bigint; id: string }[]> {
+  return reader.query(
+    `select distinct holder_id, transaction_id as id from ledger_transfers where id > $1 and id <= $2`,
+    [after, upTo],
+  );
+}
+
+type AccountTotal = { kind: AccountKind; rail: string | null; currency: string; balance: bigint; below_zero: bigint };
+
+/** Clearing, suspense and debts over all holders, and how many of the accounts are below zero. For the metrics. */
+export function totalsForMetrics(reader: Reader): Promise<AccountTotal[]> {
+  return reader.query<AccountTotal>(
+    `select kind, rail, currency, sum(balance)::bigint as balance, count(*) filter (where balance < 0) as below_zero
+     from ledger_accounts where kind in ('operator_clearing', 'suspense', 'holder_receivable')
      group by kind, rail, currency order by kind, currency, rail limit ${MAX_LINES}`,
   );
 }

@@ -1,11 +1,12 @@
 // Recomputes the ledger from its transfers and reports every difference: balances, running balances, the hash chain, the
 // sum per currency, the wallets. It reads page by page from one snapshot, so it can run beside traffic and over millions
-// of transfers; memory grows with the number of accounts, not of transfers.
+// of transfers; memory grows with the number of accounts, not of transfers. It can start after any block: what was compared
+// up to there is trusted, and the balances of the accounts at that place are read from their transfers.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
-import { type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './chain.ts';
+import { type Block, findBlock, type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './chain.ts';
 import type { LedgerDifference, ReportDifference } from './differences.ts';
 
 const PIECE = 5_000;
@@ -28,12 +29,20 @@ export type Verification = {
   };
   readonly differences: LedgerDifference[];
   readonly differencesInAll: number;
+  /** False: it was paused after a block, and the balances were not compared. */
+  readonly complete: boolean;
 };
 
 type VerifyLedgerOptions = {
   onProgress?: (transfers: number) => void;
   knownBlock?: KnownBlock;
+  /** The number of the block to start after; without it everything is compared. */
+  afterBlock?: bigint;
+  /** Called when all transfers up to the end of a block were compared. Returning false pauses there. */
+  onBlock?: (place: { block: bigint; transfers: number } & Found) => Promise<boolean>;
 };
+
+type Found = Pick<Verification, 'differences' | 'differencesInAll'>;
 
 export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyLedgerOptions = {}): Promise<Verification> {
   const differences: LedgerDifference[] = [];
@@ -42,29 +51,35 @@ export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyLedg
     differencesInAll++;
     if (differences.length < MAX_DIFFERENCES) differences.push(difference);
   };
-  const checked = await ctx.db.withConnection(async (connection) => {
+  const { complete, ...checked } = await ctx.db.withConnection(async (connection) => {
     await connection.query('begin isolation level repeatable read read only');
     try {
-      return await verifySnapshot(connection, options, report);
+      return await verifySnapshot(connection, options, report, () => ({ differences, differencesInAll }));
     } finally {
       await connection.query('rollback');
     }
   });
-  return { ok: differencesInAll === 0, checked, differences, differencesInAll };
+  return { ok: differencesInAll === 0, checked, differences, differencesInAll, complete };
 }
 
 async function verifySnapshot(
   reader: Reader,
   options: VerifyLedgerOptions,
   report: ReportDifference,
-): Promise<Verification['checked']> {
+  found: () => Found,
+): Promise<Verification['checked'] & { complete: boolean }> {
   const books: Books = new Map();
-  await readAccounts(reader, books);
-  const chain = await openChain(reader, options.knownBlock, report);
+  const start = options.afterBlock ? await findBlock(reader, options.afterBlock) : null;
+  await readAccounts(reader, books, start);
+  const chain = await openChain(reader, start, options.knownBlock, report);
   let transfers = 0;
-  for await (const line of readLines(reader)) {
+  for await (const line of readLines(reader, start)) {
     const transfer = parseLine(line);
-    await chain.add(transfer.id, line);
+    // Before anything of the next block is reported: a run that goes on here reports nothing twice.
+    const closed = await chain.close(transfer.id);
+    if (closed && options.onBlock && !(await options.onBlock({ block: closed.number, transfers, ...found() })))
+      return { transfers, accounts: 0, wallets: 0, currencies: 0, blocks: 0, unsealed: 0, head: null, complete: false };
+    chain.add(line);
     checkTransfer(books, transfer, report);
     if (++transfers % PIECE === 0) options.onProgress?.(transfers);
   }
@@ -73,7 +88,7 @@ async function verifySnapshot(
   const currencies = await checkCurrencies(reader, report);
   const wallets = await checkWallets(reader, report);
   options.onProgress?.(transfers);
-  return { transfers, accounts: books.size, wallets, currencies, blocks, unsealed, head };
+  return { transfers, accounts: books.size, wallets, currencies, blocks, unsealed, head, complete: true };
 }
 
 type Line = {
@@ -90,9 +105,9 @@ type Line = {
 };
 
 /** Reads by ranges of ids, which the summary index of the table finds; ids have gaps, so a range may be empty. */
-async function* readLines(reader: Reader): AsyncGenerator<string> {
+async function* readLines(reader: Reader, start: Block | null): AsyncGenerator<string> {
   const last = await lastTransferId(reader);
-  for (let after = 0n; after <= last; after += BigInt(PIECE)) {
+  for (let after = start?.last_id ?? 0n; after <= last; after += BigInt(PIECE)) {
     // The first and the last range have no end: a row with an id that was never drawn is read too.
     const rows = await reader.query<{ line: string }>(
       `select ${TRANSFER_LINE} as line from ledger_transfers where id > $1 and id <= $2 order by id`,
@@ -137,7 +152,17 @@ type Book = {
 /** By id. */
 type Books = Map<string, Book>;
 
-async function readAccounts(reader: Reader, books: Books): Promise<void> {
+/** The balance of account `a` after its newest transfer up to id $4: that of a debit, or of a credit, whichever is later. */
+const BALANCE_AT_START = `coalesce((
+  select balance from (
+    (select id, debit_balance as balance from ledger_transfers
+     where debit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
+    union all
+    (select id, credit_balance from ledger_transfers
+     where credit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
+  ) as newest order by id desc limit 1), 0)`;
+
+async function readAccounts(reader: Reader, books: Books, start: Block | null): Promise<void> {
   let after = { holder: -1n, id: 0n };
   for (;;) {
     const rows = await reader.query<{
@@ -147,10 +172,12 @@ async function readAccounts(reader: Reader, books: Books): Promise<void> {
       currency: string;
       may_go_negative: boolean;
       balance: bigint;
+      at_start: bigint;
     }>(
-      `select holder_id, id, key, currency, may_go_negative, balance from ledger_accounts
-       where (holder_id, id) > ($1, $2) order by holder_id, id limit $3`,
-      [after.holder, after.id, PIECE],
+      `select holder_id, id, key, currency, may_go_negative, balance,
+              ${start ? BALANCE_AT_START : '0::bigint'} as at_start
+       from ledger_accounts a where (holder_id, id) > ($1, $2) order by holder_id, id limit $3`,
+      [after.holder, after.id, PIECE, ...(start ? [start.last_id] : [])],
     );
     for (const row of rows)
       books.set(String(row.id), {
@@ -159,8 +186,8 @@ async function readAccounts(reader: Reader, books: Books): Promise<void> {
         currency: row.currency,
         mayGoNegative: row.may_go_negative,
         stored: row.balance,
-        sum: 0n,
-        stated: 0n,
+        sum: row.at_start,
+        stated: row.at_start,
         derived: null,
         lastTransfer: null,
       });

@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { insertMember } from '../holders/members.ts';
 import { accountKey, feeIncome, holderReceivable, suspense, walletAvailable, walletReserved } from '../ledger/chart.ts';
-import { verifyLedger } from '../ledger/verify.ts';
 import { Problem } from '../platform/errors.ts';
 import { NO_HOLDER, publicId } from '../platform/ids.ts';
 import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
@@ -48,7 +48,7 @@ before(async () => {
   base = await createTestContext();
 });
 after(async () => {
-  const { differences } = await verifyLedger(base);
+  const differences = await differencesOf(base);
   await base.close();
   assert.deepEqual(differences, []);
 });

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
-import { verifyLedger } from '../ledger/verify.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { CallbackReading } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
@@ -23,7 +23,7 @@ before(async () => {
   base = await createTestContext();
 });
 after(async () => {
-  const { differences } = await verifyLedger(base);
+  const differences = await differencesOf(base);
   await base.close();
   assert.deepEqual(differences, []);
 });

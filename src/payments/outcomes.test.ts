@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, METHOD, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
@@ -16,7 +17,6 @@ import {
   walletAvailable,
   walletReserved,
 } from '../ledger/chart.ts';
-import { verifyLedger } from '../ledger/verify.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
@@ -51,9 +51,9 @@ beforeEach(async () => {
   shop = await createShop(ctx);
 });
 after(async () => {
-  const verification = await verifyLedger(ctx);
+  const differences = await differencesOf(ctx);
   await base.close();
-  assert.deepEqual(verification.differences, []);
+  assert.deepEqual(differences, []);
 });
 
 function collect(changes: Partial<CollectionOrder> = {}): Promise<Transaction> {

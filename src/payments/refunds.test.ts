@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import {
   acceptCollection,
@@ -22,7 +23,6 @@ import {
   walletAvailable,
   walletReserved,
 } from '../ledger/chart.ts';
-import { verifyLedger } from '../ledger/verify.ts';
 import { Problem } from '../platform/errors.ts';
 import type { Observation, RailReply, RefundCall } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
@@ -71,9 +71,9 @@ beforeEach(async () => {
   shop = await createShop(ctx);
 });
 after(async () => {
-  const verification = await verifyLedger(ctx);
+  const differences = await differencesOf(ctx);
   await base.close();
-  assert.deepEqual(verification.differences, []);
+  assert.deepEqual(differences, []);
 });
 
 function apply(transaction: { id: string }, observation: Observation) {

@@ -43,6 +43,16 @@ export function createMetrics() {
       registers,
     }),
     ...backgroundMetrics(registers),
+    ...createPaymentMetrics(registers),
+    ...createMoneyMetrics(registers),
+    /** Node's own numbers (memory, event loop) are collected once per process, by the server. */
+    collectProcessMetrics: () => collectDefaultMetrics({ register: registry, prefix: 'simbi_' }),
+  };
+}
+
+/** Of payments and their callbacks. */
+function createPaymentMetrics(registers: Registry[]) {
+  return {
     outcomes: new Counter({
       name: 'simbi_outcomes_total',
       help: 'Transactions that reached a status, by rail and status.',
@@ -68,8 +78,41 @@ export function createMetrics() {
       labelNames: ['result'] as const,
       registers,
     }),
-    /** Node's own numbers (memory, event loop) are collected once per process, by the server. */
-    collectProcessMetrics: () => collectDefaultMetrics({ register: registry, prefix: 'simbi_' }),
+  };
+}
+
+/** What people must look after. Measured once a minute by a background job, never while /metrics is read. */
+function createMoneyMetrics(registers: Registry[]) {
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge<Label>({ name: `simbi_${name}`, help, labelNames, registers });
+  return {
+    openCases: gauge('cases_open', 'Open cases, by kind.', 'kind'),
+    oldestCaseSeconds: gauge('cases_oldest_seconds', 'Age of the oldest open case, by kind.', 'kind'),
+    suspense: gauge('suspense_amount', 'Money whose owner is not known, by currency.', 'currency'),
+    debt: gauge('debt_amount', 'What holders owe the gateway, by currency.', 'currency'),
+    debtors: gauge('debt_holders', 'Holders that owe the gateway, by currency.', 'currency'),
+    oldestDebtSeconds: gauge('debt_oldest_seconds', 'Age of the oldest open debt, by currency.', 'currency'),
+    clearing: gauge(
+      'clearing_amount',
+      'What the operator of a rail holds for us, by currency; below zero: what we owe it.',
+      'rail',
+      'currency',
+    ),
+    oldestOperatorCallbackSeconds: gauge(
+      'operator_callbacks_oldest_seconds',
+      'Age of the oldest operator callback that was not applied yet.',
+    ),
+    approvals: gauge('approvals_waiting', 'Payouts and refunds that wait for a second person.', 'direction'),
+    oldestApprovalSeconds: gauge(
+      'approvals_oldest_seconds',
+      'Age of the oldest payout or refund that waits for a second person.',
+      'direction',
+    ),
+    verifiedAt: gauge(
+      'verify_last_timestamp_seconds',
+      'When the last ledger verify that reached its end ended, in seconds since 1970.',
+    ),
+    verifyDifferences: gauge('verify_differences', 'Differences that the last ledger verify found.'),
   };
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { extendChain } from '../../src/ledger/chain.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { differencesOf } from '../books.ts';
 import { createTestContext } from '../harness.ts';
 import { type SimulationResult, simulate } from './simulation.ts';
 
@@ -28,11 +28,12 @@ export async function runSeeds(
         onProgress(seed - from + 1);
       }
       await extendChain(base, { partial: true });
-      const verification = await verifyLedger(base);
-      if (!verification.ok)
+      // Seeds share a database, and each ends with its jobs deleted; what they say about work and reserves is checked by seed.
+      const differences = (await differencesOf(base)).filter(({ what }) => what !== 'jobs' && what !== 'reserved');
+      if (differences.length > 0)
         failed.push({
           seed: first,
-          violations: verification.differences.map((difference) => `I1–I4: ${difference.sentence}`),
+          violations: differences.map((difference) => `ledger verify: ${difference.sentence}`),
           history: [`one of the seeds ${first} to ${last - 1}`],
         });
     } finally {

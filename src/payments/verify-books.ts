@@ -1,0 +1,202 @@
+// ledger verify: the ledger by itself (balances, running balances, hash chain), then every check between the ledger and
+// transactions, refunds, events, incoming payments and cases, page by page. The place is kept after each few pages, so a
+// run can pause or break off and go on.
+
+import { lastBlockAt } from '../ledger/chain.ts';
+import { type Verification, verifyLedger } from '../ledger/verify.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { lowestUuid, publicId } from '../platform/ids.ts';
+import { CROSS_CHECKS, type CrossCheck, type CrossCheckRow } from './cross-check.ts';
+import { type CheckStage, type Page, type PagePosition, type Scope, stagesOf } from './cross-check-pages.ts';
+import { refOf } from './transactions.ts';
+import {
+  addFindings,
+  claimVerifyRun,
+  type Finding,
+  saveVerifyRun,
+  type VerifyProgress,
+  type VerifyRun,
+} from './verify-runs.ts';
+
+const LEDGER_STAGE = 'ledger';
+/** How often the place is kept: after this many blocks of the chain, or pages of keys. */
+const SAVE_EVERY = 10;
+/** Events are kept for ninety days; a day less, so that a month that is being deleted gives no false alarm. */
+const EVENTS_KEPT_MS = 89 * DAY_MS;
+/** How long one pass of the background job goes on; the next pass goes on where it paused. */
+const PASS_MS = 5_000;
+/** A run in the background is stopped after this long; the command has no such limit. */
+const MAX_BACKGROUND_MS = 6 * 3_600_000;
+
+export type VerifyOptions = {
+  onProgress?: (stage: string, rows: number) => void;
+  /** Asked after each page. False pauses the run: it stays open and can go on. */
+  keepGoing?: () => boolean;
+  knownBlock?: { readonly number: bigint; readonly hash: string };
+};
+
+type Runner = {
+  readonly ctx: Pick<Context, 'db' | 'clock'>;
+  readonly run: VerifyRun;
+  readonly scope: Scope;
+  readonly options: VerifyOptions;
+  progress: VerifyProgress;
+  unsaved: number;
+};
+
+/** Does the run, or goes on with it, and returns it as it is then: done, or still running where it was paused. */
+export async function verifyBooks(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  run: VerifyRun,
+  options: VerifyOptions = {},
+): Promise<VerifyRun> {
+  const start = run.since === null ? null : await lastBlockAt(ctx.db, run.since);
+  const runner: Runner = {
+    ctx,
+    run,
+    scope: { since: run.since, afterTransfer: start?.last_id ?? 0n },
+    options,
+    progress: run,
+    unsaved: 0,
+  };
+  const complete = await runStages(runner, start?.number ?? 0n);
+  await save(runner, complete ? 'done' : 'running');
+  return { ...run, ...runner.progress, status: complete ? 'done' : 'running', seen_at: ctx.clock.now() };
+}
+
+async function runStages(runner: Runner, afterBlock: bigint): Promise<boolean> {
+  const stages = stagesOf(runner.scope);
+  const from = runner.run.stage ?? LEDGER_STAGE;
+  if (from === LEDGER_STAGE) {
+    const block = runner.run.position?.[0];
+    if (!(await runLedger(runner, block === undefined ? afterBlock : BigInt(block)))) return false;
+  }
+  const first = Math.max(
+    0,
+    stages.findIndex((stage) => stage.name === from),
+  );
+  for (const stage of stages.slice(first)) {
+    const after = stage.name === from ? runner.run.position : null;
+    runner.progress = { ...runner.progress, stage: stage.name, position: after };
+    if (!(await runStage(runner, stage, after))) return false;
+  }
+  return true;
+}
+
+async function runLedger(runner: Runner, afterBlock: bigint): Promise<boolean> {
+  const before = runner.progress;
+  const apply = (found: Pick<Verification, 'differences' | 'differencesInAll'>, transfers: number) => {
+    runner.progress = count(
+      addFindings({ ...before, stage: LEDGER_STAGE }, found.differences, BigInt(found.differencesInAll)),
+      'ledger_transfers',
+      transfers,
+    );
+  };
+  const verification = await verifyLedger(runner.ctx, {
+    afterBlock,
+    ...(runner.options.knownBlock ? { knownBlock: runner.options.knownBlock } : {}),
+    onProgress: (transfers) => runner.options.onProgress?.(LEDGER_STAGE, transfers),
+    onBlock: async ({ block, transfers, ...found }) => {
+      apply(found, transfers);
+      runner.progress = { ...runner.progress, position: [String(block)] };
+      return await pageDone(runner);
+    },
+  });
+  if (!verification.complete) return false;
+  const { checked } = verification;
+  apply(verification, checked.transfers);
+  const { accounts, wallets, currencies, unsealed } = checked;
+  const head = checked.head ? `${checked.head.number}:${checked.head.hash}` : null;
+  runner.progress = {
+    ...runner.progress,
+    checked: { ...runner.progress.checked, accounts, wallets, currencies, unsealed, head },
+  };
+  return true;
+}
+
+async function runStage(runner: Runner, stage: CheckStage, from: PagePosition | null): Promise<boolean> {
+  for (let after = from; ; ) {
+    const result = await runPage(runner, stage, after);
+    if (!result) return true;
+    const { page, findings } = result;
+    runner.progress = count(addFindings(runner.progress, findings), stage.name, page.rows);
+    runner.progress = { ...runner.progress, position: page.last };
+    runner.options.onProgress?.(stage.name, Number(runner.progress.checked[stage.name] ?? 0));
+    after = page.last;
+    if (!(await pageDone(runner))) return false;
+  }
+}
+
+/** One page and all its checks in one snapshot. The plans go by the keys, however small or large a table seems. */
+async function runPage(
+  { ctx, scope }: Runner,
+  stage: CheckStage,
+  after: PagePosition | null,
+): Promise<{ page: Page; findings: Finding[] } | null> {
+  const eventFloor = lowestUuid(new Date(ctx.clock.millis() - EVENTS_KEPT_MS));
+  return await ctx.db.withConnection(async (connection) => {
+    await connection.query('begin isolation level repeatable read read only');
+    try {
+      await connection.query('set local enable_seqscan = off');
+      const page = await stage.next(connection, after, scope);
+      return page && { page, findings: await runChecks(connection, page, eventFloor) };
+    } finally {
+      await connection.query('rollback');
+    }
+  });
+}
+
+async function runChecks(reader: Reader, page: Page, eventFloor: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const check of CROSS_CHECKS.filter((each) => each.subject === page.subject)) {
+    const values = check.usesEventFloor ? [...page.values, eventFloor] : page.values;
+    const rows = await reader.query<CrossCheckRow>(check.sql, values);
+    findings.push(...rows.map((row) => findingOf(check, row)));
+  }
+  return findings;
+}
+
+function findingOf(check: CrossCheck, row: CrossCheckRow): Finding {
+  const where = placeOf(check, row);
+  const { expected, found } = row;
+  const sentence = `${where}: expected ${expected}; found ${found}. ${check.rule}`;
+  return { what: check.name, where, expected, found, sentence };
+}
+
+function placeOf(check: CrossCheck, { holder_id, id }: CrossCheckRow): string {
+  switch (check.subject) {
+    case 'holders':
+      return `holder ${holder_id}, ${id}`;
+    case 'cases':
+      return publicId('case', id);
+    default:
+      return refOf({ id });
+  }
+}
+
+function count(progress: VerifyProgress, what: string, rows: number): VerifyProgress {
+  return { ...progress, checked: { ...progress.checked, [what]: Number(progress.checked[what] ?? 0) + rows } };
+}
+
+async function pageDone(runner: Runner): Promise<boolean> {
+  if (++runner.unsaved % SAVE_EVERY === 0) await save(runner, 'running');
+  return runner.options.keepGoing?.() ?? true;
+}
+
+function save({ ctx, run, progress }: Runner, status: VerifyRun['status']): Promise<void> {
+  return saveVerifyRun(ctx.db, run.id, progress, status, ctx.clock.now());
+}
+
+/** One pass of the background job: a piece of the run that was asked for in the console. Returns 1 if there was one. */
+export async function verifyInBackground(ctx: Pick<Context, 'db' | 'clock'>, passMs = PASS_MS): Promise<number> {
+  const begunAt = ctx.clock.millis();
+  const run = await claimVerifyRun(ctx.db, ctx.clock.now());
+  if (!run) return 0;
+  const after = await verifyBooks(ctx, run, { keepGoing: () => ctx.clock.millis() - begunAt < passMs });
+  if (after.status === 'done') return 1;
+  const tooLong = ctx.clock.millis() - run.asked_at.getTime() > MAX_BACKGROUND_MS;
+  await saveVerifyRun(ctx.db, run.id, after, tooLong ? 'stopped' : 'waiting', ctx.clock.now());
+  return 1;
+}
