@@ -665,10 +665,36 @@ create table payout_batches (
   name text not null,
   created_by text not null,
   created_at timestamp with time zone not null,
-  constraint payout_batch_id PRIMARY KEY (holder_id, id)
+  rows_hash bytea,
+  payouts integer not null,
+  totals jsonb not null,
+  approval text not null,
+  created_by_member bigint,
+  approved_by text,
+  approved_by_member bigint,
+  approved_at timestamp with time zone,
+  cancelled_by text,
+  cancelled_at timestamp with time zone,
+  constraint payout_batch_id PRIMARY KEY (holder_id, id),
+  constraint payout_file_approval_known CHECK ((approval = ANY (ARRAY['not_needed'::text, 'waiting'::text, 'approved'::text]))),
+  constraint payout_file_approval_named CHECK ((((approval = 'approved'::text) = (approved_by IS NOT NULL)) AND ((approved_by IS NULL) = (approved_at IS NULL)))),
+  constraint payout_file_approved_by_another CHECK (((created_by_member IS NULL) OR (approved_by_member IS NULL) OR (approved_by_member <> created_by_member))),
+  constraint payout_file_cancel_named CHECK (((cancelled_by IS NULL) = (cancelled_at IS NULL))),
+  constraint payout_file_count_sane CHECK ((payouts >= 0)),
+  constraint payout_file_hash_length CHECK ((octet_length(rows_hash) = 32))
 );
 comment on table payout_batches is
-  'A file of payouts.';
+  'A file of payouts. It is ordered, approved and cancelled as a whole.';
+comment on column payout_batches.rows_hash is
+  'SHA-256 of what the rows pay, in their order; neither the name of the file nor its formatting. The same rows are ordered once. Null: ordered before files were compared.';
+comment on column payout_batches.payouts is
+  'How many rows the file has.';
+comment on column payout_batches.totals is
+  'By currency: payouts, amount and fee, in hundredths.';
+comment on column payout_batches.approval is
+  'waiting: a second person must approve the file before any of its payouts has a job.';
+CREATE INDEX payout_batches_waiting ON public.payout_batches USING btree (holder_id) WHERE ((approval = 'waiting'::text) AND (cancelled_at IS NULL));
+CREATE UNIQUE INDEX payout_file_once ON public.payout_batches USING btree (holder_id, rows_hash) WHERE ((cancelled_at IS NULL) AND (rows_hash IS NOT NULL));
 
 create table payout_orders (
   holder_id bigint not null,
@@ -682,16 +708,21 @@ create table payout_orders (
   approved_at timestamp with time zone,
   cancelled_by text,
   cancelled_at timestamp with time zone,
+  line integer,
   constraint payout_order_once PRIMARY KEY (holder_id, transaction_id),
   constraint payout_approval_known CHECK ((approval = ANY (ARRAY['not_needed'::text, 'waiting'::text, 'approved'::text]))),
   constraint payout_approved_by_another CHECK (((created_by_member IS NULL) OR (approved_by_member IS NULL) OR (approved_by_member <> created_by_member))),
+  constraint payout_line_in_file CHECK (((line IS NULL) = (batch_id IS NULL))),
+  constraint payout_line_sane CHECK ((line > 0)),
   constraint payout_batch_exists FOREIGN KEY (holder_id, batch_id) REFERENCES payout_batches(holder_id, id)
 );
 comment on table payout_orders is
   'Who ordered a payout and who approved it.';
 comment on column payout_orders.approval is
   'waiting: a second person must approve it before there is a job to send it.';
-CREATE INDEX payout_orders_by_batch ON public.payout_orders USING btree (holder_id, batch_id) WHERE (batch_id IS NOT NULL);
+comment on column payout_orders.line is
+  'Its row in the file.';
+CREATE UNIQUE INDEX payout_line_once ON public.payout_orders USING btree (holder_id, batch_id, line) WHERE (batch_id IS NOT NULL);
 CREATE INDEX payout_orders_waiting ON public.payout_orders USING btree (holder_id) WHERE ((approval = 'waiting'::text) AND (cancelled_at IS NULL));
 
 create table fee_overrides (
@@ -1120,6 +1151,54 @@ comment on column decisions.reference is
 comment on column decisions.status is
   'overtaken: the operator answered before the second person did.';
 CREATE UNIQUE INDEX decision_open_once ON public.decisions USING btree (holder_id, case_id) WHERE (status = 'proposed'::text);
+
+-- 0012_holders.sql
+
+create table approval_rule_changes (
+  holder_id bigint not null,
+  id uuid not null,
+  kind text not null,
+  currency text,
+  without_approval bigint,
+  requested_by text not null,
+  requested_by_member bigint not null,
+  requested_at timestamp with time zone not null,
+  confirmed_by text,
+  confirmed_by_member bigint,
+  confirmed_at timestamp with time zone,
+  effective_at timestamp with time zone,
+  applied_at timestamp with time zone,
+  withdrawn_by text,
+  withdrawn_at timestamp with time zone,
+  constraint rule_change_id PRIMARY KEY (holder_id, id),
+  constraint rule_change_applied_late CHECK (((applied_at IS NULL) OR ((effective_at IS NOT NULL) AND (applied_at >= effective_at)))),
+  constraint rule_change_by_two_people CHECK (((confirmed_by_member IS NULL) OR (confirmed_by_member <> requested_by_member))),
+  constraint rule_change_confirmed_whole CHECK ((((confirmed_by_member IS NULL) = (confirmed_at IS NULL)) AND ((confirmed_at IS NULL) = (effective_at IS NULL)) AND ((confirmed_at IS NULL) = (confirmed_by IS NULL)))),
+  constraint rule_change_effective_later CHECK ((effective_at >= (confirmed_at + '24:00:00'::interval))),
+  constraint rule_change_kind_known CHECK ((kind = ANY (ARRAY['payout_approval_off'::text, 'refund_limit'::text]))),
+  constraint rule_change_limit_named CHECK ((((kind = 'refund_limit'::text) = (currency IS NOT NULL)) AND ((kind = 'refund_limit'::text) = (without_approval IS NOT NULL)))),
+  constraint rule_change_limit_sane CHECK ((without_approval > 0)),
+  constraint rule_change_withdrawn_or_applied CHECK (((withdrawn_at IS NULL) OR (applied_at IS NULL))),
+  constraint approval_rule_changes_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table approval_rule_changes is
+  'Loosening of the rule of two people: asked for by one owner, confirmed by another person, in force a day later.';
+comment on column approval_rule_changes.without_approval is
+  'The new limit of a refund that one person may make, in hundredths.';
+CREATE UNIQUE INDEX rule_change_open_once ON public.approval_rule_changes USING btree (holder_id, kind, COALESCE(currency, ''::text)) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
+CREATE INDEX rule_changes_due ON public.approval_rule_changes USING btree (effective_at) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
+
+create table refund_limits (
+  holder_id bigint not null,
+  currency text not null,
+  without_approval bigint not null,
+  updated_at timestamp with time zone not null,
+  constraint refund_limit_once PRIMARY KEY (holder_id, currency),
+  constraint refund_limit_sane CHECK ((without_approval >= 0)),
+  constraint refund_limits_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table refund_limits is
+  'Up to which amount one person may refund alone while the holder requires two people. No row: every refund needs the second person.';
 
 -- 0015_payments_operator_reports.sql
 

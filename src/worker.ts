@@ -1,5 +1,6 @@
 // Every background job, one line each.
 
+import { applyRuleChanges } from './holders/approval-rules.ts';
 import { purgeExpired } from './holders/housekeeping.ts';
 import { maintainSignatures } from './holders/signatures.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
@@ -14,6 +15,7 @@ function jobsOf({ ctx, jobs }: Services): Job[] {
   return [
     ...jobs,
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
+    { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'purge_expired', pass: () => purgeExpired(ctx), idleMs: EVERY_TEN_MINUTES },
   ];
 }

@@ -39,7 +39,7 @@ link disable <id> [--json] [--holder <id>]
 payout
 payout create <amount> <currency> [--json] [--phone <number>] [--method <name>] [--payee <name>] [--invoice <number>]
   [--detail <text>] [--callback-url <url>] [--as <email>] [--dry-run] [--yes] [--holder <id>]
-payout import <file> [--json] [--dry-run] [--to-fix <file>] [--as <email>] [--again] [--yes] [--holder <id>]
+payout import <file> [--json] [--dry-run] [--to-fix <file>] [--as <email>] [--confirm-repeats] [--yes] [--holder <id>]
 payout approve <ref> [--json] [--as <email>] [--holder <id>]
 payout cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
 payout list [--json] [--limit <number>] [--holder <id>]
@@ -392,7 +392,7 @@ describe('beside a running gateway', () => {
     assert.equal(fix?.[1]?.at(-1), 'amount: “1,500” can mean 1500 or 1.50. Write 1500 or 1.50.');
   });
 
-  test('payout import: rows with problems are written to a file to fix, the same file is not paid twice', async () => {
+  test('payout import: rows with problems are written to a file to fix, money 4: the same rows are not paid twice', async () => {
     const file = join(folder, 'salaries.csv');
     writeFileSync(
       file,
@@ -409,10 +409,29 @@ describe('beside a running gateway', () => {
     const fix = parseCsv(readFileSync(dry.to_fix.file, 'utf8'), 10);
     assert.deepEqual(fix?.[0], ['amount', 'currency', 'mobile', 'payee', 'problem']);
     assert.match(fix?.[1]?.[4] ?? '', /^mobile: /);
-    const done = await simbiJson<{ refs: string[] }>(1, 'payout', 'import', file, '--yes');
-    assert.deepEqual(keys(done), ['rows', 'ordered', 'dry_run', 'total', 'to_fix', 'refs']);
+    const refused = await simbiJson<{ ordered: number }>(1, 'payout', 'import', file, '--yes');
+    assert.deepEqual(keys(refused), ['rows', 'ordered', 'dry_run', 'total', 'to_fix', 'file', 'refs']);
+    assert.equal(refused.ordered, 0);
+    writeFileSync(file, 'amount,currency,mobile,payee\n1000,UGX,0772123000,"Obi, Ada"\n');
+    const done = await simbiJson<{ refs: string[]; file: string }>(0, 'payout', 'import', file, '--yes');
+    assert.deepEqual(keys(done), ['rows', 'ordered', 'dry_run', 'total', 'to_fix', 'file', 'refs']);
     assert.equal(done.refs.length, 1);
-    assert.equal((await run(['payout', 'import', file, '--yes'], settings)).code, 5);
+    // The same rows under another name, written in another way.
+    const copy = join(folder, 'salaries (1).csv');
+    writeFileSync(copy, 'currency;mobile;amount;payee\nUGX;+256 772 123 000;1000.00;Obi, Ada\n');
+    const again = await run(['payout', 'import', copy, '--yes', '--confirm-repeats'], settings);
+    assert.equal(again.code, 5);
+    assert.match(again.messages, /ordered on .* UTC by command line as "salaries\.csv".*invoice_no or detail/);
+    writeFileSync(copy, 'amount,currency,mobile,payee,detail\n1000,UGX,0772123000,"Obi, Ada",April\n');
+    const similar = await run(['payout', 'import', copy, '--yes'], settings);
+    assert.equal(similar.code, 5);
+    assert.match(similar.messages, /line 2: 1000 UGX to 256772123000, paid by TX_/);
+    await simbiJson(0, 'payout', 'import', copy, '--yes', '--confirm-repeats');
+    writeFileSync(copy, 'amount,currency,mobile\n4000000,UGX,0772123009\n');
+    const short = await run(['payout', 'import', copy, '--yes'], settings);
+    assert.equal(short.code, 5);
+    assert.match(short.messages, /Nothing was ordered\..*UGX 40\d+ is needed, [\d.]+ is available, [\d.]+ is missing/);
+    assert.equal((await run(['payout', 'approve', done.file, '--as', 'demo@simbi.local'], settings)).code, 4);
     assert.equal((await run(['payout', 'import', join(folder, 'none.csv')], settings)).code, 4);
     writeFileSync(file, 'sum,whom\n1,2\n');
     assert.equal((await run(['payout', 'import', file], settings)).code, 2);

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setPayoutApproval } from '../src/holders/approval-rules.ts';
 import { type Actor, COMMAND_LINE } from '../src/holders/audit.ts';
-import { createHolder, setPayoutApproval } from '../src/holders/holders.ts';
+import { createHolder } from '../src/holders/holders.ts';
 import { addMember } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
@@ -120,16 +121,10 @@ describe('money', () => {
     }
   });
 
-  test('64 payouts in one file against money for 10: the first ten', async () => {
+  test('64 payouts in one order against money for 10: the first ten', async () => {
     const one = await orderOf();
-    const results = await orderPayouts(
-      ctx,
-      engine,
-      COMMAND_LINE,
-      shop.holderId,
-      Array.from({ length: 64 }, () => one),
-      { batchName: 'file' },
-    );
+    const orders = Array.from({ length: 64 }, () => one);
+    const results = await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, orders);
     await engine.idle();
     assert.deepEqual(
       results.map((result) => result.ok),
@@ -320,8 +315,10 @@ describe('never twice', () => {
       ...ctx,
       rails: { ...ctx.rails, byName: () => silentRail({ payout: () => new Promise<never>(() => undefined) }) },
     });
-    const [result] = await orderPayouts(ctx, dying, COMMAND_LINE, shop.holderId, [await orderOf()]);
+    const asleep = { wake: () => undefined };
+    const [result] = await orderPayouts(ctx, asleep, COMMAND_LINE, shop.holderId, [await orderOf()]);
     assert.ok(result?.ok);
+    await dying.pass();
     const payout = result.transaction;
     // The process is gone. Another one finds the job when the lease ends, and asks.
     answerQuery = () => NOT_FOUND;

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { setHolderStatus } from '../src/holders/holders.ts';
 import { updateIntegration } from '../src/holders/integrations.ts';
 import { completeOrder, readPayment } from '../src/payments/collections.ts';
+import { setHolderStatus } from '../src/payments/holder-status.ts';
 import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';

@@ -2,14 +2,7 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import {
-  createHolder,
-  type Holder,
-  type HolderStatus,
-  listHolders,
-  MAX_HOLDERS_LISTED,
-  setHolderStatus,
-} from '../holders/holders.ts';
+import { createHolder, type Holder, type HolderStatus, listHolders, MAX_HOLDERS_LISTED } from '../holders/holders.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
 import {
   addCommand,
@@ -60,6 +53,7 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     });
 
   const change = async (id: string, status: HolderStatus, options: { json?: boolean }) => {
+    const { setHolderStatus } = await import('../payments/holder-status.ts');
     const holder = await withContext(terminal, (ctx) => setHolderStatus(ctx, COMMAND_LINE, parseId(id), status));
     print(terminal, options, holder, rowsOf([holder]));
   };

@@ -1,9 +1,12 @@
 // simbi payout: pays out from a holder's wallet. Orders are written to the database; a running gateway sends them.
 
 import type { Command } from 'commander';
+import type { Actor } from '../holders/audit.ts';
+import type { PaymentsContext } from '../payments/context.ts';
 import type { PayoutRow } from '../payments/payout-orders.ts';
 import type { PayoutPreview } from '../payments/payout-preview.ts';
 import type { PayoutOrder, PayoutRequest } from '../payments/payout-requests.ts';
+import type { Status } from '../payments/states.ts';
 import { formatAmount } from '../platform/money.ts';
 import {
   HOLDER_OPTION,
@@ -45,37 +48,35 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
   addCreate(group, terminal);
   payoutImportCommand(group, terminal);
 
-  addCommand(group, 'approve <ref>', 'approve a payout that another user ordered', [
+  addCommand(group, 'approve <ref>', 'approve a payout, or a whole file, that another user ordered', [
     'npx simbi payout approve TX_01J… --as bola@example.org',
+    'npx simbi payout approve bat_01J… --as bola@example.org',
   ])
     .requiredOption('--as <email>', 'e-mail of the user who approves')
     .option(...HOLDER_OPTION)
     .action(async (ref: string, options: Shared) => {
       await withPayments(terminal, async (ctx) => {
-        const { approvePayout } = await import('../payments/payout-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
-        await approvePayout(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
-        print(terminal, options, { ref, approved: true }, `${ref} is approved.`);
-        sayWhenSent(terminal, ctx, 1);
+        const actor = await requireActor(ctx, holder, options.as);
+        const payouts = await approve(ctx, actor, holder.id, ref);
+        print(terminal, options, { ref, approved: true, payouts }, `${ref} is approved.`);
+        sayWhenSent(terminal, ctx, payouts);
       });
     });
 
-  addCommand(group, 'cancel <ref>', 'cancel a payout before it is sent', ['npx simbi payout cancel TX_01J… --yes'])
+  addCommand(group, 'cancel <ref>', 'cancel a payout, or a whole file, before it is sent', [
+    'npx simbi payout cancel TX_01J… --yes',
+    'npx simbi payout cancel bat_01J… --yes',
+  ])
     .option('--as <email>', 'e-mail of the user who cancels')
     .option('--yes', 'do not ask for confirmation')
     .option(...HOLDER_OPTION)
     .action(async (ref: string, options: Shared & { yes?: boolean }) => {
       await confirm(terminal, options, `Cancelling ${ref} cannot be undone.`);
       await withPayments(terminal, async (ctx) => {
-        const { cancelPayout } = await import('../payments/payout-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
-        const cancelled = await cancelPayout(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
-        print(
-          terminal,
-          options,
-          { ref, status: cancelled.status },
-          `${ref} is cancelled. Its amount is available again.`,
-        );
+        const status = await cancel(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
+        print(terminal, options, { ref, status }, `${ref} is cancelled. Its amount is available again.`);
       });
     });
 
@@ -97,6 +98,30 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
       });
       print(terminal, options, payouts, rowsOf(payouts));
     });
+}
+
+/** Approves a payout or a file. Returns how many payouts will be sent. */
+async function approve(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref: string): Promise<number> {
+  const { payoutFileIdOf } = await import('../payments/payout-files.ts');
+  if (payoutFileIdOf(ref) !== null) {
+    const { approvePayoutFile } = await import('../payments/payout-file-decisions.ts');
+    return approvePayoutFile(ctx, NO_ENGINE, actor, holderId, ref);
+  }
+  const { approvePayout } = await import('../payments/payout-decisions.ts');
+  await approvePayout(ctx, NO_ENGINE, actor, holderId, ref);
+  return 1;
+}
+
+/** Cancels a payout or a file. Returns the status of its payouts. */
+async function cancel(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref: string): Promise<Status> {
+  const { payoutFileIdOf } = await import('../payments/payout-files.ts');
+  if (payoutFileIdOf(ref) !== null) {
+    const { cancelPayoutFile } = await import('../payments/payout-file-decisions.ts');
+    await cancelPayoutFile(ctx, actor, holderId, ref);
+    return 'failed';
+  }
+  const { cancelPayout } = await import('../payments/payout-decisions.ts');
+  return (await cancelPayout(ctx, actor, holderId, ref)).status;
 }
 
 function addCreate(group: Command, terminal: Terminal): void {
@@ -155,6 +180,10 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     const tooLow = new CommandError(`The ${currency} balance of ${holder.name} is too low.`, EXIT.paymentFailed);
     if (preview.remaining < 0n) throw tooLow;
     terminal.say(linesOf(order, preview));
+    const { findSimilarPayouts } = await import('../payments/similar-payouts.ts');
+    const [similar] = await findSimilarPayouts(ctx, ctx.db, holder.id, [order]);
+    if (similar?.earlier)
+      terminal.say(`  The same number was paid the same amount by ${similar.earlier.ref} in the last seven days.`);
     await confirm(terminal, options, 'Order this payout? It cannot be cancelled after it was sent.');
     const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
     if (!result?.ok) throw tooLow;

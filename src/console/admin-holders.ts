@@ -2,16 +2,19 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Direction, Fee } from '../catalog/catalog.ts';
-import { findHolder, type Holder, type HolderStatus, listHolders, setHolderStatus } from '../holders/holders.ts';
+import { listRuleChanges } from '../holders/approval-rules.ts';
+import { findHolder, type Holder, type HolderStatus, listHolders } from '../holders/holders.ts';
 import { createLoginLink, listTeam } from '../holders/members.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
 import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
+import { setHolderStatus } from '../payments/holder-status.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
+import { changesCard } from './approval-settings.ts';
 import { copyLine, dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
@@ -113,7 +116,11 @@ async function readHolder(request: MemberRequest): Promise<Holder> {
 async function holderPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const holder = await readHolder(request);
-  const [team, fees] = await Promise.all([listTeam(ctx.db, holder.id), listFeeOverrides(ctx.db, holder.id)]);
+  const [team, fees, changes] = await Promise.all([
+    listTeam(ctx.db, holder.id),
+    listFeeOverrides(ctx.db, holder.id),
+    listRuleChanges(ctx.db, holder.id),
+  ]);
   const path = `/admin/holders/${holder.id}`;
   return renderPage(request, {
     title: holder.name,
@@ -128,6 +135,7 @@ async function holderPage(request: MemberRequest): Promise<FastifyReply> {
         ])}
         ${statusForms(request, holder, path)}
       </div>
+      ${changesCard(request, changes, path)}
       <section class="card">
         <h2>${t.admin.fees}</h2>
         <p class="muted">${t.admin.feesText}</p>

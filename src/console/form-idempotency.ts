@@ -2,7 +2,7 @@
 // counts once, over all processes. The id is spent in the transaction of what the form does: if that fails, so does this.
 
 import type { Context } from '../platform/context.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { type Html, html } from '../platform/html.ts';
 import { createUuid, isUuid } from '../platform/ids.ts';
 
@@ -30,4 +30,9 @@ export async function useForm(tx: Tx, ctx: Context, holderId: bigint, id: string
     [holderId, id, new Date(now)],
   );
   if (rows.length === 0) throw new FormUsedError('this form was sent before');
+}
+
+export async function isFormUsed(reader: Reader, holderId: bigint, id: string): Promise<boolean> {
+  if (!isUuid(id)) return false;
+  return (await reader.query('select from used_forms where holder_id = $1 and id = $2', [holderId, id])).length > 0;
 }

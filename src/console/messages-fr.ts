@@ -123,8 +123,10 @@ export const french: ConsoleMessages = {
     payoutNeedsApproval: 'Versement créé. Une seconde personne doit l’approuver.',
     formAlreadySent: 'Ce formulaire a déjà été envoyé. Il n’a pas été traité une seconde fois.',
     imported: 'Tous les versements de la liste ont été créés.',
-    importIncomplete:
-      'Le solde du portefeuille ne couvrait pas tous les versements. La liste ci-dessous montre ceux qui ont été créés.',
+    importNeedsApproval: 'Tous les versements de la liste ont été créés. Une seconde personne doit les approuver.',
+    fileApproved: 'La liste est approuvée. Ses versements sont en cours d’envoi.',
+    fileCancelled: 'La liste est annulée. Son argent est de nouveau disponible.',
+    changeRequested: 'Demandé. Une autre personne doit confirmer.',
   },
   status: {
     pending: 'En attente',
@@ -198,7 +200,7 @@ export const french: ConsoleMessages = {
   },
   home: {
     title: (holder) => `Bonjour, ${holder}`,
-    notActive: 'Ce compte est suspendu ou fermé. Ses requêtes d’API sont refusées.',
+    notActive: 'Ce compte est suspendu ou fermé. Ses requêtes d’API sont refusées et aucun argent n’en sort.',
     today: 'Aujourd’hui (UTC)',
     noneToday: 'Aucun paiement aujourd’hui.',
     collected: (count) => `pour ${plural(count, 'paiement', 'paiements')}`,
@@ -218,7 +220,8 @@ export const french: ConsoleMessages = {
     callbacksFailing: (origin, waiting) => `Les notifications vers ${origin} échouent (${waiting} en attente)`,
     callbacksPaused: (count) =>
       `${plural(count, 'URL de notification a répondu', 'URL de notification ont répondu')} 410 Gone : envois suspendus`,
-    approvals: (count) => `${plural(count, 'versement attend', 'versements attendent')} une approbation`,
+    approvals: (count) =>
+      `${plural(count, 'versement ou liste attend', 'versements ou listes attendent')} une approbation`,
     firstIntegration: 'Créez votre première intégration pour utiliser l’API',
     lowFloat: (available, average) => `Solde bas : ${available} disponibles, ${average} versés par jour en moyenne`,
     testPayment: 'Essayer un paiement de test',
@@ -547,8 +550,58 @@ export const french: ConsoleMessages = {
       `Cette liste est illisible : un guillemet n’est pas fermé, ou elle a plus de ${most} lignes.`,
     columnsMissing: (names) => `La première ligne doit aussi nommer ces colonnes : ${names}.`,
     listEmpty: 'Cette liste ne contient aucun versement.',
+    listTooLarge: 'Cette liste dépasse 1 Mio. Divisez-la.',
+    columnsUnknown: (names) => `Ces colonnes sont inconnues : ${names}.`,
+    fixFirst: 'Rien n’est créé tant qu’une ligne contient une erreur.',
+    repeats: (count) => `${plural(count, 'versement semble répété', 'versements semblent répétés')}`,
+    repeatOf: (at, by) => `Le même numéro a reçu le même montant le ${at} (${by}).`,
+    repeatsText:
+      'Le même numéro a reçu le même montant au cours des sept derniers jours, ou figure deux fois dans cette liste.',
+    orderedBefore: 'Déjà créé',
+    sameAsRow: (row) => `comme la ligne ${row}`,
+    confirmFileRepeats: (count) => `J’ai comparé. ${count === 1 ? 'Le payer' : 'Les payer'} encore une fois.`,
+    confirmRepeatsFirst: 'Rien n’a été créé. Des versements semblent répétés : confirmez-les ci-dessous.',
+    fileRepeated: (at, by, name) =>
+      `Rien n’a été créé : ces lignes ont été envoyées le ${at} par ${by} sous le nom « ${name} ». ` +
+      'Pour payer tout le monde encore une fois, changez une colonne, par exemple invoice_no ou detail.',
+    fileShort: 'Rien n’a été créé. Le portefeuille ne couvre pas toute la liste.',
+    shortage: (needed, available, missing) => `Il faut ${needed}, ${available} sont disponibles, il manque ${missing}.`,
+    filesWaiting: 'Listes à approuver',
+    approveFile: (count) => `Approuver ${plural(count, 'versement', 'versements')}`,
+    fileNeedsSecondApprover: 'Vous avez créé cette liste. Une autre personne doit l’approuver.',
+    fileCancelled: 'Annulée',
+    fileStates: 'Versements',
+    cancelledBy: 'Annulée par',
+    cancelFile: 'Annuler la liste',
+    cancelFileMeaning: 'Rien n’a été envoyé. Tout son argent redevient disponible.',
+    partOfFile: 'Ce versement fait partie d’une liste à approuver',
     approvalTitle: 'Seconde approbation',
     approvalText: 'Chaque versement doit être approuvé par une seconde personne',
+  },
+  approval: {
+    title: 'Règles d’approbation',
+    lead:
+      'Ce qu’une personne peut faire seule. Une règle plus stricte vaut aussitôt ; une règle plus souple demande une seconde ' +
+      'personne et un jour.',
+    refunds: 'Remboursements',
+    refundsText:
+      'Tant que les versements demandent une seconde personne, les remboursements au-dessus de ces montants aussi. Sans ' +
+      'montant, chaque remboursement en demande une.',
+    limit: 'Une personne peut rembourser jusqu’à',
+    limitHint: '0 : chaque remboursement demande une seconde personne.',
+    changes: 'Changements qui ne s’appliquent pas encore',
+    changesText:
+      'Un autre propriétaire ou un administrateur de la passerelle doit confirmer. Le changement s’applique 24 heures après.',
+    change: 'Changement',
+    requestedBy: 'Demandé par',
+    confirmedBy: 'Confirmé par',
+    effectiveAt: 'S’applique à partir de',
+    requestedNote: 'Règle d’approbation, demandé',
+    confirmedNote: 'Règle d’approbation, s’appliquera',
+    offChange: 'Une personne peut verser seule',
+    limitChange: (amount) => `Une personne peut rembourser jusqu’à ${amount}`,
+    confirm: 'Confirmer',
+    withdraw: 'Retirer',
   },
   callbacks: {
     lead: 'Les événements envoyés à votre serveur et ses réponses. Les envois échoués sont réessayés pendant 30 jours.',
@@ -695,10 +748,11 @@ export const french: ConsoleMessages = {
     states: { active: 'actif', suspended: 'suspendu', closed: 'fermé' },
     suspend: 'Suspendre',
     suspendMeaning:
-      'Les requêtes d’API sont refusées jusqu’à la réactivation. Les paiements en cours sont menés à terme.',
+      'Jusqu’à la réactivation, les requêtes d’API sont refusées et aucun argent ne sort. Les encaissements en cours sont menés à terme.',
     reopen: 'Réactiver',
     close: 'Fermer',
-    closeMeaning: 'Cette action est définitive. Les requêtes d’API sont refusées ; le grand livre reste tel quel.',
+    closeMeaning:
+      'Cette action est définitive. Chaque portefeuille, réserve, dette et transaction ouverte doit être à zéro.',
     fees: 'Frais',
     feesText: 'Les frais convenus avec ce titulaire. Le catalogue fixe tous les autres.',
     percent: 'Pourcentage',

@@ -1,31 +1,58 @@
-// Importing a list of payouts: the CSV is pasted, checked without writing anything, and created after a confirmation.
-// Rows with errors are given back as a list of their own.
+// Importing a file of payouts: the CSV is pasted, checked without writing anything, and ordered as a whole after a
+// confirmation. Rows with errors are given back as a list of their own.
 
 import type { FastifyReply } from 'fastify';
-import { type PayoutOrder, type PayoutReading, readPayout } from '../payments/payout-requests.ts';
-import { parseCsv, writeCsv } from '../platform/csv.ts';
-import { Problem } from '../platform/errors.ts';
+import {
+  type CheckedRow,
+  MAX_PAYOUT_FILE_BYTES,
+  MAX_PAYOUT_FILE_ROWS,
+  type PayoutFileReading,
+  problemOf,
+  readPayoutFile,
+  rowsToFix,
+} from '../payments/payout-file-reader.ts';
+import {
+  MAX_PAYOUT_FILE_NAME,
+  type OrderedFile,
+  orderPayoutFile,
+  RepeatedFileError,
+  RepeatedPayoutsError,
+  ShortWalletError,
+  totalsOf,
+} from '../payments/payout-files.ts';
+import type { PayoutFileRow } from '../payments/payouts.ts';
+import { findSimilarPayouts, type SimilarPayout } from '../payments/similar-payouts.ts';
+import { writeCsv } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
-import { codeBlock, dataTable } from './components.ts';
+import { codeBlock, dataTable, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
-import { onceField } from './form-idempotency.ts';
+import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
-import { PAYOUT_FIELDS, payoutRequest } from './payout-fields.ts';
-import { orderOnce } from './payout-form.ts';
+import { PAYOUT_FIELDS } from './payout-fields.ts';
+import { totalCards } from './payout-file-page.ts';
 import { type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 
-const MAX_ROWS = 2_000;
-const MAX_CSV_CHARACTERS = 700_000;
-const MAX_NAME = 120;
-const REQUIRED_COLUMNS = ['amount', 'currency', 'mobile'] as const;
+/** Repetitions that are listed; all of them are counted. */
+const MAX_REPEATS_SHOWN = 100;
 const EXAMPLE = `${PAYOUT_FIELDS.join(',')}\n1500,KES,0712345000,,Wanjiku Otieno,INV-7,Refund`;
 
 export const payoutImportRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'GET', '/payouts/import', (request) => importPage(request), { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/check', checkList, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/import', importList, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/check', checkFile, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/import', importFile, { confirm: true }),
 ];
+
+type ReadFile = Extract<PayoutFileReading, { ok: true }>;
+
+function nameOf(request: HolderRequest): string {
+  return fieldOf(request, 'name', MAX_PAYOUT_FILE_NAME);
+}
+
+/** One character more than a file may have: a longer one is refused, never cut. */
+function csvOf(request: HolderRequest): string {
+  return fieldOf(request, 'csv', MAX_PAYOUT_FILE_BYTES + 1);
+}
 
 function importPage(request: HolderRequest, problem?: string): Promise<FastifyReply> {
   const { t } = request;
@@ -43,8 +70,8 @@ function importPage(request: HolderRequest, problem?: string): Promise<FastifyRe
             {
               name: 'name',
               label: t.payouts.listName,
-              value: fieldOf(request, 'name', MAX_NAME),
-              attributes: html`maxlength="${MAX_NAME}"`,
+              value: nameOf(request),
+              attributes: html`maxlength="${MAX_PAYOUT_FILE_NAME}"`,
             },
             fileField(request),
             {
@@ -52,7 +79,7 @@ function importPage(request: HolderRequest, problem?: string): Promise<FastifyRe
               name: 'csv',
               label: t.payouts.csv,
               hint: t.payouts.csvHint,
-              value: fieldOf(request, 'csv', MAX_CSV_CHARACTERS),
+              value: csvOf(request),
               required: true,
               rows: 10,
             },
@@ -76,113 +103,179 @@ function fileField({ t }: HolderRequest): Html {
   `;
 }
 
-type ListRow = { number: number; cells: string[]; reading: PayoutReading };
-type PayoutList = { columns: string[]; rows: ListRow[] };
-
-/** Reads and checks a whole list without writing anything; a sentence when it cannot be read at all. */
-async function readList(request: HolderRequest, text: string): Promise<PayoutList | string> {
+/** The checked file, or a sentence when it cannot be read at all. */
+async function readFile(request: HolderRequest): Promise<ReadFile | string> {
   const { t } = request;
-  const records = parseCsv(text, MAX_ROWS + 1);
-  if (!records) return t.payouts.listUnreadable(MAX_ROWS);
-  const [columns = [], ...rest] = records;
-  const names = columns.map((column) => column.toLowerCase().replace(/[\s-]+/g, '_'));
-  const missing = REQUIRED_COLUMNS.filter((name) => !names.includes(name));
-  if (missing.length > 0) return t.payouts.columnsMissing(missing.join(', '));
-  if (rest.length === 0) return t.payouts.listEmpty;
-  const rows: ListRow[] = [];
-  for (const [index, cells] of rest.entries()) {
-    const payout = payoutRequest(request.language, (name) => cells[names.indexOf(name)] ?? '');
-    const reading = await readPayout(request.ctx, request.holder.id, payout);
-    // The first row holds the names of the columns, and rows are counted from one.
-    rows.push({ number: index + 2, cells, reading });
+  const file = await readPayoutFile(request.ctx, request.holder.id, csvOf(request), { language: request.language });
+  if (file.ok) return file;
+  switch (file.reason) {
+    case 'too_large':
+      return t.payouts.listTooLarge;
+    case 'unreadable':
+      return t.payouts.listUnreadable(MAX_PAYOUT_FILE_ROWS);
+    case 'empty':
+      return t.payouts.listEmpty;
+    case 'columns':
+      return file.missing.length > 0
+        ? t.payouts.columnsMissing(file.missing.join(', '))
+        : t.payouts.columnsUnknown(file.unknown.join(', '));
   }
-  return { columns, rows };
 }
 
-function ordersOf({ rows }: PayoutList): PayoutOrder[] {
-  return rows.flatMap(({ reading }) => (reading.ok ? [reading.order] : []));
+function goodRows({ rows }: ReadFile): PayoutFileRow[] {
+  return rows.flatMap(({ line, reading }) => (reading.ok ? [{ line, order: reading.order }] : []));
 }
 
-async function checkList(request: HolderRequest): Promise<FastifyReply> {
-  const { t } = request;
-  const csv = fieldOf(request, 'csv', MAX_CSV_CHARACTERS);
-  const list = await readList(request, csv);
-  if (typeof list === 'string') return importPage(request, list);
-  const orders = ordersOf(list);
+async function checkFile(request: HolderRequest): Promise<FastifyReply> {
+  const file = await readFile(request);
+  return typeof file === 'string' ? importPage(request, file) : checkedPage(request, file);
+}
+
+/** What the file would order, the rows to fix, what looks like a repetition, and the button if every row is right. */
+async function checkedPage(request: HolderRequest, file: ReadFile, problem?: string): Promise<FastifyReply> {
+  const { ctx, t, holder } = request;
+  const rows = goodRows(file);
+  const isComplete = rows.length === file.rows.length;
+  const orders = rows.map(({ order }) => order);
+  const similar = isComplete ? await findSimilarPayouts(ctx, ctx.db, holder.id, orders) : [];
   return renderPage(request, {
     title: t.payouts.checked,
     active: 'payouts',
+    ...(problem ? { status: 409 } : {}),
     body: html`
-      <p class="box neutral">${t.payouts.nothingSent}</p>
-      ${totalCards(request, orders)}
-      ${orders.length < list.rows.length && errorCard(request, list)}
-      ${
-        orders.length > 0 &&
-        form(request, {
-          action: '/payouts/import',
-          hidden: { name: fieldOf(request, 'name', MAX_NAME), csv },
-          fields: [onceField(request.ctx)],
-          submit: t.payouts.createAll(orders.length),
-          beside: html`<a href="/console/payouts/import">${t.back}</a>`,
-        })
-      }
+      ${problem ? errorBox(request, undefined, problem) : html`<p class="box neutral">${t.payouts.nothingSent}</p>`}
+      ${totalCards(request, [...totalsOf(rows)])}
+      ${!isComplete && errorCard(request, file)}
+      ${similar.length > 0 && repeatsCard(request, rows, similar)}
+      ${isComplete && orderForm(request, rows.length, similar.length)}
     `,
   });
 }
 
-function errorCard(request: HolderRequest, list: PayoutList): Html {
+function orderForm(request: HolderRequest, payouts: number, repeats: number): Html {
+  const { t, ctx } = request;
+  return form(request, {
+    action: '/payouts/import',
+    hidden: { name: nameOf(request), csv: csvOf(request) },
+    fields: [
+      repeats > 0 && {
+        type: 'checkbox' as const,
+        name: 'confirm_repeats',
+        label: t.payouts.confirmFileRepeats(repeats),
+        checked: false,
+      },
+      onceField(ctx),
+    ],
+    submit: t.payouts.createAll(payouts),
+    beside: html`<a href="/console/payouts/import">${t.back}</a>`,
+  });
+}
+
+function errorCard(request: HolderRequest, { columns, rows }: ReadFile): Html {
   const { t } = request;
-  const rows = list.rows.filter(({ reading }) => !reading.ok);
-  const title = t.payouts.rowsToFix(rows.length);
+  const wrong = rows.filter(({ reading }) => !reading.ok);
+  const title = t.payouts.rowsToFix(wrong.length);
+  const cellsOf = (row: CheckedRow) => [row.line, html`<code>${row.cells.join(', ')}</code>`, problemOf(row)];
   return html`
     <div class="card">
       <h2>${title}</h2>
+      <p>${t.payouts.fixFirst}</p>
       ${dataTable(
         title,
         [{ label: t.payouts.row, right: true }, { label: t.payouts.content }, { label: t.payouts.error }],
-        rows.map((row) => [row.number, html`<code>${row.cells.join(', ')}</code>`, errorOf(row)]),
+        wrong.map(cellsOf),
       )}
       <p class="muted">${t.payouts.fixList}</p>
-      ${codeBlock(request, 'fix-file', listOfErrors(list.columns, rows), t.payouts.fixList)}
+      ${codeBlock(request, 'fix-file', writeCsv(rowsToFix(columns, wrong)), t.payouts.fixList)}
     </div>
   `;
 }
 
-function errorOf({ reading }: ListRow): string {
-  return reading.ok ? '' : Object.values(reading.errors).flat().join(' ');
-}
-
-/** The rows with errors as CSV, each with its error in a column that an import ignores. */
-function listOfErrors(columns: readonly string[], rows: readonly ListRow[]): string {
-  const records = rows.map((row) => [...columns.map((_, index) => row.cells[index] ?? ''), errorOf(row)]);
-  return writeCsv([[...columns, 'problem'], ...records]);
-}
-
-/** The sum of each currency, with its fees. */
-function totalCards(request: HolderRequest, orders: readonly PayoutOrder[]): Html {
+function repeatsCard(request: HolderRequest, rows: readonly PayoutFileRow[], similar: readonly SimilarPayout[]): Html {
   const { t } = request;
-  const totals = new Map<string, { count: number; amount: bigint; fee: bigint }>();
-  for (const { method, amount, fee } of orders) {
-    const total = totals.get(method.currency) ?? { count: 0, amount: 0n, fee: 0n };
-    totals.set(method.currency, { count: total.count + 1, amount: total.amount + amount, fee: total.fee + fee });
-  }
-  const card = ([currency, total]: [string, { count: number; amount: bigint; fee: bigint }]) => html`
+  const title = t.payouts.repeats(similar.length);
+  const before = ({ earlier, sameAs }: SimilarPayout) =>
+    earlier
+      ? html`
+          <a href="/console/transactions/${earlier.ref}">${timeTag(earlier.createdAt)}</a>
+          <span class="muted"><bdi>${earlier.fileName ?? earlier.createdBy}</bdi></span>
+        `
+      : t.payouts.sameAsRow(rows[sameAs ?? 0]?.line ?? 0);
+  return html`
     <div class="card">
-      <p class="figure">${money(request, total.amount, currency)}</p>
-      <p class="muted">${t.payouts.count(total.count)} · ${t.fee} ${money(request, total.fee, currency)}</p>
+      <h2>${title}</h2>
+      <p>${t.payouts.repeatsText}</p>
+      ${dataTable(
+        title,
+        [
+          { label: t.payouts.row, right: true },
+          { label: t.payee },
+          { label: t.amount, right: true },
+          { label: t.payouts.orderedBefore },
+        ],
+        similar
+          .slice(0, MAX_REPEATS_SHOWN)
+          .map((each) => [
+            rows[each.index]?.line ?? '',
+            html`<bdi>${each.order.payee ?? ''}</bdi> <span class="muted"><bdi>+${each.order.msisdn}</bdi></span>`,
+            money(request, each.order.amount, each.order.method.currency),
+            before(each),
+          ]),
+      )}
     </div>
   `;
-  return html`<div class="cards">${[...totals].map(card)}</div>`;
 }
 
-async function importList(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, t } = request;
-  const list = await readList(request, fieldOf(request, 'csv', MAX_CSV_CHARACTERS));
-  if (typeof list === 'string') return importPage(request, list);
-  const orders = ordersOf(list);
-  if (orders.length === 0) throw new Problem('invalid_params', { message: t.payouts.listEmpty });
-  const name = fieldOf(request, 'name', MAX_NAME) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
-  const results = await orderOnce(request, orders, name);
-  if (results === null) return redirect(request, '/console/payouts', 'formAlreadySent');
-  return redirect(request, '/console/payouts', results.every((result) => result.ok) ? 'imported' : 'importIncomplete');
+async function importFile(request: HolderRequest): Promise<FastifyReply> {
+  const file = await readFile(request);
+  if (typeof file === 'string') return importPage(request, file);
+  const rows = goodRows(file);
+  if (rows.length < file.rows.length) return checkedPage(request, file, request.t.payouts.fixFirst);
+  try {
+    const ordered = await orderOnce(request, rows);
+    const notice = ordered.waitsForApproval ? 'importNeedsApproval' : 'imported';
+    return await redirect(request, `/console/payouts/files/${ordered.ref}`, notice);
+  } catch (error) {
+    if (error instanceof FormUsedError) return redirect(request, '/console/payouts', 'formAlreadySent');
+    const refusal = refusalOf(request, error);
+    if (refusal === null) throw error;
+    return checkedPage(request, file, refusal);
+  }
+}
+
+/** The form is spent in the transaction of its payouts: after a refusal it can be sent again. */
+function orderOnce(request: HolderRequest, rows: PayoutFileRow[]): Promise<OrderedFile> {
+  const { ctx, holder, actor, services } = request;
+  const name = nameOf(request) || ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ');
+  return orderPayoutFile(
+    ctx,
+    services.payments.engine,
+    actor,
+    holder.id,
+    { name, rows },
+    {
+      confirmRepeats: fieldOf(request, 'confirm_repeats') === 'yes',
+      within: (tx) => useForm(tx, ctx, holder.id, fieldOf(request, 'once', 40)),
+    },
+  );
+}
+
+/** Why a file was refused, in the language of the page; null for other errors. */
+function refusalOf(request: HolderRequest, error: unknown): string | null {
+  const { t } = request;
+  if (error instanceof RepeatedFileError) {
+    const { name, createdBy, createdAt } = error.earlier;
+    const at = `${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+    return t.payouts.fileRepeated(at, createdBy, name);
+  }
+  if (error instanceof RepeatedPayoutsError) return t.payouts.confirmRepeatsFirst;
+  if (!(error instanceof ShortWalletError)) return null;
+  const shortages = error.shortages.map(({ currency, needed, available, missing }) =>
+    t.payouts.shortage(
+      money(request, needed, currency),
+      money(request, available, currency),
+      money(request, missing, currency),
+    ),
+  );
+  return `${t.payouts.fileShort} ${shortages.join(' ')}`;
 }

@@ -1,14 +1,14 @@
-// Payouts: the list with its imported lists, creating one payout (form, confirmation, order), and the setting for a second
-// approver. The page of one payout is the transaction page; lists are imported in payout-import-page.ts.
+// Payouts: the list with its imported files, and creating one payout (form, confirmation, order). The page of one payout
+// is the transaction page; files are imported in payout-import-page.ts and shown in payout-file-page.ts.
 
 import type { FastifyReply } from 'fastify';
-import { setPayoutApproval } from '../holders/holders.ts';
-import { listPayoutBatches, listPayouts, type PayoutBatchRow, type PayoutRow } from '../payments/payout-orders.ts';
+import { listPayoutFiles, listPayouts, type PayoutRow } from '../payments/payout-orders.ts';
 import { readPayout } from '../payments/payout-requests.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { ruleChangeNotes } from './approval-settings.ts';
 import { dataTable, emptyState, statusTag, tag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
@@ -16,8 +16,9 @@ import { onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { confirmationPage, isConfirmedPayout } from './payout-confirmation.ts';
 import { type PayoutFieldName, payoutRequest } from './payout-fields.ts';
-import { orderOnce } from './payout-form.ts';
-import { type ConsoleRoute, EVERYONE, forRoles, OWNER, TREASURERS } from './route.ts';
+import { fileTable, waitingFiles } from './payout-file-page.ts';
+import { orderOnce, repeatWarnings } from './payout-form.ts';
+import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { methodName } from './transaction-table.ts';
 
 const SHOWN = 100;
@@ -27,35 +28,38 @@ export const payoutRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/payouts', listPage),
   forRoles(TREASURERS, 'GET', '/payouts/new', (request) => newPage(request), { confirm: true }),
   forRoles(TREASURERS, 'POST', '/payouts', create, { confirm: true }),
-  forRoles(OWNER, 'POST', '/payouts/approval', changeApproval, { confirm: true }),
 ];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role, holder } = request;
-  const [payouts, batches] = await Promise.all([
+  const [payouts, files, waiting, ruleNotes] = await Promise.all([
     listPayouts(ctx, holder.id, SHOWN),
-    listPayoutBatches(ctx.db, holder.id),
+    listPayoutFiles(ctx.db, holder.id),
+    waitingFiles(request),
+    ruleChangeNotes(request),
   ]);
   const canCreate = TREASURERS.includes(role);
   const createLink = html`<a class="button" href="/console/payouts/new">${t.payouts.create}</a>`;
   const importLink = html`
     <a class="button button-secondary" href="/console/payouts/import">${t.payouts.import}</a>
   `;
+  const approvalLink = html`<a class="button button-secondary" href="/console/payouts/approval">${t.approval.title}</a>`;
   const isOpen = payouts.some((payout) => !isFinal(payout.status));
   return renderPage(request, {
     title: t.menu.payouts,
     lead: t.payouts.lead,
     active: 'payouts',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
-    ...(canCreate ? { actions: html`${createLink}${importLink}` } : {}),
+    ...(canCreate ? { actions: html`${createLink}${importLink}${role === 'owner' && approvalLink}` } : {}),
     body: html`
+      ${ruleNotes}
+      ${waiting}
       ${
         payouts.length === 0
           ? emptyState(t.payouts.none, t.payouts.noneText, canCreate && createLink)
           : payoutTable(request, payouts)
       }
-      ${batches.length > 0 && html`<h2>${t.payouts.lists}</h2>${batchTable(request, batches)}`}
-      ${role === 'owner' && approvalSection(request)}
+      ${files.length > 0 && html`<h2>${t.payouts.lists}</h2>${fileTable(request, files)}`}
     `,
   });
 }
@@ -91,47 +95,14 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Htm
 /** The approver, or the button for a member who may approve: not the one who created the payout. */
 function approvalCell(request: HolderRequest, payout: PayoutRow): Html | '' | null {
   const { t, session, role } = request;
-  if (payout.waits_for_approval && TREASURERS.includes(role) && payout.created_by !== session.member.email)
+  if (
+    payout.waits_for_approval &&
+    payout.batch_id === null &&
+    TREASURERS.includes(role) &&
+    payout.created_by !== session.member.email
+  )
     return postButton(request, `/transactions/${refOf(payout)}/approve`, t.payouts.approve, { variant: 'secondary' });
   return payout.approved_by && html`<bdi>${payout.approved_by}</bdi>`;
-}
-
-function batchTable({ t }: HolderRequest, batches: readonly PayoutBatchRow[]): Html {
-  return dataTable(
-    t.payouts.lists,
-    [{ label: t.payouts.file }, { label: t.payouts.progress }, { label: t.payouts.createdBy }, { label: t.created }],
-    batches.map((batch) => {
-      const { success = 0, failed = 0, reversed = 0 } = batch.states;
-      const finished = success + failed + reversed;
-      const label = `${t.payouts.progress}: ${batch.name}`;
-      return [
-        html`<bdi>${batch.name}</bdi>`,
-        html`
-          <progress max="${Math.max(1, batch.payouts)}" value="${finished}" aria-label="${label}"></progress>
-          <span class="muted">${t.payouts.progressText(finished, batch.payouts, failed)}</span>
-        `,
-        html`<bdi>${batch.created_by}</bdi>`,
-        timeTag(batch.created_at),
-      ];
-    }),
-  );
-}
-
-function approvalSection(request: HolderRequest): Html {
-  const { t, holder } = request;
-  return html`
-    <section class="card">
-      <h2>${t.payouts.approvalTitle}</h2>
-      ${form(request, {
-        action: '/payouts/approval',
-        fields: [
-          { type: 'checkbox', name: 'needed', label: t.payouts.approvalText, checked: holder.payouts_need_approval },
-        ],
-        submit: t.save,
-        variant: 'secondary',
-      })}
-    </section>
-  `;
 }
 
 /** `once`: the id of this form, where it was shown before and its payout was not ordered. */
@@ -202,7 +173,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
   );
   if (!reading.ok) return newPage(request, reading.errors, once);
   const { order } = reading;
-  const warnings: string[] = [];
+  const warnings = await repeatWarnings(request, order);
   if (!isConfirmedPayout(request, order, warnings))
     return (
       (await confirmationPage(request, order, warnings)) ??
@@ -211,16 +182,10 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
   const results = await orderOnce(request, [order]);
   if (results === null) return redirect(request, '/console/payouts', 'formAlreadySent');
   const [result] = results;
-  // The form is spent, so the next one gets an id of its own.
-  if (!result?.ok) return newPage(request, { amount: [t.payouts.insufficientBalance] });
+  if (!result?.ok) return newPage(request, { amount: [t.payouts.insufficientBalance] }, once);
   return redirect(
     request,
     `/console/transactions/${refOf(result.transaction)}`,
     holder.payouts_need_approval ? 'payoutNeedsApproval' : 'payoutCreated',
   );
-}
-
-async function changeApproval(request: HolderRequest): Promise<FastifyReply> {
-  await setPayoutApproval(request.ctx, request.actor, request.holder.id, fieldOf(request, 'needed') === 'yes');
-  return redirect(request, '/console/payouts', 'saved');
 }

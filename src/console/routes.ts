@@ -10,6 +10,7 @@ import { html, problemText } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
 import { adminHolderRoutes } from './admin-holders.ts';
+import { approvalSettingRoutes } from './approval-settings.ts';
 import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
@@ -22,6 +23,7 @@ import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
+import { payoutFileRoutes } from './payout-file-page.ts';
 import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
@@ -36,8 +38,8 @@ import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
 
-/** A pasted file of payouts or a small picture, written as a form. */
-const FORM_LIMIT_BYTES = 2 * 1024 * 1024;
+/** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
+const FORM_LIMIT_BYTES = 4 * 1024 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
@@ -55,6 +57,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...balanceRoutes,
   ...payoutRoutes,
   ...payoutImportRoutes,
+  ...payoutFileRoutes,
+  ...approvalSettingRoutes,
   ...callbackPageRoutes,
   ...requestLogRoutes,
   ...caseRoutes,

@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
 import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payout-decisions.ts';
+import { payoutFileRef } from '../payments/payout-files.ts';
 import { createRefund } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
@@ -43,13 +44,16 @@ function moneyButtons(request: HolderRequest, details: TransactionDetails): Html
   const { transaction, order, cases } = details;
   const path = `/transactions/${refOf(transaction)}`;
   const buttons: Html[] = [];
-  if (order?.waits_for_approval)
+  const fileRef = order?.waits_for_approval && order.batch_id !== null ? payoutFileRef(order.batch_id) : null;
+  if (fileRef !== null)
+    buttons.push(html`<p><a href="/console/payouts/files/${fileRef}">${t.payouts.partOfFile}</a></p>`);
+  if (order?.waits_for_approval && fileRef === null)
     buttons.push(
       order.created_by_member === request.session.member.id
         ? html`<p class="box neutral">${t.payouts.needsSecondApprover}</p>`
         : postButton(request, `${path}/approve`, t.payouts.approve),
     );
-  if (order && transaction.status === 'pending')
+  if (order && fileRef === null && transaction.status === 'pending')
     buttons.push(dangerForm(request, `${path}/cancel`, t.payouts.cancel, t.payouts.cancelMeaning));
   if (cases.some((each) => each.kind === 'payout_not_found' && each.status === 'open'))
     buttons.push(

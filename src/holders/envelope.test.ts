@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { createShop, PROBE_MESSAGES, probeRoute, type Shop, signBody } from '../../test/shop.ts';
+import { setHolderStatus } from '../payments/holder-status.ts';
 import type { Context } from '../platform/context.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -15,7 +16,6 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import { COMMAND_LINE } from './audit.ts';
 import { signedCall } from './authentication.ts';
 import { handleSigned } from './envelope.ts';
-import { setHolderStatus } from './holders.ts';
 import { rotateSecret, updateIntegration } from './integrations.ts';
 import { maintainSignatures } from './signatures.ts';
 

@@ -74,23 +74,25 @@ export async function requireActiveHolder(tx: Tx, id: bigint): Promise<Holder> {
   return holder;
 }
 
-export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: HolderStatus): Promise<Holder> {
-  const at = ctx.clock.now();
-  return ctx.db.transaction(async (tx) => {
-    const [holder] = await tx.query<Holder>(
-      `update holders set status = $2, updated_at = $3 where id = $1 and status <> 'closed' returning ${HOLDER_COLUMNS}`,
-      [id, status, at],
-    );
-    if (!holder) throw new Problem('not_found', { message: 'The holder does not exist or is closed.' });
-    await recordAudit(tx, { holderId: id, actor, action: `holder.${status}` }, at);
-    return holder;
-  });
+/** Locks a holder, so that nothing is ordered for it until the transaction ends. Closed holders are not found. */
+export async function lockHolder(tx: Tx, id: bigint): Promise<Holder> {
+  const [holder] = await tx.query<Holder>(
+    `select ${HOLDER_COLUMNS} from holders where id = $1 and status <> 'closed' for no key update`,
+    [id],
+  );
+  if (!holder) throw new Problem('not_found', { message: 'The holder does not exist or is closed.' });
+  return holder;
 }
 
-export function setPayoutApproval(ctx: Context, actor: Actor, id: bigint, needed: boolean): Promise<void> {
-  const at = ctx.clock.now();
-  return ctx.db.transaction(async (tx) => {
-    await tx.query('update holders set payouts_need_approval = $2, updated_at = $3 where id = $1', [id, needed, at]);
-    await recordAudit(tx, { holderId: id, actor, action: 'holder.payout_approval', details: { needed } }, at);
-  });
+/** Writes the status of a holder that lockHolder has locked. payments/holder-status.ts checks what it requires. */
+export async function writeHolderStatus(
+  tx: Tx,
+  actor: Actor,
+  holder: Holder,
+  status: HolderStatus,
+  at: Date,
+): Promise<Holder> {
+  await tx.query('update holders set status = $2, updated_at = $3 where id = $1', [holder.id, status, at]);
+  await recordAudit(tx, { holderId: holder.id, actor, action: `holder.${status}` }, at);
+  return { ...holder, status };
 }

@@ -5,11 +5,12 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop } from '../../test/shop.ts';
+import { setHolderStatus } from '../payments/holder-status.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createMemory } from '../platform/memory.ts';
 import { createVault } from '../platform/secrets.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
-import { createHolder, findHolder, holderNames, listHolders, setHolderStatus } from './holders.ts';
+import { createHolder, findHolder, holderNames, listHolders } from './holders.ts';
 import { purgeExpired } from './housekeeping.ts';
 import { canOpenSecrets } from './integration-secrets.ts';
 import {

@@ -273,6 +273,15 @@ export async function balancesOf(
   }));
 }
 
+/** What the holder owes the gateway, by currency. */
+export function debtsOf(reader: Reader, holderId: bigint): Promise<{ currency: string; amount: bigint }[]> {
+  return reader.query(
+    `select currency, -balance as amount from ledger_accounts
+     where holder_id = $1 and kind = 'holder_receivable' and balance < 0 order by currency`,
+    [holderId],
+  );
+}
+
 /** The balance of the account at that moment; zero before its first transfer. */
 export async function balanceAt(reader: Reader, account: AccountRef, moment: Date): Promise<bigint> {
   const [row] = await reader.query<{ balance: bigint }>(

@@ -2,6 +2,7 @@
 // that has just committed it, and from the table of due jobs (work that another process, or this one before a crash, did not
 // finish). Calls are made outside any transaction.
 
+import { findHolder } from '../holders/holders.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
@@ -22,6 +23,8 @@ const MAX_QUEUED = 1_000;
 const CLAIM_LIMIT = 200;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
+/** How long a payout of a suspended holder waits before it is looked at again; resuming the holder makes it due at once. */
+const SUSPENDED_PAUSE_MS = 60_000;
 
 export interface PaymentEngine {
   /** Whether this process can take more work. Ask before the commit, and call `enqueue` after it. */
@@ -141,6 +144,12 @@ function createAskLimit(ctx: PaymentsContext): (transactionId: string) => boolea
   };
 }
 
+/** Money does not leave a holder that is suspended or closed. Read from the database, not from a cache. */
+async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transaction): Promise<boolean> {
+  if (direction === 'collection') return false;
+  return (await findHolder(ctx.db, holder_id))?.status !== 'active';
+}
+
 async function perform(ctx: PaymentsContext, outcomes: OutcomeBatch, { kind, transaction }: Work): Promise<void> {
   switch (kind) {
     case 'send_token':
@@ -149,6 +158,7 @@ async function perform(ctx: PaymentsContext, outcomes: OutcomeBatch, { kind, tra
       return expireVerification(ctx, transaction);
     case 'submit':
       if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postponeSubmit(ctx, transaction);
+      if (await isFrozen(ctx, transaction)) return postponeSubmit(ctx, transaction, SUSPENDED_PAUSE_MS);
       failpoint('before-submit');
       return callAndRecord(ctx, outcomes, transaction, 'submit');
     case 'query':

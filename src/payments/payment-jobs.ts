@@ -48,9 +48,13 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Wor
   });
 }
 
-/** Puts off a submit that was claimed and not made, because the operator is known to be down. */
-export async function postponeSubmit(ctx: PaymentsContext, { holder_id, id }: Transaction): Promise<void> {
-  const dueAt = new Date(ctx.clock.millis() + BREAKER_PAUSE_MS + randomInt(1_000));
+/** Puts off a submit that was claimed and not made, because the operator is known to be down or the holder is suspended. */
+export async function postponeSubmit(
+  ctx: PaymentsContext,
+  { holder_id, id }: Transaction,
+  pauseMs = BREAKER_PAUSE_MS,
+): Promise<void> {
+  const dueAt = new Date(ctx.clock.millis() + pauseMs + randomInt(1_000));
   await ctx.db.query(
     `update payment_jobs set kind = 'submit', due_at = $3 where holder_id = $1 and transaction_id = $2`,
     [holder_id, id, dueAt],

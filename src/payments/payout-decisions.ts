@@ -2,6 +2,7 @@
 // again or release its money when the operator does not know it.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
+import { requireActiveHolder } from '../holders/holders.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import type { PaymentsContext } from './context.ts';
@@ -21,6 +22,8 @@ export async function approvePayout(
   const id = requireId(ref);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
+    await requireActiveHolder(tx, holderId);
+    await refusePartOfWaitingFile(tx, holderId, id);
     const approved = await approveOnce(tx, actor, holderId, id, at);
     // After a restore the operator may know a payout that waits for approval. Such a payout is not sent again.
     const queued = await tx.query(
@@ -67,6 +70,7 @@ export async function cancelPayout(
   const id = requireId(ref);
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
+    await refusePartOfWaitingFile(tx, holderId, id);
     // A payout can be cancelled while it waits for approval or its submit job exists: claiming the job makes it a query.
     // The row of the order is locked first, as in an approval; the second statement sees the job of an approval that the
     // first one waited for.
@@ -121,6 +125,7 @@ export async function decideLostPayout(
   const id = requireId(ref);
   const at = ctx.clock.now();
   const events = await ctx.db.transaction(async (tx) => {
+    if (decision === 'send_again') await requireActiveHolder(tx, holderId);
     const transaction = await findTransaction(tx, holderId, id);
     if (transaction?.direction !== 'payout') throw new Problem('transaction_not_found');
     // Allowed only after the operator reported the payout as not found. Closing the case lets one of two members decide.
@@ -159,6 +164,20 @@ export async function decideLostPayout(
   });
   ctx.sendCallbacksNow(events);
   engine.wake();
+}
+
+/** A file that waits is decided as a whole. Its row is locked, so the decision about the file waits for this one. */
+async function refusePartOfWaitingFile(tx: Tx, holderId: bigint, id: string): Promise<void> {
+  const rows = await tx.query(
+    `select from payout_orders o join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id
+     where o.holder_id = $1 and o.transaction_id = $2 and b.approval = 'waiting' and b.cancelled_at is null
+     for share of b`,
+    [holderId, id],
+  );
+  if (rows.length > 0)
+    throw new Problem('forbidden', {
+      message: 'This payout is part of a file that waits for approval. Approve or cancel the file as a whole.',
+    });
 }
 
 function requireId(ref: string): string {

@@ -2,6 +2,7 @@
 
 import type { Reader } from '../platform/db.ts';
 import type { PaymentsContext } from './context.ts';
+import type { PayoutTotal } from './payout-files.ts';
 import type { Status } from './states.ts';
 import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
@@ -35,50 +36,103 @@ export async function findPayoutOrder(
   return row ?? null;
 }
 
-export type PayoutRow = Transaction & { created_by: string; approved_by: string | null; waits_for_approval: boolean };
+export type PayoutRow = Transaction & {
+  batch_id: string | null;
+  created_by: string;
+  approved_by: string | null;
+  waits_for_approval: boolean;
+};
 
 /** The newest payouts of a holder. */
 export function listPayouts(ctx: PaymentsContext, holderId: bigint, limit: number): Promise<PayoutRow[]> {
   return ctx.db.query<PayoutRow>(
-    `select ${TRANSACTION_COLUMNS}, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
+    `select ${TRANSACTION_COLUMNS}, o.batch_id, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
      from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
      where o.holder_id = $1 order by o.transaction_id desc limit $2`,
     [holderId, limit],
   );
 }
 
-export type PayoutBatchRow = {
+export type PayoutFileSummary = {
   id: string;
   name: string;
-  created_by: string;
-  created_at: Date;
   payouts: number;
+  totals: [currency: string, total: PayoutTotal][];
+  created_by: string;
+  created_by_member: bigint | null;
+  created_at: Date;
+  approval: 'not_needed' | 'waiting' | 'approved';
+  approved_by: string | null;
+  approved_at: Date | null;
+  cancelled_by: string | null;
+  cancelled_at: Date | null;
+  waits_for_approval: boolean;
   states: Partial<Record<Status, number>>;
 };
 
-/** The newest files of a holder, with the number of their payouts in each state. */
-export async function listPayoutBatches(reader: Reader, holderId: bigint): Promise<PayoutBatchRow[]> {
-  const rows = await reader.query<
-    Omit<PayoutBatchRow, 'payouts' | 'states'> & { states: Record<string, number> | null }
-  >(
-    `select b.id, b.name, b.created_by, b.created_at,
-            (select jsonb_object_agg(s.status, s.count) from (
-               select t.status, count(*) as count
-               from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
-               where o.holder_id = b.holder_id and o.batch_id = b.id group by t.status) s) as states
-     from payout_batches b where b.holder_id = $1 order by b.id desc limit ${MAX_BATCHES}`,
-    [holderId],
+type StoredTotals = Record<string, { payouts: number; amount: string; fee: string }>;
+
+const FILE_COLUMNS = `
+  b.id, b.name, b.payouts, b.totals, b.created_by, b.created_by_member, b.created_at, b.approval, b.approved_by,
+  b.approved_at, b.cancelled_by, b.cancelled_at, b.approval = 'waiting' and b.cancelled_at is null as waits_for_approval,
+  coalesce((select jsonb_object_agg(s.status, s.count) from (
+     select t.status, count(*) as count
+     from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+     where o.holder_id = b.holder_id and o.batch_id = b.id group by t.status) s), '{}') as states`;
+
+async function readFiles(reader: Reader, condition: string, parameters: unknown[]): Promise<PayoutFileSummary[]> {
+  const rows = await reader.query<Omit<PayoutFileSummary, 'totals'> & { totals: StoredTotals }>(
+    `select ${FILE_COLUMNS} from payout_batches b where ${condition} order by b.id desc limit ${MAX_BATCHES}`,
+    parameters,
   );
-  return rows.map((row) => {
-    const states = (row.states ?? {}) as Partial<Record<Status, number>>;
-    return { ...row, states, payouts: Object.values(states).reduce((sum, count) => sum + count, 0) };
-  });
+  return rows.map((row) => ({
+    ...row,
+    totals: Object.entries(row.totals).map(([currency, { payouts, amount, fee }]) => [
+      currency,
+      { payouts, amount: BigInt(amount), fee: BigInt(fee) },
+    ]),
+  }));
 }
 
-/** Payouts that wait for approval. */
+/** The newest files of a holder, with the number of their payouts in each state. */
+export function listPayoutFiles(reader: Reader, holderId: bigint): Promise<PayoutFileSummary[]> {
+  return readFiles(reader, 'b.holder_id = $1', [holderId]);
+}
+
+/** The newest files of a holder that wait for approval. */
+export function listWaitingFiles(reader: Reader, holderId: bigint): Promise<PayoutFileSummary[]> {
+  return readFiles(reader, `b.holder_id = $1 and b.approval = 'waiting' and b.cancelled_at is null`, [holderId]);
+}
+
+export async function findPayoutFile(
+  reader: Reader,
+  holderId: bigint,
+  batchId: string,
+): Promise<PayoutFileSummary | null> {
+  const [file] = await readFiles(reader, 'b.holder_id = $1 and b.id = $2', [holderId, batchId]);
+  return file ?? null;
+}
+
+/** A page of the payouts of a file, by their row; `after` is the row that the page before ended with. */
+export function listFilePayouts(
+  reader: Reader,
+  holderId: bigint,
+  batchId: string,
+  page: { after: number; limit: number },
+): Promise<(Transaction & { line: number })[]> {
+  return reader.query<Transaction & { line: number }>(
+    `select ${TRANSACTION_COLUMNS}, o.line
+     from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+     where o.holder_id = $1 and o.batch_id = $2 and o.line > $3 order by o.line limit $4`,
+    [holderId, batchId, page.after, page.limit],
+  );
+}
+
+/** Payouts and files that wait for approval; a file counts as one. */
 export async function countWaitingApprovals(reader: Reader, holderId: bigint): Promise<number> {
   const [row] = await reader.query<{ count: bigint }>(
-    `select count(*) from payout_orders o where o.holder_id = $1 and ${WAITS_FOR_APPROVAL}`,
+    `select count(distinct coalesce(o.batch_id, o.transaction_id)) as count
+     from payout_orders o where o.holder_id = $1 and ${WAITS_FOR_APPROVAL}`,
     [holderId],
   );
   return Number(row?.count ?? 0n);

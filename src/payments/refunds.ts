@@ -5,6 +5,7 @@
 
 import { refundedFee } from '../catalog/amounts.ts';
 import type { Method } from '../catalog/catalog.ts';
+import { refundNeedsApproval } from '../holders/approval-rules.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { postEach } from '../ledger/ledger.ts';
@@ -100,7 +101,10 @@ export async function createRefund(
     const collection = await lockCollection(tx, holderId, request.collection);
     const totals = (await lockRefundTotals(tx, [collection.id])).get(collection.id) ?? null;
     const plan = planRefund(ctx, collection, totals, request);
-    const needsApproval = actor.memberId !== null && holder.payouts_need_approval;
+    // What was given back before counts too: a large refund is not a matter of one person because it is made in parts.
+    const given = collection.amount - leftToRefund(collection, totals) + plan.amount;
+    const needsApproval =
+      actor.memberId !== null && (await refundNeedsApproval(tx, holder, collection.currency, given));
     const created = await writeRefund(tx, ctx, actor, collection, request, { ...plan, needsApproval, ...options });
     await options.within?.(tx, created);
     return created;

@@ -160,6 +160,24 @@ export const PROBLEMS = {
     cause: 'The amount and its fee are more than the available balance.',
     fix: 'Pay out less, or wait for collections to arrive.',
   },
+  payout_file_repeated: {
+    status: 409,
+    message: 'These rows were already ordered.',
+    cause: 'A file of payouts with the same rows was ordered before, under this or another name.',
+    fix: 'To pay everybody once more, make a column differ, such as the invoice number or the detail.',
+  },
+  payouts_repeated: {
+    status: 409,
+    message: 'Some of these payouts were ordered before.',
+    cause: 'The same number was paid the same amount in the last seven days, or twice in one file.',
+    fix: 'Compare them with the earlier payouts, then confirm that they are meant.',
+  },
+  holder_not_empty: {
+    status: 409,
+    message: 'The holder cannot be closed.',
+    cause: 'A wallet, a reserve or a debt is not zero, or a transaction is open.',
+    fix: 'Pay the wallets out, settle the debts and wait for open transactions. The message lists them.',
+  },
   credentials_not_verified: {
     status: 401,
     message: 'Credentials were not verified.',

@@ -74,7 +74,9 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     method: 'MPESA_KEN',
     payee: 'Achieng Supplies',
   });
-  await person.post('/console/payouts/import', {
+  await person.post('/console/payouts/approval', {});
+  await person.post('/console/payouts/approval/refunds', { currency: 'KES', limit: '5000' });
+  const file = await person.post('/console/payouts/import', {
     name: 'Wages March',
     csv: 'amount,currency,mobile,method,payee\n100,KES,0712345000,MPESA_KEN,Juma\n200,KES,0712346000,MPESA_KEN,Asha',
   });
@@ -96,6 +98,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   );
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
+  const filePath = (file.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
   const payout = (waiting.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
   return {
     shop,
@@ -117,6 +120,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('payouts', '/payouts'),
       at('payout new', '/payouts/new'),
       at('payout import', '/payouts/import'),
+      at('payout file', filePath),
+      at('payout approval rules', '/payouts/approval'),
       at('balances', '/balances'),
       at('statement', '/balances/KES?day=2026-03-02'),
       at('cases', '/cases'),

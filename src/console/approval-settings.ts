@@ -1,0 +1,195 @@
+// The rule of two people: whether payouts need a second person, up to which amount one person may refund alone, and the
+// loosenings of it that do not hold yet.
+
+import type { FastifyReply } from 'fastify';
+import {
+  confirmRuleChange,
+  listRefundLimits,
+  listRuleChanges,
+  type RefundLimit,
+  type RuleChange,
+  setPayoutApproval,
+  setRefundLimit,
+  withdrawRuleChange,
+} from '../holders/approval-rules.ts';
+import type { Holder } from '../holders/holders.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
+import { dataTable, timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, idOf, type MemberRequest, money, paramOf } from './console-request.ts';
+import { form, postButton } from './form-components.ts';
+import { redirect, renderPage } from './layout.ts';
+import { type ConsoleRoute, forAdmin, forRoles, OWNER } from './route.ts';
+
+const PATH = '/payouts/approval';
+
+export const approvalSettingRoutes: ConsoleRoute[] = [
+  forRoles(OWNER, 'GET', PATH, settingsPage),
+  forRoles(OWNER, 'POST', PATH, changeApproval, { confirm: true }),
+  forRoles(OWNER, 'POST', `${PATH}/refunds`, changeLimit, { confirm: true }),
+  forRoles(OWNER, 'POST', `${PATH}/changes/:change`, decideAsOwner, { confirm: true }),
+  forAdmin('POST', '/admin/holders/:id/changes/:change', decideAsAdmin, { confirm: true }),
+];
+
+async function settingsPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, t, holder } = request;
+  const [limits, changes] = await Promise.all([
+    listRefundLimits(ctx.db, holder.id),
+    listRuleChanges(ctx.db, holder.id),
+  ]);
+  return renderPage(request, {
+    title: t.approval.title,
+    lead: t.approval.lead,
+    active: 'payouts',
+    body: html`
+      ${changesCard(request, changes, PATH)}
+      <section class="card">
+        <h2>${t.menu.payouts}</h2>
+        ${form(request, {
+          action: PATH,
+          fields: [
+            { type: 'checkbox', name: 'needed', label: t.payouts.approvalText, checked: holder.payouts_need_approval },
+          ],
+          submit: t.save,
+          variant: 'secondary',
+        })}
+      </section>
+      <section class="card">
+        <h2>${t.approval.refunds}</h2>
+        <p>${t.approval.refundsText}</p>
+        ${limits.length > 0 && limitTable(request, limits)}
+        ${limitForm(request)}
+      </section>
+    `,
+  });
+}
+
+function limitTable(request: HolderRequest, limits: readonly RefundLimit[]): Html {
+  const { t } = request;
+  return dataTable(
+    t.approval.refunds,
+    [{ label: t.currency }, { label: t.approval.limit, right: true }],
+    limits.map(({ currency, without_approval }) => [currency, money(request, without_approval, currency)]),
+  );
+}
+
+function currenciesOf(request: HolderRequest): string[] {
+  return [...new Set([...request.ctx.catalog.methods.values()].map((method) => method.currency))].sort();
+}
+
+function limitForm(request: HolderRequest): Html {
+  const { t } = request;
+  return form(request, {
+    action: `${PATH}/refunds`,
+    row: true,
+    fields: [
+      {
+        type: 'select',
+        name: 'currency',
+        label: t.currency,
+        choices: currenciesOf(request).map((currency) => [currency, currency] as const),
+      },
+      {
+        name: 'limit',
+        label: t.approval.limit,
+        hint: t.approval.limitHint,
+        required: true,
+        attributes: html`inputmode="decimal"`,
+      },
+    ],
+    submit: t.save,
+    variant: 'secondary',
+  });
+}
+
+/** Loosenings that do not hold yet: everybody who sees them can compare them with what was agreed. */
+export function changesCard(request: MemberRequest, changes: readonly RuleChange[], path: string): Html | false {
+  const { t } = request;
+  if (changes.length === 0) return false;
+  return html`
+    <section class="card">
+      <h2>${t.approval.changes}</h2>
+      <p>${t.approval.changesText}</p>
+      ${dataTable(
+        t.approval.changes,
+        [
+          { label: t.approval.change },
+          { label: t.approval.requestedBy },
+          { label: t.approval.confirmedBy },
+          { label: t.approval.effectiveAt },
+          { label: t.action },
+        ],
+        changes.map((change) => [
+          changeText(request, change),
+          html`<bdi>${change.requested_by}</bdi>`,
+          change.confirmed_by && html`<bdi>${change.confirmed_by}</bdi>`,
+          timeTag(change.effective_at),
+          changeButtons(request, change, `${path}/changes/${change.id}`),
+        ]),
+      )}
+    </section>
+  `;
+}
+
+/** What will apply or was asked for, in one line each, for everybody who sees the payouts. */
+export async function ruleChangeNotes(request: HolderRequest): Promise<Html[]> {
+  const { ctx, t, holder } = request;
+  const changes = await listRuleChanges(ctx.db, holder.id);
+  return changes.map(
+    (change) => html`
+      <p class="box warning">
+        ${change.effective_at ? t.approval.confirmedNote : t.approval.requestedNote}:
+        ${changeText(request, change)} <bdi>(${change.requested_by})</bdi> ${timeTag(change.effective_at)}
+      </p>
+    `,
+  );
+}
+
+function changeText(request: MemberRequest, { kind, currency, without_approval }: RuleChange): string {
+  const { t } = request;
+  if (kind === 'payout_approval_off') return t.approval.offChange;
+  return t.approval.limitChange(money(request, without_approval ?? 0n, currency ?? ''));
+}
+
+function changeButtons(request: MemberRequest, change: RuleChange, action: string): Html {
+  const { t, session } = request;
+  const mayConfirm = change.confirmed_by === null && change.requested_by_member !== session.member.id;
+  return html`
+    ${mayConfirm && postButton(request, action, t.approval.confirm, { hidden: { decision: 'confirm' } })}
+    ${postButton(request, action, t.approval.withdraw, { variant: 'secondary', hidden: { decision: 'withdraw' } })}
+  `;
+}
+
+async function changeApproval(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, actor, holder } = request;
+  const result = await setPayoutApproval(ctx, actor, holder.id, fieldOf(request, 'needed') === 'yes');
+  return redirect(request, `/console${PATH}`, result === 'saved' ? 'saved' : 'changeRequested');
+}
+
+async function changeLimit(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, actor, holder } = request;
+  const currency = fieldOf(request, 'currency', 3);
+  if (!currenciesOf(request).includes(currency)) throw new Problem('invalid_params');
+  // Zero is a limit too: every refund then needs the second person.
+  const limit = readTypedAmount(fieldOf(request, 'limit'), request.language, { currency, zero: true });
+  if (!limit.ok) throw new Problem('invalid_params', { message: limit.sentence });
+  const result = await setRefundLimit(ctx, actor, holder.id, { currency, without_approval: limit.amount });
+  return redirect(request, `/console${PATH}`, result === 'saved' ? 'saved' : 'changeRequested');
+}
+
+async function decideAsOwner(request: HolderRequest): Promise<FastifyReply> {
+  await decide(request, request.holder.id);
+  return redirect(request, `/console${PATH}`, 'saved');
+}
+
+async function decideAsAdmin(request: MemberRequest): Promise<FastifyReply> {
+  const holderId = idOf(paramOf(request, 'id'));
+  await decide(request, holderId);
+  return redirect(request, `/console/admin/holders/${holderId}`, 'saved');
+}
+
+async function decide(request: MemberRequest, holderId: Holder['id']): Promise<void> {
+  const decision = fieldOf(request, 'decision') === 'confirm' ? confirmRuleChange : withdrawRuleChange;
+  await decision(request.ctx, request.actor, holderId, paramOf(request, 'change'));
+}

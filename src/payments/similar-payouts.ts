@@ -1,0 +1,74 @@
+// Payouts that look like a repetition: the same number is paid the same amount within a week, or twice in one file. That
+// can be meant, so it is a warning that a person confirms, not an error.
+
+import { DAY_MS } from '../platform/clock.ts';
+import { columns } from '../platform/columns.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader } from '../platform/db.ts';
+import { lowestUuid } from '../platform/ids.ts';
+import type { PayoutOrder } from './payout-requests.ts';
+import { refOf } from './transactions.ts';
+
+const COMPARED_MS = 7 * DAY_MS;
+
+export type SimilarPayout = {
+  /** Which of the orders. */
+  index: number;
+  order: PayoutOrder;
+  /** The newest payout of before; null when the other one is in the same list. */
+  earlier: { ref: string; createdAt: Date; createdBy: string; fileName: string | null } | null;
+  /** The first order of the same list that is equal; null when the other one is an earlier payout. */
+  sameAs: number | null;
+};
+
+const WANTED = columns<PayoutOrder>(3, {
+  msisdn: 'text',
+  amount: 'bigint',
+  currency: ['text', (order) => order.method.currency],
+});
+
+type EarlierPayout = {
+  id: string;
+  msisdn: string;
+  amount: bigint;
+  currency: string;
+  created_at: Date;
+  created_by: string;
+  file_name: string | null;
+};
+
+/** The orders that equal, in number and amount, a payout of the last seven days or another order of the list. */
+export async function findSimilarPayouts(
+  ctx: Pick<Context, 'clock'>,
+  reader: Reader,
+  holderId: bigint,
+  orders: readonly PayoutOrder[],
+): Promise<SimilarPayout[]> {
+  // What failed or came back was not paid. Ids begin with their time, so the key of the table finds the last days.
+  const rows = await reader.query<EarlierPayout>(
+    `with wanted as (select distinct * from ${WANTED.rows})
+     select distinct on (t.msisdn, t.amount, t.currency)
+       t.id, t.msisdn, t.amount, t.currency, t.created_at, o.created_by, b.name as file_name
+     from payout_orders o
+     join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+     join wanted w on w.msisdn = t.msisdn and w.amount = t.amount and w.currency = t.currency
+     left join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id
+     where o.holder_id = $1 and o.transaction_id >= $2 and t.status not in ('failed', 'expired', 'reversed')
+     order by t.msisdn, t.amount, t.currency, t.id desc`,
+    [holderId, lowestUuid(new Date(ctx.clock.millis() - COMPARED_MS)), ...WANTED.arrays(orders)],
+  );
+  const paid = new Map(rows.map((row) => [`${row.msisdn} ${row.amount} ${row.currency}`, row]));
+  const first = new Map<string, number>();
+  return orders.flatMap((order, index): SimilarPayout[] => {
+    const key = `${order.msisdn} ${order.amount} ${order.method.currency}`;
+    const row = paid.get(key);
+    const sameAs = first.get(key) ?? null;
+    first.set(key, sameAs ?? index);
+    if (row) {
+      const { created_at, created_by, file_name } = row;
+      const earlier = { ref: refOf(row), createdAt: created_at, createdBy: created_by, fileName: file_name };
+      return [{ index, order, earlier, sameAs: null }];
+    }
+    return sameAs === null ? [] : [{ index, order, earlier: null, sameAs }];
+  });
+}

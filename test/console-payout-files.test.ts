@@ -1,0 +1,234 @@
+// Files of payouts and the rules of two people in the console: what a person sees and sends, over HTTP.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { applyRuleChanges } from '../src/holders/approval-rules.ts';
+import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { findHolder } from '../src/holders/holders.ts';
+import { MAX_PAYOUT_FILE_ROWS } from '../src/payments/payout-file-reader.ts';
+import { readPayout } from '../src/payments/payout-requests.ts';
+import { orderPayouts } from '../src/payments/payouts.ts';
+import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
+import { DAY_MS } from '../src/platform/clock.ts';
+import { createUuid } from '../src/platform/ids.ts';
+import { addPerson, type Person, signIn } from './console-harness.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { createShop, type Shop } from './shop.ts';
+
+const METHOD = 'MPESA_KEN';
+const CSV = `amount,currency,mobile,method,payee\n100,KES,0712345000,${METHOD},Juma\n200,KES,0712346000,${METHOD},Asha`;
+
+let gateway: TestGateway;
+
+before(async () => {
+  gateway = await createTestGateway();
+});
+after(() => gateway.close());
+
+async function createTeam(name: string): Promise<{ shop: Shop; owner: Person; finance: Person }> {
+  const shop = await createShop(gateway.ctx, name);
+  const key = name.replaceAll(' ', '-').toLowerCase();
+  return {
+    shop,
+    owner: await addPerson(gateway, shop.holderId, 'owner', `owner@${key}.example.org`),
+    finance: await addPerson(gateway, shop.holderId, 'finance', `finance@${key}.example.org`),
+  };
+}
+
+async function topUp({ holderId }: Shop, amount = 1_000_000n): Promise<void> {
+  await topUpSandbox(gateway.ctx, COMMAND_LINE, holderId, 'KES', amount);
+}
+
+async function countOrders({ holderId }: Shop): Promise<number> {
+  return (await gateway.ctx.db.query('select 1 from payout_orders where holder_id = $1', [holderId])).length;
+}
+
+/** Orders one payout that takes all but a little of the wallet. */
+async function spendAll({ holderId }: Shop): Promise<void> {
+  const { ctx } = gateway;
+  const request = { amount: '9900', currency: 'KES', mobile: '0712347000', method: METHOD };
+  const reading = await readPayout(ctx, holderId, request);
+  assert.ok(reading.ok);
+  const [result] = await orderPayouts(ctx, { wake: () => undefined }, COMMAND_LINE, holderId, [reading.order]);
+  assert.ok(result?.ok);
+}
+
+const onceOf = (page: string) => /name="once" value="([^"]+)"/.exec(page)?.[1] ?? '';
+const pathOf = (location: string | null) => (location ?? '').split('?')[0] ?? '';
+
+describe('files', () => {
+  test('money 4: the same rows pasted twice are ordered once, and the page says when, by whom and as what', async () => {
+    const { shop, finance } = await createTeam('Pasted twice');
+    await topUp(shop);
+    const first = await finance.post('/console/payouts/import', { name: 'March', csv: CSV });
+    assert.match(first.location ?? '', /^\/console\/payouts\/files\/bat_\w+\?done=imported$/);
+    const second = await finance.post('/console/payouts/import', {
+      name: 'April',
+      csv: `\n${CSV}\n`,
+      confirm_repeats: 'yes',
+    });
+    assert.equal(second.status, 409);
+    assert.match(second.text, /were ordered on .* UTC by finance@pasted-twice\.example\.org as “March”/);
+    assert.equal(await countOrders(shop), 2);
+    const checked = await finance.post('/console/payouts/check', { csv: CSV.replaceAll('Juma', 'Juma K.') });
+    assert.match(checked.text, /2 payouts look like a repetition/);
+    assert.match(checked.text, /name="confirm_repeats"/);
+    const csv = CSV.replaceAll('Juma', 'Juma K.');
+    const unconfirmed = await finance.post('/console/payouts/import', { name: 'April', csv });
+    assert.equal(unconfirmed.status, 409);
+    assert.match(unconfirmed.text, /Nothing was ordered\. Some payouts look like repetitions/);
+    assert.equal(await countOrders(shop), 2);
+    const confirmed = await finance.post('/console/payouts/import', { name: 'April', csv, confirm_repeats: 'yes' });
+    assert.equal(confirmed.status, 303);
+    assert.equal(await countOrders(shop), 4);
+  });
+
+  test('money 24: a refused form can be sent again, and counts once when it succeeds', async () => {
+    const { shop, finance } = await createTeam('Refused form');
+    const once = onceOf((await finance.post('/console/payouts/check', { csv: CSV })).text);
+    assert.match(once, /^[0-9a-f-]{36}$/);
+    const send = () => finance.post('/console/payouts/import', { name: 'March', csv: CSV, once });
+    const short = await send();
+    assert.equal(short.status, 409);
+    assert.match(short.text, /Nothing was ordered\. The wallet does not cover the whole list\. KES.303.* is needed/);
+    assert.equal(await countOrders(shop), 0);
+    await topUp(shop);
+    assert.match((await send()).location ?? '', /done=imported/);
+    assert.match((await send()).location ?? '', /done=formAlreadySent/);
+    assert.equal(await countOrders(shop), 2);
+  });
+
+  test('money 24: a single payout that was refused can be sent again with the same form', async () => {
+    const { shop, finance } = await createTeam('Refused single');
+    const once = onceOf((await finance.get('/console/payouts/new')).text);
+    const order = { once, amount: '100', currency: 'KES', mobile: '0712345000', method: METHOD };
+    await topUp(shop);
+    const confirmation = (await finance.post('/console/payouts', order)).text;
+    const confirmed = { ...order, shown: /name="shown" value="([^"]+)"/.exec(confirmation)?.[1] ?? '' };
+    // Between the two pages the money goes to somebody else.
+    await spendAll(shop);
+    assert.equal((await finance.post('/console/payouts', confirmed)).status, 400);
+    await topUp(shop);
+    assert.match((await finance.post('/console/payouts', confirmed)).location ?? '', /\/console\/transactions\/TX_/);
+    assert.match((await finance.post('/console/payouts', confirmed)).location ?? '', /done=formAlreadySent/);
+    assert.equal(await countOrders(shop), 2);
+    // Another form with the same payout is a repetition that must be confirmed.
+    const again = await finance.post('/console/payouts', {
+      ...confirmed,
+      once: createUuid(gateway.ctx.clock.millis()),
+    });
+    assert.equal(again.status, 200);
+    assert.match(again.text, /The same number was paid the same amount on/);
+    assert.equal(await countOrders(shop), 2);
+    const meant = { ...confirmed, once: createUuid(gateway.ctx.clock.millis()), confirm_repeats: 'yes' };
+    assert.match((await finance.post('/console/payouts', meant)).location ?? '', /\/console\/transactions\/TX_/);
+    assert.equal(await countOrders(shop), 3);
+  });
+
+  test('money 4: the console takes as many rows as the command line, and no more', async () => {
+    const { finance } = await createTeam('Many rows');
+    const row = (index: number) => `100,KES,07${String(12_340_000 + index)},${METHOD},Payee é ${index}`;
+    const rows = Array.from({ length: MAX_PAYOUT_FILE_ROWS }, (_, index) => row(index));
+    const csv = ['amount,currency,mobile,method,payee', ...rows].join('\r\n');
+    const most = await finance.post('/console/payouts/check', { csv });
+    assert.match(most.text, /Create 5,?000 payouts/);
+    const over = await finance.post('/console/payouts/check', { csv: `${csv}\r\n${row(MAX_PAYOUT_FILE_ROWS)}` });
+    assert.equal(over.status, 400);
+    assert.match(over.text, /more than 5000 rows/);
+    const large = await finance.post('/console/payouts/check', { csv: `${CSV},"${'x'.repeat(1024 * 1024)}"` });
+    assert.equal(large.status, 400);
+    assert.match(large.text, /larger than 1 MiB/);
+  });
+
+  test('money 4: a file waits as one line, is approved by another person, and is nobody else’s', async () => {
+    const { shop, owner, finance } = await createTeam('One line');
+    await topUp(shop);
+    await owner.post('/console/payouts/approval', { needed: 'yes' });
+    const made = await finance.post('/console/payouts/import', { name: 'Wages', csv: CSV });
+    assert.match(made.location ?? '', /done=importNeedsApproval/);
+    const path = pathOf(made.location);
+    const list = (await owner.get('/console/payouts')).text;
+    assert.match(list, /Lists that need approval/);
+    assert.match(list, /Approve 2 payouts/);
+    assert.match((await owner.get('/console')).text, /1 payout or list needs approval/);
+    const own = (await finance.get(path)).text;
+    assert.match(own, /You ordered this list\. Someone else must approve it/);
+    assert.doesNotMatch(own, /Approve 2 payouts/);
+    assert.equal((await finance.post(`${path}/approve`)).status, 403);
+    const { owner: stranger } = await createTeam('Stranger to files');
+    assert.equal((await stranger.get(path)).status, 404);
+    assert.equal((await stranger.post(`${path}/approve`)).status, 404);
+    assert.equal((await stranger.post(`${path}/cancel`)).status, 404);
+    assert.match((await owner.get(path)).text, /Asha/);
+    assert.match((await owner.post(`${path}/approve`)).location ?? '', /done=fileApproved/);
+    await gateway.settle();
+    assert.match((await finance.get(path)).text, /2 of 2/);
+    const second = await finance.post('/console/payouts/import', {
+      csv: CSV.replace('Juma', 'J.'),
+      confirm_repeats: 'yes',
+    });
+    assert.match((await owner.post(`${pathOf(second.location)}/cancel`)).location ?? '', /done=fileCancelled/);
+    assert.match((await owner.get(pathOf(second.location))).text, /Cancelled by/);
+    const audit = (await owner.get('/console/audit')).text;
+    for (const action of ['payout_file.created', 'payout_file.approved', 'payout_file.cancelled'])
+      assert.ok(audit.includes(action), action);
+  });
+});
+
+describe('the rule of two people', () => {
+  test('money 20: one owner asks, an admin or another owner confirms, a day passes', async () => {
+    const { ctx } = gateway;
+    const { shop, owner, finance } = await createTeam('Two people');
+    const admin = await addPerson(gateway, (await createShop(ctx, 'Operator')).holderId, 'owner', 'root@example.org', {
+      admin: true,
+    });
+    const isOn = async () => (await findHolder(ctx.db, shop.holderId))?.payouts_need_approval;
+    await owner.post('/console/payouts/approval', { needed: 'yes' });
+    assert.equal((await finance.post('/console/payouts/approval', {})).status, 403);
+    assert.match((await owner.post('/console/payouts/approval', {})).location ?? '', /done=changeRequested/);
+    assert.equal(await isOn(), true);
+    assert.match((await finance.get('/console/payouts')).text, /asked for:\s*One person may pay out alone/);
+    const page = (await owner.get('/console/payouts/approval')).text;
+    const change = /approval\/changes\/([0-9a-f-]{36})/.exec(page)?.[1] ?? '';
+    assert.doesNotMatch(page, />Confirm</);
+    const own = await owner.post(`/console/payouts/approval/changes/${change}`, { decision: 'confirm' });
+    assert.equal(own.status, 403);
+    const holderPage = `/console/admin/holders/${shop.holderId}`;
+    assert.match((await admin.get(holderPage)).text, /One person may pay out alone/);
+    assert.equal((await owner.post(`${holderPage}/changes/${change}`, { decision: 'confirm' })).status, 403);
+    assert.equal((await admin.post(`${holderPage}/changes/${change}`, { decision: 'confirm' })).status, 303);
+    assert.equal(await isOn(), true);
+    assert.match((await owner.get('/console/payouts/approval')).text, /root@example\.org/);
+    ctx.clock.advance(DAY_MS);
+    await applyRuleChanges(ctx);
+    assert.equal(await isOn(), false);
+  });
+
+  test('money 20: a higher limit of refunds is asked for, a lower one holds at once', async () => {
+    const { shop, owner } = await createTeam('Limits');
+    const set = (limit: string) => owner.post('/console/payouts/approval/refunds', { currency: 'KES', limit });
+    assert.match((await set('5000')).location ?? '', /done=saved/);
+    await owner.post('/console/payouts/approval', { needed: 'yes' });
+    assert.match((await set('6000')).location ?? '', /done=changeRequested/);
+    assert.match((await owner.get('/console/payouts/approval')).text, /One person may refund up to KES.6\D000/);
+    assert.match((await set('100')).location ?? '', /done=saved/);
+    assert.equal((await set('much')).status, 400);
+    const [row] = await gateway.ctx.db.query('select without_approval from refund_limits where holder_id = $1', [
+      shop.holderId,
+    ]);
+    assert.deepEqual(row, { without_approval: 10_000n });
+    // A new session, since a day has passed since the first.
+    assert.equal((await (await signIn(gateway, owner.member)).get('/console/payouts/approval')).status, 200);
+  });
+
+  test('money 18: an admin cannot close a holder with money, and reads what is left', async () => {
+    const { shop } = await createTeam('Closing');
+    const other = await createShop(gateway.ctx, 'Operator 2');
+    const admin = await addPerson(gateway, other.holderId, 'owner', 'root2@example.org', { admin: true });
+    await topUp(shop, 250_000n);
+    const path = `/console/admin/holders/${shop.holderId}/status`;
+    const answer = await admin.post(path, { action: 'close' });
+    assert.equal(answer.status, 409);
+    assert.match(answer.text, /The holder cannot be closed: the wallet holds 2500 KES\./);
+  });
+});
