@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { setPayoutApproval } from '../src/holders/holders.ts';
 import type { CollectionOrder } from '../src/payments/accept.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
 import { createOperatorInbox } from '../src/payments/operator-callbacks.ts';
@@ -120,9 +119,9 @@ export async function writePast(base: TestContext, books: Books) {
   const returned = await payOut('500');
   await see(returned, paid(returned), reversed(returned));
   const openPayout = await payOut('500');
-  await setPayoutApproval(ctx, COMMAND_LINE, shop.holderId, true);
+  await ctx.db.query('update holders set payouts_need_approval = true where id = $1', [shop.holderId]);
   const waiting = await payOut('600');
-  await setPayoutApproval(ctx, COMMAND_LINE, shop.holderId, false);
+  await ctx.db.query('update holders set payouts_need_approval = false where id = $1', [shop.holderId]);
 
   const parts = await settled(books);
   const part = await refund(parts, 20_000n);

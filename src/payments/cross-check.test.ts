@@ -254,8 +254,14 @@ const BREAKS: Break[] = [
   [
     'a receipt that another transaction has',
     'receipts',
-    `update incoming_payments set transaction_id = $2 where transaction_id = $1 and outcome = 'matched'`,
+    'update operator_receipts set transaction_id = $2 where transaction_id = $1',
     ({ instructed, success }) => [instructed.id, success.id],
+  ],
+  [
+    'a receipt that nobody recorded',
+    'receipts',
+    'delete from operator_receipts where transaction_id = $1',
+    ({ instructed }) => [instructed.id],
   ],
   [
     'a reserve that no open payout needs',

@@ -336,16 +336,14 @@ const INCOMING_POINTS_TO: CrossCheck = {
 const RECEIPT_USED_ONCE: CrossCheck = {
   name: 'receipts',
   subject: 'transactions',
-  rule: 'The receipt of a collection that the payer paid to us is recorded for this collection and for no other.',
+  rule: 'The receipt of a transaction that succeeded is recorded for this transaction and for no other.',
   sql: `
     select t.holder_id, t.id, format('receipt %s of rail %s, recorded for this transaction', t.receipt, t.rail) as expected,
       case when i.receipt is null then 'not recorded'
            else format('recorded for %s', coalesce(i.transaction_id::text, 'none')) end as found
     from ${KEYS} join transactions t using (holder_id, id)
-    left join incoming_payments i on i.rail = t.rail and i.receipt = t.receipt
-    where t.direction = 'collection' and t.status in ${PAID} and t.receipt is not null
-      and case when t.verification = 'instructions' then i.transaction_id is distinct from t.id
-               else i.receipt is not null and i.transaction_id is distinct from t.id end`,
+    left join operator_receipts i on i.rail = t.rail and i.receipt = t.receipt
+    where t.status in ${PAID} and t.receipt is not null and i.transaction_id is distinct from t.id`,
 };
 
 /** Open payouts and refunds are found by their jobs and by those that wait; `jobs` finds any that have neither. */
