@@ -34,3 +34,12 @@ export async function refuseBeforeAsked(tx: Tx, holderId: bigint, ...transaction
   );
   if (rows.length > 0) throw new Problem('operator_asked_first');
 }
+
+/** The same for every payout of a file, which is decided as a whole. */
+export async function refuseFileBeforeAsked(tx: Tx, holderId: bigint, batchId: string): Promise<void> {
+  const orders = await tx.query<{ transaction_id: string }>(
+    'select transaction_id from payout_orders where holder_id = $1 and batch_id = $2',
+    [holderId, batchId],
+  );
+  await refuseBeforeAsked(tx, holderId, ...orders.map((order) => order.transaction_id));
+}
