@@ -513,13 +513,18 @@ create table payment_jobs (
   attempts integer not null default 0,
   since timestamp with time zone not null,
   submitted_at timestamp with time zone,
+  resume text,
   constraint payment_job_once PRIMARY KEY (holder_id, transaction_id),
-  constraint payment_job_kind_known CHECK ((kind = ANY (ARRAY['send_token'::text, 'submit'::text, 'query'::text, 'expire'::text])))
+  constraint payment_job_asks_first CHECK (((resume IS NULL) OR (kind = 'query'::text))),
+  constraint payment_job_kind_known CHECK ((kind = ANY (ARRAY['send_token'::text, 'submit'::text, 'query'::text, 'expire'::text]))),
+  constraint payment_job_resume_known CHECK ((resume = ANY (ARRAY['submit'::text, 'send_token'::text, 'expire'::text, 'approval'::text])))
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 comment on table payment_jobs is
   'What to do next about a transaction that is not final, and when. due_at is also the lease of the process that works on it. Claiming a submit turns it into a query before the operator is called: after a crash the operator is asked, never called twice.';
 comment on column payment_jobs.submitted_at is
   'When the transaction was last sent, or was about to be. Before the operator''s own delay its "not found" proves nothing.';
+comment on column payment_jobs.resume is
+  'Not null: restored from a backup. The operator is asked first; only when it does not know the transaction, this is what was to be done.';
 CREATE INDEX payment_jobs_due ON public.payment_jobs USING btree (due_at);
 
 create table evidence (
@@ -825,10 +830,15 @@ comment on column payment_links.payments_count is
 create table event_feeds (
   holder_id bigint not null,
   last_position bigint not null,
-  constraint event_feeds_pkey PRIMARY KEY (holder_id)
+  restored_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  restored_positions bigint[] not null default '{}'::bigint[],
+  constraint event_feeds_pkey PRIMARY KEY (holder_id),
+  constraint feed_restores_paired CHECK ((cardinality(restored_at) = cardinality(restored_positions)))
 ) with (fillfactor=25);
 comment on table event_feeds is
   'How many events each holder has. The transaction that writes events raises the number first and keeps the row locked, so the positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
+comment on column event_feeds.restored_positions is
+  'The last position that each restore kept. A reader whose place is from before that restore goes on after it.';
 
 create table events (
   holder_id bigint not null,
@@ -1199,6 +1209,20 @@ create table refund_limits (
 );
 comment on table refund_limits is
   'Up to which amount one person may refund alone while the holder requires two people. No row: every refund needs the second person.';
+
+-- 0014_platform_restores.sql
+
+create table restores (
+  id bigint not null generated always as identity,
+  restored_at timestamp with time zone not null,
+  backup_taken_at timestamp with time zone,
+  constraint restores_pkey PRIMARY KEY (id)
+);
+comment on table restores is
+  'When this database was restored from a backup. Signatures from before are refused: which of them were used is not known.';
+comment on column restores.backup_taken_at is
+  'Null: not known.';
+CREATE TRIGGER restores_counted AFTER INSERT ON restores FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 -- 0015_payments_operator_reports.sql
 

@@ -32,6 +32,7 @@ import {
 } from '../src/payments/payout-orders.ts';
 import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts, type PayoutFileRow } from '../src/payments/payouts.ts';
+import { requeryAfterRestore } from '../src/payments/requery-after-restore.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { findSimilarPayouts } from '../src/payments/similar-payouts.ts';
 import { refOf } from '../src/payments/transactions.ts';
@@ -404,6 +405,16 @@ describe('as a whole', () => {
     assert.equal(sent.length, 3);
     await assert.rejects(cancelPayoutFile(ctx, ama, shop.holderId, again.ref), refused('forbidden'));
     assert.equal((await findPayoutFile(ctx.db, shop.holderId, payoutFileIdOf(again.ref) ?? ''))?.cancelled_at, null);
+  });
+
+  test('money 6: a file that was restored is decided after the operator was asked about each of its payouts', async () => {
+    await topUp(2n);
+    const [ama, kofi] = await members();
+    const { ref } = await orderFile(csvOf(2), 'wages.csv', ama);
+    await ctx.db.transaction((tx) => requeryAfterRestore(tx, ctx.clock.now()));
+    const first = refused('operator_asked_first');
+    await assert.rejects(approvePayoutFile(ctx, engine, kofi, shop.holderId, ref), first);
+    await assert.rejects(cancelPayoutFile(ctx, ama, shop.holderId, ref), first);
   });
 });
 

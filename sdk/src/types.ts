@@ -288,6 +288,7 @@ export type ProblemCode =
   | 'operator_unavailable'
   | 'transaction_not_found'
   | 'verification_failed'
+  | 'operator_asked_first'
   | 'resend_too_soon'
   | 'idempotency_conflict'
   | 'payment_link_not_found'

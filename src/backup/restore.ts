@@ -22,6 +22,9 @@ import { BackupError, type BackupFrame, readBackup } from './backup-file.ts';
 const PARTITION_NAME = /^[a-z0-9_]{1,63}$/;
 const PARTITION_BOUND = /^(DEFAULT|FOR VALUES FROM \('[^'\\]{1,64}'\) TO \('[^'\\]{1,64}'\))$/;
 
+/** `finish` needs the tables of this migration. A backup from before it is migrated first, and finished after its commit. */
+const FINISH_SCHEMA = 14;
+
 export type CheckedBackup = { header: BackupHeader; rows: Record<string, number> };
 
 export type RestoreOptions = {
@@ -31,8 +34,8 @@ export type RestoreOptions = {
   masterKey: Buffer | null;
   onProgress?: BackupProgress;
   onStep?: (sentence: string) => void;
-  /** Changes that modules make to the restored rows, in the same transaction. */
-  finish?: (tx: Tx) => Promise<void>;
+  /** Changes that modules make to the restored rows, in the transaction that loads them. */
+  finish?: (tx: Tx, header: BackupHeader) => Promise<void>;
 };
 
 /** Reads the file to its end and checks it: what it contains, and that it is complete. Writes nothing. */
@@ -71,12 +74,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
         await checkBackup(options.path);
         throw error;
       });
-      await options.finish?.(transactionOf(client));
+      const finish = async () => options.finish?.(transactionOf(client), file.header);
+      const isOld = (file.header.schema.at(-1)?.version ?? 0) < FINISH_SCHEMA;
+      if (!isOld) await finish();
       await client.query('commit');
       options.onStep?.('Collecting planner statistics');
       await client.query('analyze');
       // The backup may be older than this code.
       await migrate(options.databaseUrl, options.onStep);
+      if (isOld) await inTransaction(client, finish);
       return { header: file.header, rows: summary.rows };
     } finally {
       // Also rolls back a transaction that was not committed.
@@ -272,6 +278,12 @@ function read<T>(frame: BackupFrame): T {
 }
 
 const expectedOf = (header: BackupHeader) => header.tables.reduce((sum, table) => sum + table.estimatedRows, 0);
+
+async function inTransaction(client: pg.Client, perform: () => Promise<void>): Promise<void> {
+  await client.query('begin');
+  await perform();
+  await client.query('commit');
+}
 
 function transactionOf(client: pg.Client): Tx {
   return {

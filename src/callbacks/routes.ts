@@ -56,7 +56,16 @@ const FeedAnswer = Type.Object(
         ),
       }),
     ),
-    meta: Type.Object({ next_after: nullable(Type.String(), 'Give it as `after` next time.') }),
+    meta: Type.Object({
+      next_after: nullable(Type.String(), 'Give it as `after` next time.'),
+      restored: Type.Optional(
+        Type.Literal(true, {
+          description:
+            'The gateway was restored from a backup since `after`. The events begin where the backup ended; ' +
+            'some may repeat, with the same ids.',
+        }),
+      ),
+    }),
   },
   { description: 'Success.' },
 );
@@ -100,7 +109,7 @@ function listRoute(app: HttpServer, ctx: Context): void {
         success: true,
         message: 'Events retrieved.',
         data: page.events.map((event) => JSON.parse(event.body.toString('utf8')) as JsonValue),
-        meta: { next_after: page.nextAfter },
+        meta: { next_after: page.nextAfter, ...(page.restored ? { restored: true } : {}) },
       };
     },
   );

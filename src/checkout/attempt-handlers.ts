@@ -89,9 +89,8 @@ export async function giveCode(
     const left = result instanceof Problem ? Number(result.details.extra?.tries_left ?? 0) : 0;
     return reply.redirect(addressWith(view, path, left > 0 ? { n: `wrong-${left}` } : {}), 303);
   } catch (error) {
-    // The code was given already, or the payment has ended: the page shows which.
-    if (error instanceof Problem && error.code === 'verification_failed')
-      return reply.redirect(addressWith(view, path), 303);
+    // The code was given already, or the payment has ended: the page shows which. Or it is asked about after a restore.
+    if (isAboutTheState(error)) return reply.redirect(addressWith(view, path), 303);
     throw error;
   }
 }
@@ -109,10 +108,13 @@ export async function sendCodeAgain(
   } catch (error) {
     if (error instanceof Problem && error.code === 'resend_too_soon')
       return reply.redirect(addressWith(view, path, { n: `wait-${error.details.retryAfterSeconds ?? 30}` }), 303);
-    if (error instanceof Problem && error.code === 'verification_failed')
-      return reply.redirect(addressWith(view, path), 303);
+    if (isAboutTheState(error)) return reply.redirect(addressWith(view, path), 303);
     throw error;
   }
+}
+
+function isAboutTheState(error: unknown): boolean {
+  return error instanceof Problem && (error.code === 'verification_failed' || error.code === 'operator_asked_first');
 }
 
 /** A notice from the address: one of three kinds and a small number. */

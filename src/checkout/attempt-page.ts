@@ -4,8 +4,8 @@
 import { formatNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { Instructions } from '../payments/incoming-payments.ts';
+import { VERIFICATION_MS } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
-import { VERIFICATION_MS } from '../payments/verification.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import { amountOf, endedBody, methodName, type PageBody, paidBody, reversedBody } from './attempt-result.ts';
 import { businessHead, facts, icon, layoutPage, liveRegion, type NoticeTone, steps, total } from './layout.ts';

@@ -7,11 +7,11 @@ import { type BackupProgress, type WrittenBackup, writeBackup } from '../backup/
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { createContext, findMasterKey, openCommandDatabase } from '../open-context.ts';
-import { requeryAfterRestore } from '../payments/requery-after-restore.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
+import { type FinishedRestore, finishRestore } from './finish-restore.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, CommandError, confirm, EXIT, print, type Terminal } from './terminal.ts';
 
@@ -19,6 +19,10 @@ const KEY_WARNING =
   'The file contains the master key: anyone who has it can read every secret and sign as every holder. Store it like a key.';
 const KEY_MISSING =
   'The master key is not in the file. Store MASTER_KEY (or DATA_DIR/master.key) separately: without it the secrets in the file are lost.';
+
+const CREDENTIALS_WARNING =
+  'Everybody must sign in again, and programs must get new API tokens. A secret that was rotated after the backup is the old ' +
+  'one again, and removed members and integrations are back: which ones, the backup cannot know. Check them.';
 
 type BackupOptions = { json?: boolean; includeMasterKey?: boolean; yes?: boolean; force?: boolean };
 type RestoreOptions = { json?: boolean; dataDir?: string; dryRun?: boolean };
@@ -112,24 +116,28 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
     terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Applying migrations')}`);
   const database = await openCommandDatabase(config, say);
   try {
-    let asked = 0;
+    const finished: FinishedRestore[] = [];
     const restored = await restoreBackup({
       databaseUrl: database.url,
       path,
       masterKey: findMasterKey(config),
       onProgress: showRows(bar),
       onStep: say,
-      async finish(tx) {
-        asked = await requeryAfterRestore(tx, systemClock.now());
+      async finish(tx, { made_at }) {
+        finished.push(await finishRestore(tx, systemClock.now(), new Date(made_at)));
       },
     });
     bar.end();
     const verification = await verify(config, database.url, terminal);
-    const data = { ...describe(restored), restored: true, ledger_ok: verification.ok, asked_again: asked };
+    const { askedFirst = 0, ended = null } = finished[0] ?? {};
+    const data = { ...describe(restored), restored: true, ledger_ok: verification.ok, asked_again: askedFirst, ended };
     print(terminal, options, data, linesOf(restored));
     for (const { sentence } of verification.differences) terminal.say(`DIFFERS  ${sentence}`);
-    if (asked > 0)
-      say(`${asked} payments were not sent when the backup was made. Their operators are asked before they are sent.`);
+    if (askedFirst > 0)
+      say(
+        `${askedFirst} payments were open when the backup was made. Their operators are asked before anything is done.`,
+      );
+    say(CREDENTIALS_WARNING);
     terminal.say(
       verification.ok
         ? 'Ledger verified: all balances match.'

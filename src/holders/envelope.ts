@@ -8,6 +8,7 @@ import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
+import { findLastRestore } from '../platform/restores.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
@@ -124,7 +125,9 @@ async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: S
   if (!isAddressAllowed(integration, call.address))
     throw new Problem('address_not_allowed', { message: messages.notVerified });
   const skewSeconds = envelope.timestamp - Math.floor(ctx.clock.millis() / 1000);
-  if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds)
+  // Which signatures were used between the backup and a restore is not known. So those from before it are refused.
+  const restoredAt = (await findLastRestore(ctx))?.getTime() ?? Number.NEGATIVE_INFINITY;
+  if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds || envelope.timestamp * 1000 <= restoredAt)
     throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
   const canonical = canonicalEnvelope(call.body as JsonObject);
   const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;

@@ -74,6 +74,9 @@ export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise
   );
 }
 
+/** The operator answered that it does not know what it was sent. */
+export const NOT_FOUND_KINDS: readonly CaseKind[] = ['payout_not_found', 'refund_not_found'];
+
 /** A case of any holder; `locked` keeps it from changing until the transaction ends. */
 export async function findCase(reader: Reader, id: string, lock?: 'locked'): Promise<Case | null> {
   const [row] = await reader.query<Case>(

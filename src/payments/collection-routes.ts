@@ -82,6 +82,7 @@ function tokenProblems(messages: OperationMessages) {
     invalid_params: { message: messages.badParams },
     transaction_not_found: {},
     verification_failed: {},
+    operator_asked_first: {},
   };
 }
 

@@ -17,8 +17,8 @@ import { checkCallbackUrl } from './callback-url.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
 import { type CollectionFields, collectionParams } from './params.ts';
+import { VERIFICATION_MS } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
-import { VERIFICATION_MS } from './verification.ts';
 
 const OPERATION = 'collection';
 

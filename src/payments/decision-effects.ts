@@ -22,6 +22,7 @@ import { recordDebts } from './debts.ts';
 import type { Decision } from './decision-rows.ts';
 import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { refuseBeforeAsked } from './requery-after-restore.ts';
 import type { Outcome } from './states.ts';
 import type { Transaction } from './transactions.ts';
 
@@ -98,6 +99,7 @@ function observationOf({ action }: Decision, { amount, currency }: Transaction):
 /** The operator does not know it, and two people want it sent once more, under the same reference. */
 async function sendAgain(tx: Tx, { holder_id, transaction_id }: Case, at: Date): Promise<void> {
   await requireActiveHolder(tx, holder_id);
+  await refuseBeforeAsked(tx, holder_id, transaction_id);
   const rows = await tx.query(
     `update payment_jobs set kind = 'submit', due_at = $3, since = $3
      where holder_id = $1 and transaction_id = $2 and kind = 'query' returning 1`,

@@ -178,6 +178,7 @@ async function answeredByOperator(
     observation,
     raw,
     askedAt,
+    onRead: true,
   });
   const now = await findCase(ctx.db, caseId);
   return (after !== null && isFinal(after.status)) || now?.status !== 'open';

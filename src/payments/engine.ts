@@ -90,7 +90,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     async refresh(transaction, patienceMs) {
       if (isFinal(transaction.status) || transaction.status === 'pending') return;
       if (queue.isBusy() || !mayAsk(transaction.id)) return;
-      const answer = callAndRecord(ctx, outcomes, transaction, 'poll').catch((error: unknown) =>
+      const answer = callAndRecord(ctx, outcomes, transaction, 'poll', { onRead: true }).catch((error: unknown) =>
         ctx.log.warn({ err: error, ref: refOf(transaction) }, 'the query to the operator failed'),
       );
       // Real time, not the clock of the context: an HTTP request waits for the answer.
@@ -176,6 +176,7 @@ async function callAndRecord(
   outcomes: OutcomeBatch,
   transaction: Transaction,
   source: keyof typeof CALLS,
+  reason: Pick<Outcome, 'onRead'> = {},
 ): Promise<void> {
   const started = performance.now();
   const askedAt = ctx.clock.now();
@@ -184,5 +185,5 @@ async function callAndRecord(
   failpoint(`after-${source}`);
   ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
   ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
-  await outcomes.add({ transactionId: transaction.id, source, observation, raw, askedAt });
+  await outcomes.add({ transactionId: transaction.id, source, observation, raw, askedAt, ...reason });
 }

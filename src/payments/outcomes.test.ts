@@ -188,8 +188,8 @@ describe('a collection', () => {
     const transaction = await collect();
     await apply(outcome(transaction, PENDING));
     base.clock.advance(24 * 3_600_000);
-    await apply(outcome(transaction, PENDING));
-    await apply(outcome(transaction, PENDING));
+    await apply({ ...outcome(transaction, PENDING), source: 'poll' });
+    await apply({ ...outcome(transaction, PENDING), source: 'poll' });
     assert.deepEqual(await casesOf(transaction), ['no_answer']);
     assert.equal(await statusOf(transaction), 'processing');
     assert.ok(await jobOf(transaction));
@@ -366,7 +366,8 @@ describe('a payout', () => {
 
   test('that the operator does not know stays processing: a member decides, it is not sent again', async () => {
     const payout = await payOut('1000');
-    for (let time = 0; time < 3; time++) await apply(outcome(payout, { ...UNKNOWN, definitelyNotFound: true }));
+    const notFound = outcome(payout, { ...UNKNOWN, definitelyNotFound: true });
+    for (let time = 0; time < 3; time++) await apply({ ...notFound, source: 'poll' });
     assert.equal(await statusOf(payout), 'processing');
     assert.deepEqual(await casesOf(payout), ['payout_not_found']);
     assert.equal((await jobOf(payout))?.kind, 'query');

@@ -18,11 +18,13 @@ import { isRefundId } from '../platform/ids.ts';
 import { lesserOf } from '../platform/money.ts';
 import type { Observation } from '../rails/rail.ts';
 import { type Booking, bookStates, type EnteredState } from './booking.ts';
-import { closeAnsweredCases, type NewCase, openCases } from './cases.ts';
+import { closeAnsweredCases, type NewCase, NOT_FOUND_KINDS, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
 import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
+import { type NextStep, planNext, type ReadJob, scheduleNext } from './next-job.ts';
+import type { JobKind } from './payment-jobs.ts';
 import { claimReceipts, findHeldReceipt, readWrongAmounts } from './receipts.ts';
 import { eventData, refundRecord } from './record.ts';
 import {
@@ -40,17 +42,14 @@ import {
   decide,
   type EvidenceSource,
   isFinal,
-  nextQueryDelayMs,
   type Outcome,
   type Status,
   type Transition,
-  UNANSWERED_MS,
 } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
-/** What a transaction's own end answers, and what it answers that the operator knows it. */
-const ANSWERED_BY_END: readonly CaseKind[] = ['no_answer', 'payout_not_found', 'refund_not_found', 'amount_mismatch'];
-const ANSWERED_BY_PENDING: readonly CaseKind[] = ['payout_not_found', 'refund_not_found'];
+/** What a transaction's own end answers. That the operator knows it answers "not found". */
+const ANSWERED_BY_END: readonly CaseKind[] = [...NOT_FOUND_KINDS, 'no_answer', 'amount_mismatch'];
 
 export type Applied = {
   /** The transaction as it stands now; null when there is none with that id. */
@@ -60,14 +59,6 @@ export type Applied = {
 
 export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
 
-type Job = {
-  kind: string;
-  attempts: number;
-  since: Date;
-  /** When it was last sent, or was about to be. */
-  submittedAt: Date | null;
-};
-
 type Money = { amount: bigint; currency: string };
 
 /** A locked transaction and what its outcomes change. */
@@ -75,7 +66,7 @@ type Subject = {
   row: Transaction;
   changed: boolean;
   amended: boolean;
-  job: Job | null;
+  job: ReadJob | null;
   hasCases: boolean;
   /** Of a refund: its order, and the collection that it gives back. */
   refund: { order: RefundOrder; collection: Subject } | null;
@@ -93,7 +84,7 @@ type Subject = {
   /** With what the operator reported. */
   cases: { kind: CaseKind; observation: Observation }[];
   answered: readonly CaseKind[];
-  next: { kind: 'query' | 'submit'; delayMs: number; attempts: number } | null;
+  next: NextStep | null;
 };
 
 /** `held` are transfers of payments that match no transaction; they are posted together with the rest. */
@@ -132,8 +123,7 @@ export async function applyOutcomes(
     recordEvidence(tx, evidence, at),
     insertInstructions(tx, instructionsOf(outcomes, subjects)),
     updateTransactions(tx, all),
-    scheduleNext(tx, all, at),
-    openCases(tx, ctx, all.flatMap(casesOf)),
+    scheduleNext(tx, all, at).then((written) => openCases(tx, ctx, casesOf(all, written))),
     closeAnswered(tx, all, at),
     runHooks(tx, ctx, all, at),
   ]);
@@ -179,17 +169,16 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
 }
 
 async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
-  type Row = Transaction & {
-    job: string | null;
-    attempts: number;
-    since: Date;
-    submitted_at: Date | null;
-    has_cases: boolean;
-  };
+  type Row = Transaction &
+    Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
+      job: JobKind | null;
+      submitted_at: Date | null;
+      has_cases: boolean;
+    };
   const rows = await tx.query<Row>(
     {
       name: 'lock_transactions',
-      text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at,
+      text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at, j.resume,
                exists (select from cases c where c.holder_id = t.holder_id and c.transaction_id = t.id and c.status = 'open')
                  as has_cases
              from ${TRANSACTION_KEYS.rows}
@@ -200,13 +189,13 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
     TRANSACTION_KEYS.arrays(ids),
   );
   return new Map(
-    rows.map(({ job, attempts, since, submitted_at: submittedAt, has_cases: hasCases, ...row }) => [
+    rows.map(({ job, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases, ...row }) => [
       row.id,
       {
         row,
         changed: false,
         amended: false,
-        job: job === null ? null : { kind: job, attempts, since, submittedAt },
+        job: job === null ? null : { kind: job, attempts, since, submittedAt, resume },
         hasCases,
         refund: null,
         totals: null,
@@ -286,13 +275,18 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
   if (transition.caseKind) subject.cases.push({ kind: transition.caseKind, observation });
   if (isFinal(subject.row.status)) subject.answered = transition.effect === 'applied' ? ANSWERED_BY_END : [];
   else {
-    if (observation.state === 'pending') subject.answered = ANSWERED_BY_PENDING;
-    planNext(ctx, subject, outcome, at);
+    if (observation.state === 'pending') subject.answered = NOT_FOUND_KINDS;
+    const plan = planNext(ctx.rails.byName(subject.row.rail)?.capabilities, subject, outcome, at);
+    subject.next = plan.next ?? subject.next;
+    subject.cases.push(...plan.cases.map((kind) => ({ kind, observation })));
   }
   return transition.effect;
 }
 
 function decideOne(subject: Subject, observation: Observation): Transition {
+  // Restored, and the operator says nothing about it: it stays as the backup has it.
+  if (subject.job?.resume && observation.state === 'unknown')
+    return { transitions: [], effect: 'ignored', caseKind: null, late: false };
   // An operator that names no amount is held to the money that arrived.
   const said =
     subject.received && observation.state === 'succeeded' ? { ...observation, ...subject.received } : observation;
@@ -388,28 +382,6 @@ function failureSentence(source: EvidenceSource, failure: Observation & { state:
   return source === 'person' ? failure.message : failureMessage(failure.failureCode as FailureCode);
 }
 
-/** Plans the next query, or a new submit where the operator certainly never received the reference. */
-function planNext(ctx: PaymentsContext, subject: Subject, { observation, askedAt }: Outcome, at: Date): void {
-  const { row, job } = subject;
-  // Not sent yet: that the operator does not know it is expected, and the submit job must stay.
-  if (job?.kind === 'submit' && observation.state === 'unknown') return;
-  const attempts = job?.attempts ?? 0;
-  const openForMs = at.getTime() - (job?.since ?? row.created_at).getTime();
-  if (openForMs >= UNANSWERED_MS) subject.cases.push({ kind: 'no_answer', observation });
-  subject.next = { kind: 'query', delayMs: nextQueryDelayMs(attempts, openForMs), attempts: attempts + 1 };
-  if (observation.state !== 'unknown' || !observation.definitelyNotFound) return;
-  const capabilities = ctx.rails.byName(row.rail)?.capabilities;
-  // Counted from the last submit: an answer to a query made before that says nothing about it.
-  const sentForMs = (askedAt ?? at).getTime() - (job?.submittedAt ?? row.created_at).getTime();
-  if (!capabilities || sentForMs <= 0 || sentForMs < capabilities.notFoundIsFinalAfterMs) return;
-  // A payout whose outcome is unknown is never sent again automatically: people decide. A refund that is sent as a payout
-  // is one too.
-  if (row.direction === 'payout') subject.cases.push({ kind: 'payout_not_found', observation });
-  else if (capabilities.idempotentSubmit && !subject.refund?.order.as_payout)
-    subject.next = { kind: 'submit', delayMs: 0, attempts: 0 };
-  else if (subject.refund) subject.cases.push({ kind: 'refund_not_found', observation });
-}
-
 function instructionsOf(outcomes: Outcome[], subjects: Map<string, Subject>): NewInstructions[] {
   return outcomes.flatMap(({ transactionId, observation }) => {
     const subject = subjects.get(transactionId);
@@ -464,50 +436,18 @@ async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
   );
 }
 
-type NextJob = { row: Transaction; kind: string; dueAt: Date; attempts: number };
-
-const NEXT_JOBS = columns<NextJob>(2, {
-  holder_id: ['bigint', ({ row }) => row.holder_id],
-  transaction_id: ['uuid', ({ row }) => row.id],
-  kind: 'text',
-  due_at: ['timestamptz', (job) => job.dueAt],
-  attempts: 'int',
-});
-
-async function scheduleNext(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
-  const ended = subjects.filter((subject) => subject.job && isFinal(subject.row.status));
-  if (ended.length > 0)
-    await tx.query(
-      {
-        name: 'end_jobs',
-        text: `delete from payment_jobs j using ${TRANSACTION_KEYS.rows}
-               where j.holder_id = input.holder_id and j.transaction_id = input.id`,
-      },
-      TRANSACTION_KEYS.arrays(ended.map((subject) => subject.row.id)),
-    );
-  const open = subjects.flatMap(({ row, next }): NextJob[] => {
-    if (!next || isFinal(row.status)) return [];
-    return [{ row, kind: next.kind, dueAt: new Date(at.getTime() + next.delayMs), attempts: next.attempts }];
-  });
-  if (open.length === 0) return;
-  await tx.query(
-    {
-      name: 'schedule_jobs',
-      text: `insert into payment_jobs (${NEXT_JOBS.names}, since) select ${NEXT_JOBS.names}, $1 from ${NEXT_JOBS.rows}
-             on conflict (holder_id, transaction_id) do update
-             set kind = excluded.kind, due_at = excluded.due_at, attempts = excluded.attempts`,
-    },
-    [at, ...NEXT_JOBS.arrays(open)],
+/** "Not found" is a case only where the plan was written: people may have decided to send it again meanwhile. */
+function casesOf(subjects: Subject[], written: ReadonlySet<string>): NewCase[] {
+  return subjects.flatMap(({ row, cases }) =>
+    cases
+      .filter(({ kind }) => written.has(row.id) || !NOT_FOUND_KINDS.includes(kind))
+      .map(({ kind, observation }) => ({
+        holderId: row.holder_id,
+        transactionId: row.id,
+        kind,
+        detail: describeObservation(observation),
+      })),
   );
-}
-
-function casesOf(subject: Subject): NewCase[] {
-  return subject.cases.map(({ kind, observation }) => ({
-    holderId: subject.row.holder_id,
-    transactionId: subject.row.id,
-    kind,
-    detail: describeObservation(observation),
-  }));
 }
 
 /** Closes what the outcomes have answered, unless they ask it anew. */

@@ -5,9 +5,11 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { requireStillNotFound } from './ask-before-decision.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, idFromRef, type Transaction } from './transactions.ts';
 
@@ -24,6 +26,7 @@ export async function approvePayout(
   await ctx.db.transaction(async (tx) => {
     await requireActiveHolder(tx, holderId);
     await refusePartOfWaitingFile(tx, holderId, id);
+    await refuseBeforeAsked(tx, holderId, id);
     const approved = await approveOnce(tx, actor, holderId, id, at);
     // After a restore the operator may know a payout that waits for approval. Such a payout is not sent again.
     const queued = await tx.query(
@@ -71,6 +74,7 @@ export async function cancelPayout(
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
     await refusePartOfWaitingFile(tx, holderId, id);
+    await refuseBeforeAsked(tx, holderId, id);
     // A payout can be cancelled while it waits for approval or its submit job exists: claiming the job makes it a query.
     // The row of the order is locked first, as in an approval; the second statement sees the job of an approval that the
     // first one waited for.
@@ -123,11 +127,13 @@ export async function decideLostPayout(
   decision: 'send_again' | 'release',
 ): Promise<void> {
   const id = requireId(ref);
+  await requireStillNotFound(ctx, holderId, id);
   const at = ctx.clock.now();
   const events = await ctx.db.transaction(async (tx) => {
     if (decision === 'send_again') await requireActiveHolder(tx, holderId);
     const transaction = await findTransaction(tx, holderId, id);
     if (transaction?.direction !== 'payout') throw new Problem('transaction_not_found');
+    await refuseBeforeAsked(tx, holderId, id);
     // Allowed only after the operator reported the payout as not found. Closing the case lets one of two members decide.
     const [opened] = await tx.query(
       `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5

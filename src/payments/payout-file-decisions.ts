@@ -9,6 +9,7 @@ import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { payoutFileIdOf } from './payout-files.ts';
+import { refuseFileBeforeAsked } from './requery-after-restore.ts';
 
 /** Approves every payout of a file. The database refuses the person who ordered it. Returns how many will be sent. */
 export async function approvePayoutFile(
@@ -22,6 +23,7 @@ export async function approvePayoutFile(
   const at = ctx.clock.now();
   const count = await ctx.db.transaction(async (tx) => {
     await requireActiveHolder(tx, holderId);
+    await refuseFileBeforeAsked(tx, holderId, id);
     if (!(await approveOnce(tx, actor, holderId, id, at)))
       throw new Problem('not_found', { message: 'No file of yours waits for approval under this reference.' });
     await tx.query(
@@ -74,6 +76,7 @@ export async function cancelPayoutFile(
   const id = requireFileId(ref);
   const at = ctx.clock.now();
   const { count, events } = await ctx.db.transaction(async (tx) => {
+    await refuseFileBeforeAsked(tx, holderId, id);
     const ids = await cancelOrders(tx, actor, holderId, id, at);
     const result = await applyOutcomes(
       tx,

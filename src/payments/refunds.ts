@@ -29,6 +29,7 @@ import {
   type RefundOrder,
   type RefundTotals,
 } from './refund-orders.ts';
+import { refuseBeforeAsked } from './requery-after-restore.ts';
 import {
   findTransaction,
   idFromRef,
@@ -299,6 +300,7 @@ export async function approveRefund(
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     await requireActiveHolder(tx, holderId);
+    await refuseBeforeAsked(tx, holderId, id);
     const approved = await approveOnce(tx, actor, holderId, id, at);
     const queued = await tx.query(
       `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
@@ -343,6 +345,7 @@ export async function cancelRefund(
   const id = requireRefundId(ref);
   const at = ctx.clock.now();
   const { transaction, events } = await ctx.db.transaction(async (tx) => {
+    await refuseBeforeAsked(tx, holderId, id);
     // As for a payout: the order is locked first, then the job; claiming the job makes it a query, which cannot be cancelled.
     const [cancelled] = await tx.query<{ approval: string }>(
       `update refund_orders set cancelled_by = $3, cancelled_at = $4

@@ -55,6 +55,8 @@ export type Outcome = {
   askedAt?: Date;
   /** Two people decided that the collection brought another amount. It replaces the amount that was asked for. */
   amended?: { amount: bigint; fee: bigint };
+  /** Somebody who reads the status made us ask. The job keeps its own schedule. */
+  onRead?: true;
 };
 
 /** A transaction before the observation. */
@@ -176,6 +178,9 @@ function sameMoney(known: KnownTransaction, said: { amount?: bigint; currency?: 
 function sameReceipt(known: KnownTransaction, said: { receipt: string | null }): boolean {
   return said.receipt === null || known.receipt === null || said.receipt === known.receipt;
 }
+
+/** How long a payer has to give the token back (`otp`). */
+export const VERIFICATION_MS = 10 * 60_000;
 
 /** Delay before the next query, by the number of queries made. */
 const QUERY_DELAYS_SECONDS = [5, 10, 20, 40, 60, 120, 300, 300, 300, 300, 300, 900, 1_800, 3_600] as const;

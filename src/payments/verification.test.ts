@@ -8,8 +8,9 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { Problem } from '../platform/errors.ts';
 import type { CollectCall } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { VERIFICATION_MS } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
-import { resendToken, VERIFICATION_MS, verifyToken } from './verification.ts';
+import { resendToken, verifyToken } from './verification.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
 let ctx: ReturnType<typeof withPayments<typeof base>>;

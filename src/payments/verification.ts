@@ -1,6 +1,6 @@
 // Verification by a six-digit token (`otp`): the gateway creates it, the operator sends it by SMS, and the payer enters it at
 // the merchant or on the checkout. Nothing is submitted before the token is verified. So only here may the gateway end a
-// transaction itself: the payer was certainly not charged.
+// transaction itself: the payer was certainly not charged. After a restore that is certain only once the operator was asked.
 
 import { createHmac, randomInt } from 'node:crypto';
 import type { Tx } from '../platform/db.ts';
@@ -10,10 +10,10 @@ import { constantTimeEqual } from '../platform/secrets.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { applyOutcomes } from './outcomes.ts';
-import type { Status } from './states.ts';
+import { refuseBeforeAsked } from './requery-after-restore.ts';
+import { type Status, VERIFICATION_MS } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
-export const VERIFICATION_MS = 10 * 60_000;
 const RESEND_AFTER_MS = 30_000;
 const MAX_WRONG_TOKENS = 5;
 const TOKEN = /^\d{6}$/;
@@ -65,6 +65,7 @@ export async function verifyToken(
   const decision = await ctx.db.transaction(async (tx) => {
     const transaction = await findTransaction(tx, holderId, id);
     if (!transaction) throw new Problem('transaction_not_found');
+    await refuseBeforeAsked(tx, holderId, id);
     const row = await lockToken(tx, holderId, id);
     if (
       transaction.verification !== 'otp' ||
@@ -138,6 +139,7 @@ export async function resendToken(
   const transaction = await ctx.db.transaction(async (tx) => {
     const found = await findTransaction(tx, holderId, id);
     if (!found) throw new Problem('transaction_not_found');
+    await refuseBeforeAsked(tx, holderId, id);
     const row = await lockToken(tx, holderId, id);
     const now = ctx.clock.millis();
     if (found.verification !== 'otp' || found.status !== 'pending' || (row && row.expires_at.getTime() <= now))
@@ -163,6 +165,7 @@ export async function expireVerification(ctx: PaymentsContext, transaction: Tran
   const now = ctx.clock.now();
   if (now.getTime() < transaction.created_at.getTime() + VERIFICATION_MS) return;
   const events = await ctx.db.transaction(async (tx) => {
+    await refuseBeforeAsked(tx, transaction.holder_id, transaction.id);
     // The token is deleted first, as in a verification, so that only one of the two decides.
     await deleteToken(tx, transaction.holder_id, transaction.id);
     const [row] = await tx.query<{ status: Status }>(

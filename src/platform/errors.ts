@@ -40,7 +40,8 @@ export const PROBLEMS = {
   timestamp_out_of_range: {
     status: 403,
     message: 'Request was not verified.',
-    cause: 'timestamp is too far from the clock of the server, into the past or the future.',
+    cause:
+      'timestamp is too far from the clock of the server, into the past or the future, or it is from before the gateway was restored.',
     fix: 'Use the current Unix time in seconds (not milliseconds) and synchronise the clock of your machine (NTP).',
   },
   signature_mismatch: {
@@ -104,6 +105,12 @@ export const PROBLEMS = {
     message: 'The verification token is wrong.',
     cause: 'The six-digit token does not match the one sent by SMS, or the transaction is not waiting for a token.',
     fix: 'Ask the customer to read the newest SMS. Five wrong tokens fail the transaction.',
+  },
+  operator_asked_first: {
+    status: 409,
+    message: 'The gateway was restored from a backup. It is asking the operator about this payment first.',
+    cause: 'After a restore, nothing is decided about an open payment before its operator has answered.',
+    fix: 'Try again in a minute. If the operator already knows the payment, its status shows that.',
   },
   resend_too_soon: {
     status: 429,

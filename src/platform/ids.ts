@@ -79,6 +79,11 @@ export function holderOfUuid(uuid: string): bigint {
   return BigInt(`0x${uuid.slice(-HOLDER_DIGITS)}`);
 }
 
+/** The moment that a UUIDv7 carries, in milliseconds. */
+export function timeOfUuid(uuid: string): number {
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+}
+
 /** Whether a text is a UUID as PostgreSQL prints it. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text);
