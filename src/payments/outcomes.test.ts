@@ -270,6 +270,12 @@ describe('a collection', () => {
   });
 });
 
+test('money 21: where the fee takes all, the record shows the balance of the wallet and not nothing', async () => {
+  const transaction = await collect({ fee: 100_000n });
+  const { applied } = await apply(outcome(transaction, { ...SUCCEEDED, receipt: null }));
+  assert.equal(applied[0]?.transaction?.balance_after, 0n);
+});
+
 describe('a reversal', () => {
   test('posts the mirror of the collection, once', async () => {
     const clearing = await balance(operatorClearing(shop.holderId, RAIL, CURRENCY));

@@ -14,6 +14,7 @@ import {
   withPayments,
 } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { refundedFee } from '../catalog/amounts.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import {
   accountKey,
@@ -29,6 +30,7 @@ import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
+import { refundRecord } from './record.ts';
 import { findRefundById, type Refund } from './refund-orders.ts';
 import { cancelRefund, createRefund, findRefundable } from './refunds.ts';
 import { topUpSandbox } from './sandbox-top-up.ts';
@@ -289,6 +291,86 @@ describe('a refund', () => {
     assert.equal(await statusOf(collection), 'reversed');
     assert.equal(await atOperator(), 0n);
     assert.equal(await available(), 50_000n, 'the reversal returns the fee');
+  });
+});
+
+describe('a rail that cannot refund', () => {
+  let payouts: string[];
+
+  beforeEach(() => {
+    payouts = [];
+    ctx = withPayments(
+      base,
+      silentRail({
+        payout: async ({ reference }) => {
+          payouts.push(reference);
+          return { observation: { state: 'pending', railReference: 'op-1' }, raw: '' };
+        },
+        query: async ({ direction }) => {
+          assert.equal(direction, 'payout');
+          return queryAnswer();
+        },
+      }),
+    );
+    engine = createPaymentEngine(ctx);
+  });
+
+  test('refuses, and says what is possible', async () => {
+    const collection = await collected();
+    await assert.rejects(
+      refund(collection),
+      (error: unknown) =>
+        error instanceof Problem &&
+        error.code === 'refund_not_possible' &&
+        /as_payout/.test(JSON.stringify(error.details)),
+    );
+    assert.equal(await reserved(), 0n);
+  });
+
+  test('sends the money as a payout to the payer when asked to, once, and says so', async () => {
+    const collection = await collected();
+    const asked = await createRefund(ctx, engine, COMMAND_LINE, shop.holderId, {
+      collection: refOf(collection),
+      amount: null,
+      asPayout: true,
+    });
+    await work();
+    assert.deepEqual(payouts, [refOf(asked)]);
+    assert.equal(refundRecord(asked).sent_as, 'payout');
+    queryAnswer = () => ({ observation: { state: 'unknown', reason: '', definitelyNotFound: true }, raw: '' });
+    await work(2);
+    assert.deepEqual(payouts, [refOf(asked)], 'a payout is never sent again by itself');
+    assert.deepEqual(await casesOf(asked), ['refund_not_found']);
+    await apply(asked, GIVEN_BACK);
+    assert.equal(await statusOf(collection), 'reversed');
+    assert.deepEqual(await casesOf(asked), []);
+  });
+});
+
+describe('the fee', () => {
+  const method = (refundFee: 'whole' | 'share' | 'never') => ({ refundFee, collection: terms });
+  const terms = {
+    decimals: 2,
+    decimalsReason: null,
+    min: 1n,
+    max: 1n,
+    fee: { basisPoints: 0n, fixed: 0n, min: 0n, max: null },
+  };
+  const collection = { amount: 10_000n, fee: 101n };
+  const part = { amount: 5_000n, isRest: false, returned: 0n };
+  const whole = { amount: 10_000n, isRest: true, returned: 0n };
+
+  test('is returned on a whole refund, in proportion, or never, as the catalogue says', () => {
+    assert.deepEqual(
+      [refundedFee(method('whole'), collection, part), refundedFee(method('whole'), collection, whole)],
+      [0n, 101n],
+    );
+    assert.deepEqual(
+      [refundedFee(method('never'), collection, part), refundedFee(method('never'), collection, whole)],
+      [0n, 0n],
+    );
+    assert.equal(refundedFee(method('share'), collection, part), 50n);
+    assert.equal(refundedFee(method('share'), collection, { ...part, isRest: true, returned: 50n }), 51n);
   });
 });
 
