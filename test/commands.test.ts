@@ -57,6 +57,7 @@ ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
 backup <file> [--json] [--include-master-key] [--force] [--yes]
 restore <file> [--json] [--data-dir <folder>] [--dry-run]
+after-restore [--json] [--yes]
 migrate [--json] [--dry-run]
 holder
 holder create <name> [--json] [--owner <email>]
@@ -599,5 +600,16 @@ describe('beside a running gateway', () => {
     assert.ok(checks.length > 5);
     // A check may also have a fix.
     for (const check of checks) assert.deepEqual(keys(check).slice(0, 3), ['check', 'ok', 'detail']);
+  });
+
+  test('after-restore: needs confirmation, asks about open payments first, and ends API tokens', async () => {
+    const unconfirmed = await run(['after-restore'], settings);
+    assert.equal(unconfirmed.code, 2);
+    const { token } = await simbiJson<{ token: string }>(0, 'token');
+    const result = await simbiJson<{ asked_again: number; ended: object }>(0, 'after-restore', '--yes');
+    assert.deepEqual(keys(result), ['asked_again', 'ended']);
+    const url = settings.SIMBI_URL ?? (await simbiJson<{ url: string }>(0, 'status')).url;
+    const answer = await fetch(`${url}/api/v3/countries`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal(answer.status, 401);
   });
 });

@@ -13,7 +13,7 @@ import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { type FinishedRestore, finishRestore } from './finish-restore.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, CommandError, confirm, EXIT, print, type Terminal } from './terminal.ts';
+import { addCommand, CommandError, confirm, EXIT, print, type Terminal, withContext } from './terminal.ts';
 
 const KEY_WARNING =
   'The file contains the master key: anyone who has it can read every secret and sign as every holder. Store it like a key.';
@@ -46,6 +46,29 @@ export function backupCommands(program: Command, terminal: Terminal): void {
     .option('--data-dir <folder>', 'a new folder with an embedded database; default: DATA_DIR or DATABASE_URL')
     .option('--dry-run', 'check the file and show what is in it; restore nothing')
     .action((path: string, options: RestoreOptions) => restore(terminal, path, options));
+
+  addCommand(program, 'after-restore', 'prepare a database that was restored with the tools of PostgreSQL', [
+    'npx simbi after-restore --yes',
+  ])
+    .option('--yes', 'do not ask for confirmation')
+    .addHelpText(
+      'after',
+      '\n`simbi restore` does this by itself. Run it once, before the service starts, after a restore from a base backup,\n' +
+        'a snapshot or a dump: operators are asked about open payments first, and old sessions and tokens end.\n',
+    )
+    .action((options: { json?: boolean; yes?: boolean }) => afterRestore(terminal, options));
+}
+
+/** For a database that came back by other means than `simbi restore`. */
+async function afterRestore(terminal: Terminal, options: { json?: boolean; yes?: boolean }): Promise<void> {
+  await confirm(terminal, options, 'Everybody must sign in again, and open payments are asked about first.');
+  const { askedFirst, ended } = await withContext(terminal, async (ctx) => {
+    const at = await ctx.databaseTime.now();
+    return ctx.db.transaction((tx) => finishRestore(tx, at, null));
+  });
+  const sentence = `${askedFirst} payments are open. Their operators are asked before anything is done.`;
+  print(terminal, options, { asked_again: askedFirst, ended }, sentence);
+  terminal.say(CREDENTIALS_WARNING);
 }
 
 async function backup(terminal: Terminal, version: string, given: string, options: BackupOptions): Promise<void> {
