@@ -128,10 +128,16 @@ function explain(terminal: Terminal, error: unknown, json: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   const code = exitCodeFor(error);
   const known = code !== null;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = [error instanceof Error ? error.message : String(error), ...fieldSentences(error)].join('\n');
   if (json) terminal.say(toJson({ success: false, message, exit_code: code ?? EXIT.error }));
   else terminal.say(known ? message : `Internal error: ${error instanceof Error ? error.stack : message}`);
   return code ?? EXIT.error;
+}
+
+/** What is wrong with each field, where the error says so. */
+function fieldSentences(error: unknown): string[] {
+  if (!(error instanceof Problem)) return [];
+  return Object.entries(error.details.errors ?? {}).map(([field, sentences]) => `  ${field}: ${sentences.join(' ')}`);
 }
 
 function exitCodeFor(error: unknown): number | null {

@@ -80,7 +80,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
         `${amount} ${currency}`,
         reason ?? '',
       ]);
-      print(terminal, options, refunds, table(['REF', 'STATUS', 'AMOUNT', 'REASON'], rows));
+      print(terminal, options, refunds, table(['ref', 'status', 'amount', 'reason'], rows));
     });
 }
 

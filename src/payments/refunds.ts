@@ -196,7 +196,7 @@ async function writeRefund(
   await addToRefundTotals(tx, collection, plan);
   const fact = { ...transaction, holderId: collection.holder_id, transactionId: transaction.id, amount, feeReturned };
   const [reserved] = await postEach(tx, [refundReserved(fact)], at);
-  if (!reserved?.ok) throw new Problem('overdraft');
+  if (!reserved?.ok) throw tooLittle(amount - feeReturned, collection.currency);
   const refund = { ...order, ...transaction, balance_after: reserved.transfers[0]?.debitBalance ?? null };
   await insertRefund(tx, actor, refund, at);
   await recordAudit(
@@ -211,6 +211,11 @@ async function writeRefund(
     at,
   );
   return refund;
+}
+
+function tooLittle(needed: bigint, currency: string): Problem {
+  const sentence = `The wallet must hold ${formatAmount(needed)} ${currency} for this refund.`;
+  return new Problem('overdraft', { errors: { amount: [sentence] } });
 }
 
 function refundTransaction(

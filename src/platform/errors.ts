@@ -164,8 +164,8 @@ export const PROBLEMS = {
   overdraft: {
     status: 409,
     message: 'The wallet balance is too low.',
-    cause: 'The amount and its fee are more than the available balance.',
-    fix: 'Pay out less, or wait for collections to arrive.',
+    cause: 'The amount and its fee are more than the available balance. A refund in parts does not return the fee.',
+    fix: 'Pay out or refund less, or wait for collections to arrive.',
   },
   payout_file_repeated: {
     status: 409,
