@@ -14,7 +14,8 @@ import { Problem } from '../platform/errors.ts';
 import { NO_HOLDER, publicId } from '../platform/ids.ts';
 import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
 import { type Case, findCase, listCasesOf } from './cases.ts';
-import type { DecisionAction } from './decision-rows.ts';
+import { listDebtors, listDebts } from './debts.ts';
+import { type DecisionAction, listDecisions, listProposedDecisions } from './decision-rows.ts';
 import {
   approveDecision,
   type Decider,
@@ -209,6 +210,21 @@ describe('a collection that nobody answers for', () => {
     await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('decision_overtaken'));
   });
 
+  test('a proposal ends when the operator answers before anybody approves it', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const each = await caseOf(transaction, 'no_answer');
+    await propose(each, 'settle_failed');
+    answer = { state: 'succeeded', receipt: 'LATE-2', amount: 100_000n, currency: CURRENCY };
+    await waitInSilence();
+    assert.equal(await statusOf(transaction), 'success');
+    assert.deepEqual(
+      (await listDecisions(ctx.db, each.id)).map(({ status }) => status),
+      ['overtaken'],
+    );
+    assert.deepEqual(await listProposedDecisions(ctx.db, 10), []);
+  });
+
   test('a reason and a reference are needed, and only what fits the case is possible', async () => {
     const transaction = await collection();
     await waitInSilence();
@@ -316,8 +332,12 @@ describe('a debt', () => {
     await apply({ state: 'reversed', receipt: null, rawCode: '', message: '' });
     const each = await caseOf(transaction, 'debt');
     assert.deepEqual(decisionsFor(each, transaction), ['write_off']);
+    const owed = { currency: CURRENCY, amount: each.amount, since: each.opened_at };
+    assert.deepEqual(await listDebts(ctx.db, shop.holderId), [owed]);
+    assert.deepEqual(await listDebtors(ctx.db, 10), [{ holder_id: shop.holderId, ...owed }]);
     await assert.rejects(propose(each, 'write_off'), problem('forbidden'));
     await decide(each, 'write_off', {}, people.admin);
+    assert.deepEqual(await listDebtors(ctx.db, 10), []);
     assert.equal(await balance(holderReceivable(shop.holderId, CURRENCY)), 0n);
     assert.equal((await findCase(ctx.db, each.id))?.status, 'resolved');
   });

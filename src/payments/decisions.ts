@@ -2,6 +2,7 @@
 // one approves. The operator is asked once more first. Then the decision goes through applyOutcomes and the ledger like
 // every other outcome, and closes its case. A case closes when its money is even, never by a note alone.
 
+import type { RecordedEvent } from '../callbacks/events.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -144,20 +145,33 @@ export async function approveDecision(
     await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
     throw new Problem('decision_overtaken');
   }
-  const at = ctx.clock.now();
-  const { decision, events } = await ctx.db.transaction(async (tx) => {
-    const each = await requireOpenCase(tx, decider, proposed.case_id);
-    const locked = await lockDecision(tx, proposed);
-    if (!decisionsFor(each.each, each.transaction).includes(locked.action)) throw new Problem('decision_overtaken');
-    const approved = await approve(tx, decider.actor, locked, at);
-    const effects = await carryOut(tx, ctx, decider.actor, approved, each.each, each.transaction);
-    await auditDecision(tx, decider.actor, approved, 'approved', at);
-    return { decision: approved, events: effects };
+  const { decision, events } = await carryOutOnce(ctx, decider, proposed).catch(async (error: unknown) => {
+    // Only a proposal that can still be approved may stay open: it keeps others from proposing.
+    if (error instanceof Problem && error.code === 'decision_overtaken')
+      await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
+    throw error;
   });
   failpoint('decision-committed');
   ctx.sendCallbacksNow(events);
   engine.wake();
   return decision;
+}
+
+async function carryOutOnce(
+  ctx: PaymentsContext,
+  decider: Decider,
+  proposed: Decision,
+): Promise<{ decision: Decision; events: RecordedEvent[] }> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const { each, transaction } = await requireOpenCase(tx, decider, proposed.case_id);
+    const locked = await lockDecision(tx, proposed);
+    if (!decisionsFor(each, transaction).includes(locked.action)) throw new Problem('decision_overtaken');
+    const approved = await approve(tx, decider.actor, locked, at);
+    const events = await carryOut(tx, ctx, decider.actor, approved, each, transaction);
+    await auditDecision(tx, decider.actor, approved, 'approved', at);
+    return { decision: approved, events };
+  });
 }
 
 /** Asks the operator about an open transaction. Answers whether that settled what the decision is about. */
