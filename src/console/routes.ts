@@ -27,6 +27,7 @@ import { payoutFileRoutes } from './payout-file-page.ts';
 import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
+import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
 import { searchRoutes } from './search.ts';
@@ -53,6 +54,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...searchRoutes,
   ...transactionPageRoutes,
   ...transactionActionRoutes,
+  ...refundRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,

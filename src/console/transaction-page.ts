@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Delivery } from '../callbacks/resend.ts';
 import type { TransferLine } from '../ledger/reports.ts';
 import { linkId } from '../links/links.ts';
+import type { Refund } from '../payments/refund-orders.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -13,6 +14,7 @@ import { codeBlock, dataTable, facts, statusTag, timeTag } from './components.ts
 import { type HolderRequest, money } from './console-request.ts';
 import { deliveryDetails } from './delivery-details.ts';
 import { renderPage } from './layout.ts';
+import { refundSection, refundTag } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { STATUS_PATH, writeSamples } from './samples.ts';
 import { actionButtons } from './transaction-actions.ts';
@@ -32,16 +34,17 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
   const openCases = cases.filter((each) => each.status === 'open');
   return renderPage(request, {
     title: money(request, transaction.amount, transaction.currency),
-    active: transaction.direction === 'collection' ? 'transactions' : 'payouts',
+    active: transaction.direction === 'payout' ? 'payouts' : 'transactions',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
     body: html`
-      ${statusLine(request, transaction)}
+      ${statusLine(request, details)}
       ${phoneNote(request, transaction)}
       ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each)}</div>`)}
       <div class="card">
         ${facts(transactionFacts(request, details))}
         ${actionButtons(request, details)}
       </div>
+      ${refundSection(request, details)}
       <div class="columns">
         <section class="card">
           <h2>${t.transaction.timeline}</h2>
@@ -63,11 +66,11 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
   });
 }
 
-function statusLine(request: HolderRequest, transaction: Transaction): Html {
+function statusLine(request: HolderRequest, { transaction, refund }: TransactionDetails): Html {
   const { t } = request;
   return html`
     <p>
-      ${statusTag(request, transaction.status, transaction.direction)}
+      ${refund ? refundTag(request, refund) : statusTag(request, transaction.status, transaction.direction)}
       ${' '}
       <code id="ref">${refOf(transaction)}</code>
       ${' '}
@@ -90,7 +93,7 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
 
 function transactionFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {
   const { t, ctx } = request;
-  const { transaction, order } = details;
+  const { transaction, order, refund } = details;
   const { currency, balance_after: balance } = transaction;
   const country = ctx.catalog.methods.get(transaction.method)?.country.name ?? '';
   const references = [transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ');
@@ -110,8 +113,24 @@ function transactionFacts(request: HolderRequest, details: TransactionDetails): 
     [t.integrations.callbackUrl, transaction.callback_url],
     [t.payouts.createdBy, order?.created_by],
     [t.payouts.approvedBy, order?.approved_by],
+    ...(refund ? refundFacts(request, refund) : []),
     [t.created, timeTag(transaction.created_at)],
     [t.transaction.settled, timeTag(transaction.settled_at)],
+  ];
+}
+
+function refundFacts(request: HolderRequest, refund: Refund): [string, HtmlValue][] {
+  const { t } = request;
+  const collection = refOf({ id: refund.collection_id });
+  const returned = refund.fee_returned;
+  return [
+    [t.refunds.collection, html`<a href="/console/transactions/${collection}">${collection}</a>`],
+    [t.refunds.reasonGiven, refund.reason && html`<bdi>${refund.reason}</bdi>`],
+    [t.refunds.feeReturned, returned > 0n && money(request, returned, refund.currency)],
+    [t.refunds.sentAsPayout, refund.as_payout && t.yes],
+    [t.refunds.requestedBy, html`<bdi>${refund.created_by}</bdi>`],
+    [t.payouts.approvedBy, refund.approved_by && html`<bdi>${refund.approved_by}</bdi>`],
+    [t.refunds.cancelledBy, refund.cancelled_by && html`<bdi>${refund.cancelled_by}</bdi>`],
   ];
 }
 
@@ -146,6 +165,8 @@ function accountName({ t }: HolderRequest, key: string): Html {
     clearing: t.accounts.clearing,
     fees: t.accounts.fees,
     suspense: t.accounts.suspense,
+    receivable: t.accounts.receivable,
+    'write-offs': t.accounts.writeOffs,
   };
   return html`<span title="${key}">${names[kind ?? ''] ?? t.accounts.funding}</span>`;
 }

@@ -56,7 +56,8 @@ function timelineItem({ at, tone, title, body }: TimelineEntry): Html {
 
 function creationEntries(request: HolderRequest, details: TransactionDetails): TimelineEntry[] {
   const { t } = request;
-  const { transaction, requests, order } = details;
+  const { transaction, requests } = details;
+  const order = details.order ?? details.refund;
   const created: TimelineEntry = {
     at: transaction.created_at,
     tone: '',
@@ -69,8 +70,9 @@ function creationEntries(request: HolderRequest, details: TransactionDetails): T
   return entries;
 }
 
-function creationTitle({ t }: HolderRequest, { transaction, order }: TransactionDetails): string {
-  if (order) return t.transaction.createdBy(order.created_by);
+function creationTitle({ t }: HolderRequest, { transaction, order, refund }: TransactionDetails): string {
+  const by = (order ?? refund)?.created_by;
+  if (by) return t.transaction.createdBy(by);
   if (transaction.link_id) return t.transaction.createdFromLink;
   return transaction.integration_id ? t.transaction.createdByApi : t.transaction.createdInConsole;
 }
