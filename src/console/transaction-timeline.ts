@@ -8,7 +8,7 @@ import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
 import { maskNumber } from '../platform/log.ts';
 import { type Tone, timeTag } from './components.ts';
-import type { HolderRequest } from './console-request.ts';
+import type { HolderRequest, MemberRequest } from './console-request.ts';
 import type { TransactionDetails } from './transaction-details.ts';
 
 type TimelineEntry = { at: Date; tone: Tone | ''; title: string; body?: HtmlValue };
@@ -42,6 +42,16 @@ function olderReports({ t }: HolderRequest, { evidence, transaction }: Transacti
   if (evidence.older === null) return false;
   const href = `/console/transactions/${refOf(transaction)}?reports_before=${evidence.older}`;
   return html`<p><a href="${href}">${t.transaction.olderReports}</a></p>`;
+}
+
+/** The reports of the operator alone, newest first. */
+export function evidenceTimeline(
+  request: MemberRequest,
+  transaction: Transaction,
+  evidence: readonly Evidence[],
+): Html {
+  const entries = evidence.map((entry) => evidenceEntry(request, transaction, entry)).toReversed();
+  return html`<ol class="timeline">${entries.map(timelineItem)}</ol>`;
 }
 
 function timelineItem({ at, tone, title, body }: TimelineEntry): Html {
@@ -90,7 +100,7 @@ function requestEntry({ t }: HolderRequest, logged: LoggedRequest): TimelineEntr
   };
 }
 
-function evidenceEntry({ t }: HolderRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
+function evidenceEntry({ t }: MemberRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
   const state = t.transaction.states[evidence.state as keyof typeof t.transaction.states] ?? evidence.state;
   const effect = t.transaction.effects[evidence.effect as keyof typeof t.transaction.effects] ?? evidence.effect;
   return {
