@@ -13,7 +13,6 @@ import { fieldOf, type MemberRequest } from './console-request.ts';
 const MAX_CHARACTERS = Math.ceil(MAX_DOCUMENT_BYTES / 3) * 4 + 200;
 const DATA_ADDRESS = /^data:[^,]{0,190};base64,/;
 /** Text has no control characters but tabs and line breaks. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NOT_TEXT = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 const EXTENSIONS: Record<DecisionDocument['type'], string> = {

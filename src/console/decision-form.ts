@@ -11,7 +11,7 @@ import {
 import type { Transaction } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { parseAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { fieldOf, type MemberRequest, money } from './console-request.ts';
 import { documentField, readDocumentField } from './decision-document.ts';
 import { type FormField, form } from './form-components.ts';
@@ -133,8 +133,8 @@ export async function readDecisionForm(
 function readAmount(request: MemberRequest, transaction: Transaction | null): bigint | null {
   const text = fieldOf(request, 'amount');
   if (text === '' || !transaction) return null;
-  const amount = parseAmount(text, 2);
-  if (!amount.ok) throw new Problem('invalid_params', { errors: { amount: [request.t.balances.topUpInvalid] } });
+  const amount = readTypedAmount(text, request.language, { currency: transaction.currency });
+  if (!amount.ok) throw new Problem('invalid_params', { errors: { amount: [amount.sentence] } });
   return amount.amount;
 }
 

@@ -7,7 +7,7 @@ import { createRefund, findRefundable, type Refundable } from '../payments/refun
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
-import { parseAmount } from '../platform/money.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, facts, statusTag, tag, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
@@ -209,8 +209,8 @@ async function refund(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder, t } = request;
   const { collection } = await requireRefundable(request);
   const typed = fieldOf(request, 'amount');
-  const amount = typed === '' ? null : parseAmount(typed, 2);
-  if (amount && !amount.ok) return refundPage(request, { amount: [t.balances.topUpInvalid] });
+  const amount = typed === '' ? null : readTypedAmount(typed, request.language, { currency: collection.currency });
+  if (amount && !amount.ok) return refundPage(request, { amount: [amount.sentence] });
   const formId = fieldOf(request, 'once', 40);
   const wanted = {
     collection: refOf(collection),
