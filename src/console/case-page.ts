@@ -94,7 +94,7 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
   const { each, transaction } = subject;
   const [decisions, evidence] = await Promise.all([
     listDecisions(ctx.db, each.id),
-    transaction ? listEvidence(ctx.db, each.holder_id, transaction.id) : [],
+    transaction ? listEvidence(ctx.db, each.holder_id, transaction.id) : null,
   ]);
   const names = await holderNames(
     ctx.db,
@@ -113,10 +113,11 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
         <section class="card">
           <h2>${t.cases.whatHappened}</h2>
           ${facts(caseFacts(request, subject, names))}
+          ${decider.isAdmin && Object.keys(each.detail).length > 0 && rawDetail(request, each)}
         </section>
         ${transaction && transactionCard(request, transaction, decider.isAdmin)}
       </div>
-      ${transaction && evidenceCard(request, transaction, evidence)}
+      ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
       <h2>${t.decisions.title}</h2>
       ${
         decisions.length > 0
@@ -179,6 +180,15 @@ function detailFacts(request: MemberRequest, { detail }: Case, transaction: Tran
     }
     return [[name, html`<bdi>${text}</bdi>`]];
   });
+}
+
+function rawDetail({ t }: MemberRequest, { detail }: Case): Html {
+  return html`
+    <details>
+      <summary>${t.details}</summary>
+      <pre tabindex="0" aria-label="${t.details}">${JSON.stringify(detail, null, 1)}</pre>
+    </details>
+  `;
 }
 
 function transactionCard(request: MemberRequest, transaction: Transaction, isAdmin: boolean): Html {

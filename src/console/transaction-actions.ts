@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
-import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payout-decisions.ts';
+import { approvePayout, cancelPayout } from '../payments/payout-decisions.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
 import { approveRefund, cancelRefund } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
@@ -22,7 +22,6 @@ export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/resend', resend),
   forRoles(TREASURERS, 'POST', '/transactions/:ref/approve', approve, { confirm: true }),
   forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/transactions/:ref/lost', decideLost, { confirm: true }),
 ];
 
 export function actionButtons(request: HolderRequest, details: TransactionDetails): Html | false {
@@ -42,7 +41,7 @@ function refreshButton(request: HolderRequest, { transaction }: TransactionDetai
 
 function moneyButtons(request: HolderRequest, details: TransactionDetails): Html[] {
   const { t } = request;
-  const { transaction, order, refund, cases } = details;
+  const { transaction, order, refund } = details;
   const path = `/transactions/${refOf(transaction)}`;
   const buttons: Html[] = [];
   const fileRef = order?.waits_for_approval && order.batch_id !== null ? payoutFileRef(order.batch_id) : null;
@@ -56,14 +55,6 @@ function moneyButtons(request: HolderRequest, details: TransactionDetails): Html
     );
   if (order && fileRef === null && transaction.status === 'pending')
     buttons.push(dangerForm(request, `${path}/cancel`, t.payouts.cancel, t.payouts.cancelMeaning));
-  if (cases.some((each) => each.kind === 'payout_not_found' && each.status === 'open'))
-    buttons.push(
-      postButton(request, `${path}/lost`, t.payouts.sendAgain, {
-        variant: 'secondary',
-        hidden: { decision: 'send_again' },
-      }),
-      postButton(request, `${path}/lost`, t.payouts.release, { variant: 'danger', hidden: { decision: 'release' } }),
-    );
   if (refund) {
     const approval = approvalOf(request, refund);
     if (approval) buttons.push(approval);
@@ -108,11 +99,4 @@ async function cancel(request: HolderRequest): Promise<FastifyReply> {
   const cancelThis = isRefund(request) ? cancelRefund : cancelPayout;
   await cancelThis(request.ctx, request.actor, request.holder.id, paramOf(request, 'ref'));
   return redirect(request, pageOf(request), isRefund(request) ? 'refundCancelled' : 'payoutCancelled');
-}
-
-async function decideLost(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, services, actor, holder } = request;
-  const decision = fieldOf(request, 'decision') === 'release' ? 'release' : 'send_again';
-  await decideLostPayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'), decision);
-  return redirect(request, pageOf(request), 'decisionSaved');
 }

@@ -39,7 +39,7 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
     body: html`
       ${statusLine(request, details)}
       ${phoneNote(request, transaction)}
-      ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each)}</div>`)}
+      ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each, '/cases')}</div>`)}
       <div class="card">
         ${facts(transactionFacts(request, details))}
         ${actionButtons(request, details)}
