@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setPayoutApproval, setRefundLimit } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { setPayoutApproval } from '../src/holders/holders.ts';
 import { collectInKenya } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -95,9 +95,13 @@ describe('a refund in the console', () => {
 
   test('money 20: one person does not refund alone above the limit', async () => {
     const ref = await paid();
+    await setRefundLimit(gateway.ctx, COMMAND_LINE, shop.holderId, { currency: 'KES', without_approval: 100_000n });
     await setPayoutApproval(gateway.ctx, COMMAND_LINE, shop.holderId, true);
-    const asked = await request(finance, ref, { amount: '2000' });
-    assert.match(asked.location ?? '', /done=refundNeedsApproval/);
+    const small = await request(finance, ref, { amount: '500' });
+    assert.match(small.location ?? '', /done=refundRequested/);
+    await gateway.settle();
+    const asked = await request(finance, ref, { amount: '600' });
+    assert.match(asked.location ?? '', /done=refundNeedsApproval/, 'both together are above the limit');
     await gateway.settle();
     const page = await finance.get(pathOf(asked));
     assert.match(textOf(page.text), /Needs approval/);

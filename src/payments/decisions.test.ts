@@ -25,6 +25,7 @@ import {
   rejectDecision,
 } from './decisions.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { setHolderStatus } from './holder-status.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
@@ -256,6 +257,23 @@ describe('a payout', () => {
     await decide(again, 'settle_failed');
     assert.equal(await statusOf(transaction), 'failed');
     assert.deepEqual([await available(), await balance(walletReserved(shop.holderId, CURRENCY))], [200_000n, 0n]);
+  });
+
+  test('money 18: of a suspended holder is not sent again; its money can be released', async () => {
+    const transaction = await payout();
+    answer = { state: 'unknown', reason: 'not found', definitelyNotFound: true };
+    base.clock.advance(60_000);
+    await engine.pass();
+    await engine.idle();
+    await setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'suspended');
+    const each = await caseOf(transaction, 'payout_not_found');
+    const again = await propose(each, 'send_again');
+    const ref = publicId('dec', again.id);
+    await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('account_suspended'));
+    assert.equal(submits, 1);
+    await rejectDecision(ctx, people.second, ref);
+    await decide(each, 'settle_failed');
+    assert.equal(await statusOf(transaction), 'failed');
   });
 
   test('money 12: that the operator knows after all is neither released nor sent again', async () => {
