@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { insertMember } from '../src/holders/members.ts';
 import { listCasesOf } from '../src/payments/cases.ts';
 import type { PaymentsContext } from '../src/payments/context.ts';
-import type { DecisionAction } from '../src/payments/decision-rows.ts';
+import { type DecisionAction, listDecisions } from '../src/payments/decision-rows.ts';
 import { approveDecision, type Decider, proposeDecision } from '../src/payments/decisions.ts';
 import type { PaymentEngine } from '../src/payments/engine.ts';
 import type { CaseKind } from '../src/payments/states.ts';
@@ -24,7 +24,7 @@ export async function addTwoPeople(ctx: Pick<Context, 'db' | 'clock'>): Promise<
   return { first: await person(), second: await person() };
 }
 
-/** One proposes and the other approves. Without such an open case: not found. */
+/** One proposes and the other approves, also what was proposed before. Without such an open case: not found. */
 export async function decideByTwo(
   ctx: PaymentsContext,
   engine: Pick<PaymentEngine, 'apply' | 'wake'>,
@@ -37,6 +37,7 @@ export async function decideByTwo(
   const each = cases.find((candidate) => candidate.kind === kind && candidate.status === 'open');
   if (!each) throw new Problem('not_found');
   const wanted = { action, reason: 'The statement shows it.', reference: 'statement 12, line 4' };
-  const decision = await proposeDecision(ctx, first, each.id, wanted);
+  const proposed = (await listDecisions(ctx.db, each.id)).find(({ status }) => status === 'proposed');
+  const decision = proposed ?? (await proposeDecision(ctx, first, each.id, wanted));
   await approveDecision(ctx, engine, second, publicId('dec', decision.id));
 }

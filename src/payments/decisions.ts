@@ -8,6 +8,7 @@ import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid, holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { answeredByOperator } from './ask-before-decision.ts';
 import { type Case, findCase } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { carryOut } from './decision-effects.ts';
@@ -21,7 +22,6 @@ import {
   writeDecisionStatus,
 } from './decision-rows.ts';
 import type { PaymentEngine } from './engine.ts';
-import { queryOperator } from './operator-calls.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
@@ -172,30 +172,6 @@ async function carryOutOnce(
     await auditDecision(tx, decider.actor, approved, 'approved', at);
     return { decision: approved, events };
   });
-}
-
-/** Asks the operator about an open transaction. Answers whether that settled what the decision is about. */
-async function answeredByOperator(
-  ctx: PaymentsContext,
-  engine: Pick<PaymentEngine, 'apply'>,
-  { case_id: caseId, holder_id: holderId }: Decision,
-): Promise<boolean> {
-  const each = await findCase(ctx.db, caseId);
-  const id = each?.transaction_id ?? null;
-  const transaction = id === null ? null : await findTransaction(ctx.db, holderId, id);
-  if (!transaction || isFinal(transaction.status)) return false;
-  const askedAt = ctx.clock.now();
-  const { observation, raw } = await queryOperator(ctx, transaction);
-  const { transaction: after } = await engine.apply({
-    transactionId: transaction.id,
-    source: 'poll',
-    observation,
-    raw,
-    askedAt,
-    onRead: true,
-  });
-  const now = await findCase(ctx.db, caseId);
-  return (after !== null && isFinal(after.status)) || now?.status !== 'open';
 }
 
 async function approve(tx: Tx, actor: Decider['actor'], decision: Decision, at: Date): Promise<Decision> {
