@@ -103,7 +103,7 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
   const shown = { isAdmin: decider.isAdmin, canPropose: view.canPropose, toHolder: names };
   return renderPage(request, {
     title: t.cases.kinds[each.kind],
-    lead: t.cases.advice[each.kind],
+    ...(each.status === 'open' ? { lead: t.cases.advice[each.kind] } : {}),
     active: decider.isAdmin ? 'allCases' : 'cases',
     ...(errors ? { status: 400 } : {}),
     body: html`
@@ -117,16 +117,30 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
         </section>
         ${transaction && transactionCard(request, transaction, decider.isAdmin)}
       </div>
-      ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
-      <h2>${t.decisions.title}</h2>
-      ${
-        decisions.length > 0
-          ? decisions.map((decision) => decisionCard(request, decision, subject, shown))
-          : html`<p class="muted">${t.decisions.none}</p>`
-      }
-      ${proposeCard(view, subject, decisions, errors)}
+      <div class="columns">
+        <div>
+          ${
+            decisions.length === 0 && closesByNote(each)
+              ? null
+              : decisionSection(request, decisions, (decision) => decisionCard(request, decision, subject, shown))
+          }
+          ${proposeCard(view, subject, decisions, errors)}
+        </div>
+        ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
+      </div>
     `,
   });
+}
+
+function decisionSection(
+  { t }: MemberRequest,
+  decisions: readonly Decision[],
+  card: (decision: Decision) => Html,
+): Html {
+  return html`
+    <h2>${t.decisions.title}</h2>
+    ${decisions.length > 0 ? decisions.map(card) : html`<p class="muted">${t.decisions.none}</p>`}
+  `;
 }
 
 function overtakenBox(request: MemberRequest, transaction: Transaction | null): Html {
@@ -140,10 +154,13 @@ function overtakenBox(request: MemberRequest, transaction: Transaction | null): 
 }
 
 function closedBox({ t }: MemberRequest, each: Case): Html {
+  const labels: Record<string, string> = t.decisions.labels;
+  // A decision begins with its name, as decision-effects.ts writes it.
+  const resolution = (each.resolution ?? '').replace(/^\w+(?=: )/, (name) => labels[name] ?? name);
   return html`
     <div class="box success">
       <p><b>${t.decisions.closed}</b> ${t.cases.resolvedBy(each.resolved_by ?? '')} · ${timeTag(each.resolved_at)}</p>
-      <p>${t.cases.closedWith}: <bdi>${each.resolution}</bdi></p>
+      <p>${t.cases.closedWith}: <bdi>${resolution}</bdi></p>
     </div>
   `;
 }
@@ -156,10 +173,11 @@ function caseFacts(
   const { t } = request;
   const sum = (amount: bigint | null) => amount !== null && money(request, amount, each.currency ?? '');
   const holder = each.holder_id === NO_HOLDER ? t.admin.noHolder : names.get(each.holder_id);
+  const labels = each.kind === 'debt' ? t.debts.money : t.cases.money;
   return [
-    [t.cases.held, sum(each.amount)],
-    [t.cases.settledMoney, each.settled > 0n && sum(each.settled)],
-    [t.cases.openMoney, each.amount !== null && html`<b>${sum(each.amount - each.settled)}</b>`],
+    [labels.amount, sum(each.amount)],
+    [labels.settled, each.settled > 0n && sum(each.settled)],
+    [labels.open, each.settled > 0n && each.amount !== null && sum(each.amount - each.settled)],
     ...detailFacts(request, each, transaction),
     [t.admin.holder, html`<bdi>${holder}</bdi>`],
     [t.cases.opened, timeTag(each.opened_at)],

@@ -58,7 +58,7 @@ function decisionFacts(
     [t.decisions.reason, html`<bdi>${decision.reason}</bdi>`],
     [t.decisions.reference, html`<bdi>${decision.reference}</bdi>`],
     [
-      t.decisions.document,
+      t.decisions.documentGiven,
       documentType !== null &&
         (canRead ? html`<a href="${documentPath(decision, view)}" download>${t.decisions.documentLink}</a>` : t.yes),
     ],

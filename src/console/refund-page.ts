@@ -142,7 +142,7 @@ async function requireRefundable(request: HolderRequest): Promise<{ collection: 
 }
 
 async function refundPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
-  const { t, holder } = request;
+  const { t } = request;
   const { collection, refundable } = await requireRefundable(request);
   const left = money(request, refundable.left, collection.currency);
   return renderPage(request, {
@@ -155,12 +155,13 @@ async function refundPage(request: HolderRequest, errors?: FieldErrors): Promise
         ${errorBox(request, errors)}
         ${facts([
           [t.refunds.collection, html`<a href="/console/transactions/${refOf(collection)}">${refOf(collection)}</a>`],
-          [t.amount, money(request, collection.amount, collection.currency)],
-          [t.method, methodName(request, collection.method)],
+          [
+            t.cases.payment,
+            `${money(request, collection.amount, collection.currency)} · ${methodName(request, collection.method)}`,
+          ],
           [t.number, collection.msisdn && html`<bdi>+${collection.msisdn}</bdi>`],
         ])}
         ${refundForm(request, collection, refundable, errors)}
-        <p class="muted">${t.refunds.walletPays} ${holder.payouts_need_approval && t.refunds.secondPerson}</p>
       </div>
     `,
   });
@@ -172,7 +173,7 @@ function refundForm(
   { left, operator, asPayout }: Refundable,
   errors: FieldErrors | undefined,
 ): Html {
-  const { t, ctx } = request;
+  const { t, ctx, holder } = request;
   const leftText = money(request, left, collection.currency);
   return form(request, {
     action: `/transactions/${refOf(collection)}/refund`,
@@ -199,6 +200,7 @@ function refundForm(
         label: t.refunds.asPayout(`+${collection.msisdn ?? ''}`),
         checked: fieldOf(request, 'as_payout') === 'yes',
       },
+      html`<p>${t.refunds.walletPays} ${holder.payouts_need_approval && t.refunds.secondPerson}</p>`,
       onceField(ctx),
     ],
     submit: t.refunds.button,

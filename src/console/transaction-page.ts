@@ -16,7 +16,7 @@ import { deliveryDetails } from './delivery-details.ts';
 import { renderPage } from './layout.ts';
 import { refundSection, refundTag } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { STATUS_PATH, writeSamples } from './samples.ts';
+import { REFUND_STATUS_PATH, STATUS_PATH, writeSamples } from './samples.ts';
 import { actionButtons } from './transaction-actions.ts';
 import { readTransactionDetails, type TransactionDetails } from './transaction-details.ts';
 import { methodName } from './transaction-table.ts';
@@ -61,7 +61,7 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
           </section>
         </div>
       </div>
-      ${codeSamples(request, refOf(transaction))}
+      ${codeSamples(request, details)}
     `,
   });
 }
@@ -99,7 +99,7 @@ function transactionFacts(request: HolderRequest, details: TransactionDetails): 
   const references = [transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ');
   return [
     [t.transactions.type, t.directions[transaction.direction]],
-    [t.fee, money(request, transaction.fee, currency)],
+    [t.fee, transaction.direction !== 'refund' && money(request, transaction.fee, currency)],
     [t.method, `${methodName(request, transaction.method)} · ${country}`],
     [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
     [t.payee, transaction.payee && html`<bdi>${transaction.payee}</bdi>`],
@@ -178,18 +178,20 @@ function callbackList(request: HolderRequest, ref: string, deliveries: readonly 
 }
 
 /** The status request as a program sends it. The secret is a placeholder. */
-function codeSamples(request: HolderRequest, ref: string): Html {
+function codeSamples(request: HolderRequest, { transaction, refund }: TransactionDetails): Html {
   const { ctx, t } = request;
+  const ref = refOf(transaction);
+  const command = refund ? `refund list ${refOf({ id: refund.collection_id })}` : `transaction ${ref}`;
   const samples = writeSamples(
     { baseUrl: publicUrl(ctx.config), clientId: 'YOUR_CLIENT_ID', sender: 'YOUR_SENDER', secretKey: 'YOUR_SECRET_KEY' },
     { id: ref },
-    STATUS_PATH,
+    refund ? REFUND_STATUS_PATH : STATUS_PATH,
   );
   return html`
     <details class="card">
       <summary>${t.transaction.copyAs}</summary>
       <h3>CLI</h3>
-      ${codeBlock(request, 'as-cli', `npx simbi transaction ${ref} --json`, 'CLI')}
+      ${codeBlock(request, 'as-cli', `npx simbi ${command} --json`, 'CLI')}
       <h3>curl</h3>
       ${codeBlock(request, 'as-curl', samples.curl, 'curl')}
       <h3>TypeScript</h3>

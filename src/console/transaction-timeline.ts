@@ -103,6 +103,7 @@ function requestEntry({ t }: HolderRequest, logged: LoggedRequest): TimelineEntr
 function evidenceEntry({ t }: MemberRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
   const state = t.transaction.states[evidence.state as keyof typeof t.transaction.states] ?? evidence.state;
   const effect = t.transaction.effects[evidence.effect as keyof typeof t.transaction.effects] ?? evidence.effect;
+  const rawLabel = evidence.source === 'person' ? t.transaction.decision : t.transaction.rawResponse;
   return {
     at: evidence.at,
     tone: EVIDENCE_TONES[evidence.state] ?? '',
@@ -115,8 +116,8 @@ function evidenceEntry({ t }: MemberRequest, transaction: Transaction, evidence:
         evidence.raw !== '' &&
         html`
           <details>
-            <summary>${t.transaction.rawResponse}</summary>
-            <pre tabindex="0" aria-label="${t.transaction.rawResponse}">${maskNumbers(transaction, evidence.raw)}</pre>
+            <summary>${rawLabel}</summary>
+            <pre tabindex="0" aria-label="${rawLabel}">${maskNumbers(transaction, evidence.raw)}</pre>
           </details>
         `
       }
