@@ -81,6 +81,7 @@ describe('a case that nobody answers', () => {
       'Propose',
     ])
       assert.ok(text.includes(expected), expected);
+    assert.equal((await finance.get(`/console/search?q=${caseRef}`)).location, `/console/cases/${caseRef}`);
     assert.match(text, /The payer has paid\. KES\s2.?500, less the fee, is added to the wallet\./);
     const proposed = await finance.post(`/console/cases/${caseRef}/decisions`, {
       ...EVIDENCE,
@@ -188,6 +189,7 @@ describe('a case that nobody answers', () => {
     const other = await createShop(gateway.ctx, 'Somebody else');
     const stranger = await addPerson(gateway, other.holderId, 'owner', `strangerc${shops}@example.org`);
     assert.equal((await stranger.get(`/console/cases/${caseRef}`)).status, 404);
+    assert.equal((await stranger.get(`/console/search?q=${caseRef}`)).status, 200, 'not a way to it either');
     assert.equal(
       (await stranger.post(`/console/cases/${caseRef}/decisions`, { ...EVIDENCE, action: 'settle_success' })).status,
       404,

@@ -147,6 +147,25 @@ describe('a refund in the console', () => {
     assert.equal((await stranger.post(`${asked}/approve`)).status, 404);
   });
 
+  test('where the operator cannot refund, the form offers a payout to the payer instead', async (t) => {
+    const ref = await paid();
+    const rail = gateway.services.ctx.rails.byName('sandbox') ?? assert.fail();
+    const capabilities = rail.capabilities as { refunds: string };
+    t.after(() => {
+      capabilities.refunds = 'partial';
+    });
+    assert.ok(!(await finance.get(`/console/transactions/${ref}/refund`)).text.includes('name="as_payout"'));
+    capabilities.refunds = 'whole';
+    assert.match((await finance.get(`/console/transactions/${ref}/refund`)).text, /refunds whole payments only/);
+    capabilities.refunds = 'none';
+    const refused = await request(finance, ref, { amount: '500' });
+    assert.equal(refused.status, 400);
+    assert.match(textOf(refused.text), /Choose to send it as a payout/);
+    const asked = await request(finance, ref, { amount: '500', as_payout: 'yes' });
+    await gateway.settle();
+    assert.match(textOf((await finance.get(pathOf(asked))).text), /Succeeded .*Sent as a payout Yes/);
+  });
+
   test('lists, the filter, the export and the search know refunds', async () => {
     const ref = await paid();
     const asked = pathOf(await request(finance, ref, { amount: '500' }));

@@ -143,10 +143,13 @@ export function formField(field: FormField): Html {
   `;
 }
 
-function checkbox({ name, label, checked }: CheckboxField): Html {
+function checkbox({ name, label, checked, errors }: CheckboxField): Html {
   return html`
     <div class="field">
-      <label><input type="checkbox" name="${name}" value="yes"${checked && html` checked`}>${label}</label>
+      <label>
+        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${checked && html` checked`}>${label}
+      </label>
+      ${errors?.[name] && html`<p class="field-error">${errors[name].join(' ')}</p>`}
     </div>
   `;
 }

@@ -12,7 +12,8 @@ export const english = {
   searchHint: 'Reference, number, link, event…',
   searchTitle: (q: string) => `Search: ${q}`,
   searchNone: 'No results',
-  searchNoneText: 'Search for a reference (TX_…), a phone number, one of your own references, a receipt or a payee.',
+  searchNoneText:
+    'Search for a reference (TX_…, RF_…, case_…), a phone number, one of your own references, a receipt or a payee.',
   account: 'Account',
   switch: 'Switch',
   signOut: 'Sign out',
@@ -606,6 +607,7 @@ export const english = {
     asPayout: (number: string) => `Send it to ${number} as a payout`,
     cannotRefund: 'This operator cannot refund. The money can be sent to the payer as a payout instead.',
     partAsPayout: 'This operator refunds whole payments only. A part can be sent to the payer as a payout.',
+    chooseAsPayout: 'The operator cannot refund this amount. Choose to send it as a payout.',
     walletPays: 'The money is taken from your wallet now and sent to the payer.',
     secondPerson: 'A second person may have to approve it before it is sent.',
     button: 'Request refund',

@@ -13,7 +13,7 @@ export const french: ConsoleMessages = {
   searchTitle: (q) => `Recherche : ${q}`,
   searchNone: 'Aucun résultat',
   searchNoneText:
-    'Cherchez une référence (TX_…), un numéro de téléphone, une de vos références, un reçu ou un bénéficiaire.',
+    'Cherchez une référence (TX_…, RF_…, case_…), un numéro de téléphone, une de vos références, un reçu ou un bénéficiaire.',
   account: 'Compte',
   switch: 'Changer',
   signOut: 'Se déconnecter',
@@ -619,6 +619,7 @@ export const french: ConsoleMessages = {
     cannotRefund: 'Cet opérateur ne rembourse pas. L’argent peut être envoyé au payeur comme versement.',
     partAsPayout:
       'Cet opérateur ne rembourse que des paiements entiers. Une partie peut être envoyée au payeur comme versement.',
+    chooseAsPayout: 'L’opérateur ne peut pas rembourser ce montant. Choisissez de l’envoyer comme versement.',
     walletPays: 'L’argent est pris maintenant dans votre portefeuille et envoyé au payeur.',
     secondPerson: 'Une seconde personne doit peut-être l’approuver avant l’envoi.',
     button: 'Demander le remboursement',
