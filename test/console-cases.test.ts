@@ -90,7 +90,7 @@ describe('a case that nobody answers', () => {
     });
     assert.equal(proposed.location, `/console/cases/${caseRef}?done=decisionProposed`);
     const waiting = textOf((await finance.get(`/console/cases/${caseRef}`)).text);
-    assert.match(waiting, /Another administrator must approve it/);
+    assert.match(waiting, /An administrator of this gateway must approve it/);
     assert.match(
       textOf((await admin.get('/console/admin')).text),
       /Decisions that wait for a second person .*It succeeded/,

@@ -87,7 +87,7 @@ function proposedButtons(request: MemberRequest, decision: Decision, subject: Ca
       ? `/admin/decisions/${ref}/reject`
       : `/cases/${publicId('case', decision.case_id)}/withdraw`;
     return html`
-      <p class="box neutral">${isOwn ? t.decisions.youProposed : t.decisions.waitsForAdmin}</p>
+      <p class="box neutral">${isOwn && view.isAdmin ? t.decisions.youProposed : t.decisions.waitsForAdmin}</p>
       ${isOwn && postButton(request, path, t.decisions.withdraw, { variant: 'secondary', hidden: { decision: ref } })}
     `;
   }

@@ -144,7 +144,10 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     });
     await proposing.page.waitForFunction("document.querySelector('#f-document').value !== ''");
     await send(proposing.page, '#propose form button');
-    assert.match(await main(proposing.page), /Decision proposed.*SJK7Q2M4XP.*Another administrator must approve it/);
+    assert.match(
+      await main(proposing.page),
+      /Decision proposed.*SJK7Q2M4XP.*An administrator of this gateway must approve it/,
+    );
     await assertFits(proposing.page);
 
     const approving = await open(await signIn(gateway, admin.member), '/console/admin');
