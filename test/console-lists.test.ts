@@ -7,7 +7,7 @@ import { openCases } from '../src/payments/cases.ts';
 import type { CaseKind } from '../src/payments/states.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
-import { NO_HOLDER } from '../src/platform/ids.ts';
+import { createHolderUuid, NO_HOLDER, publicId } from '../src/platform/ids.ts';
 import type { Observation } from '../src/rails/rail.ts';
 import { collectInKenya } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
@@ -105,7 +105,7 @@ async function walk(person: Person, start: string): Promise<string[]> {
   const ids: string[] = [];
   for (let path: string | null = start; path !== null; ) {
     const { text } = await person.get(path);
-    ids.push(...[...text.matchAll(/number (\d+)/g)].map(([, id = '']) => id));
+    ids.push(...[...text.matchAll(/href="\/console(?:\/admin)?\/cases\/(case_\w+)"/g)].map(([, id = '']) => id));
     path =
       /rel="next" href="([^"]+)"/
         .exec(text)?.[1]
@@ -118,27 +118,29 @@ async function walk(person: Person, start: string): Promise<string[]> {
 
 test('money 26: every open case is reachable, by kind, in both orders, with a count', async () => {
   const kinds: CaseKind[] = ['no_answer', 'contradiction', 'unknown_reference'];
-  const opened: number[] = [];
+  const opened: string[] = [];
   for (let number = 100; number < 370; number++) {
     gateway.ctx.clock.advance(number % 3 === 0 ? 1_000 : 0);
     const kind = kinds[number % 3] ?? 'no_answer';
     const holderId = kind === 'unknown_reference' ? NO_HOLDER : shop.holderId;
-    const detail = { said: `number ${number}` };
+    const id = createHolderUuid(gateway.ctx.clock.millis(), holderId);
     await gateway.ctx.db.transaction((tx) =>
       openCases(tx, gateway.ctx, [
         {
+          id,
           holderId,
           transactionId: null,
           kind,
-          detail,
+          detail: {},
           ...(holderId === NO_HOLDER ? { money: { amount: 5_000n, currency: 'KES', rail: 'sandbox' } } : {}),
         },
       ]),
     );
-    opened.push(number);
+    opened.push(publicId('case', id));
   }
   const everything = await walk(owner, '/console/admin/cases');
-  assert.deepEqual(everything.map(Number).sort(), opened.toSorted());
+  assert.deepEqual(new Set(everything), new Set(opened));
+  assert.equal(everything.length, opened.length);
   const oldest = await walk(owner, '/console/admin/cases?order=oldest');
   assert.deepEqual(oldest, everything.toReversed());
   const suspense = await walk(owner, '/console/admin/cases?kind=unknown_reference&order=oldest');

@@ -17,7 +17,7 @@ import { addMember } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
 import { setHolderStatus } from '../src/payments/holder-status.ts';
-import { approvePayout, cancelPayout, decideLostPayout } from '../src/payments/payout-decisions.ts';
+import { approvePayout, cancelPayout } from '../src/payments/payout-decisions.ts';
 import { approvePayoutFile } from '../src/payments/payout-file-decisions.ts';
 import { orderPayoutFile } from '../src/payments/payout-files.ts';
 import { type PayoutOrder, readPayout } from '../src/payments/payout-requests.ts';
@@ -208,7 +208,6 @@ describe('suspended', () => {
       () => orderPayoutFile(ctx, engine, ama, shop.holderId, again, confirmed),
       () => approvePayout(ctx, engine, kofi, shop.holderId, refOf(waiting)),
       () => approvePayoutFile(ctx, engine, kofi, shop.holderId, ref),
-      () => decideLostPayout(ctx, engine, kofi, shop.holderId, refOf(waiting), 'send_again'),
     ])
       await assert.rejects(attempt(), refused('account_suspended'));
     await pass();

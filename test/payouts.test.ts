@@ -8,14 +8,16 @@ import { createHolder } from '../src/holders/holders.ts';
 import { addMember } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
+import type { DecisionAction } from '../src/payments/decision-rows.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
-import { approvePayout, cancelPayout, decideLostPayout } from '../src/payments/payout-decisions.ts';
+import { approvePayout, cancelPayout } from '../src/payments/payout-decisions.ts';
 import { type PayoutOrder, readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { findTransaction, refOf, type Transaction } from '../src/payments/transactions.ts';
 import { Problem } from '../src/platform/errors.ts';
 import type { Observation, Rail } from '../src/rails/rail.ts';
+import { addTwoPeople, decideByTwo, type TwoPeople } from './decisions.ts';
 import { createTestContext } from './harness.ts';
 import { NOT_FOUND, openCasesOf, SUCCEEDED, statusOf, UNKNOWN } from './inspect.ts';
 import { CAPABILITIES, CURRENCY, silentRail, withPayments } from './payments.ts';
@@ -33,6 +35,7 @@ let base: Awaited<ReturnType<typeof createTestContext>>;
 let ctx: ReturnType<typeof withPayments<typeof base>>;
 let engine: PaymentEngine;
 let shop: Shop;
+let people: TwoPeople;
 /** References that reached the operator, as often as they did. */
 let sent: string[];
 let answer: (reference: string) => Observation;
@@ -56,6 +59,7 @@ beforeEach(async () => {
   ctx = withPayments(base, operatorRail());
   engine = createPaymentEngine(ctx);
   shop = await createShop(ctx);
+  people = await addTwoPeople(ctx);
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 10n * TAKES);
 });
 
@@ -79,6 +83,10 @@ async function order(actor: Actor = COMMAND_LINE): Promise<Transaction> {
   const [result] = await orderPayouts(ctx, engine, actor, shop.holderId, [await orderOf()]);
   assert.ok(result?.ok);
   return result.transaction;
+}
+
+function decideLost(payout: Transaction, action: DecisionAction, acting = engine): Promise<void> {
+  return decideByTwo(ctx, acting, people, payout, 'payout_not_found', action);
 }
 
 async function pass(target = engine): Promise<void> {
@@ -206,10 +214,7 @@ describe('approval', () => {
     const payout = await order(ama);
     const stranger = await createShop(ctx);
     await assert.rejects(approvePayout(ctx, engine, kofi, stranger.holderId, refOf(payout)), refused('not_found'));
-    await assert.rejects(
-      decideLostPayout(ctx, engine, ama, shop.holderId, refOf(payout), 'send_again'),
-      refused('not_found'),
-    );
+    await assert.rejects(decideLost(payout, 'send_again'), refused('not_found'));
     await pass();
     assert.equal(sent.length, 0);
   });
@@ -330,7 +335,7 @@ describe('never twice', () => {
     assert.equal(await statusOf(ctx.db, payout), 'processing');
     assert.deepEqual(await openCasesOf(ctx.db, payout), ['payout_not_found']);
     assert.equal((await wallet()).reserved, TAKES);
-    await decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
+    await decideLost(payout, 'send_again');
     await engine.idle();
     assert.deepEqual(sent, [refOf(payout)]);
     assert.equal(await statusOf(ctx.db, payout), 'success');
@@ -375,14 +380,14 @@ describe('never twice', () => {
     assert.equal(await statusOf(ctx.db, payout), 'processing');
     assert.deepEqual(await openCasesOf(ctx.db, payout), ['no_answer']);
     await assert.rejects(
-      decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'release'),
+      decideLost(payout, 'settle_failed'),
       refused('not_found'),
       'nobody said that it was not found',
     );
     answerQuery = () => NOT_FOUND;
     base.clock.advance(6 * 3_600_000);
     await pass();
-    await decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), 'release');
+    await decideLost(payout, 'settle_failed');
     assert.equal(await statusOf(ctx.db, payout), 'failed');
     assert.deepEqual(await wallet(), { available: 10n * TAKES, reserved: 0n });
     assert.equal(sent.length, 1);
@@ -423,7 +428,7 @@ describe('never twice', () => {
     await pass();
     assert.deepEqual(await openCasesOf(ctx.db, payout), ['payout_not_found']);
     const idle = { ...engine, wake: () => undefined };
-    await decideLostPayout(ctx, idle, COMMAND_LINE, shop.holderId, refOf(payout), 'send_again');
+    await decideLost(payout, 'send_again', idle);
     const open = await findTransaction(ctx.db, shop.holderId, payout.id);
     assert.ok(open);
     await engine.refresh(open, 5_000);
@@ -443,8 +448,8 @@ describe('never twice', () => {
     base.clock.advance(6_000);
     await pass();
     answer = () => SUCCEEDED;
-    const decisions = (['send_again', 'release', 'send_again', 'release'] as const).map((decision) =>
-      decideLostPayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(payout), decision),
+    const decisions = (['send_again', 'settle_failed', 'send_again', 'settle_failed'] as const).map((decision) =>
+      decideLost(payout, decision),
     );
     const results = await Promise.allSettled(decisions);
     await engine.idle();

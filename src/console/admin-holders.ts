@@ -17,6 +17,8 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { changesCard } from './approval-settings.ts';
 import { copyLine, dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
+import { debtLines } from './debts.ts';
+import { waitingDecisions } from './decision-list.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -37,7 +39,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
   const { t } = request;
   const before = queryOf(request, 'before', 20);
   const page = { limit: PAGE_HOLDERS, before: before === '' ? undefined : idOf(before) };
-  const holders = await listHolders(request.ctx.db, page);
+  const [holders, waiting] = await Promise.all([listHolders(request.ctx.db, page), waitingDecisions(request)]);
   const last = holders.length === PAGE_HOLDERS ? holders.at(-1) : undefined;
   return renderPage(request, {
     title: t.menu.admin,
@@ -45,6 +47,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
     ...(problem ? { status: 400 } : {}),
     body: html`
       ${problem && html`<p class="box error" role="alert">${problem}</p>`}
+      ${waiting}
       ${dataTable(
         t.menu.admin,
         [{ label: t.admin.holder }, { label: t.state }, { label: t.created }],
@@ -116,10 +119,11 @@ async function readHolder(request: MemberRequest): Promise<Holder> {
 async function holderPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const holder = await readHolder(request);
-  const [team, fees, changes] = await Promise.all([
+  const [team, fees, changes, debts] = await Promise.all([
     listTeam(ctx.db, holder.id),
     listFeeOverrides(ctx.db, holder.id),
     listRuleChanges(ctx.db, holder.id),
+    debtLines(request, holder.id),
   ]);
   const path = `/admin/holders/${holder.id}`;
   return renderPage(request, {
@@ -131,6 +135,7 @@ async function holderPage(request: MemberRequest): Promise<FastifyReply> {
           [t.state, statusOf(request, holder)],
           [t.menu.team, team.map((each) => `${each.email} (${t.roles[each.role]})`).join(', ')],
           [t.payouts.approvalTitle, holder.payouts_need_approval ? t.yes : t.no],
+          [t.menu.debts, debts],
           [t.created, timeTag(holder.created_at)],
         ])}
         ${statusForms(request, holder, path)}

@@ -5,7 +5,7 @@ import { countDueDeliveries } from '../callbacks/endpoints.ts';
 import { recordAudit } from '../holders/audit.ts';
 import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
-import { type Case, closesByNote, resolveAnyCase } from '../payments/cases.ts';
+import { type Case, resolveAnyCase } from '../payments/cases.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
 import { refOf } from '../payments/transactions.ts';
@@ -13,7 +13,7 @@ import { addVerifyRun, newestVerifyRun, type VerifyRun } from '../payments/verif
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { caseMeaning, MAX_RESOLUTION, resolveForm } from './case-details.ts';
+import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
 import { readCaseList } from './case-list.ts';
 import { dataTable, emptyState, figureCard, tag, timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
@@ -108,21 +108,11 @@ function caseCard(request: MemberRequest, each: Case, holderNames: ReadonlyMap<b
     each.holder_id === NO_HOLDER ? t.admin.noHolder : html`<bdi>${holderNames.get(each.holder_id) ?? ''}</bdi>`;
   return html`
     <div class="card">
-      ${caseMeaning(request, each)}
+      ${caseDetails(request, each, '/admin/cases')}
       <p class="muted">
         ${holder} · ${timeTag(each.opened_at)}
         ${each.transaction_id && html` · <code>${refOf({ id: each.transaction_id })}</code>`}
       </p>
-      <pre tabindex="0" aria-label="${t.details}">${JSON.stringify(each.detail)}</pre>
-      ${
-        closesByNote(each) &&
-        html`
-          <details>
-            <summary>${t.cases.resolve}…</summary>
-            ${resolveForm(request, `/admin/cases/${publicId('case', each.id)}/resolve`)}
-          </details>
-        `
-      }
     </div>
   `;
 }

@@ -15,6 +15,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
+import { debtBoxes } from './debts.ts';
 import { newExportId } from './export-progress.ts';
 import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -33,15 +34,17 @@ export const balanceRoutes: ConsoleRoute[] = [
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role } = request;
-  const [wallets, pending] = await Promise.all([
+  const [wallets, pending, debts] = await Promise.all([
     balancesOf(ctx.db, request.holder.id),
     pendingOf(ctx.db, request.holder.id),
+    debtBoxes(request),
   ]);
   return renderPage(request, {
     title: t.menu.balances,
     lead: t.balances.lead,
     active: 'balances',
     body: html`
+      ${debts}
       ${
         wallets.length === 0
           ? emptyState(t.balances.none, t.balances.noneText)

@@ -1,31 +1,22 @@
-// What a case means, what to do about it, and the form that closes it.
+// A case in a list: what it means, and what to do about it. And the form that closes one which reports a fact.
 
-import { type Case, closesByNote } from '../payments/cases.ts';
+import type { Case } from '../payments/cases.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
-import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
+import { type MemberRequest, money } from './console-request.ts';
 import { form } from './form-components.ts';
-import { TREASURERS } from './route.ts';
 
 export const MAX_RESOLUTION = 500;
 
-export function caseDetails(request: HolderRequest, each: Case): Html {
+/** A case in a list: what it means, and the way to its page. `path` is below /console. */
+export function caseDetails(request: MemberRequest, each: Case, path: '/cases' | '/admin/cases'): Html {
   return html`
     ${caseMeaning(request, each)}
-    ${
-      TREASURERS.includes(request.role) &&
-      closesByNote(each) &&
-      html`
-        <details>
-          <summary>${request.t.cases.resolve}…</summary>
-          ${resolveForm(request, `/cases/${publicId('case', each.id)}/resolve`)}
-        </details>
-      `
-    }
+    <p><a href="/console${path}/${publicId('case', each.id)}">${request.t.decisions.openCase}</a></p>
   `;
 }
 
-export function caseMeaning(request: MemberRequest, each: Case): Html {
+function caseMeaning(request: MemberRequest, each: Case): Html {
   const { t } = request;
   return html`
     <p><b>${t.cases.kinds[each.kind]}</b> ${t.cases.advice[each.kind]}</p>

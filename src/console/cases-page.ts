@@ -35,7 +35,7 @@ function caseCard(request: HolderRequest, each: Case): Html {
   const ref = each.transaction_id && refOf({ id: each.transaction_id });
   return html`
     <div class="card">
-      ${caseDetails(request, each)}
+      ${caseDetails(request, each, '/cases')}
       <p class="muted">
         ${timeTag(each.opened_at)}
         ${ref && html` · <a href="/console/transactions/${ref}">${t.callbacks.viewTransaction}</a>`}

@@ -111,7 +111,19 @@
           find(field.dataset.text).value = text;
         });
       if (file && field.dataset.image) readLogo(file, find(field.dataset.image));
+      if (field.dataset.file) readAsAddress(file, find(field.dataset.file));
     });
+  }
+
+  // A file as it is, as a data address in a hidden field.
+  function readAsAddress(file, target) {
+    target.value = '';
+    if (!file) return;
+    var reader = new FileReader();
+    reader.onload = function () {
+      target.value = reader.result;
+    };
+    reader.readAsDataURL(file);
   }
 
   // A picture, made small, as a data address in a hidden field, and in the preview.

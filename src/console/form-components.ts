@@ -26,7 +26,13 @@ type SelectField = FieldBase & {
   choices: readonly (readonly [value: string, label: string])[];
 };
 type CheckboxField = FieldBase & { type: 'checkbox'; checked: boolean };
-export type FormField = InputField | TextAreaField | SelectField | CheckboxField;
+/** One of several, each with a sentence that says what it does. */
+type RadioField = FieldBase & {
+  type: 'radio';
+  value?: string | undefined;
+  choices: readonly (readonly [value: string, label: string, meaning: string])[];
+};
+export type FormField = InputField | TextAreaField | SelectField | CheckboxField | RadioField;
 
 type FormOptions = {
   /** Below /console. */
@@ -124,6 +130,7 @@ function submitButton(label: string, variant: ButtonVariant | undefined): Html {
 /** A label, a hint, the control and its error. */
 export function formField(field: FormField): Html {
   if (field.type === 'checkbox') return checkbox(field);
+  if (field.type === 'radio') return radios(field);
   const { name, label, hint, errors } = field;
   const error = errors?.[name];
   return html`
@@ -136,15 +143,36 @@ export function formField(field: FormField): Html {
   `;
 }
 
-function checkbox({ name, label, checked }: CheckboxField): Html {
+function checkbox({ name, label, checked, errors }: CheckboxField): Html {
   return html`
     <div class="field">
-      <label><input type="checkbox" name="${name}" value="yes"${checked && html` checked`}>${label}</label>
+      <label>
+        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${checked && html` checked`}>${label}
+      </label>
+      ${errors?.[name] && html`<p class="field-error">${errors[name].join(' ')}</p>`}
     </div>
   `;
 }
 
-function control(field: Exclude<FormField, CheckboxField>): Html {
+/** The group has the id that an error box links to. */
+function radios({ name, label, choices, value, errors, required }: RadioField): Html {
+  const error = errors?.[name];
+  const radio = ([code, text, meaning]: RadioField['choices'][number]) => html`
+    <label>
+      <input type="radio" name="${name}" value="${code}"${required && html` required`}${code === value && html` checked`}>
+      <span>${text}<span class="muted">${meaning}</span></span>
+    </label>
+  `;
+  return html`
+    <fieldset class="field radios" id="f-${name}" tabindex="-1"${error && html` aria-describedby="e-${name}"`}>
+      <legend>${label}</legend>
+      ${choices.map(radio)}
+      ${error && html`<p class="field-error" id="e-${name}">${error.join(' ')}</p>`}
+    </fieldset>
+  `;
+}
+
+function control(field: Exclude<FormField, CheckboxField | RadioField>): Html {
   const { name, value = '' } = field;
   if (field.type === 'textarea')
     return html`

@@ -9,8 +9,10 @@ import { balancesOf } from '../ledger/ledger.ts';
 import { acceptWithin } from '../payments/accept.ts';
 import { countOpenCases } from '../payments/case-list.ts';
 import { completeOrder, readPayment } from '../payments/collections.ts';
+import { listDebts } from '../payments/debts.ts';
 import { listTransactions } from '../payments/listing.ts';
 import { countWaitingApprovals } from '../payments/payout-orders.ts';
+import { countWaitingRefunds } from '../payments/refund-orders.ts';
 import { refOf } from '../payments/transactions.ts';
 import { collectFieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -214,11 +216,13 @@ function moneyTable(request: HolderRequest, days: readonly DailyStats[]): Html |
 
 async function needsAttention(request: HolderRequest): Promise<Html[]> {
   const { ctx, holder, t } = request;
-  const [cases, failing, paused, approvals, integrations] = await Promise.all([
+  const [cases, failing, paused, approvals, refunds, debts, integrations] = await Promise.all([
     countOpenCases(ctx.db, holder.id),
     listFailingReceivers(ctx.db, holder.id),
     listPausedAddresses(ctx.db, holder.id),
     countWaitingApprovals(ctx.db, holder.id),
+    countWaitingRefunds(ctx.db, holder.id),
+    listDebts(ctx.db, holder.id),
     listIntegrations(ctx.db, holder.id),
   ]);
   const notes: Html[] = [];
@@ -228,6 +232,9 @@ async function needsAttention(request: HolderRequest): Promise<Html[]> {
     notes.push(html`<a href="/console/callbacks">${t.home.callbacksFailing(each.origin, each.waiting)}</a>`);
   if (paused.length > 0) notes.push(html`<a href="/console/callbacks">${t.home.callbacksPaused(paused.length)}</a>`);
   if (approvals > 0) notes.push(html`<a href="/console/payouts">${t.home.approvals(approvals)}</a>`);
+  if (refunds > 0) notes.push(html`<a href="/console/payouts">${t.home.refundApprovals(refunds)}</a>`);
+  for (const { amount, currency } of debts)
+    notes.push(html`<a href="/console/balances">${t.home.debt(money(request, amount, currency))}</a>`);
   if (integrations.length === 0) notes.push(html`<a href="/console/integrations">${t.home.firstIntegration}</a>`);
   return notes;
 }

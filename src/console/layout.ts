@@ -34,6 +34,7 @@ const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
   { key: 'rails', path: '/admin/rails' },
   { key: 'allCases', path: '/admin/cases' },
   { key: 'reports', path: '/admin/reports' },
+  { key: 'debts', path: '/admin/debts' },
   { key: 'ledger', path: '/admin/ledger' },
 ];
 

@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { listPayoutFiles, listPayouts, type PayoutRow } from '../payments/payout-orders.ts';
 import { readPayout } from '../payments/payout-requests.ts';
+import { listWaitingRefunds } from '../payments/refund-orders.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';
@@ -18,6 +19,7 @@ import { confirmationPage, isConfirmedPayout } from './payout-confirmation.ts';
 import { type PayoutFieldName, payoutRequest } from './payout-fields.ts';
 import { fileTable, waitingFiles } from './payout-file-page.ts';
 import { orderOnce, repeatWarnings } from './payout-form.ts';
+import { waitingRefunds } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { methodName } from './transaction-table.ts';
 
@@ -32,10 +34,11 @@ export const payoutRoutes: ConsoleRoute[] = [
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role, holder } = request;
-  const [payouts, files, waiting, ruleNotes] = await Promise.all([
+  const [payouts, files, waiting, refunds, ruleNotes] = await Promise.all([
     listPayouts(ctx, holder.id, SHOWN),
     listPayoutFiles(ctx.db, holder.id),
     waitingFiles(request),
+    listWaitingRefunds(ctx.db, holder.id, SHOWN),
     ruleChangeNotes(request),
   ]);
   const canCreate = TREASURERS.includes(role);
@@ -54,6 +57,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     body: html`
       ${ruleNotes}
       ${waiting}
+      ${waitingRefunds(request, refunds)}
       ${
         payouts.length === 0
           ? emptyState(t.payouts.none, t.payouts.noneText, canCreate && createLink)

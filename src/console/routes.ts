@@ -14,9 +14,11 @@ import { approvalSettingRoutes } from './approval-settings.ts';
 import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
+import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
 import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
+import { debtRoutes } from './debts.ts';
 import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
@@ -27,6 +29,7 @@ import { payoutFileRoutes } from './payout-file-page.ts';
 import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { profileRoutes } from './profile.ts';
+import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
 import { searchRoutes } from './search.ts';
@@ -53,6 +56,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...searchRoutes,
   ...transactionPageRoutes,
   ...transactionActionRoutes,
+  ...refundRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
@@ -62,11 +66,13 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...callbackPageRoutes,
   ...requestLogRoutes,
   ...caseRoutes,
+  ...casePageRoutes,
   ...auditRoutes,
   ...teamRoutes,
   ...adminHolderRoutes,
   ...adminRoutes,
   ...operatorReportRoutes,
+  ...debtRoutes,
 ];
 
 declare module 'fastify' {

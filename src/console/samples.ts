@@ -13,6 +13,7 @@ export type Samples = { curl: string; typescript: string; python: string };
 const CALLERS_CLOCK = ['Date', 'now()'].join('.');
 const CREATE_PATH = '/api/v3/service-unified-collections';
 export const STATUS_PATH = '/api/v3/get-unified-transaction-status';
+export const REFUND_STATUS_PATH = '/api/v3/get-unified-refund-status';
 
 /** A collection that succeeds in sandbox mode without the test phone: the number ends in 000. */
 export function sampleParams(catalog: Catalog): JsonObject {

@@ -1,14 +1,15 @@
-// The search box: a reference, a link, an event or a request by its id; else transactions by phone number, by the
+// The search box: a reference, a link, a case, an event or a request by its id; else transactions by phone number, by the
 // holder's own reference, or by text.
 
 import type { FastifyReply } from 'fastify';
 import { listDeliveries } from '../callbacks/resend.ts';
 import { findHolderLink, linkId } from '../links/links.ts';
+import { findCase } from '../payments/cases.ts';
 import { listTransactions, type TransactionPage } from '../payments/listing.ts';
 import { findTransaction, idFromRef, refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { uuidFromPublicId } from '../platform/ids.ts';
+import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { emptyState, timeTag } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -76,6 +77,9 @@ async function findById(request: HolderRequest, q: string): Promise<string | nul
     const found = await findHolderLink(ctx.db, holder.id, link);
     if (found) return `/console/links/${linkId(found)}`;
   }
+  const caseId = uuidFromPublicId('case', q);
+  if (caseId && (await findCase(ctx.db, caseId))?.holder_id === holder.id)
+    return `/console/cases/${publicId('case', caseId)}`;
   if (uuidFromPublicId('evt', q)) {
     const ref = await findTransactionOfEvent(request, q);
     if (ref) return `/console/transactions/${ref}`;

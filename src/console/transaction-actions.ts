@@ -3,25 +3,25 @@
 
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
-import { approvePayout, cancelPayout, decideLostPayout } from '../payments/payout-decisions.ts';
+import { approvePayout, cancelPayout } from '../payments/payout-decisions.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
-import { createRefund } from '../payments/refunds.ts';
+import { approveRefund, cancelRefund } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
-import { refOf } from '../payments/transactions.ts';
+import { idFromRef, refOf } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
-import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
+import { isRefundId } from '../platform/ids.ts';
+import { fieldOf, type HolderRequest, paramOf } from './console-request.ts';
 import { dangerForm, postButton } from './form-components.ts';
 import { redirect } from './layout.ts';
+import { approvalOf } from './refund-page.ts';
 import { BUILDERS, type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
 
 export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
   forRoles(BUILDERS, 'POST', '/transactions/:ref/resend', resend),
-  forRoles(TREASURERS, 'POST', '/transactions/:ref/refund', refund, { confirm: true }),
   forRoles(TREASURERS, 'POST', '/transactions/:ref/approve', approve, { confirm: true }),
   forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/transactions/:ref/lost', decideLost, { confirm: true }),
 ];
 
 export function actionButtons(request: HolderRequest, details: TransactionDetails): Html | false {
@@ -41,7 +41,7 @@ function refreshButton(request: HolderRequest, { transaction }: TransactionDetai
 
 function moneyButtons(request: HolderRequest, details: TransactionDetails): Html[] {
   const { t } = request;
-  const { transaction, order, cases } = details;
+  const { transaction, order, refund } = details;
   const path = `/transactions/${refOf(transaction)}`;
   const buttons: Html[] = [];
   const fileRef = order?.waits_for_approval && order.batch_id !== null ? payoutFileRef(order.batch_id) : null;
@@ -55,23 +55,22 @@ function moneyButtons(request: HolderRequest, details: TransactionDetails): Html
     );
   if (order && fileRef === null && transaction.status === 'pending')
     buttons.push(dangerForm(request, `${path}/cancel`, t.payouts.cancel, t.payouts.cancelMeaning));
-  if (cases.some((each) => each.kind === 'payout_not_found' && each.status === 'open'))
-    buttons.push(
-      postButton(request, `${path}/lost`, t.payouts.sendAgain, {
-        variant: 'secondary',
-        hidden: { decision: 'send_again' },
-      }),
-      postButton(request, `${path}/lost`, t.payouts.release, { variant: 'danger', hidden: { decision: 'release' } }),
-    );
-  if (details.refundable && details.refundable.left > 0n) {
-    const amount = money(request, details.refundable.left, transaction.currency);
-    buttons.push(dangerForm(request, `${path}/refund`, t.transaction.refund, t.transaction.refundMeaning(amount)));
+  if (refund) {
+    const approval = approvalOf(request, refund);
+    if (approval) buttons.push(approval);
+    if (transaction.status === 'pending')
+      buttons.push(dangerForm(request, `${path}/cancel`, t.refunds.cancel, t.refunds.cancelMeaning));
   }
   return buttons;
 }
 
 function pageOf(request: HolderRequest): string {
   return `/console/transactions/${paramOf(request, 'ref')}`;
+}
+
+function isRefund(request: HolderRequest): boolean {
+  const id = idFromRef(paramOf(request, 'ref'));
+  return id !== null && isRefundId(id);
 }
 
 async function refresh(request: HolderRequest): Promise<FastifyReply> {
@@ -89,27 +88,15 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
   return redirect(request, pageOf(request), 'callbackResent');
 }
 
-async function refund(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, services, actor, holder } = request;
-  const wanted = { collection: paramOf(request, 'ref'), amount: null };
-  await createRefund(ctx, services.payments.engine, actor, holder.id, wanted);
-  return redirect(request, pageOf(request), 'refundRequested');
-}
-
 async function approve(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder } = request;
-  await approvePayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'));
-  return redirect(request, pageOf(request), 'payoutApproved');
+  const approveThis = isRefund(request) ? approveRefund : approvePayout;
+  await approveThis(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'));
+  return redirect(request, pageOf(request), isRefund(request) ? 'refundApproved' : 'payoutApproved');
 }
 
 async function cancel(request: HolderRequest): Promise<FastifyReply> {
-  await cancelPayout(request.ctx, request.actor, request.holder.id, paramOf(request, 'ref'));
-  return redirect(request, pageOf(request), 'payoutCancelled');
-}
-
-async function decideLost(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, services, actor, holder } = request;
-  const decision = fieldOf(request, 'decision') === 'release' ? 'release' : 'send_again';
-  await decideLostPayout(ctx, services.payments.engine, actor, holder.id, paramOf(request, 'ref'), decision);
-  return redirect(request, pageOf(request), 'decisionSaved');
+  const cancelThis = isRefund(request) ? cancelRefund : cancelPayout;
+  await cancelThis(request.ctx, request.actor, request.holder.id, paramOf(request, 'ref'));
+  return redirect(request, pageOf(request), isRefund(request) ? 'refundCancelled' : 'payoutCancelled');
 }

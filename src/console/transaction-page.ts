@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Delivery } from '../callbacks/resend.ts';
 import type { TransferLine } from '../ledger/reports.ts';
 import { linkId } from '../links/links.ts';
+import type { Refund } from '../payments/refund-orders.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -13,8 +14,9 @@ import { codeBlock, dataTable, facts, statusTag, timeTag } from './components.ts
 import { type HolderRequest, money } from './console-request.ts';
 import { deliveryDetails } from './delivery-details.ts';
 import { renderPage } from './layout.ts';
+import { refundSection, refundTag } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { STATUS_PATH, writeSamples } from './samples.ts';
+import { REFUND_STATUS_PATH, STATUS_PATH, writeSamples } from './samples.ts';
 import { actionButtons } from './transaction-actions.ts';
 import { readTransactionDetails, type TransactionDetails } from './transaction-details.ts';
 import { methodName } from './transaction-table.ts';
@@ -32,16 +34,17 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
   const openCases = cases.filter((each) => each.status === 'open');
   return renderPage(request, {
     title: money(request, transaction.amount, transaction.currency),
-    active: transaction.direction === 'collection' ? 'transactions' : 'payouts',
+    active: transaction.direction === 'payout' ? 'payouts' : 'transactions',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
     body: html`
-      ${statusLine(request, transaction)}
+      ${statusLine(request, details)}
       ${phoneNote(request, transaction)}
-      ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each)}</div>`)}
+      ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each, '/cases')}</div>`)}
       <div class="card">
         ${facts(transactionFacts(request, details))}
         ${actionButtons(request, details)}
       </div>
+      ${refundSection(request, details)}
       <div class="columns">
         <section class="card">
           <h2>${t.transaction.timeline}</h2>
@@ -58,16 +61,16 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
           </section>
         </div>
       </div>
-      ${codeSamples(request, refOf(transaction))}
+      ${codeSamples(request, details)}
     `,
   });
 }
 
-function statusLine(request: HolderRequest, transaction: Transaction): Html {
+function statusLine(request: HolderRequest, { transaction, refund }: TransactionDetails): Html {
   const { t } = request;
   return html`
     <p>
-      ${statusTag(request, transaction.status, transaction.direction)}
+      ${refund ? refundTag(request, refund) : statusTag(request, transaction.status, transaction.direction)}
       ${' '}
       <code id="ref">${refOf(transaction)}</code>
       ${' '}
@@ -90,13 +93,13 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
 
 function transactionFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {
   const { t, ctx } = request;
-  const { transaction, order } = details;
+  const { transaction, order, refund } = details;
   const { currency, balance_after: balance } = transaction;
   const country = ctx.catalog.methods.get(transaction.method)?.country.name ?? '';
   const references = [transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ');
   return [
     [t.transactions.type, t.directions[transaction.direction]],
-    [t.fee, money(request, transaction.fee, currency)],
+    [t.fee, transaction.direction !== 'refund' && money(request, transaction.fee, currency)],
     [t.method, `${methodName(request, transaction.method)} · ${country}`],
     [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
     [t.payee, transaction.payee && html`<bdi>${transaction.payee}</bdi>`],
@@ -110,8 +113,24 @@ function transactionFacts(request: HolderRequest, details: TransactionDetails): 
     [t.integrations.callbackUrl, transaction.callback_url],
     [t.payouts.createdBy, order?.created_by],
     [t.payouts.approvedBy, order?.approved_by],
+    ...(refund ? refundFacts(request, refund) : []),
     [t.created, timeTag(transaction.created_at)],
     [t.transaction.settled, timeTag(transaction.settled_at)],
+  ];
+}
+
+function refundFacts(request: HolderRequest, refund: Refund): [string, HtmlValue][] {
+  const { t } = request;
+  const collection = refOf({ id: refund.collection_id });
+  const returned = refund.fee_returned;
+  return [
+    [t.refunds.collection, html`<a href="/console/transactions/${collection}">${collection}</a>`],
+    [t.refunds.reasonGiven, refund.reason && html`<bdi>${refund.reason}</bdi>`],
+    [t.refunds.feeReturned, returned > 0n && money(request, returned, refund.currency)],
+    [t.refunds.sentAsPayout, refund.as_payout && t.yes],
+    [t.refunds.requestedBy, html`<bdi>${refund.created_by}</bdi>`],
+    [t.payouts.approvedBy, refund.approved_by && html`<bdi>${refund.approved_by}</bdi>`],
+    [t.refunds.cancelledBy, refund.cancelled_by && html`<bdi>${refund.cancelled_by}</bdi>`],
   ];
 }
 
@@ -146,6 +165,8 @@ function accountName({ t }: HolderRequest, key: string): Html {
     clearing: t.accounts.clearing,
     fees: t.accounts.fees,
     suspense: t.accounts.suspense,
+    receivable: t.accounts.receivable,
+    'write-offs': t.accounts.writeOffs,
   };
   return html`<span title="${key}">${names[kind ?? ''] ?? t.accounts.funding}</span>`;
 }
@@ -157,18 +178,20 @@ function callbackList(request: HolderRequest, ref: string, deliveries: readonly 
 }
 
 /** The status request as a program sends it. The secret is a placeholder. */
-function codeSamples(request: HolderRequest, ref: string): Html {
+function codeSamples(request: HolderRequest, { transaction, refund }: TransactionDetails): Html {
   const { ctx, t } = request;
+  const ref = refOf(transaction);
+  const command = refund ? `refund list ${refOf({ id: refund.collection_id })}` : `transaction ${ref}`;
   const samples = writeSamples(
     { baseUrl: publicUrl(ctx.config), clientId: 'YOUR_CLIENT_ID', sender: 'YOUR_SENDER', secretKey: 'YOUR_SECRET_KEY' },
     { id: ref },
-    STATUS_PATH,
+    refund ? REFUND_STATUS_PATH : STATUS_PATH,
   );
   return html`
     <details class="card">
       <summary>${t.transaction.copyAs}</summary>
       <h3>CLI</h3>
-      ${codeBlock(request, 'as-cli', `npx simbi transaction ${ref} --json`, 'CLI')}
+      ${codeBlock(request, 'as-cli', `npx simbi ${command} --json`, 'CLI')}
       <h3>curl</h3>
       ${codeBlock(request, 'as-curl', samples.curl, 'curl')}
       <h3>TypeScript</h3>

@@ -4,7 +4,7 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
 import { dataTable, statusTag, timeTag } from './components.ts';
-import { type HolderRequest, money } from './console-request.ts';
+import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
 
 export function transactionTable(request: HolderRequest, rows: readonly Transaction[]): Html {
   const { t } = request;
@@ -45,6 +45,6 @@ function shortRef(row: { id: string }): string {
   return `${ref.slice(0, 3)}…${shortId(ref)}…`;
 }
 
-export function methodName(request: HolderRequest, code: string): string {
+export function methodName(request: MemberRequest, code: string): string {
   return request.ctx.catalog.methods.get(code)?.name ?? code;
 }

@@ -8,7 +8,7 @@ import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
 import { maskNumber } from '../platform/log.ts';
 import { type Tone, timeTag } from './components.ts';
-import type { HolderRequest } from './console-request.ts';
+import type { HolderRequest, MemberRequest } from './console-request.ts';
 import type { TransactionDetails } from './transaction-details.ts';
 
 type TimelineEntry = { at: Date; tone: Tone | ''; title: string; body?: HtmlValue };
@@ -44,6 +44,16 @@ function olderReports({ t }: HolderRequest, { evidence, transaction }: Transacti
   return html`<p><a href="${href}">${t.transaction.olderReports}</a></p>`;
 }
 
+/** The reports of the operator alone, newest first. */
+export function evidenceTimeline(
+  request: MemberRequest,
+  transaction: Transaction,
+  evidence: readonly Evidence[],
+): Html {
+  const entries = evidence.map((entry) => evidenceEntry(request, transaction, entry)).toReversed();
+  return html`<ol class="timeline">${entries.map(timelineItem)}</ol>`;
+}
+
 function timelineItem({ at, tone, title, body }: TimelineEntry): Html {
   return html`
     <li class="${tone}">
@@ -56,7 +66,8 @@ function timelineItem({ at, tone, title, body }: TimelineEntry): Html {
 
 function creationEntries(request: HolderRequest, details: TransactionDetails): TimelineEntry[] {
   const { t } = request;
-  const { transaction, requests, order } = details;
+  const { transaction, requests } = details;
+  const order = details.order ?? details.refund;
   const created: TimelineEntry = {
     at: transaction.created_at,
     tone: '',
@@ -69,8 +80,9 @@ function creationEntries(request: HolderRequest, details: TransactionDetails): T
   return entries;
 }
 
-function creationTitle({ t }: HolderRequest, { transaction, order }: TransactionDetails): string {
-  if (order) return t.transaction.createdBy(order.created_by);
+function creationTitle({ t }: HolderRequest, { transaction, order, refund }: TransactionDetails): string {
+  const by = (order ?? refund)?.created_by;
+  if (by) return t.transaction.createdBy(by);
   if (transaction.link_id) return t.transaction.createdFromLink;
   return transaction.integration_id ? t.transaction.createdByApi : t.transaction.createdInConsole;
 }
@@ -88,9 +100,10 @@ function requestEntry({ t }: HolderRequest, logged: LoggedRequest): TimelineEntr
   };
 }
 
-function evidenceEntry({ t }: HolderRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
+function evidenceEntry({ t }: MemberRequest, transaction: Transaction, evidence: Evidence): TimelineEntry {
   const state = t.transaction.states[evidence.state as keyof typeof t.transaction.states] ?? evidence.state;
   const effect = t.transaction.effects[evidence.effect as keyof typeof t.transaction.effects] ?? evidence.effect;
+  const rawLabel = evidence.source === 'person' ? t.transaction.decision : t.transaction.rawResponse;
   return {
     at: evidence.at,
     tone: EVIDENCE_TONES[evidence.state] ?? '',
@@ -103,8 +116,8 @@ function evidenceEntry({ t }: HolderRequest, transaction: Transaction, evidence:
         evidence.raw !== '' &&
         html`
           <details>
-            <summary>${t.transaction.rawResponse}</summary>
-            <pre tabindex="0" aria-label="${t.transaction.rawResponse}">${maskNumbers(transaction, evidence.raw)}</pre>
+            <summary>${rawLabel}</summary>
+            <pre tabindex="0" aria-label="${rawLabel}">${maskNumbers(transaction, evidence.raw)}</pre>
           </details>
         `
       }

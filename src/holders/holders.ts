@@ -58,6 +58,14 @@ export async function findActiveHolder(reader: Reader, name: string): Promise<Ho
   return holder ?? null;
 }
 
+/** Holders with exactly this name that are not closed. */
+export function findHoldersNamed(reader: Reader, name: string, limit: number): Promise<Holder[]> {
+  return reader.query<Holder>(
+    `select ${HOLDER_COLUMNS} from holders where name = $1 and status <> 'closed' order by id limit $2`,
+    [name, limit],
+  );
+}
+
 export async function findHolder(reader: Reader, id: bigint): Promise<Holder | null> {
   const [holder] = await reader.query<Holder>(`select ${HOLDER_COLUMNS} from holders where id = $1`, [id]);
   return holder ?? null;

@@ -46,14 +46,14 @@ export async function readLogo(ctx: Pick<Context, 'memory'>, text: string): Prom
   // Buffer ignores characters that are not base64. The text was valid if it encodes to the same text again.
   if (bytes.length === 0 || bytes.toString('base64') !== base64)
     return refuse('The logo is not base64: use A-Z, a-z, 0-9, + and / with = at the end, without line breaks.');
-  const format = formatOf(bytes);
+  const format = pictureFormat(bytes);
   if (!format) return refuse('The logo must be a PNG, JPEG, WebP or GIF picture.');
   const webp = await takeTurn(turnsOf(ctx), () => encode(bytes, format));
   return typeof webp === 'string' ? refuse(webp) : { ok: true, logo: { hash: sha256(webp), webp } };
 }
 
 /** The format by the bytes. Names and prefixes can be wrong. */
-function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
+export function pictureFormat(bytes: Buffer): 'png' | 'jpeg' | 'gif' | 'webp' | null {
   const starts = (signature: string) => bytes.subarray(0, signature.length).equals(Buffer.from(signature, 'latin1'));
   if (starts('\x89PNG\r\n\x1a\n')) return 'png';
   if (starts('\xff\xd8\xff')) return 'jpeg';

@@ -1,40 +1,56 @@
-// Before a person decides about what an operator did not know, the operator is asked once more: a case may be hours old.
+// Before people decide about a transaction, its operator is asked once more: a case may be hours old. What the operator
+// answers is applied, and counts more than what people think.
 
 import { Problem } from '../platform/errors.ts';
-import { NOT_FOUND_KINDS } from './cases.ts';
+import { type Case, findCase, NOT_FOUND_KINDS } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
-import { recordEvidence } from './evidence.ts';
+import type { Decision, DecisionAction } from './decision-rows.ts';
+import type { PaymentEngine } from './engine.ts';
 import { isNotFound } from './next-job.ts';
 import { queryOperator } from './operator-calls.ts';
-import { applyOutcomes } from './outcomes.ts';
-import type { Outcome } from './states.ts';
-import { findTransaction } from './transactions.ts';
+import { isFinal, type Outcome } from './states.ts';
+import { findTransaction, type Transaction } from './transactions.ts';
+
+/** What is right only while the operator does not know the transaction. */
+const NEEDS_NOT_FOUND: readonly DecisionAction[] = ['send_again', 'settle_failed'];
 
 /**
- * Refuses unless the operator says again, for certain, that it does not know the transaction. What it says instead is
- * applied. Without an open case nothing is asked: then there is nothing to decide.
+ * Asks the operator about an open transaction. Answers whether that settled what the decision is about. What was not found
+ * is only sent again or given up when the operator says again, for certain, that it does not know it.
  */
-export async function requireStillNotFound(ctx: PaymentsContext, holderId: bigint, id: string): Promise<void> {
-  const transaction = await findTransaction(ctx.db, holderId, id);
-  const [lost] = await ctx.db.query<{ submitted_at: Date | null }>(
-    `select j.submitted_at from cases c
-     left join payment_jobs j on j.holder_id = c.holder_id and j.transaction_id = c.transaction_id
-     where c.holder_id = $1 and c.transaction_id = $2 and c.kind = any($3) and c.status = 'open'`,
-    [holderId, id, NOT_FOUND_KINDS],
-  );
-  const capabilities = ctx.rails.byName(transaction?.rail ?? '')?.capabilities;
-  if (!transaction || !lost) return;
+export async function answeredByOperator(
+  ctx: PaymentsContext,
+  engine: Pick<PaymentEngine, 'apply'>,
+  { case_id: caseId, holder_id: holderId, action }: Decision,
+): Promise<boolean> {
+  const each = await findCase(ctx.db, caseId);
+  const id = each?.transaction_id ?? null;
+  const transaction = id === null ? null : await findTransaction(ctx.db, holderId, id);
+  if (!each || !transaction || isFinal(transaction.status)) return false;
   const askedAt = ctx.clock.now();
   const { observation, raw } = await queryOperator(ctx, transaction);
-  const outcome: Outcome = { transactionId: id, source: 'poll', observation, raw, askedAt, onRead: true };
-  if (observation.state !== 'unknown') {
-    const { events } = await ctx.db.transaction((tx) => applyOutcomes(tx, ctx, [outcome]));
-    ctx.sendCallbacksNow(events);
-    throw new Problem('not_found', { message: 'No decision is needed: the operator knows this payment.' });
-  }
-  await ctx.db.transaction((tx) => recordEvidence(tx, [{ ...outcome, effect: 'ignored' }], askedAt));
-  const job = { submittedAt: lost.submitted_at };
-  if (!capabilities || !isNotFound(capabilities, transaction, job, outcome, askedAt))
+  const outcome: Outcome = { transactionId: transaction.id, source: 'poll', observation, raw, askedAt, onRead: true };
+  const { transaction: after } = await engine.apply(outcome);
+  const now = await findCase(ctx.db, caseId);
+  if ((after !== null && isFinal(after.status)) || now?.status !== 'open') return true;
+  if (NOT_FOUND_KINDS.includes(each.kind) && NEEDS_NOT_FOUND.includes(action))
+    await requireNotFound(ctx, each, transaction, outcome);
+  return false;
+}
+
+async function requireNotFound(
+  ctx: PaymentsContext,
+  { holder_id: holderId }: Case,
+  transaction: Transaction,
+  outcome: Outcome,
+): Promise<void> {
+  const capabilities = ctx.rails.byName(transaction.rail)?.capabilities;
+  const [job] = await ctx.db.query<{ submitted_at: Date | null }>(
+    'select submitted_at from payment_jobs where holder_id = $1 and transaction_id = $2',
+    [holderId, transaction.id],
+  );
+  const sent = { submittedAt: job?.submitted_at ?? null };
+  if (!capabilities || !isNotFound(capabilities, transaction, sent, outcome, ctx.clock.now()))
     throw new Problem('operator_unavailable', {
       message: 'The operator does not say for certain that it does not know this payment. Try again later.',
     });

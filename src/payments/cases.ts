@@ -125,6 +125,13 @@ export async function resolveAnyCase(
   return holderId === NO_HOLDER ? null : holderId;
 }
 
+/** Part of a statement: nobody can approve a proposal about a case that `changed` has closed. $1 is the time. */
+const END_PROPOSALS = `ended as (
+  update decisions d set status = 'overtaken', decided_by = changed.resolved_by, decided_at = $1
+  from changed
+  where changed.status = 'resolved' and d.holder_id = changed.holder_id and d.case_id = changed.id and d.status = 'proposed'
+)`;
+
 /** Money of a case that was moved on, and who decided that. */
 export type SettledMoney = { caseId: string; amount: bigint; by: string; resolution: string };
 
@@ -140,13 +147,17 @@ const SETTLED_MONEY = columns<SettledMoney>(2, {
 export async function settleCaseMoney(tx: Tx, settled: SettledMoney[], at: Date): Promise<void> {
   if (settled.length === 0) return;
   const rows = await tx.query(
-    `update cases c set settled = c.settled + input.amount,
-       status = case when c.settled + input.amount = c.amount then 'resolved' else 'open' end,
-       resolved_at = case when c.settled + input.amount = c.amount then $1::timestamptz end,
-       resolved_by = case when c.settled + input.amount = c.amount then input.by end,
-       resolution = case when c.settled + input.amount = c.amount then input.resolution end
-     from ${SETTLED_MONEY.rows}
-     where c.holder_id = input.holder_id and c.id = input.id and c.status = 'open' returning 1`,
+    `with changed as (
+       update cases c set settled = c.settled + input.amount,
+         status = case when c.settled + input.amount = c.amount then 'resolved' else 'open' end,
+         resolved_at = case when c.settled + input.amount = c.amount then $1::timestamptz end,
+         resolved_by = case when c.settled + input.amount = c.amount then input.by end,
+         resolution = case when c.settled + input.amount = c.amount then input.resolution end
+       from ${SETTLED_MONEY.rows}
+       where c.holder_id = input.holder_id and c.id = input.id and c.status = 'open'
+       returning c.holder_id, c.id, c.status, c.resolved_by
+     ), ${END_PROPOSALS}
+     select 1 from changed`,
     [at, ...SETTLED_MONEY.arrays(settled)],
   );
   if (rows.length !== settled.length) throw new Error('a case whose money moves is not open');
@@ -175,10 +186,14 @@ export async function closeAnsweredCases(tx: Tx, answered: AnsweredCases[], by: 
   const entries = answered.flatMap(({ kinds, ...rest }) => kinds.map((kind) => ({ ...rest, kind })));
   if (entries.length === 0) return;
   await tx.query(
-    `update cases c set status = 'resolved', resolved_at = $1, resolved_by = $6, resolution = input.resolution
-     from ${ANSWERED.rows}
-     where c.holder_id = input.holder_id and c.transaction_id = input.transaction_id and c.kind = input.kind
-       and c.status = 'open' and c.amount is null`,
+    `with changed as (
+       update cases c set status = 'resolved', resolved_at = $1, resolved_by = $6, resolution = input.resolution
+       from ${ANSWERED.rows}
+       where c.holder_id = input.holder_id and c.transaction_id = input.transaction_id and c.kind = input.kind
+         and c.status = 'open' and c.amount is null
+       returning c.holder_id, c.id, c.status, c.resolved_by
+     ), ${END_PROPOSALS}
+     select 1 from changed`,
     [at, ...ANSWERED.arrays(entries), by],
   );
 }

@@ -66,3 +66,12 @@ export function listDebts(reader: Reader, holderId: bigint): Promise<Debt[]> {
     [holderId],
   );
 }
+
+/** Every holder that owes something, the oldest debt first. For admins. */
+export function listDebtors(reader: Reader, limit: number): Promise<(Debt & { holder_id: bigint })[]> {
+  return reader.query<Debt & { holder_id: bigint }>(
+    `select holder_id, currency, sum(amount - settled)::bigint as amount, min(opened_at) as since from cases
+     where kind = 'debt' and status = 'open' group by holder_id, currency order by since, holder_id, currency limit $1`,
+    [limit],
+  );
+}

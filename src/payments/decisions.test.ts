@@ -14,7 +14,8 @@ import { Problem } from '../platform/errors.ts';
 import { NO_HOLDER, publicId } from '../platform/ids.ts';
 import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
 import { type Case, findCase, listCasesOf } from './cases.ts';
-import type { DecisionAction } from './decision-rows.ts';
+import { listDebtors, listDebts } from './debts.ts';
+import { type DecisionAction, listDecisions, listProposedDecisions } from './decision-rows.ts';
 import {
   approveDecision,
   type Decider,
@@ -24,6 +25,7 @@ import {
   rejectDecision,
 } from './decisions.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { setHolderStatus } from './holder-status.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
@@ -209,6 +211,21 @@ describe('a collection that nobody answers for', () => {
     await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('decision_overtaken'));
   });
 
+  test('a proposal ends when the operator answers before anybody approves it', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const each = await caseOf(transaction, 'no_answer');
+    await propose(each, 'settle_failed');
+    answer = { state: 'succeeded', receipt: 'LATE-2', amount: 100_000n, currency: CURRENCY };
+    await waitInSilence();
+    assert.equal(await statusOf(transaction), 'success');
+    assert.deepEqual(
+      (await listDecisions(ctx.db, each.id)).map(({ status }) => status),
+      ['overtaken'],
+    );
+    assert.deepEqual(await listProposedDecisions(ctx.db, 10), []);
+  });
+
   test('a reason and a reference are needed, and only what fits the case is possible', async () => {
     const transaction = await collection();
     await waitInSilence();
@@ -240,6 +257,23 @@ describe('a payout', () => {
     await decide(again, 'settle_failed');
     assert.equal(await statusOf(transaction), 'failed');
     assert.deepEqual([await available(), await balance(walletReserved(shop.holderId, CURRENCY))], [200_000n, 0n]);
+  });
+
+  test('money 18: of a suspended holder is not sent again; its money can be released', async () => {
+    const transaction = await payout();
+    answer = { state: 'unknown', reason: 'not found', definitelyNotFound: true };
+    base.clock.advance(60_000);
+    await engine.pass();
+    await engine.idle();
+    await setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'suspended');
+    const each = await caseOf(transaction, 'payout_not_found');
+    const again = await propose(each, 'send_again');
+    const ref = publicId('dec', again.id);
+    await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('account_suspended'));
+    assert.equal(submits, 1);
+    await rejectDecision(ctx, people.second, ref);
+    await decide(each, 'settle_failed');
+    assert.equal(await statusOf(transaction), 'failed');
   });
 
   test('money 12: that the operator knows after all is neither released nor sent again', async () => {
@@ -316,8 +350,12 @@ describe('a debt', () => {
     await apply({ state: 'reversed', receipt: null, rawCode: '', message: '' });
     const each = await caseOf(transaction, 'debt');
     assert.deepEqual(decisionsFor(each, transaction), ['write_off']);
+    const owed = { currency: CURRENCY, amount: each.amount, since: each.opened_at };
+    assert.deepEqual(await listDebts(ctx.db, shop.holderId), [owed]);
+    assert.deepEqual(await listDebtors(ctx.db, 10), [{ holder_id: shop.holderId, ...owed }]);
     await assert.rejects(propose(each, 'write_off'), problem('forbidden'));
     await decide(each, 'write_off', {}, people.admin);
+    assert.deepEqual(await listDebtors(ctx.db, 10), []);
     assert.equal(await balance(holderReceivable(shop.holderId, CURRENCY)), 0n);
     assert.equal((await findCase(ctx.db, each.id))?.status, 'resolved');
   });

@@ -2,11 +2,13 @@
 // one approves. The operator is asked once more first. Then the decision goes through applyOutcomes and the ledger like
 // every other outcome, and closes its case. A case closes when its money is even, never by a note alone.
 
+import type { RecordedEvent } from '../callbacks/events.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid, holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { answeredByOperator } from './ask-before-decision.ts';
 import { type Case, findCase } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { carryOut } from './decision-effects.ts';
@@ -20,7 +22,6 @@ import {
   writeDecisionStatus,
 } from './decision-rows.ts';
 import type { PaymentEngine } from './engine.ts';
-import { queryOperator } from './operator-calls.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
@@ -144,15 +145,11 @@ export async function approveDecision(
     await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
     throw new Problem('decision_overtaken');
   }
-  const at = ctx.clock.now();
-  const { decision, events } = await ctx.db.transaction(async (tx) => {
-    const each = await requireOpenCase(tx, decider, proposed.case_id);
-    const locked = await lockDecision(tx, proposed);
-    if (!decisionsFor(each.each, each.transaction).includes(locked.action)) throw new Problem('decision_overtaken');
-    const approved = await approve(tx, decider.actor, locked, at);
-    const effects = await carryOut(tx, ctx, decider.actor, approved, each.each, each.transaction);
-    await auditDecision(tx, decider.actor, approved, 'approved', at);
-    return { decision: approved, events: effects };
+  const { decision, events } = await carryOutOnce(ctx, decider, proposed).catch(async (error: unknown) => {
+    // Only a proposal that can still be approved may stay open: it keeps others from proposing.
+    if (error instanceof Problem && error.code === 'decision_overtaken')
+      await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
+    throw error;
   });
   failpoint('decision-committed');
   ctx.sendCallbacksNow(events);
@@ -160,28 +157,21 @@ export async function approveDecision(
   return decision;
 }
 
-/** Asks the operator about an open transaction. Answers whether that settled what the decision is about. */
-async function answeredByOperator(
+async function carryOutOnce(
   ctx: PaymentsContext,
-  engine: Pick<PaymentEngine, 'apply'>,
-  { case_id: caseId, holder_id: holderId }: Decision,
-): Promise<boolean> {
-  const each = await findCase(ctx.db, caseId);
-  const id = each?.transaction_id ?? null;
-  const transaction = id === null ? null : await findTransaction(ctx.db, holderId, id);
-  if (!transaction || isFinal(transaction.status)) return false;
-  const askedAt = ctx.clock.now();
-  const { observation, raw } = await queryOperator(ctx, transaction);
-  const { transaction: after } = await engine.apply({
-    transactionId: transaction.id,
-    source: 'poll',
-    observation,
-    raw,
-    askedAt,
-    onRead: true,
+  decider: Decider,
+  proposed: Decision,
+): Promise<{ decision: Decision; events: RecordedEvent[] }> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const { each, transaction } = await requireOpenCase(tx, decider, proposed.case_id);
+    const locked = await lockDecision(tx, proposed);
+    if (!decisionsFor(each, transaction).includes(locked.action)) throw new Problem('decision_overtaken');
+    const approved = await approve(tx, decider.actor, locked, at);
+    const events = await carryOut(tx, ctx, decider.actor, approved, each, transaction);
+    await auditDecision(tx, decider.actor, approved, 'approved', at);
+    return { decision: approved, events };
   });
-  const now = await findCase(ctx.db, caseId);
-  return (after !== null && isFinal(after.status)) || now?.status !== 'open';
 }
 
 async function approve(tx: Tx, actor: Decider['actor'], decision: Decision, at: Date): Promise<Decision> {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { addTwoPeople, decideByTwo, type TwoPeople } from '../../test/decisions.ts';
 import { createTestContext } from '../../test/harness.ts';
 import {
   acceptCollection,
@@ -17,7 +18,6 @@ import { Problem } from '../platform/errors.ts';
 import type { Observation, RailCapabilities } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
-import { decideLostPayout } from './payout-decisions.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
 import { approveRefund, cancelRefund, createRefund } from './refunds.ts';
@@ -36,6 +36,7 @@ let engine: PaymentEngine;
 /** Orders and decisions leave the sending to the test. */
 let idle: PaymentEngine;
 let shop: Shop;
+let people: TwoPeople;
 let sent: string[];
 let answerQuery: () => Observation;
 
@@ -50,6 +51,7 @@ beforeEach(async () => {
   answerQuery = () => UNKNOWN;
   start();
   shop = await createShop(ctx);
+  people = await addTwoPeople(ctx);
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 1_000_000n);
 });
 
@@ -114,12 +116,17 @@ async function reload({ id }: Transaction): Promise<Transaction> {
 }
 
 const refused = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
-const decide = (payout: Transaction, decision: 'send_again' | 'release') =>
-  decideLostPayout(ctx, idle, COMMAND_LINE, shop.holderId, refOf(payout), decision);
+const decide = (payout: Transaction, action: 'send_again' | 'settle_failed') =>
+  decideByTwo(ctx, idle, people, payout, 'payout_not_found', action);
 
-async function apply(transaction: Transaction, source: 'callback' | 'poll', observation: Observation): Promise<void> {
+async function apply(
+  transaction: Transaction,
+  source: 'callback' | 'poll',
+  observation: Observation,
+  askedAt = ctx.clock.now(),
+): Promise<void> {
   await ctx.db.transaction((tx) =>
-    applyOutcomes(tx, ctx, [{ transactionId: transaction.id, source, observation, raw: '', askedAt: ctx.clock.now() }]),
+    applyOutcomes(tx, ctx, [{ transactionId: transaction.id, source, observation, raw: '', askedAt }]),
   );
 }
 
@@ -136,15 +143,10 @@ async function untilSomebodyWaits(): Promise<void> {
 describe('a payout that the operator does not know', () => {
   test('money 12: a poll in flight does not undo the decision to send it again, and opens no new case', async () => {
     const payout = await lostPayout();
-    let poll: Promise<void> | undefined;
-    await ctx.db.transaction(async (tx) => {
-      await tx.query('select from transactions where id = $1 for update', [payout.id]);
-      poll = apply(payout, 'poll', NOT_FOUND);
-      await untilSomebodyWaits();
-      base.clock.advance(1_000);
-      await decide(payout, 'send_again');
-    });
-    await poll;
+    const askedAt = ctx.clock.now();
+    base.clock.advance(1_000);
+    await decide(payout, 'send_again');
+    await apply(payout, 'poll', NOT_FOUND, askedAt);
     assert.equal((await jobOf(payout))?.kind, 'submit');
     assert.deepEqual(await openCases(payout), []);
     await pass();
@@ -185,19 +187,19 @@ describe('a payout that the operator does not know', () => {
         [payout.id],
       );
       assert.equal(closed?.resolution, resolution);
-      await assert.rejects(decide(payout, 'release'), refused('not_found'));
+      await assert.rejects(decide(payout, 'settle_failed'), refused('not_found'));
       answerQuery = () => UNKNOWN;
     }
   });
 
   test('money 12: a decision asks the operator first, and is refused when it knows the payout or does not answer', async () => {
-    for (const decision of ['send_again', 'release'] as const) {
+    for (const decision of ['send_again', 'settle_failed'] as const) {
       const payout = await lostPayout();
       answerQuery = () => UNKNOWN;
       await assert.rejects(decide(payout, decision), refused('operator_unavailable'));
       assert.deepEqual(await openCases(payout), ['payout_not_found']);
       answerQuery = () => PENDING;
-      await assert.rejects(decide(payout, decision), refused('not_found'));
+      await assert.rejects(decide(payout, decision), refused('decision_overtaken'));
       assert.deepEqual(await openCases(payout), []);
       assert.equal((await reload(payout)).status, 'processing');
       assert.equal((await jobOf(payout))?.kind, 'query');

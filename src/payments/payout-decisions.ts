@@ -1,17 +1,15 @@
-// What members of a holder decide about a payout that was ordered: approve it, cancel it before it is sent, and send it
-// again or release its money when the operator does not know it.
+// What members of a holder decide about a payout that was ordered: approve it, or cancel it before it is sent. What
+// happens to a payout that the operator does not know is decided by two people (decisions.ts).
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { requireStillNotFound } from './ask-before-decision.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
-import { isFinal } from './states.ts';
-import { findTransaction, idFromRef, type Transaction } from './transactions.ts';
+import { idFromRef, type Transaction } from './transactions.ts';
 
 /** Approves a payout. The database refuses the member who ordered it. */
 export async function approvePayout(
@@ -115,61 +113,6 @@ export async function cancelPayout(
   ctx.sendCallbacksNow(events);
   if (!transaction) throw new Error('the cancelled payout vanished');
   return transaction;
-}
-
-/** Sends a payout again that the operator does not know, or releases its money. */
-export async function decideLostPayout(
-  ctx: PaymentsContext,
-  engine: Pick<PaymentEngine, 'wake'>,
-  actor: Actor,
-  holderId: bigint,
-  ref: string,
-  decision: 'send_again' | 'release',
-): Promise<void> {
-  const id = requireId(ref);
-  await requireStillNotFound(ctx, holderId, id);
-  const at = ctx.clock.now();
-  const events = await ctx.db.transaction(async (tx) => {
-    if (decision === 'send_again') await requireActiveHolder(tx, holderId);
-    const transaction = await findTransaction(tx, holderId, id);
-    if (transaction?.direction !== 'payout') throw new Problem('transaction_not_found');
-    await refuseBeforeAsked(tx, holderId, id);
-    // Allowed only after the operator reported the payout as not found. Closing the case lets one of two members decide.
-    const [opened] = await tx.query(
-      `update cases set status = 'resolved', resolved_at = $3, resolved_by = $4, resolution = $5
-       where holder_id = $1 and transaction_id = $2 and kind = 'payout_not_found' and status = 'open' returning id`,
-      [holderId, id, at, actor.name, decision],
-    );
-    if (!opened || isFinal(transaction.status))
-      throw new Problem('not_found', {
-        message: 'No decision is needed: the payout is finished or still in progress.',
-      });
-    await recordAudit(tx, { holderId, actor, action: `payout.${decision}`, subject: ref }, at);
-    if (decision === 'send_again') {
-      await tx.query(
-        `update payment_jobs set kind = 'submit', due_at = $3, since = $3
-         where holder_id = $1 and transaction_id = $2 and kind = 'query'`,
-        [holderId, id, at],
-      );
-      return [];
-    }
-    const result = await applyOutcomes(tx, ctx, [
-      {
-        transactionId: id,
-        source: 'person',
-        observation: {
-          state: 'failed',
-          failureCode: 'UNSPECIFIED',
-          rawCode: '',
-          message: 'The operator did not receive the payout. The money is back in the wallet.',
-        },
-        raw: `${actor.name} decided that the operator never received it`,
-      },
-    ]);
-    return result.events;
-  });
-  ctx.sendCallbacksNow(events);
-  engine.wake();
 }
 
 /** A file that waits is decided as a whole. Its row is locked, so the decision about the file waits for this one. */

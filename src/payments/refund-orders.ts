@@ -75,6 +75,14 @@ export function listWaitingRefunds(reader: Reader, holderId: bigint, limit: numb
   );
 }
 
+export async function countWaitingRefunds(reader: Reader, holderId: bigint): Promise<number> {
+  const [row] = await reader.query<{ count: bigint }>(
+    `select count(*) from refund_orders o where o.holder_id = $1 and o.approval = 'waiting' and o.cancelled_at is null`,
+    [holderId],
+  );
+  return Number(row?.count ?? 0n);
+}
+
 /** What was given back of one collection, and what is under way. */
 export type RefundTotals = {
   collection_id: string;

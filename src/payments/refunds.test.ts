@@ -226,7 +226,7 @@ describe('a refund', () => {
     await assert.rejects(refund(collection), problemCode('overdraft'));
     assert.deepEqual(await findRefundable(ctx, ctx.db, { ...collection, status: 'success' }), {
       left: AMOUNT,
-      partial: true,
+      operator: 'partial',
       asPayout: false,
     });
   });

@@ -65,7 +65,13 @@ type RefundOptions = {
 type Waker = Pick<PaymentEngine, 'wake'>;
 
 /** What can be given back of a collection now; null: nothing, for the reason given. */
-export type Refundable = { left: bigint; partial: boolean; asPayout: boolean };
+export type Refundable = {
+  left: bigint;
+  /** What the operator can give back itself. */
+  operator: 'none' | 'whole' | 'partial';
+  /** Whether the money can be sent to the payer as a payout instead. */
+  asPayout: boolean;
+};
 
 /** What a member can give back of this collection. `left` is zero when refunds have taken or are taking all of it. */
 export async function findRefundable(
@@ -79,8 +85,9 @@ export async function findRefundable(
   if (!rail || !method) return null;
   const totals = await findRefundTotals(reader, collection.holder_id, collection.id);
   const { refunds, payouts } = rail.capabilities;
-  if (refunds === 'none' && !(payouts && method.payout)) return null;
-  return { left: leftToRefund(collection, totals), partial: refunds !== 'whole', asPayout: refunds === 'none' };
+  const asPayout = refunds !== 'partial' && payouts && method.payout !== null;
+  if (refunds === 'none' && !asPayout) return null;
+  return { left: leftToRefund(collection, totals), operator: refunds, asPayout };
 }
 
 function leftToRefund(collection: Transaction, totals: RefundTotals | null): bigint {

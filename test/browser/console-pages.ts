@@ -8,8 +8,11 @@ import { updateIntegration } from '../../src/holders/integrations.ts';
 import { inviteMember } from '../../src/holders/invitations.ts';
 import { createLoginLink } from '../../src/holders/members.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
+import { listCasesOf } from '../../src/payments/cases.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
+import { idFromRef } from '../../src/payments/transactions.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
+import { publicId } from '../../src/platform/ids.ts';
 import { collectInKenya } from '../client.ts';
 import { addPerson, type Person, payOut } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
@@ -96,9 +99,16 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     `insert into cases (id, holder_id, transaction_id, kind, opened_at) values (gen_random_uuid(), $1, null, 'unknown_reference', $2)`,
     [shop.holderId, ctx.clock.now()],
   );
+  const refund = await person.post(`/console/transactions/${refs[0] ?? ''}/refund`, {
+    amount: '200',
+    reason: 'Came back',
+  });
+  const cases = await listCasesOf(ctx.db, shop.holderId, idFromRef(contradicted) ?? '');
+  const caseRef = publicId('case', cases[0]?.id ?? '');
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
   const filePath = (file.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
+  const refundPath = (refund.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
   const payout = (waiting.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
   return {
     shop,
@@ -113,6 +123,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('case file ringing', `/transactions/${ringing}`),
       at('case file contradicted', `/transactions/${contradicted}`),
       at('case file payout', payout),
+      at('case file refund', refundPath),
+      at('refund new', `/transactions/${refs[0] ?? ''}/refund`),
       at('search', '/search?q=order-1003'),
       at('links', '/links'),
       at('link', `/links/${linkId(link)}`),
@@ -125,6 +137,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('balances', '/balances'),
       at('statement', '/balances/KES?day=2026-03-02'),
       at('cases', '/cases'),
+      at('case', `/cases/${caseRef}`),
       at('integrations', '/integrations'),
       at('integration', `/integrations/${shop.id}`),
       at('integration new', '/integrations/new'),
@@ -140,6 +153,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin holder', `/admin/holders/${shop.holderId}`),
       at('admin rails', '/admin/rails'),
       at('admin cases', '/admin/cases'),
+      at('admin case', `/admin/cases/${caseRef}`),
+      at('admin debts', '/admin/debts'),
       at('admin reports', '/admin/reports'),
       at('admin ledger', '/admin/ledger'),
     ],

@@ -6,7 +6,9 @@ import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import type { SignedRequest } from '../../src/holders/envelope.ts';
 import { type LiveIntegration, loadLiveIntegration } from '../../src/holders/integrations.ts';
 import { collectionMessages, createCollection } from '../../src/payments/collections.ts';
-import { cancelPayout, decideLostPayout } from '../../src/payments/payout-decisions.ts';
+import { listDecisions } from '../../src/payments/decision-rows.ts';
+import { approveDecision, proposeDecision } from '../../src/payments/decisions.ts';
+import { cancelPayout } from '../../src/payments/payout-decisions.ts';
 import { readPayout } from '../../src/payments/payout-requests.ts';
 import { orderPayouts } from '../../src/payments/payouts.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
@@ -14,7 +16,9 @@ import { findFresh } from '../../src/payments/status.ts';
 import { idFromRef, refOf } from '../../src/payments/transactions.ts';
 import { resendToken, verifyToken } from '../../src/payments/verification.ts';
 import { Problem } from '../../src/platform/errors.ts';
+import { publicId } from '../../src/platform/ids.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
+import { addTwoPeople, type TwoPeople } from '../decisions.ts';
 import { START_TIME, type TestContext } from '../harness.ts';
 import { COUNTRY_ID, CURRENCY } from '../payments.ts';
 import { createShop } from '../shop.ts';
@@ -71,6 +75,7 @@ type Simulation = {
   model: Model;
   random: Random;
   processes: Process[];
+  people: TwoPeople;
   integration: LiveIntegration;
   payouts: string[];
   healed: boolean;
@@ -117,6 +122,7 @@ async function startSimulation(base: TestContext, seed: number, history: string[
   const simulation: Simulation = {
     base,
     random: random.fork('steps'),
+    people: await addTwoPeople(base),
     integration,
     processes: [],
     payouts: [],
@@ -412,23 +418,28 @@ async function passTime(simulation: Simulation): Promise<void> {
   simulation.model.operator.tick();
 }
 
-/** A person looks at payouts of which the operator knows nothing. */
+/** Two people look at payouts of which the operator knows nothing. */
 async function decideLost(simulation: Simulation): Promise<void> {
-  const rows = await simulation.base.db.query<{ transaction_id: string }>(
-    `select c.transaction_id from cases c join transactions t on t.id = c.transaction_id
+  const { base, model, people } = simulation;
+  const rows = await base.db.query<{ id: string; transaction_id: string }>(
+    `select c.id, c.transaction_id from cases c join transactions t on t.id = c.transaction_id
      where c.holder_id = $1 and c.kind = 'payout_not_found' and c.status = 'open' order by t.msisdn`,
-    [simulation.model.holderId],
+    [model.holderId],
   );
-  for (const { transaction_id: id } of rows) {
-    const ref = refOf({ id });
-    const again = simulation.random.chance(0.5);
+  for (const { id, transaction_id: transactionId } of rows) {
+    const ref = refOf({ id: transactionId });
+    const wanted = simulation.random.chance(0.5) ? 'send_again' : 'settle_failed';
     const process = anyProcess(simulation);
+    // A process may have died after the first of them had spoken.
+    const proposed = (await listDecisions(base.db, id)).find(({ status }) => status === 'proposed');
+    const action = proposed?.action ?? wanted;
     // Counted before: a crash may hide that the decision was written.
-    if (again) simulation.model.sentAgain.set(ref, (simulation.model.sentAgain.get(ref) ?? 0) + 1);
+    if (action === 'send_again') model.sentAgain.set(ref, (model.sentAgain.get(ref) ?? 0) + 1);
     await attempt(simulation, 'a decision', async () => {
-      const decision = again ? 'send_again' : 'release';
-      await decideLostPayout(process.ctx, process.engine, COMMAND_LINE, simulation.model.holderId, ref, decision);
-      simulation.note(`a person decides: ${decision}`);
+      const evidence = { reason: 'The statement shows it.', reference: 'statement' };
+      const decision = proposed ?? (await proposeDecision(process.ctx, people.first, id, { action, ...evidence }));
+      await approveDecision(process.ctx, process.engine, people.second, publicId('dec', decision.id));
+      simulation.note(`two people decide: ${action}`);
       await process.engine.idle();
     });
   }

@@ -1,0 +1,180 @@
+// Refunds in the console: whole and in parts, by one person or two, once; and who may not.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { setPayoutApproval, setRefundLimit } from '../src/holders/approval-rules.ts';
+import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { collectInKenya } from './client.ts';
+import { addPerson, type Person } from './console-harness.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { createShop, type Shop } from './shop.ts';
+
+let gateway: TestGateway;
+let shop: Shop;
+let finance: Person;
+let owner: Person;
+let shops = 0;
+
+before(async () => {
+  gateway = await createTestGateway();
+});
+after(() => gateway.close());
+
+beforeEach(async () => {
+  shop = await createShop(gateway.ctx, `Refunds ${++shops}`);
+  finance = await addPerson(gateway, shop.holderId, 'finance', `finance${shops}@example.org`);
+  owner = await addPerson(gateway, shop.holderId, 'owner', `owner${shops}@example.org`);
+});
+
+/** A payment of KES 2500 that succeeded, and money for the fees. */
+async function paid(): Promise<string> {
+  await collectInKenya(gateway, shop, {});
+  const ref = await collectInKenya(gateway, shop, { amount: 2500 });
+  await gateway.settle();
+  return ref;
+}
+
+const onceIn = (page: string) => /name="once" value="([^"]+)"/.exec(page)?.[1] ?? '';
+const textOf = (page: string) =>
+  page
+    .slice(page.indexOf('<main'))
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+
+async function request(person: Person, ref: string, fields: Record<string, string> = {}) {
+  const form = await person.get(`/console/transactions/${ref}/refund`);
+  assert.equal(form.status, 200);
+  return person.post(`/console/transactions/${ref}/refund`, { once: onceIn(form.text), ...fields });
+}
+
+function pathOf({ location }: { location: string | null }): string {
+  return (location ?? '').split('?')[0] ?? '';
+}
+
+describe('a refund in the console', () => {
+  test('in parts: the form names what is left, and the page of the payment shows each of them', async () => {
+    const ref = await paid();
+    assert.match(textOf((await finance.get(`/console/transactions/${ref}/refund`)).text), /Up to KES\s2.?500 of this/);
+    const first = await request(finance, ref, { amount: '1000', reason: 'One of two came back' });
+    assert.match(first.location ?? '', /^\/console\/transactions\/RF_\w+\?done=refundRequested$/);
+    await gateway.settle();
+    const page = textOf((await finance.get(pathOf(first))).text);
+    for (const expected of ['Succeeded', ref, 'One of two came back', `Created by ${finance.member.email}`])
+      assert.ok(page.includes(expected), expected);
+    assert.match(page, /Refund your reservations|your reservations/);
+    const half = textOf((await finance.get(`/console/transactions/${ref}`)).text);
+    assert.match(half, /Left to refund KES\s1.?500/);
+    assert.match(half, /Succeeded/);
+    const rest = await request(finance, ref);
+    await gateway.settle();
+    assert.match(textOf((await finance.get(pathOf(rest))).text), /KES\s1.?500/);
+    assert.match(textOf((await finance.get(`/console/transactions/${ref}`)).text), /Reversed/);
+    assert.equal((await finance.get(`/console/transactions/${ref}/refund`)).status, 400);
+  });
+
+  test('a form that is sent twice refunds once', async () => {
+    const ref = await paid();
+    const form = await finance.get(`/console/transactions/${ref}/refund`);
+    const fields = { once: onceIn(form.text), amount: '100' };
+    const answers = await Promise.all([1, 2, 3].map(() => finance.post(`/console/transactions/${ref}/refund`, fields)));
+    assert.equal(answers.filter(({ location }) => /done=formAlreadySent/.test(location ?? '')).length, 2);
+    const rows = await gateway.ctx.db.query('select 1 from refund_orders where holder_id = $1', [shop.holderId]);
+    assert.equal(rows.length, 1);
+  });
+
+  test('more than is left, or what is no amount, is refused in the form', async () => {
+    const ref = await paid();
+    const much = await request(finance, ref, { amount: '2500.01' });
+    assert.equal(much.status, 400);
+    assert.match(textOf(much.text), /can still be refunded/);
+    assert.equal((await request(finance, ref, { amount: 'all of it' })).status, 400);
+    const ambiguous = await request(finance, ref, { amount: '1,500' });
+    assert.equal(ambiguous.status, 400);
+    assert.match(ambiguous.text, /value="1,500"/, 'what was typed stays in the form');
+  });
+
+  test('money 20: one person does not refund alone above the limit', async () => {
+    const ref = await paid();
+    await setRefundLimit(gateway.ctx, COMMAND_LINE, shop.holderId, { currency: 'KES', without_approval: 100_000n });
+    await setPayoutApproval(gateway.ctx, COMMAND_LINE, shop.holderId, true);
+    const small = await request(finance, ref, { amount: '500' });
+    assert.match(small.location ?? '', /done=refundRequested/);
+    await gateway.settle();
+    const asked = await request(finance, ref, { amount: '600' });
+    assert.match(asked.location ?? '', /done=refundNeedsApproval/, 'both together are above the limit');
+    await gateway.settle();
+    const page = await finance.get(pathOf(asked));
+    assert.match(textOf(page.text), /Needs approval/);
+    assert.match(textOf(page.text), /You requested this refund\. Someone else must approve it\./);
+    assert.equal((await finance.post(`${pathOf(asked)}/approve`)).status, 403);
+    assert.match(textOf((await owner.get('/console')).text), /1 refund needs approval/);
+    assert.match((await owner.get('/console/payouts')).text, new RegExp(`action="${pathOf(asked)}/approve"`));
+    assert.ok(!(await finance.get('/console/payouts')).text.includes(`${pathOf(asked)}/approve`));
+    assert.match((await owner.post(`${pathOf(asked)}/approve`)).location ?? '', /done=refundApproved/);
+    await gateway.settle();
+    const approved = textOf((await owner.get(pathOf(asked))).text);
+    assert.match(approved, /Succeeded/);
+    assert.ok(approved.includes(`Approved by ${owner.member.email}`));
+    assert.ok(!/needs approval/.test(textOf((await owner.get('/console')).text)));
+  });
+
+  test('is cancelled while it waits, and then releases its money', async () => {
+    const ref = await paid();
+    await setPayoutApproval(gateway.ctx, COMMAND_LINE, shop.holderId, true);
+    const asked = await request(finance, ref, { amount: '2000' });
+    assert.match((await finance.post(`${pathOf(asked)}/cancel`)).location ?? '', /done=refundCancelled/);
+    assert.match(textOf((await finance.get(pathOf(asked))).text), /Failed/);
+    assert.match(textOf((await finance.get(`/console/transactions/${ref}`)).text), /Left to refund KES\s2.?500/);
+    assert.equal((await owner.post(`${pathOf(asked)}/approve`)).status, 404);
+  });
+
+  test('a viewer and a developer cannot ask for one, approve one or cancel one; a stranger finds nothing', async () => {
+    const ref = await paid();
+    await setPayoutApproval(gateway.ctx, COMMAND_LINE, shop.holderId, true);
+    const asked = pathOf(await request(finance, ref, { amount: '500' }));
+    for (const role of ['viewer', 'developer'] as const) {
+      const person = await addPerson(gateway, shop.holderId, role, `${role}${shops}@example.org`);
+      assert.equal((await person.get(`/console/transactions/${ref}/refund`)).status, 403);
+      assert.equal((await person.post(`/console/transactions/${ref}/refund`)).status, 403);
+      assert.equal((await person.post(`${asked}/approve`)).status, 403);
+      assert.equal((await person.post(`${asked}/cancel`)).status, 403);
+      assert.ok(!(await person.get(`/console/transactions/${ref}`)).text.includes(`${ref}/refund"`));
+    }
+    const other = await createShop(gateway.ctx, 'Somebody else');
+    const stranger = await addPerson(gateway, other.holderId, 'owner', `stranger${shops}@example.org`);
+    assert.equal((await stranger.get(asked)).status, 404);
+    assert.equal((await stranger.get(`/console/transactions/${ref}/refund`)).status, 404);
+    assert.equal((await stranger.post(`${asked}/approve`)).status, 404);
+  });
+
+  test('where the operator cannot refund, the form offers a payout to the payer instead', async (t) => {
+    const ref = await paid();
+    const rail = gateway.services.ctx.rails.byName('sandbox') ?? assert.fail();
+    const capabilities = rail.capabilities as { refunds: string };
+    t.after(() => {
+      capabilities.refunds = 'partial';
+    });
+    assert.ok(!(await finance.get(`/console/transactions/${ref}/refund`)).text.includes('name="as_payout"'));
+    capabilities.refunds = 'whole';
+    assert.match((await finance.get(`/console/transactions/${ref}/refund`)).text, /refunds whole payments only/);
+    capabilities.refunds = 'none';
+    const refused = await request(finance, ref, { amount: '500' });
+    assert.equal(refused.status, 400);
+    assert.match(textOf(refused.text), /Choose to send it as a payout/);
+    const asked = await request(finance, ref, { amount: '500', as_payout: 'yes' });
+    await gateway.settle();
+    assert.match(textOf((await finance.get(pathOf(asked))).text), /Succeeded .*Sent as a payout Yes/);
+  });
+
+  test('lists, the filter, the export and the search know refunds', async () => {
+    const ref = await paid();
+    const asked = pathOf(await request(finance, ref, { amount: '500' }));
+    await gateway.settle();
+    const refund = asked.replace('/console/transactions/', '');
+    const list = (await finance.get('/console/transactions?type=refund')).text;
+    assert.ok(list.includes(refund) && !list.includes(ref));
+    const csv = (await finance.get('/console/transactions.csv?type=refund')).text;
+    assert.ok(csv.includes(refund) && !csv.includes(`${ref},`));
+    assert.equal((await finance.get(`/console/search?q=${refund}`)).location, asked);
+  });
+});
