@@ -9,6 +9,7 @@ import { inviteMember } from '../../src/holders/invitations.ts';
 import { createLoginLink } from '../../src/holders/members.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
 import { listCasesOf } from '../../src/payments/cases.ts';
+import { applyOutcomes } from '../../src/payments/outcomes.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { idFromRef } from '../../src/payments/transactions.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
@@ -24,6 +25,7 @@ const DAYS = 10;
 export type FullConsole = { shop: Shop; person: Person; pages: State[]; receiver: Server };
 
 /** The last digits of a number decide what becomes of it. */
+const FAILED = { state: 'failed', failureCode: 'PAYER_CANCELLED', rawCode: 'CANCELLED', message: '' } as const;
 const ENDINGS = ['000', '000', '001', '000', '002', '000', '000', '011'];
 
 export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
@@ -53,6 +55,10 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   // One that needs a person: the callback says yes, the status query says no.
   const contradicted = await collectInKenya(gateway, shop, { mobile: '254712399010', amount: 900 });
   await gateway.advance(30_000);
+  const id = idFromRef(contradicted) ?? '';
+  await ctx.db.transaction((tx) =>
+    applyOutcomes(tx, ctx, [{ transactionId: id, source: 'poll', observation: FAILED, raw: '{"status":"failed"}' }]),
+  );
   const ringing = await collectInKenya(gateway, shop, {
     mobile: '254712345678',
     amount: 1200,
@@ -103,7 +109,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     amount: '200',
     reason: 'Came back',
   });
-  const cases = await listCasesOf(ctx.db, shop.holderId, idFromRef(contradicted) ?? '');
+  const cases = await listCasesOf(ctx.db, shop.holderId, id);
   const caseRef = publicId('case', cases[0]?.id ?? '');
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
