@@ -84,7 +84,7 @@ export async function proposeDecision(
   const at = ctx.clock.now();
   const holderId = holderOfUuid(caseId);
   checkRequest(request);
-  return ctx.db.transaction(async (tx) => {
+  const proposed = await ctx.db.transaction(async (tx) => {
     const { each, transaction } = await requireOpenCase(tx, decider, caseId);
     if (!decisionsFor(each, transaction).includes(request.action))
       throw new Problem('invalid_params', { message: 'This cannot be decided about this case.' });
@@ -112,6 +112,8 @@ export async function proposeDecision(
     await auditDecision(tx, decider.actor, decision, 'proposed', at);
     return decision;
   });
+  failpoint('decision-proposed');
+  return proposed;
 }
 
 function checkRequest({ action, reason, reference, amount, toHolder }: DecisionRequest): void {
@@ -145,6 +147,7 @@ export async function approveDecision(
     await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
     throw new Problem('decision_overtaken');
   }
+  failpoint('decision-asked');
   const { decision, events } = await carryOutOnce(ctx, decider, proposed).catch(async (error: unknown) => {
     // Only a proposal that can still be approved may stay open: it keeps others from proposing.
     if (error instanceof Problem && error.code === 'decision_overtaken')
@@ -170,6 +173,7 @@ async function carryOutOnce(
     const approved = await approve(tx, decider.actor, locked, at);
     const events = await carryOut(tx, ctx, decider.actor, approved, each, transaction);
     await auditDecision(tx, decider.actor, approved, 'approved', at);
+    failpoint('decision-approving');
     return { decision: approved, events };
   });
 }
