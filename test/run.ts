@@ -24,6 +24,7 @@ const LONGEST_FIRST = [
   'test/browser/console.test.ts',
   'test/browser/states.test.ts',
   'test/crash.test.ts',
+  'test/money-crash.test.ts',
   'test/simulation.test.ts',
   'test/simulation/more-seeds.test.ts',
   'test/process.test.ts',

@@ -172,13 +172,20 @@ export async function closeDecidedCase(tx: Tx, each: Case, by: string, resolutio
   );
 }
 
-type AnsweredCases = { transactionId: string; kinds: readonly CaseKind[]; resolution: string };
+type AnsweredCases = {
+  transactionId: string;
+  kinds: readonly CaseKind[];
+  /** Only cases about this state that the operator reported. */
+  reported?: string;
+  resolution: string;
+};
 
-const ANSWERED = columns<{ transactionId: string; kind: CaseKind; resolution: string }>(2, {
+const ANSWERED = columns<Omit<AnsweredCases, 'kinds'> & { kind: CaseKind }>(2, {
   holder_id: ['bigint', (entry) => holderOfUuid(entry.transactionId)],
   transaction_id: ['uuid', (entry) => entry.transactionId],
   kind: 'text',
   resolution: 'text',
+  reported: ['text', (entry) => entry.reported ?? null],
 });
 
 /** Closes open cases that an outcome has answered. A case that holds money stays open. */
@@ -187,10 +194,11 @@ export async function closeAnsweredCases(tx: Tx, answered: AnsweredCases[], by: 
   if (entries.length === 0) return;
   await tx.query(
     `with changed as (
-       update cases c set status = 'resolved', resolved_at = $1, resolved_by = $6, resolution = input.resolution
+       update cases c set status = 'resolved', resolved_at = $1, resolved_by = $7, resolution = input.resolution
        from ${ANSWERED.rows}
        where c.holder_id = input.holder_id and c.transaction_id = input.transaction_id and c.kind = input.kind
          and c.status = 'open' and c.amount is null
+         and (input.reported is null or c.detail ->> 'state' = input.reported)
        returning c.holder_id, c.id, c.status, c.resolved_by
      ), ${END_PROPOSALS}
      select 1 from changed`,

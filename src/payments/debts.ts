@@ -5,6 +5,7 @@
 import type { PostedTransfer } from '../ledger/ledger.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { failpoint } from '../platform/failpoint.ts';
 import { lesserOf } from '../platform/money.ts';
 import { openCases, type SettledMoney, settleCaseMoney } from './cases.ts';
 
@@ -34,6 +35,8 @@ export async function recordDebts(tx: Tx, ctx: Context, posted: readonly PostedT
   }
   for (const { holderId, currency, amount } of recovered.values())
     await settleOldestDebts(tx, holderId, currency, amount, at);
+  if (incurred.length > 0) failpoint('debt-incurred');
+  if (recovered.size > 0) failpoint('debt-recovered');
 }
 
 /** The posting holds the lock of the debt's account, so nobody else settles these cases now. */

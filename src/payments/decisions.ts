@@ -4,6 +4,8 @@
 
 import type { RecordedEvent } from '../callbacks/events.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
+import { lockAccounts } from '../ledger/accounts.ts';
+import { holderReceivable } from '../ledger/chart.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
@@ -56,18 +58,22 @@ export function decisionsFor(each: Case, transaction: Transaction | null): Decis
     case 'amount_mismatch':
     case 'receipt_used':
       if (open) return transaction.direction === 'collection' ? [...SETTLE, 'settle_amount'] : [...SETTLE];
-      return transaction.status === 'success' ? ['keep', 'settle_reversed'] : ['keep', 'settle_success'];
+      return decisionsAfterEnd(transaction);
     case 'payout_not_found':
     case 'refund_not_found':
       return open ? [...SETTLE, 'send_again'] : ['keep'];
     case 'contradiction':
     case 'different_receipt':
-      if (open) return [...SETTLE];
-      if (transaction.direction === 'refund' || transaction.status === 'reversed') return ['keep'];
-      return transaction.status === 'success' ? ['keep', 'settle_reversed'] : ['keep', 'settle_success'];
+      return open ? [...SETTLE] : decisionsAfterEnd(transaction);
     default:
       return [];
   }
+}
+
+/** A failed payment may turn out to be paid, and a paid one to be taken back, but a refund is never reversed. */
+function decisionsAfterEnd({ status, direction }: Transaction): DecisionAction[] {
+  if (status === 'failed' || status === 'expired') return ['keep', 'settle_success'];
+  return status === 'success' && direction !== 'refund' ? ['keep', 'settle_reversed'] : ['keep'];
 }
 
 const SETTLE = ['settle_success', 'settle_failed'] as const;
@@ -84,10 +90,11 @@ export async function proposeDecision(
   const at = ctx.clock.now();
   const holderId = holderOfUuid(caseId);
   checkRequest(request);
-  return ctx.db.transaction(async (tx) => {
+  const proposed = await ctx.db.transaction(async (tx) => {
     const { each, transaction } = await requireOpenCase(tx, decider, caseId);
     if (!decisionsFor(each, transaction).includes(request.action))
       throw new Problem('invalid_params', { message: 'This cannot be decided about this case.' });
+    checkDecimals(ctx, transaction, request);
     if (!decider.isAdmin && ADMINS_ONLY.includes(request.action))
       throw new Problem('forbidden', { message: 'Only an admin can propose this.' });
     const decision: Decision = {
@@ -112,6 +119,8 @@ export async function proposeDecision(
     await auditDecision(tx, decider.actor, decision, 'proposed', at);
     return decision;
   });
+  failpoint('decision-proposed');
+  return proposed;
 }
 
 function checkRequest({ action, reason, reference, amount, toHolder }: DecisionRequest): void {
@@ -127,6 +136,21 @@ function checkRequest({ action, reason, reference, amount, toHolder }: DecisionR
   if (action === 'settle_amount' && (amount ?? 0n) <= 0n) errors.amount = ['Enter the amount that was paid.'];
   if (action === 'credit_holder' && !toHolder) errors.holder = ['Choose the account that the money belongs to.'];
   if (Object.keys(errors).length > 0) throw new Problem('invalid_params', { errors });
+}
+
+/** An amount that the method cannot take was not paid, and could not be given back. */
+function checkDecimals(
+  { catalog }: PaymentsContext,
+  transaction: Transaction | null,
+  { action, amount }: DecisionRequest,
+): void {
+  const method = transaction && catalog.methods.get(transaction.method);
+  if (action !== 'settle_amount' || !amount || !method) return;
+  const { decimals } = method.collection;
+  if (amount % 10n ** BigInt(2 - decimals) !== 0n)
+    throw new Problem('invalid_params', {
+      errors: { amount: [`${method.name} takes at most ${decimals} decimals of ${method.currency}.`] },
+    });
 }
 
 /**
@@ -145,6 +169,7 @@ export async function approveDecision(
     await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
     throw new Problem('decision_overtaken');
   }
+  failpoint('decision-asked');
   const { decision, events } = await carryOutOnce(ctx, decider, proposed).catch(async (error: unknown) => {
     // Only a proposal that can still be approved may stay open: it keeps others from proposing.
     if (error instanceof Problem && error.code === 'decision_overtaken')
@@ -170,6 +195,7 @@ async function carryOutOnce(
     const approved = await approve(tx, decider.actor, locked, at);
     const events = await carryOut(tx, ctx, decider.actor, approved, each, transaction);
     await auditDecision(tx, decider.actor, approved, 'approved', at);
+    failpoint('decision-approving');
     return { decision: approved, events };
   });
 }
@@ -214,16 +240,24 @@ async function requireOpenCase(
   const found = await findCase(tx, caseId);
   const allowed = found && (decider.isAdmin || found.holder_id === decider.holderId);
   if (!allowed) throw new Problem('not_found', { message: 'There is no such case.' });
-  // The transaction before its case, as applyOutcomes does.
-  if (found.transaction_id !== null)
-    await tx.query('select from transactions where holder_id = $1 and id = $2 for no key update', [
-      found.holder_id,
-      found.transaction_id,
-    ]);
+  await lockBefore(tx, found);
   const each = await findCase(tx, caseId, 'locked');
   if (each?.status !== 'open') throw new Problem('decision_overtaken');
   const id = each.transaction_id;
   return { each, transaction: id === null ? null : await findTransaction(tx, each.holder_id, id) };
+}
+
+/** What applyOutcomes and postings lock before the case: its transaction, a refund after its collection, and the debt. */
+async function lockBefore(tx: Tx, { holder_id, transaction_id, kind, currency, opened_at }: Case): Promise<void> {
+  if (transaction_id !== null)
+    await tx.query(
+      `select from transactions t
+       where t.holder_id = $1 and t.id in
+         (select $2::uuid union all select collection_id from refund_orders where holder_id = $1 and transaction_id = $2)
+       order by t.id for no key update of t`,
+      [holder_id, transaction_id],
+    );
+  if (kind === 'debt' && currency !== null) await lockAccounts(tx, [holderReceivable(holder_id, currency)], opened_at);
 }
 
 async function requireDecision(ctx: PaymentsContext, ref: string): Promise<Decision> {

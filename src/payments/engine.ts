@@ -121,7 +121,7 @@ function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
     async run(items) {
       const { applied, events } = await applyBatch(ctx, items);
-      failpoint('outcomes-committed');
+      failpoint('outcomes-committed', ...applied.flatMap(({ transaction }) => transaction?.direction ?? []));
       for (const { transaction, effect } of applied)
         if (transaction && effect === 'applied')
           ctx.metrics.outcomes.inc({ rail: transaction.rail, status: transaction.status });
@@ -159,7 +159,7 @@ async function perform(ctx: PaymentsContext, outcomes: OutcomeBatch, { kind, tra
     case 'submit':
       if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postponeSubmit(ctx, transaction);
       if (await isFrozen(ctx, transaction)) return postponeSubmit(ctx, transaction, SUSPENDED_PAUSE_MS);
-      failpoint('before-submit');
+      failpoint('before-submit', transaction.direction);
       return callAndRecord(ctx, outcomes, transaction, 'submit');
     case 'query':
       return callAndRecord(ctx, outcomes, transaction, 'poll');
@@ -182,7 +182,7 @@ async function callAndRecord(
   const askedAt = ctx.clock.now();
   const { observation, raw } = await CALLS[source](ctx, transaction);
   const milliseconds = performance.now() - started;
-  failpoint(`after-${source}`);
+  failpoint(`after-${source}`, transaction.direction);
   ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
   ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
   await outcomes.add({ transactionId: transaction.id, source, observation, raw, askedAt, ...reason });

@@ -398,7 +398,7 @@ describe('batches', () => {
     const few = await statementsFor(4);
     const many = await statementsFor(200);
     assert.ok(many <= few, `${few} statements for four transactions, ${many} for two hundred`);
-    assert.ok(many <= 11, `${many} statements`);
+    assert.ok(many <= 12, `${many} statements`);
   });
 
   test('any observations of three transactions: one event per final state, and balances that match the states', async () => {

@@ -169,34 +169,28 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
 }
 
 async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
-  type Row = Transaction &
-    Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
-      job: JobKind | null;
-      submitted_at: Date | null;
-      has_cases: boolean;
-    };
-  const rows = await tx.query<Row>(
-    {
-      name: 'lock_transactions',
-      text: `select ${TRANSACTION_COLUMNS}, j.kind as job, j.attempts, j.since, j.submitted_at, j.resume,
-               exists (select from cases c where c.holder_id = t.holder_id and c.transaction_id = t.id and c.status = 'open')
-                 as has_cases
-             from ${TRANSACTION_KEYS.rows}
-             join transactions t using (holder_id, id)
-             left join payment_jobs j on j.holder_id = t.holder_id and j.transaction_id = t.id
-             order by t.holder_id, t.id for no key update of t`,
-    },
-    TRANSACTION_KEYS.arrays(ids),
-  );
+  const keys = TRANSACTION_KEYS.arrays(ids);
+  // Two statements, sent together: the second sees what the owner of a lock wrote while the first waited for it.
+  const [rows, surroundings] = await Promise.all([
+    tx.query<Transaction>(
+      {
+        name: 'lock_transactions',
+        text: `select ${TRANSACTION_COLUMNS} from ${TRANSACTION_KEYS.rows} join transactions t using (holder_id, id)
+               order by t.holder_id, t.id for no key update of t`,
+      },
+      keys,
+    ),
+    readSurroundings(tx, keys),
+  ]);
   return new Map(
-    rows.map(({ job, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases, ...row }) => [
+    rows.map((row) => [
       row.id,
       {
         row,
         changed: false,
         amended: false,
-        job: job === null ? null : { kind: job, attempts, since, submittedAt, resume },
-        hasCases,
+        job: surroundings.get(row.id)?.job ?? null,
+        hasCases: surroundings.get(row.id)?.hasCases ?? false,
         refund: null,
         totals: null,
         totalsChanged: false,
@@ -208,6 +202,33 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
         answered: [],
         next: null,
       },
+    ]),
+  );
+}
+
+/** The jobs of transactions, and whether they have open cases. Transactions that have neither are left out. */
+async function readSurroundings(tx: Tx, keys: unknown[]): Promise<Map<string, Pick<Subject, 'job' | 'hasCases'>>> {
+  type Row = Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
+    id: string;
+    kind: JobKind | null;
+    submitted_at: Date | null;
+    has_cases: boolean;
+  };
+  const rows = await tx.query<Row>(
+    {
+      name: 'read_jobs_and_cases',
+      text: `select input.id, j.kind, j.attempts, j.since, j.submitted_at, j.resume,
+               exists (select from cases c
+                       where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open') as has_cases
+             from ${TRANSACTION_KEYS.rows}
+             left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id`,
+    },
+    keys,
+  );
+  return new Map(
+    rows.map(({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases }) => [
+      id,
+      { job: kind === null ? null : { kind, attempts, since, submittedAt, resume }, hasCases },
     ]),
   );
 }
@@ -273,14 +294,21 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
     subject.changed = true;
   }
   if (transition.caseKind) subject.cases.push({ kind: transition.caseKind, observation });
-  if (isFinal(subject.row.status)) subject.answered = transition.effect === 'applied' ? ANSWERED_BY_END : [];
-  else {
+  if (isFinal(subject.row.status)) {
+    if (transition.effect === 'applied') answer(subject, ANSWERED_BY_END);
+  } else {
     if (observation.state === 'pending') subject.answered = NOT_FOUND_KINDS;
     const plan = planNext(ctx.rails.byName(subject.row.rail)?.capabilities, subject, outcome, at);
     subject.next = plan.next ?? subject.next;
     subject.cases.push(...plan.cases.map((kind) => ({ kind, observation })));
   }
   return transition.effect;
+}
+
+/** Also what an earlier outcome of the same batch would have opened. A later one may open it anew. */
+function answer(subject: Subject, kinds: readonly CaseKind[]): void {
+  subject.answered = kinds;
+  subject.cases = subject.cases.filter(({ kind }) => !kinds.includes(kind));
 }
 
 function decideOne(subject: Subject, observation: Observation): Transition {
@@ -362,7 +390,12 @@ function concludeInCollection(
   collection.totals = concludeRefund(collection.totals, { ...order, amount: row.amount }, status, late);
   collection.totalsChanged = true;
   const whole = givenBack(collection.totals) >= collection.row.amount;
-  if (whole && collection.row.status === 'success') enter(collection, 'reversed', false, {}, at);
+  if (!whole || collection.row.status !== 'success') return;
+  enter(collection, 'reversed', false, {}, at);
+  // A reversal that the operator reported while the refund was under way was this one.
+  collection.cases = collection.cases.filter(
+    ({ kind, observation }) => kind !== 'contradiction' || observation.state !== 'reversed',
+  );
 }
 
 /** The record shows the wallet's newest balance, the event of each state the balance right after that state. */
@@ -452,17 +485,21 @@ function casesOf(subjects: Subject[], written: ReadonlySet<string>): NewCase[] {
 
 /** Closes what the outcomes have answered, unless they ask it anew. */
 async function closeAnswered(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
-  const answered = subjects.filter(({ hasCases, answered: kinds }) => hasCases && kinds.length > 0);
-  await closeAnsweredCases(
-    tx,
-    answered.map(({ row, answered: kinds, cases }) => ({
+  const doubted = subjects.filter(({ hasCases }) => hasCases);
+  const answered = doubted.map(({ row, answered: kinds, cases }) => ({
+    transactionId: row.id,
+    kinds: kinds.filter((kind) => !cases.some((opened) => opened.kind === kind)),
+    resolution: isFinal(row.status) ? `The payment is ${row.status}.` : 'The operator knows it.',
+  }));
+  const givenBackWhole = doubted
+    .filter(({ totalsChanged, entered }) => totalsChanged && entered.some(({ status }) => status === 'reversed'))
+    .map(({ row }) => ({
       transactionId: row.id,
-      kinds: kinds.filter((kind) => !cases.some((opened) => opened.kind === kind)),
-      resolution: isFinal(row.status) ? `The payment is ${row.status}.` : 'The operator knows it.',
-    })),
-    'operator',
-    at,
-  );
+      kinds: ['contradiction' as const],
+      reported: 'reversed',
+      resolution: 'Refunds have given it back.',
+    }));
+  await closeAnsweredCases(tx, [...answered, ...givenBackWhole], 'operator', at);
 }
 
 /** A refund is reported before the reversal of its collection, which follows from it. */

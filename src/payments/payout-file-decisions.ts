@@ -5,6 +5,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { failpoint } from '../platform/failpoint.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
@@ -43,8 +44,10 @@ export async function approvePayoutFile(
     );
     const details = { payouts: queued.length };
     await recordAudit(tx, { holderId, actor, action: 'payout_file.approved', subject: ref, details }, at);
+    failpoint('file-approving');
     return queued.length;
   });
+  failpoint('file-approved');
   engine.wake();
   return count;
 }

@@ -8,6 +8,7 @@ import { requireActiveHolder } from '../holders/holders.ts';
 import { balancesOf, postEach } from '../ledger/ledger.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { PaymentsContext } from './context.ts';
@@ -93,6 +94,7 @@ export async function orderPayoutFile(
     if (violatedConstraint(error) !== 'payout_file_once') throw error;
     throw new RepeatedFileError(await findFileByRows(ctx, holderId, hash));
   }
+  failpoint('file-committed');
   engine.wake();
   return ordered;
 }
@@ -111,6 +113,7 @@ async function writeFile(
   const batchId = createHolderUuid(at.getTime(), holderId);
   // The unique key on the rows: of two terminals with one file, the second waits here and is refused.
   await insertFile(tx, actor, holderId, { ...file, id: batchId, needsApproval, at });
+  failpoint('file-begun');
   if (!options.confirmRepeats) {
     const orders = file.rows.map(({ order }) => order);
     const similar = await findSimilarPayouts(ctx, tx, holderId, orders);
@@ -126,6 +129,7 @@ async function writeFile(
   const ref = payoutFileRef(batchId);
   const details = { name: file.name, payouts: file.rows.length };
   await recordAudit(tx, { holderId, actor, action: 'payout_file.created', subject: ref, details }, at);
+  failpoint('file-writing');
   return { ref, waitsForApproval: needsApproval, transactions };
 }
 

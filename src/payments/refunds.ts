@@ -115,6 +115,7 @@ export async function createRefund(
       actor.memberId !== null && (await refundNeedsApproval(tx, holder, collection.currency, given));
     const created = await writeRefund(tx, ctx, actor, collection, request, { ...plan, needsApproval, ...options });
     await options.within?.(tx, created);
+    failpoint('refund-writing');
     return created;
   });
   failpoint('refund-committed');
@@ -324,6 +325,7 @@ export async function approveRefund(
     if (queued.length === 0)
       throw new Problem('not_found', { message: 'There is no refund that waits for approval under this reference.' });
     await recordAudit(tx, { holderId, actor, action: 'refund.approved', subject: ref }, at);
+    failpoint('refund-approving');
   });
   failpoint('refund-approved');
   engine.wake();
@@ -383,8 +385,10 @@ export async function cancelRefund(
     const raw = `cancelled by ${actor.name} before it was sent`;
     const result = await applyOutcomes(tx, ctx, [{ transactionId: id, source: 'person', observation, raw }]);
     await recordAudit(tx, { holderId, actor, action: 'refund.cancelled', subject: ref }, at);
+    failpoint('refund-cancelling');
     return { transaction: result.applied[0]?.transaction ?? null, events: result.events };
   });
+  failpoint('refund-cancelled');
   ctx.sendCallbacksNow(events);
   if (!transaction) throw new Error('the cancelled refund vanished');
   return transaction;

@@ -156,8 +156,8 @@ export const SETTINGS = {
     'IP addresses or CIDR ranges',
   ),
   FAILPOINT: text(
-    'For crash tests only: the place where the process kills itself; "place:7" is the seventh time. ' +
-      'Rejected in live mode.',
+    'For crash tests only: the place where the process kills itself; "place:7" is the seventh time, ' +
+      '"place/refund" where a refund passes. Rejected in live mode.',
     '',
   ),
 } as const satisfies Record<string, Setting<unknown>>;

@@ -4,13 +4,16 @@
 let armed = '';
 let left = 0;
 
-/** `place` kills the first time it is reached, `place:7` the seventh time. */
+/** `place` kills the first time it is reached, `place:7` the seventh time, `place/refund` only where a refund passes. */
 export function armFailpoint(setting: string): void {
   const [place = '', times = '1'] = setting.split(':');
   armed = place;
   left = Number(times);
 }
 
-export function failpoint(name: string): void {
-  if (armed === name && --left <= 0) process.kill(process.pid, 'SIGKILL');
+/** `subjects` say what passes here: directions of transactions. */
+export function failpoint(name: string, ...subjects: string[]): void {
+  if (armed === '') return;
+  const reached = armed === name || subjects.some((subject) => armed === `${name}/${subject}`);
+  if (reached && --left <= 0) process.kill(process.pid, 'SIGKILL');
 }

@@ -1,0 +1,15 @@
+// What people do in a crash test, as it goes to a gateway process, and what they hear.
+
+type Who = { holder: string; by: string };
+
+export type Action = Who &
+  (
+    | { name: 'arm'; place: string }
+    | { name: 'refund'; ref: string; amount: string; form: string }
+    | { name: 'approve refund' | 'cancel refund' | 'approve file' | 'approve decision' | 'reverse'; ref: string }
+    | { name: 'order file'; file: string; rows: { amount: string; mobile: string }[] }
+    /** `ref` is the id of the case. */
+    | { name: 'propose'; ref: string; decision: string }
+  );
+
+export type ActionAnswer = { ok: true; value: string } | { ok: false; code: string };
