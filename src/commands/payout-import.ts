@@ -154,13 +154,16 @@ async function checkFile(
         `${path} has more than ${MAX_PAYOUT_FILE_ROWS} rows, or a quote in it is not closed.`,
         EXIT.usage,
       );
+    case 'encoding':
+      throw new CommandError(`${path} is not in UTF-8. Save it as "CSV UTF-8".`, EXIT.usage);
     case 'empty':
       throw new CommandError(`${path} has no payouts.`, EXIT.usage);
     case 'columns':
       throw new CommandError(
         `The first line must name the columns ${REQUIRED_COLUMNS.join(', ')} and may name ${OPTIONAL_COLUMNS.join(', ')}.` +
           (file.missing.length > 0 ? ` Missing: ${file.missing.join(', ')}.` : '') +
-          (file.unknown.length > 0 ? ` Unknown: ${file.unknown.join(', ')}.` : ''),
+          (file.unknown.length > 0 ? ` Unknown: ${file.unknown.join(', ')}.` : '') +
+          (file.repeated.length > 0 ? ` Named more than once: ${file.repeated.join(', ')}.` : ''),
         EXIT.usage,
       );
   }

@@ -546,9 +546,11 @@ export const english = {
     listUnreadable: (most: number) =>
       `This list cannot be read: a quote is not closed, or it has more than ${most} rows.`,
     columnsMissing: (names: string) => `The first row must also name these columns: ${names}.`,
+    listEncoding: 'This list is not in UTF-8. Save it as “CSV UTF-8”.',
     listEmpty: 'This list has no payouts.',
     listTooLarge: 'This list is larger than 1 MiB. Split it.',
     columnsUnknown: (names: string) => `These columns are not known: ${names}.`,
+    columnsRepeated: (names: string) => `These columns are named more than once: ${names}.`,
     fixFirst: 'Nothing is ordered until every row is right.',
     repeats: (count: number) => `${plural(count, 'payout looks', 'payouts look')} like a repetition`,
     repeatOf: (at: string, by: string) => `The same number was paid the same amount on ${at} (${by}).`,

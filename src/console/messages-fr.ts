@@ -553,9 +553,11 @@ export const french: ConsoleMessages = {
     listUnreadable: (most) =>
       `Cette liste est illisible : un guillemet n’est pas fermé, ou elle a plus de ${most} lignes.`,
     columnsMissing: (names) => `La première ligne doit aussi nommer ces colonnes : ${names}.`,
+    listEncoding: 'Cette liste n’est pas en UTF-8. Enregistrez-la au format « CSV UTF-8 ».',
     listEmpty: 'Cette liste ne contient aucun versement.',
     listTooLarge: 'Cette liste dépasse 1 Mio. Divisez-la.',
     columnsUnknown: (names) => `Ces colonnes sont inconnues : ${names}.`,
+    columnsRepeated: (names) => `Ces colonnes sont nommées plusieurs fois : ${names}.`,
     fixFirst: 'Rien n’est créé tant qu’une ligne contient une erreur.',
     repeats: (count) => `${plural(count, 'versement semble répété', 'versements semblent répétés')}`,
     repeatOf: (at, by) => `Le même numéro a reçu le même montant le ${at} (${by}).`,

@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import {
   type CheckedRow,
+  type ColumnProblems,
   MAX_PAYOUT_FILE_BYTES,
   MAX_PAYOUT_FILE_ROWS,
   type PayoutFileReading,
@@ -113,13 +114,19 @@ async function readFile(request: HolderRequest): Promise<ReadFile | string> {
       return t.payouts.listTooLarge;
     case 'unreadable':
       return t.payouts.listUnreadable(MAX_PAYOUT_FILE_ROWS);
+    case 'encoding':
+      return t.payouts.listEncoding;
     case 'empty':
       return t.payouts.listEmpty;
     case 'columns':
-      return file.missing.length > 0
-        ? t.payouts.columnsMissing(file.missing.join(', '))
-        : t.payouts.columnsUnknown(file.unknown.join(', '));
+      return columnProblem(request, file);
   }
+}
+
+function columnProblem({ t }: HolderRequest, { missing, unknown, repeated }: ColumnProblems): string {
+  if (missing.length > 0) return t.payouts.columnsMissing(missing.join(', '));
+  if (unknown.length > 0) return t.payouts.columnsUnknown(unknown.join(', '));
+  return t.payouts.columnsRepeated(repeated.join(', '));
 }
 
 function goodRows({ rows }: ReadFile): PayoutFileRow[] {
