@@ -24,6 +24,7 @@ import { type PayoutOrder, readPayout } from '../src/payments/payout-requests.ts
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { createRefund } from '../src/payments/refunds.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
+import { ALL_REPEATS } from '../src/payments/similar-payouts.ts';
 import { refOf, type Transaction } from '../src/payments/transactions.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { Problem } from '../src/platform/errors.ts';
@@ -192,7 +193,7 @@ describe('suspended', () => {
     await setPayoutApproval(ctx, ama, shop.holderId, true);
     const waiting = await order(ama);
     const file = { name: 'file', rows: [{ line: 2, order: await orderOf() }] };
-    const confirmed = { confirmRepeats: true };
+    const confirmed = { confirmedRepeats: ALL_REPEATS };
     const { ref } = await orderPayoutFile(ctx, ASLEEP, ama, shop.holderId, file, confirmed);
     await setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'suspended');
     const again = { ...file, rows: [{ line: 2, order: { ...(await orderOf()), detail: 'again' } }] };

@@ -21,7 +21,6 @@ import {
   orderPayoutFile,
   payoutFileIdOf,
   RepeatedFileError,
-  RepeatedPayoutsError,
   ShortWalletError,
 } from '../src/payments/payout-files.ts';
 import {
@@ -34,7 +33,7 @@ import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts, type PayoutFileRow } from '../src/payments/payouts.ts';
 import { requeryAfterRestore } from '../src/payments/requery-after-restore.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
-import { findSimilarPayouts } from '../src/payments/similar-payouts.ts';
+import { ALL_REPEATS, findSimilarPayouts, RepeatedPayoutsError, repeatsKey } from '../src/payments/similar-payouts.ts';
 import { refOf } from '../src/payments/transactions.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { connectDatabase } from '../src/platform/db.ts';
@@ -48,7 +47,7 @@ import { createShop, type Shop } from './shop.ts';
 
 /** What one payout of 1,000 takes from the wallet, fee included. */
 const TAKES = 101_000n;
-const CONFIRMED = { confirmRepeats: true };
+const CONFIRMED = { confirmedRepeats: ALL_REPEATS };
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
 let ctx: ReturnType<typeof withPayments<typeof base>>;
@@ -149,6 +148,20 @@ describe('once', () => {
     await orderPayoutFile(ctx, engine, COMMAND_LINE, shop.holderId, { name: 'pay.csv', rows: again }, CONFIRMED);
     await settle();
     assert.equal(sent.length, 4);
+  });
+
+  test('review: the same rows in another order, or written in another way, are the same file', async () => {
+    await topUp(10n);
+    const [row] = await readRows(csvOf(1));
+    const method = row?.order.method.code;
+    await orderFile('amount,currency,mobile,payee\n1500,UGX,256772121000,Zo\u00e9\n1600,UGX,256772121001,\n');
+    for (const other of [
+      'amount,currency,mobile,payee\n1600,UGX,256772121001,\n1500,UGX,256772121000,Zo\u00e9\n',
+      'amount;currency;mobile;payee\n1 500;ugx;0772121000;Zoe\u0301\n1600,00;UGX;+256 772 121 001;\n',
+      `mobile,amount,currency,method,payee\n00256772121000,1500.00,UGX,${method},Zo\u00e9\n772121001,UGX 1600,UGX,,\n`,
+    ])
+      await assert.rejects(orderFile(other), RepeatedFileError);
+    assert.deepEqual(await countRows(), [1n, 2n, 2n]);
   });
 
   test('money 4: of eight terminals with one file, one orders it', async () => {
@@ -313,6 +326,39 @@ describe('repetitions', () => {
     await orderPayoutFile(ctx, engine, COMMAND_LINE, shop.holderId, file, CONFIRMED);
     await settle();
     assert.equal(sent.length, 3);
+  });
+
+  test('review: of two files at the same moment that pay one number the same, one must be confirmed', async () => {
+    await topUp(20n);
+    const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((detail) => orderFile(csvOf(2, detail))));
+    const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    assert.deepEqual(
+      reasons.map((reason) => reason instanceof RepeatedPayoutsError),
+      [true, true, true],
+      String(reasons),
+    );
+  });
+
+  test('review: only the repetitions that a person has seen are confirmed', async () => {
+    await topUp(20n);
+    await orderFile(csvOf(1));
+    const rows = await readRows(csvOf(2, 'second'));
+    const seen = await findSimilarPayouts(
+      ctx,
+      ctx.db,
+      shop.holderId,
+      rows.map(({ order }) => order),
+    );
+    const file = { name: 'second', rows };
+    const confirmed = { confirmedRepeats: repeatsKey(seen) };
+    const [, other] = await readRows(csvOf(2, 'meanwhile'));
+    assert.ok(other);
+    await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [other.order]);
+    await assert.rejects(
+      orderPayoutFile(ctx, engine, COMMAND_LINE, shop.holderId, file, confirmed),
+      (error) => error instanceof RepeatedPayoutsError && error.similar.length === 2,
+    );
+    assert.deepEqual(await countRows(), [1n, 2n, 2n]);
   });
 
   test('what failed, and what another holder paid, is not a repetition', async () => {

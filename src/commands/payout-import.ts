@@ -86,7 +86,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
       process.exitCode = EXIT.error;
       return;
     }
-    const { findSimilarPayouts } = await import('../payments/similar-payouts.ts');
+    const { ALL_REPEATS, findSimilarPayouts } = await import('../payments/similar-payouts.ts');
     const orders = rows.map(({ order }) => order);
     sayRepeats(terminal, rows, await findSimilarPayouts(ctx, ctx.db, holder.id, orders));
     if (options.dryRun) {
@@ -103,9 +103,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
       actor,
       holder.id,
       { name: basename(path), rows },
-      {
-        confirmRepeats: options.confirmRepeats === true,
-      },
+      options.confirmRepeats ? { confirmedRepeats: ALL_REPEATS } : {},
     );
     const refs = ordered.transactions.map(refOf);
     print(

@@ -180,22 +180,24 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     const tooLow = new CommandError(`The ${currency} balance of ${holder.name} is too low.`, EXIT.paymentFailed);
     if (preview.remaining < 0n) throw tooLow;
     terminal.say(linesOf(order, preview));
-    const { findSimilarPayouts } = await import('../payments/similar-payouts.ts');
-    const [similar] = await findSimilarPayouts(ctx, ctx.db, holder.id, [order]);
-    if (similar?.earlier)
-      terminal.say(`  The same number was paid the same amount by ${similar.earlier.ref} in the last seven days.`);
+    const { findSimilarPayouts, repeatsKey } = await import('../payments/similar-payouts.ts');
+    const similar = await findSimilarPayouts(ctx, ctx.db, holder.id, [order]);
+    for (const { earlier } of similar)
+      terminal.say(`  The same number was paid the same amount by ${earlier?.ref} in the last seven days.`);
     await confirm(terminal, options, 'Order this payout? It cannot be cancelled after it was sent.');
-    const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
+    const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order], {
+      confirmedRepeats: repeatsKey(similar),
+    });
     if (!result?.ok) throw tooLow;
     const ref = refOf(result.transaction);
     const data = {
       ref,
       status: result.transaction.status,
       ...describeOrder(order, preview),
-      waits_for_approval: holder.payouts_need_approval,
+      waits_for_approval: result.waitsForApproval,
     };
     print(terminal, options, data, ref);
-    if (holder.payouts_need_approval)
+    if (result.waitsForApproval)
       terminal.say(`It needs the approval of a second person: npx simbi payout approve ${ref} --as …`);
     else sayWhenSent(terminal, ctx, 1);
   });

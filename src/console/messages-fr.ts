@@ -558,9 +558,11 @@ export const french: ConsoleMessages = {
     listTooLarge: 'Cette liste dépasse 1 Mio. Divisez-la.',
     columnsUnknown: (names) => `Ces colonnes sont inconnues : ${names}.`,
     columnsRepeated: (names) => `Ces colonnes sont nommées plusieurs fois : ${names}.`,
+    listChanged:
+      'Cette liste a changé depuis que vous l’avez vue : des frais ou une règle d’approbation sont différents. Vérifiez-la encore une fois.',
     fixFirst: 'Rien n’est créé tant qu’une ligne contient une erreur.',
     repeats: (count) => `${plural(count, 'versement semble répété', 'versements semblent répétés')}`,
-    repeatOf: (at, by) => `Le même numéro a reçu le même montant le ${at} (${by}).`,
+    repeatOf: 'Le même numéro a reçu le même montant :',
     repeatsText:
       'Le même numéro a reçu le même montant au cours des sept derniers jours, ou figure deux fois dans cette liste.',
     orderedBefore: 'Déjà créé',

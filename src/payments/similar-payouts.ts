@@ -4,8 +4,10 @@
 import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
 import { lowestUuid } from '../platform/ids.ts';
+import { sha256 } from '../platform/secrets.ts';
 import type { PayoutOrder } from './payout-requests.ts';
 import { refOf } from './transactions.ts';
 
@@ -20,6 +22,43 @@ export type SimilarPayout = {
   /** The first order of the same list that is equal; null when the other one is an earlier payout. */
   sameAs: number | null;
 };
+
+/** Some payouts equal others of the last days, and nobody confirmed them; nothing was ordered. */
+export class RepeatedPayoutsError extends Problem {
+  readonly similar: readonly SimilarPayout[];
+  constructor(similar: readonly SimilarPayout[]) {
+    super('payouts_repeated', {
+      message: `Nothing was ordered: ${similar.length} of these payouts look like repetitions and must be confirmed.`,
+    });
+    this.similar = similar;
+  }
+}
+
+/** In place of a key: a person means every repetition, also those not seen. */
+export const ALL_REPEATS = 'all';
+
+/** Names the repetitions that a person was shown; empty where there were none. */
+export function repeatsKey(similar: readonly SimilarPayout[]): string {
+  if (similar.length === 0) return '';
+  const shown = similar.map(({ index, earlier, sameAs }) => [index, earlier?.ref ?? null, sameAs]);
+  return sha256(JSON.stringify(shown)).toString('base64url');
+}
+
+/**
+ * Refuses repetitions other than those that were confirmed. Called after the money is reserved: an order that pays the
+ * same at the same moment has then waited for the wallet, and the first one is seen here.
+ */
+export async function refuseRepeats(
+  tx: Tx,
+  ctx: Pick<Context, 'clock'>,
+  holderId: bigint,
+  orders: readonly PayoutOrder[],
+  confirmed: string,
+): Promise<void> {
+  if (confirmed === ALL_REPEATS) return;
+  const similar = await findSimilarPayouts(ctx, tx, holderId, orders);
+  if (repeatsKey(similar) !== confirmed && similar.length > 0) throw new RepeatedPayoutsError(similar);
+}
 
 const WANTED = columns<PayoutOrder>(3, {
   msisdn: 'text',

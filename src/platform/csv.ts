@@ -12,23 +12,23 @@ export type CsvRecord = { row: number; cells: string[] };
 /** The rows of a file. Null: a quote never ends, or there are more than `maxRows`. */
 export function parseCsv(text: string, maxRows: number): CsvRecord[] | null {
   let row = 0;
-  let kept = 0;
-  const keep = (cells: string[]): CsvRecord | null => {
+  const records: CsvRecord[] = [];
+  const keep = (cells: string[]): null => {
     row++;
-    if (cells.every((cell) => cell === '')) return null;
-    kept++;
-    if (kept > maxRows) throw new RangeError('too many rows');
-    return { row, cells };
+    if (cells.some((cell) => cell !== '')) records.push({ row, cells });
+    if (records.length > maxRows) throw new RangeError('too many rows');
+    return null;
   };
   try {
-    return parse(text, {
+    parse(text, {
       bom: true,
       delimiter: separatorOf(text),
       relax_column_count: true,
       relax_quotes: true,
       trim: true,
       on_record: keep,
-    }) as unknown as CsvRecord[];
+    });
+    return records;
   } catch {
     return null;
   }
