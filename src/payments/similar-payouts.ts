@@ -83,17 +83,18 @@ export async function findSimilarPayouts(
   holderId: bigint,
   orders: readonly PayoutOrder[],
 ): Promise<SimilarPayout[]> {
-  // What failed or came back was not paid. Ids begin with their time, so the key of the table finds the last days.
+  // What failed or came back was not paid. Ids begin with their time. One look into the index by number for each order: the
+  // wallet is locked meanwhile, and a holder may have paid a million others this week.
   const rows = await reader.query<EarlierPayout>(
-    `with wanted as (select distinct * from ${WANTED.rows})
-     select distinct on (t.msisdn, t.amount, t.currency)
-       t.id, t.msisdn, t.amount, t.currency, t.created_at, o.created_by, b.name as file_name
-     from payout_orders o
-     join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
-     join wanted w on w.msisdn = t.msisdn and w.amount = t.amount and w.currency = t.currency
-     left join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id
-     where o.holder_id = $1 and o.transaction_id >= $2 and t.status not in ('failed', 'expired', 'reversed')
-     order by t.msisdn, t.amount, t.currency, t.id desc`,
+    `select w.msisdn, w.amount, w.currency, p.id, p.created_at, o.created_by, b.name as file_name
+     from (select distinct * from ${WANTED.rows}) w
+     cross join lateral (
+       select t.id, t.created_at from transactions t
+       where t.holder_id = $1 and t.msisdn = w.msisdn and t.id >= $2 and t.direction = 'payout'
+         and t.amount = w.amount and t.currency = w.currency and t.status not in ('failed', 'expired', 'reversed')
+       order by t.id desc limit 1) p
+     join payout_orders o on o.holder_id = $1 and o.transaction_id = p.id
+     left join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id`,
     [holderId, lowestUuid(new Date(ctx.clock.millis() - COMPARED_MS)), ...WANTED.arrays(orders)],
   );
   const paid = new Map(rows.map((row) => [`${row.msisdn} ${row.amount} ${row.currency}`, row]));
