@@ -279,7 +279,7 @@ describe('once', () => {
     const [ama, kofi] = await members();
     const ordered = await orderFile(csvOf(MAX_PAYOUT_FILE_ROWS), 'all.csv', ama);
     assert.equal(await approvePayoutFile(ctx, { wake: () => undefined }, kofi, shop.holderId, ordered.ref), 5_000);
-    assert.equal(await cancelPayoutFile(ctx, kofi, shop.holderId, ordered.ref), 5_000);
+    assert.deepEqual(await cancelPayoutFile(ctx, kofi, shop.holderId, ordered.ref), { cancelled: 5_000, sent: 0 });
     assert.deepEqual(await wallet(), { available: BigInt(MAX_PAYOUT_FILE_ROWS) * TAKES, reserved: 0n });
   });
 });
@@ -440,7 +440,7 @@ describe('as a whole', () => {
     await topUp(3n);
     const [ama, kofi] = await members();
     const { ref, transactions } = await orderFile(csvOf(3), 'wages.csv', ama);
-    assert.equal(await cancelPayoutFile(ctx, ama, shop.holderId, ref), 3);
+    assert.deepEqual(await cancelPayoutFile(ctx, ama, shop.holderId, ref), { cancelled: 3, sent: 0 });
     assert.deepEqual(await wallet(), { available: 3n * TAKES, reserved: 0n });
     for (const transaction of transactions) assert.equal(await statusOf(ctx.db, transaction), 'failed');
     await assert.rejects(approvePayoutFile(ctx, engine, kofi, shop.holderId, ref), refused('not_found'));
@@ -461,6 +461,28 @@ describe('as a whole', () => {
     const first = refused('operator_asked_first');
     await assert.rejects(approvePayoutFile(ctx, engine, kofi, shop.holderId, ref), first);
     await assert.rejects(cancelPayoutFile(ctx, ama, shop.holderId, ref), first);
+  });
+
+  test('review: a file that is being sent can be stopped; what was sent stays, and the same rows are still refused', async () => {
+    await topUp(6n);
+    const { ref, transactions } = await orderPayoutFile(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, {
+      name: 'wages.csv',
+      rows: await readRows(csvOf(3)),
+    });
+    // A process has claimed the first and is about to send it.
+    const [first] = transactions;
+    assert.ok(first);
+    await ctx.db.query(`update payment_jobs set kind = 'query' where transaction_id = $1`, [first.id]);
+    const twice = await Promise.allSettled([1, 2].map(() => cancelPayoutFile(ctx, COMMAND_LINE, shop.holderId, ref)));
+    assert.deepEqual(
+      twice.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+      [{ cancelled: 2, sent: 1 }],
+    );
+    await settle();
+    const states = await Promise.all(transactions.map((transaction) => statusOf(ctx.db, transaction)));
+    assert.deepEqual([states, sent], [['success', 'failed', 'failed'], []]);
+    assert.deepEqual(await wallet(), { available: 5n * TAKES, reserved: 0n });
+    await assert.rejects(orderFile(csvOf(3)), RepeatedFileError);
   });
 });
 

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { Actor } from '../holders/audit.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import type { CancelledFile } from '../payments/payout-file-decisions.ts';
 import type { PayoutRow } from '../payments/payout-orders.ts';
 import type { PayoutPreview } from '../payments/payout-preview.ts';
 import type { PayoutOrder, PayoutRequest } from '../payments/payout-requests.ts';
@@ -64,7 +65,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
       });
     });
 
-  addCommand(group, 'cancel <ref>', 'cancel a payout, or a whole file, before it is sent', [
+  addCommand(group, 'cancel <ref>', 'cancel a payout, or what was not sent of a file', [
     'npx simbi payout cancel TX_01J… --yes',
     'npx simbi payout cancel bat_01J… --yes',
   ])
@@ -75,8 +76,8 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
       await confirm(terminal, options, `Cancelling ${ref} cannot be undone.`);
       await withPayments(terminal, async (ctx) => {
         const holder = await requireHolder(terminal, ctx, options.holder);
-        const status = await cancel(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
-        print(terminal, options, { ref, status }, `${ref} is cancelled. Its amount is available again.`);
+        const done = await cancel(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
+        print(terminal, options, { ref, ...done }, cancelSentence(ref, done));
       });
     });
 
@@ -112,16 +113,23 @@ async function approve(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref
   return 1;
 }
 
-/** Cancels a payout or a file. Returns the status of its payouts. */
-async function cancel(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref: string): Promise<Status> {
+type Cancelled = CancelledFile & { status: Status };
+
+/** Cancels a payout, or what was not sent of a file. */
+async function cancel(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref: string): Promise<Cancelled> {
   const { payoutFileIdOf } = await import('../payments/payout-files.ts');
   if (payoutFileIdOf(ref) !== null) {
     const { cancelPayoutFile } = await import('../payments/payout-file-decisions.ts');
-    await cancelPayoutFile(ctx, actor, holderId, ref);
-    return 'failed';
+    return { status: 'failed', ...(await cancelPayoutFile(ctx, actor, holderId, ref)) };
   }
   const { cancelPayout } = await import('../payments/payout-decisions.ts');
-  return (await cancelPayout(ctx, actor, holderId, ref)).status;
+  const { status } = await cancelPayout(ctx, actor, holderId, ref);
+  return { status, cancelled: 1, sent: 0 };
+}
+
+function cancelSentence(ref: string, { cancelled, sent }: CancelledFile): string {
+  if (sent === 0) return `${ref} is cancelled. Its amount is available again.`;
+  return `${cancelled} payouts of ${ref} are cancelled, and their amounts are available again. ${sent} had been sent already.`;
 }
 
 function addCreate(group: Command, terminal: Terminal): void {

@@ -128,6 +128,7 @@ export const english = {
     importNeedsApproval: 'All payouts in the list were created. A second person must approve them.',
     fileApproved: 'The list is approved. Its payouts are being sent.',
     fileCancelled: 'The list is cancelled. Its money is available again.',
+    fileStopped: 'The payouts that were not sent are cancelled. Their money is available again.',
     changeRequested: 'Requested. Another person must confirm it.',
   },
   status: {
@@ -574,6 +575,9 @@ export const english = {
     cancelledBy: 'Cancelled by',
     cancelFile: 'Cancel the list',
     cancelFileMeaning: 'Nothing of it has been sent. All its money becomes available again.',
+    cancelRest: 'Cancel the rest',
+    cancelRestMeaning:
+      'Payouts that were not sent yet are cancelled, and their money becomes available again. The others stay.',
     partOfFile: 'This payout is part of a list that needs approval',
     approvalTitle: 'Second approver',
     approvalText: 'Every payout must be approved by a second person',

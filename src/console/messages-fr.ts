@@ -130,6 +130,7 @@ export const french: ConsoleMessages = {
     importNeedsApproval: 'Tous les versements de la liste ont été créés. Une seconde personne doit les approuver.',
     fileApproved: 'La liste est approuvée. Ses versements sont en cours d’envoi.',
     fileCancelled: 'La liste est annulée. Son argent est de nouveau disponible.',
+    fileStopped: 'Les versements non envoyés sont annulés. Leur argent est de nouveau disponible.',
     changeRequested: 'Demandé. Une autre personne doit confirmer.',
   },
   status: {
@@ -582,6 +583,9 @@ export const french: ConsoleMessages = {
     cancelledBy: 'Annulée par',
     cancelFile: 'Annuler la liste',
     cancelFileMeaning: 'Rien n’a été envoyé. Tout son argent redevient disponible.',
+    cancelRest: 'Annuler le reste',
+    cancelRestMeaning:
+      'Les versements qui ne sont pas encore envoyés sont annulés et leur argent redevient disponible. Les autres restent.',
     partOfFile: 'Ce versement fait partie d’une liste à approuver',
     approvalTitle: 'Seconde approbation',
     approvalText: 'Chaque versement doit être approuvé par une seconde personne',
