@@ -198,7 +198,7 @@ describe('a single payout is shown before it leaves', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 303]);
     assert.deepEqual(await ordered(), [150_000n]);
     const warned = answers.find(({ status }) => status === 200);
-    assert.match(warned?.text ?? '', /The same number was paid the same amount/);
+    assert.match(warned?.text ?? '', /The same number received the same amount/);
     const fields = { ...hiddenFieldsOf(warned?.text ?? ''), confirm_repeats: 'yes' };
     assert.equal((await person.post('/console/payouts', fields)).status, 303);
     assert.deepEqual(await ordered(), [150_000n, 150_000n]);

@@ -539,7 +539,7 @@ describe('money', () => {
     const path = (made.location ?? '').split('?')[0] ?? '';
     assert.match(path, /^\/console\/transactions\/TX_/);
     assert.equal((await maker.post(`${path}/approve`)).status, 403);
-    assert.match((await maker.get(path)).text, /Someone else must approve/);
+    assert.match((await maker.get(path)).text, /Another owner or finance member must approve/);
     assert.equal((await checker.post(`${path}/approve`)).status, 303);
     await gateway.settle();
     assert.match((await maker.get(path)).text, /Succeeded/);

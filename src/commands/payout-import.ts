@@ -169,7 +169,7 @@ async function checkFile(
 
 function sayRepeats(terminal: Terminal, rows: readonly PayoutFileRow[], similar: readonly SimilarPayout[]): void {
   if (similar.length === 0) return;
-  terminal.say(`${similar.length} rows look like repetitions (--confirm-repeats pays them all the same):`);
+  terminal.say(`${similar.length} rows are possible duplicates (--confirm-repeats pays them anyway):`);
   for (const { index, order, earlier, sameAs } of similar.slice(0, MAX_SHOWN)) {
     const before = earlier
       ? `paid by ${earlier.ref} of ${earlier.createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`

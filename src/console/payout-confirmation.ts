@@ -80,12 +80,13 @@ function confirmationForm(request: HolderRequest, order: PayoutOrder, similar: r
         name: 'confirm_repeats',
         label: t.payouts.confirmRepeats,
         checked: false,
+        required: true,
       },
       // The same id from the first form on: going back and confirming again is still the same payout.
       onceField(request.ctx, fieldOf(request, 'once')),
     ],
     submit: t.payouts.confirm(money(request, order.amount, order.method.currency)),
-    beside: html`<button class="button-secondary" name="change" value="yes">${t.payouts.change}</button>`,
+    beside: html`<button class="button-secondary" name="change" value="yes" formnovalidate>${t.payouts.change}</button>`,
   });
 }
 

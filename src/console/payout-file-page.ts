@@ -58,7 +58,7 @@ export async function waitingFiles(request: HolderRequest): Promise<Html | false
     ${dataTable(
       t.payouts.filesWaiting,
       [
-        { label: t.payouts.file },
+        { label: t.payouts.listName },
         { label: t.menu.payouts, right: true },
         { label: t.amount, right: true },
         { label: t.payouts.createdBy },
@@ -87,7 +87,12 @@ export function fileTable(request: HolderRequest, files: readonly PayoutFileSumm
   const { t } = request;
   return dataTable(
     t.payouts.lists,
-    [{ label: t.payouts.file }, { label: t.payouts.progress }, { label: t.payouts.createdBy }, { label: t.created }],
+    [
+      { label: t.payouts.listName },
+      { label: t.payouts.progress },
+      { label: t.payouts.createdBy },
+      { label: t.created },
+    ],
     files.map((file) => [
       fileLink(file),
       progressOf(request, file),

@@ -181,6 +181,7 @@ function orderForm(request: HolderRequest, orders: readonly PayoutOrder[], simil
         name: 'confirm_repeats',
         label: t.payouts.confirmFileRepeats(similar.length),
         checked: false,
+        required: true,
       },
       onceField(ctx),
     ],

@@ -25,7 +25,9 @@ export async function approvePayoutFile(
     await requireActiveHolder(tx, holderId);
     await refuseFileBeforeAsked(tx, holderId, id);
     if (!(await approveOnce(tx, actor, holderId, id, at)))
-      throw new Problem('not_found', { message: 'No file of yours waits for approval under this reference.' });
+      throw new Problem('not_found', {
+        message: 'No file waits for approval under this reference. It may have been approved or cancelled already.',
+      });
     await tx.query(
       `update payout_orders set approval = 'approved', approved_by = $3, approved_by_member = $4, approved_at = $5
        where holder_id = $1 and batch_id = $2 and approval = 'waiting' and cancelled_at is null`,

@@ -57,7 +57,7 @@ export class RepeatedFileError extends Problem {
     super('payout_file_repeated', {
       message:
         `Nothing was ordered: these rows were ordered on ${at} by ${earlier.createdBy} as "${earlier.name}". ` +
-        'To pay everybody once more, make a column differ, such as invoice_no or detail.',
+        'To pay everyone again, change a column, such as invoice_no or detail.',
     });
     this.earlier = earlier;
   }

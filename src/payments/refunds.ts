@@ -336,7 +336,9 @@ export async function approveRefund(
       [holderId, id, at, approved],
     );
     if (queued.length === 0)
-      throw new Problem('not_found', { message: 'There is no refund that waits for approval under this reference.' });
+      throw new Problem('not_found', {
+        message: 'No refund waits for approval under this reference. It may have been approved or cancelled already.',
+      });
     await recordAudit(tx, { holderId, actor, action: 'refund.approved', subject: ref }, at);
   });
   failpoint('refund-approved');

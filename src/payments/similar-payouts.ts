@@ -28,7 +28,7 @@ export class RepeatedPayoutsError extends Problem {
   readonly similar: readonly SimilarPayout[];
   constructor(similar: readonly SimilarPayout[]) {
     super('payouts_repeated', {
-      message: `Nothing was ordered: ${similar.length} of these payouts look like repetitions and must be confirmed.`,
+      message: `Nothing was ordered: ${similar.length} of these payouts are possible duplicates and must be confirmed.`,
     });
     this.similar = similar;
   }
