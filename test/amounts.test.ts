@@ -195,7 +195,7 @@ describe('a single payout is shown before it leaves', () => {
   test('review: the same payout from two browsers at once is ordered by one, and the other is warned', async () => {
     const shown = await Promise.all([1, 2, 3].map(() => person.post('/console/payouts', { ...KENYA, amount: '1500' })));
     const answers = await Promise.all(shown.map((page) => person.post('/console/payouts', hiddenFieldsOf(page.text))));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 303]);
+    assert.equal(answers.filter(({ status }) => status === 303).length, 1);
     assert.deepEqual(await ordered(), [150_000n]);
     const warned = answers.find(({ status }) => status === 200);
     assert.match(warned?.text ?? '', /The same number received the same amount/);

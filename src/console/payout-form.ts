@@ -10,9 +10,10 @@ import { FormUsedError, isFormUsed, useForm } from './form-idempotency.ts';
 
 /** Of everything that is decided. The wallet is not part of it: other payments change it all the time. */
 export function fingerprintOf({ holder }: HolderRequest, orders: readonly PayoutOrder[]): string {
-  const decided = orders.map(({ amount, fee, method, rail, msisdn, payee, invoiceNo, detail }) => [
-    ...[String(amount), String(fee), method.currency, method.code, rail, msisdn, payee, invoiceNo, detail],
-  ]);
+  const decided = orders.map(({ amount, fee, method, rail, msisdn, payee, invoiceNo, detail }) => {
+    const money = [String(amount), String(fee), method.currency];
+    return [...money, method.code, rail, msisdn, payee, invoiceNo, detail];
+  });
   return sha256(JSON.stringify([holder.payouts_need_approval, ...decided])).toString('base64url');
 }
 
