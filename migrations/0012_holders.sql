@@ -46,7 +46,7 @@ create unique index payout_file_once on payout_batches (holder_id, rows_hash) wh
 create index payout_batches_waiting on payout_batches (holder_id) where approval = 'waiting' and cancelled_at is null;
 comment on table payout_batches is 'A file of payouts. It is ordered, approved and cancelled as a whole.';
 comment on column payout_batches.rows_hash is
-  'SHA-256 of what the rows pay, in their order; neither the name of the file nor its formatting. The same rows are ordered once. '
+  'SHA-256 of what the rows pay; neither their order, nor the name of the file, nor its formatting. The same rows are ordered once. '
   'Null: ordered before files were compared.';
 comment on column payout_batches.payouts is 'How many rows the file has.';
 comment on column payout_batches.totals is 'By currency: payouts, amount and fee, in hundredths.';

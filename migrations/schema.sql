@@ -691,7 +691,7 @@ create table payout_batches (
 comment on table payout_batches is
   'A file of payouts. It is ordered, approved and cancelled as a whole.';
 comment on column payout_batches.rows_hash is
-  'SHA-256 of what the rows pay, in their order; neither the name of the file nor its formatting. The same rows are ordered once. Null: ordered before files were compared.';
+  'SHA-256 of what the rows pay; neither their order, nor the name of the file, nor its formatting. The same rows are ordered once. Null: ordered before files were compared.';
 comment on column payout_batches.payouts is
   'How many rows the file has.';
 comment on column payout_batches.totals is

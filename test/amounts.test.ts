@@ -12,7 +12,7 @@ import type { AmountLanguage } from '../src/platform/amount-sentences.ts';
 import { formatMoney } from '../src/platform/money.ts';
 import { readTypedAmount } from '../src/platform/typed-amounts.ts';
 import { openShop } from './browser/shop.ts';
-import { addPerson, hiddenFieldsOf, type Person, payOut } from './console-harness.ts';
+import { addPerson, hiddenFieldsOf, importPayouts, type Person, payOut } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { silentRail, withPayments } from './payments.ts';
@@ -72,7 +72,7 @@ describe('the doors of the console', () => {
     await person.post('/console/payouts/import', { csv: csv.replace('1 500,50', '2 500') }, FRENCH);
     assert.deepEqual(await ordered(), [], 'a file with a row to fix orders nothing');
     const right = csv.replace('1 500,50', '2 500').replace(/1,500;.*/, '');
-    await person.post('/console/payouts/import', { csv: right }, FRENCH);
+    await importPayouts(person, { csv: right }, FRENCH);
     assert.deepEqual(await ordered(), [150_000n, 250_000n]);
   });
 
@@ -190,6 +190,31 @@ describe('a single payout is shown before it leaves', () => {
     assert.match((await payOut(person, typed)).location ?? '', /done=formAlreadySent/);
     assert.match((await person.post('/console/payouts', hiddenFieldsOf(first.text))).location ?? '', /formAlreadySent/);
     assert.deepEqual(await ordered(), [150_000n]);
+  });
+
+  test('review: the same payout from two browsers at once is ordered by one, and the other is warned', async () => {
+    const shown = await Promise.all([1, 2, 3].map(() => person.post('/console/payouts', { ...KENYA, amount: '1500' })));
+    const answers = await Promise.all(shown.map((page) => person.post('/console/payouts', hiddenFieldsOf(page.text))));
+    assert.equal(answers.filter(({ status }) => status === 303).length, 1);
+    assert.deepEqual(await ordered(), [150_000n]);
+    const warned = answers.find(({ status }) => status === 200);
+    assert.match(warned?.text ?? '', /The same number received the same amount/);
+    const fields = { ...hiddenFieldsOf(warned?.text ?? ''), confirm_repeats: 'yes' };
+    assert.equal((await person.post('/console/payouts', fields)).status, 303);
+    assert.deepEqual(await ordered(), [150_000n, 150_000n]);
+  });
+
+  test('review: a file whose fees changed since it was checked is shown again', async () => {
+    const csv = 'amount,currency,mobile,method\n1500,KES,0712345000,MPESA_KEN\n';
+    const shown = hiddenFieldsOf((await person.post('/console/payouts/check', { csv })).text);
+    const fee = { basisPoints: 0n, fixed: 2_000n, min: 0n, max: null };
+    await setFee(gateway.ctx, COMMAND_LINE, shop.holderId, 'MPESA_KEN', 'payout', fee);
+    gateway.ctx.clock.advance(1_000);
+    const again = await person.post('/console/payouts/import', shown);
+    assert.equal(again.status, 409);
+    assert.match(again.text, /has changed since you saw it/);
+    assert.deepEqual(await ordered(), []);
+    assert.equal((await person.post('/console/payouts/import', hiddenFieldsOf(again.text))).status, 303);
   });
 
   test('money 1: a payout that the wallet does not cover comes back to the form', async () => {

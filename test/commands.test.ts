@@ -390,7 +390,7 @@ describe('beside a running gateway', () => {
     const dry = await simbiJson<{ total: string; to_fix: { file: string } }>(1, 'payout', 'import', file, '--dry-run');
     assert.match(dry.total, /^3000 UGX/);
     const fix = parseCsv(readFileSync(dry.to_fix.file, 'utf8'), 10);
-    assert.equal(fix?.[1]?.at(-1), 'amount: “1,500” can mean 1500 or 1.50. Write 1500 or 1.50.');
+    assert.equal(fix?.[1]?.cells.at(-1), 'amount: “1,500” can mean 1500 or 1.50. Write 1500 or 1.50.');
   });
 
   test('payout import: rows with problems are written to a file to fix, money 4: the same rows are not paid twice', async () => {
@@ -408,8 +408,8 @@ describe('beside a running gateway', () => {
     );
     assert.deepEqual([dry.ordered, dry.to_fix.rows], [0, 2]);
     const fix = parseCsv(readFileSync(dry.to_fix.file, 'utf8'), 10);
-    assert.deepEqual(fix?.[0], ['amount', 'currency', 'mobile', 'payee', 'problem']);
-    assert.match(fix?.[1]?.[4] ?? '', /^mobile: /);
+    assert.deepEqual(fix?.[0]?.cells, ['amount', 'currency', 'mobile', 'payee', 'problem']);
+    assert.match(fix?.[1]?.cells[4] ?? '', /^mobile: /);
     const refused = await simbiJson<{ ordered: number }>(1, 'payout', 'import', file, '--yes');
     assert.deepEqual(keys(refused), ['rows', 'ordered', 'dry_run', 'total', 'to_fix', 'file', 'refs']);
     assert.equal(refused.ordered, 0);

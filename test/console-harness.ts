@@ -102,3 +102,13 @@ export async function payOut(
   const shown = await person.post('/console/payouts', fields, headers);
   return shown.status === 200 ? person.post('/console/payouts', hiddenFieldsOf(shown.text), headers) : shown;
 }
+
+/** Checks a list of payouts and orders what is then shown. Other fields, such as `confirm_repeats`, are sent with the order. */
+export async function importPayouts(
+  person: Pick<Person, 'post'>,
+  fields: { csv: string; name?: string; confirm_repeats?: string },
+  headers?: Record<string, string>,
+): Promise<ConsoleAnswer> {
+  const shown = await person.post('/console/payouts/check', fields, headers);
+  return person.post('/console/payouts/import', { ...fields, ...hiddenFieldsOf(shown.text) }, headers);
+}

@@ -27,7 +27,16 @@ import { createLogger } from '../src/platform/log.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { createServices } from '../src/services.ts';
 import { collectInKenya } from './client.ts';
-import { addPerson, csrfOf, hiddenFieldsOf, type Person, payOut, signIn, visitor } from './console-harness.ts';
+import {
+  addPerson,
+  csrfOf,
+  hiddenFieldsOf,
+  importPayouts,
+  type Person,
+  payOut,
+  signIn,
+  visitor,
+} from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
@@ -530,7 +539,7 @@ describe('money', () => {
     const path = (made.location ?? '').split('?')[0] ?? '';
     assert.match(path, /^\/console\/transactions\/TX_/);
     assert.equal((await maker.post(`${path}/approve`)).status, 403);
-    assert.match((await maker.get(path)).text, /Someone else must approve/);
+    assert.match((await maker.get(path)).text, /Another owner or finance member must approve/);
     assert.equal((await checker.post(`${path}/approve`)).status, 303);
     await gateway.settle();
     assert.match((await maker.get(path)).text, /Succeeded/);
@@ -574,7 +583,7 @@ describe('money', () => {
     assert.equal((await ctx.db.query('select 1 from payout_orders where holder_id = $1', [list.holderId])).length, 0);
     const fixed = csv.replace('-5,', '50,');
     assert.match((await person.post('/console/payouts/check', { name: 'March', csv: fixed })).text, /Create 3 payouts/);
-    const ordered = await person.post('/console/payouts/import', { name: 'March', csv: fixed });
+    const ordered = await importPayouts(person, { name: 'March', csv: fixed });
     assert.match(ordered.location ?? '', /files\/bat_.*done=imported/);
     await gateway.settle();
     assert.match((await person.get('/console/payouts')).text, /3 of 3/);
@@ -670,7 +679,7 @@ describe('user input', () => {
       invoice_no: MARKUP,
       detail: MARKUP,
     });
-    await owner.post('/console/payouts/import', {
+    await importPayouts(owner, {
       name: MARKUP,
       csv: `amount,currency,mobile,method,payee\n10,KES,0712345000,${method},"${MARKUP.replaceAll('"', '""')}"`,
     });

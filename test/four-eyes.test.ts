@@ -13,7 +13,7 @@ import {
 } from '../src/holders/approval-rules.ts';
 import { type Actor, COMMAND_LINE } from '../src/holders/audit.ts';
 import { findHolder, type Holder } from '../src/holders/holders.ts';
-import { addMember } from '../src/holders/members.ts';
+import { addMember, changeMembership } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
 import { setHolderStatus } from '../src/payments/holder-status.ts';
@@ -22,8 +22,9 @@ import { approvePayoutFile } from '../src/payments/payout-file-decisions.ts';
 import { orderPayoutFile } from '../src/payments/payout-files.ts';
 import { type PayoutOrder, readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
-import { createRefund } from '../src/payments/refunds.ts';
+import { approveRefund, cancelRefund, createRefund } from '../src/payments/refunds.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
+import { ALL_REPEATS } from '../src/payments/similar-payouts.ts';
 import { refOf, type Transaction } from '../src/payments/transactions.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { Problem } from '../src/platform/errors.ts';
@@ -169,6 +170,41 @@ describe('the rule', () => {
     await assert.rejects(confirm(kofi.memberId, 23), /rule_change_effective_later/);
   });
 
+  test('review: the day is one of the database, also when the process has another clock', async () => {
+    await setPayoutApproval(ctx, ama, shop.holderId, true);
+    await setPayoutApproval(ctx, ama, shop.holderId, false);
+    // This process is two days late.
+    base.databaseTime.setSkew(-2 * DAY_MS);
+    try {
+      await confirmRuleChange(ctx, kofi, shop.holderId, await openChange());
+      await applyRuleChanges(ctx);
+      assert.equal((await holder()).payouts_need_approval, true);
+      base.databaseTime.setSkew(-3 * DAY_MS);
+      await applyRuleChanges(ctx);
+      assert.equal((await holder()).payouts_need_approval, false);
+    } finally {
+      base.databaseTime.setSkew(0);
+    }
+  });
+
+  test('review: a loosening ends with the role of the owner who asked for it or confirmed it', async () => {
+    await setPayoutApproval(ctx, ama, shop.holderId, true);
+    const esi = await addOwner('esi');
+    for (const [gone, role] of [
+      [ama, null],
+      [kofi, 'finance'],
+    ] as const) {
+      await setPayoutApproval(ctx, gone === ama ? ama : esi, shop.holderId, false);
+      await confirmRuleChange(ctx, kofi, shop.holderId, await openChange());
+      await changeMembership(ctx, esi, shop.holderId, gone.memberId ?? 0n, role);
+      assert.deepEqual(await listRuleChanges(ctx.db, shop.holderId), []);
+      base.clock.advance(2 * DAY_MS);
+      await applyRuleChanges(ctx);
+      assert.equal((await holder()).payouts_need_approval, true);
+    }
+    await assert.rejects(setPayoutApproval(ctx, kofi, shop.holderId, false), refused('forbidden'));
+  });
+
   test('money 20: refunds above the limit of their currency need the second person; a higher limit needs one too', async () => {
     const needs = async (amount: bigint, currency = CURRENCY) =>
       refundNeedsApproval(ctx.db, await holder(), currency, amount);
@@ -192,7 +228,7 @@ describe('suspended', () => {
     await setPayoutApproval(ctx, ama, shop.holderId, true);
     const waiting = await order(ama);
     const file = { name: 'file', rows: [{ line: 2, order: await orderOf() }] };
-    const confirmed = { confirmRepeats: true };
+    const confirmed = { confirmedRepeats: ALL_REPEATS };
     const { ref } = await orderPayoutFile(ctx, ASLEEP, ama, shop.holderId, file, confirmed);
     await setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'suspended');
     const again = { ...file, rows: [{ line: 2, order: { ...(await orderOf()), detail: 'again' } }] };
@@ -267,7 +303,46 @@ describe('refunds', () => {
       createRefund(ctx, ASLEEP, actor, shop.holderId, { collection: refOf(collection), amount });
     assert.equal((await refund(ama, 40_000n)).approval, 'not_needed');
     assert.equal((await refund(ama, 20_000n)).approval, 'waiting');
-    assert.equal((await refund(COMMAND_LINE, 10_000n)).approval, 'not_needed');
+    assert.equal((await refund(COMMAND_LINE, 10_000n)).approval, 'waiting', 'the command line is not an exception');
+    const byApi = { integrationId: shop.id };
+    const request = { collection: refOf(collection), amount: 10_000n };
+    assert.equal((await createRefund(ctx, ASLEEP, COMMAND_LINE, shop.holderId, request, byApi)).approval, 'not_needed');
+  });
+
+  test('review: a refund that waits is not approved once the operator has said that it reversed the payment', async () => {
+    const collection = await collected();
+    await setPayoutApproval(ctx, ama, shop.holderId, true);
+    const request = { collection: refOf(collection), amount: 10_000n };
+    const refund = await createRefund(ctx, ASLEEP, ama, shop.holderId, request);
+    const observation = { state: 'reversed', receipt: `C-${collection.id}`, rawCode: '', message: '' } as const;
+    await engine.apply({ transactionId: collection.id, source: 'callback', observation, raw: '' });
+    await assert.rejects(
+      approveRefund(ctx, engine, kofi, shop.holderId, refOf(refund)),
+      refused('refund_not_possible'),
+    );
+    await assert.rejects(createRefund(ctx, ASLEEP, kofi, shop.holderId, request), refused('refund_not_possible'));
+    await pass();
+    assert.deepEqual(sent, []);
+    await cancelRefund(ctx, kofi, shop.holderId, refOf(refund));
+    assert.equal(await statusOf(ctx.db, refund), 'failed');
+  });
+
+  test('review: of a cancellation and an approval at the same moment one counts, whatever is approved', async () => {
+    await setPayoutApproval(ctx, ama, shop.holderId, true);
+    for (let turn = 0; turn < 5; turn++) {
+      const collection = await collected();
+      const request = { collection: refOf(collection), amount: 10_000n };
+      const refund = await createRefund(ctx, ASLEEP, ama, shop.holderId, request);
+      const results = await Promise.allSettled([
+        approveRefund(ctx, ASLEEP, kofi, shop.holderId, refOf(refund)),
+        cancelRefund(ctx, ama, shop.holderId, refOf(refund)),
+      ]);
+      await pass();
+      // An approved refund can be cancelled until it is sent, so both may succeed; sent and cancelled it cannot be.
+      const cancelled = results[1]?.status === 'fulfilled';
+      assert.equal(sent.includes(refOf(refund)), !cancelled);
+      assert.equal(await statusOf(ctx.db, refund), cancelled ? 'failed' : 'success');
+    }
   });
 
   test('money 18: a refund that is queued waits for the end of the suspension, and none is made', async () => {

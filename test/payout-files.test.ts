@@ -21,7 +21,6 @@ import {
   orderPayoutFile,
   payoutFileIdOf,
   RepeatedFileError,
-  RepeatedPayoutsError,
   ShortWalletError,
 } from '../src/payments/payout-files.ts';
 import {
@@ -34,7 +33,7 @@ import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts, type PayoutFileRow } from '../src/payments/payouts.ts';
 import { requeryAfterRestore } from '../src/payments/requery-after-restore.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
-import { findSimilarPayouts } from '../src/payments/similar-payouts.ts';
+import { ALL_REPEATS, findSimilarPayouts, RepeatedPayoutsError, repeatsKey } from '../src/payments/similar-payouts.ts';
 import { refOf } from '../src/payments/transactions.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { connectDatabase } from '../src/platform/db.ts';
@@ -48,7 +47,7 @@ import { createShop, type Shop } from './shop.ts';
 
 /** What one payout of 1,000 takes from the wallet, fee included. */
 const TAKES = 101_000n;
-const CONFIRMED = { confirmRepeats: true };
+const CONFIRMED = { confirmedRepeats: ALL_REPEATS };
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
 let ctx: ReturnType<typeof withPayments<typeof base>>;
@@ -149,6 +148,20 @@ describe('once', () => {
     await orderPayoutFile(ctx, engine, COMMAND_LINE, shop.holderId, { name: 'pay.csv', rows: again }, CONFIRMED);
     await settle();
     assert.equal(sent.length, 4);
+  });
+
+  test('review: the same rows in another order, or written in another way, are the same file', async () => {
+    await topUp(10n);
+    const [row] = await readRows(csvOf(1));
+    const method = row?.order.method.code;
+    await orderFile('amount,currency,mobile,payee\n1500,UGX,256772121000,Zo\u00e9\n1600,UGX,256772121001,\n');
+    for (const other of [
+      'amount,currency,mobile,payee\n1600,UGX,256772121001,\n1500,UGX,256772121000,Zo\u00e9\n',
+      'amount;currency;mobile;payee\n1 500;ugx;0772121000;Zoe\u0301\n1600,00;UGX;+256 772 121 001;\n',
+      `mobile,amount,currency,method,payee\n00256772121000,1500.00,UGX,${method},Zo\u00e9\n772121001,UGX 1600,UGX,,\n`,
+    ])
+      await assert.rejects(orderFile(other), RepeatedFileError);
+    assert.deepEqual(await countRows(), [1n, 2n, 2n]);
   });
 
   test('money 4: of eight terminals with one file, one orders it', async () => {
@@ -266,7 +279,7 @@ describe('once', () => {
     const [ama, kofi] = await members();
     const ordered = await orderFile(csvOf(MAX_PAYOUT_FILE_ROWS), 'all.csv', ama);
     assert.equal(await approvePayoutFile(ctx, { wake: () => undefined }, kofi, shop.holderId, ordered.ref), 5_000);
-    assert.equal(await cancelPayoutFile(ctx, kofi, shop.holderId, ordered.ref), 5_000);
+    assert.deepEqual(await cancelPayoutFile(ctx, kofi, shop.holderId, ordered.ref), { cancelled: 5_000, sent: 0 });
     assert.deepEqual(await wallet(), { available: BigInt(MAX_PAYOUT_FILE_ROWS) * TAKES, reserved: 0n });
   });
 });
@@ -313,6 +326,39 @@ describe('repetitions', () => {
     await orderPayoutFile(ctx, engine, COMMAND_LINE, shop.holderId, file, CONFIRMED);
     await settle();
     assert.equal(sent.length, 3);
+  });
+
+  test('review: of two files at the same moment that pay one number the same, one must be confirmed', async () => {
+    await topUp(20n);
+    const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((detail) => orderFile(csvOf(2, detail))));
+    const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    assert.deepEqual(
+      reasons.map((reason) => reason instanceof RepeatedPayoutsError),
+      [true, true, true],
+      String(reasons),
+    );
+  });
+
+  test('review: only the repetitions that a person has seen are confirmed', async () => {
+    await topUp(20n);
+    await orderFile(csvOf(1));
+    const rows = await readRows(csvOf(2, 'second'));
+    const seen = await findSimilarPayouts(
+      ctx,
+      ctx.db,
+      shop.holderId,
+      rows.map(({ order }) => order),
+    );
+    const file = { name: 'second', rows };
+    const confirmed = { confirmedRepeats: repeatsKey(seen) };
+    const [, other] = await readRows(csvOf(2, 'meanwhile'));
+    assert.ok(other);
+    await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [other.order]);
+    await assert.rejects(
+      orderPayoutFile(ctx, engine, COMMAND_LINE, shop.holderId, file, confirmed),
+      (error) => error instanceof RepeatedPayoutsError && error.similar.length === 2,
+    );
+    assert.deepEqual(await countRows(), [1n, 2n, 2n]);
   });
 
   test('what failed, and what another holder paid, is not a repetition', async () => {
@@ -394,7 +440,7 @@ describe('as a whole', () => {
     await topUp(3n);
     const [ama, kofi] = await members();
     const { ref, transactions } = await orderFile(csvOf(3), 'wages.csv', ama);
-    assert.equal(await cancelPayoutFile(ctx, ama, shop.holderId, ref), 3);
+    assert.deepEqual(await cancelPayoutFile(ctx, ama, shop.holderId, ref), { cancelled: 3, sent: 0 });
     assert.deepEqual(await wallet(), { available: 3n * TAKES, reserved: 0n });
     for (const transaction of transactions) assert.equal(await statusOf(ctx.db, transaction), 'failed');
     await assert.rejects(approvePayoutFile(ctx, engine, kofi, shop.holderId, ref), refused('not_found'));
@@ -415,6 +461,28 @@ describe('as a whole', () => {
     const first = refused('operator_asked_first');
     await assert.rejects(approvePayoutFile(ctx, engine, kofi, shop.holderId, ref), first);
     await assert.rejects(cancelPayoutFile(ctx, ama, shop.holderId, ref), first);
+  });
+
+  test('review: a file that is being sent can be stopped; what was sent stays, and the same rows are still refused', async () => {
+    await topUp(6n);
+    const { ref, transactions } = await orderPayoutFile(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, {
+      name: 'wages.csv',
+      rows: await readRows(csvOf(3)),
+    });
+    // A process has claimed the first and is about to send it.
+    const [first] = transactions;
+    assert.ok(first);
+    await ctx.db.query(`update payment_jobs set kind = 'query' where transaction_id = $1`, [first.id]);
+    const twice = await Promise.allSettled([1, 2].map(() => cancelPayoutFile(ctx, COMMAND_LINE, shop.holderId, ref)));
+    assert.deepEqual(
+      twice.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+      [{ cancelled: 2, sent: 1 }],
+    );
+    await settle();
+    const states = await Promise.all(transactions.map((transaction) => statusOf(ctx.db, transaction)));
+    assert.deepEqual([states, sent], [['success', 'failed', 'failed'], []]);
+    assert.deepEqual(await wallet(), { available: 5n * TAKES, reserved: 0n });
+    await assert.rejects(orderFile(csvOf(3)), RepeatedFileError);
   });
 });
 

@@ -86,7 +86,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
       process.exitCode = EXIT.error;
       return;
     }
-    const { findSimilarPayouts } = await import('../payments/similar-payouts.ts');
+    const { ALL_REPEATS, findSimilarPayouts } = await import('../payments/similar-payouts.ts');
     const orders = rows.map(({ order }) => order);
     sayRepeats(terminal, rows, await findSimilarPayouts(ctx, ctx.db, holder.id, orders));
     if (options.dryRun) {
@@ -103,9 +103,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
       actor,
       holder.id,
       { name: basename(path), rows },
-      {
-        confirmRepeats: options.confirmRepeats === true,
-      },
+      options.confirmRepeats ? { confirmedRepeats: ALL_REPEATS } : {},
     );
     const refs = ordered.transactions.map(refOf);
     print(
@@ -154,13 +152,16 @@ async function checkFile(
         `${path} has more than ${MAX_PAYOUT_FILE_ROWS} rows, or a quote in it is not closed.`,
         EXIT.usage,
       );
+    case 'encoding':
+      throw new CommandError(`${path} is not in UTF-8. Save it as "CSV UTF-8".`, EXIT.usage);
     case 'empty':
       throw new CommandError(`${path} has no payouts.`, EXIT.usage);
     case 'columns':
       throw new CommandError(
         `The first line must name the columns ${REQUIRED_COLUMNS.join(', ')} and may name ${OPTIONAL_COLUMNS.join(', ')}.` +
           (file.missing.length > 0 ? ` Missing: ${file.missing.join(', ')}.` : '') +
-          (file.unknown.length > 0 ? ` Unknown: ${file.unknown.join(', ')}.` : ''),
+          (file.unknown.length > 0 ? ` Unknown: ${file.unknown.join(', ')}.` : '') +
+          (file.repeated.length > 0 ? ` Named more than once: ${file.repeated.join(', ')}.` : ''),
         EXIT.usage,
       );
   }
@@ -168,7 +169,7 @@ async function checkFile(
 
 function sayRepeats(terminal: Terminal, rows: readonly PayoutFileRow[], similar: readonly SimilarPayout[]): void {
   if (similar.length === 0) return;
-  terminal.say(`${similar.length} rows look like repetitions (--confirm-repeats pays them all the same):`);
+  terminal.say(`${similar.length} rows are possible duplicates (--confirm-repeats pays them anyway):`);
   for (const { index, order, earlier, sameAs } of similar.slice(0, MAX_SHOWN)) {
     const before = earlier
       ? `paid by ${earlier.ref} of ${earlier.createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { Actor } from '../holders/audit.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import type { CancelledFile } from '../payments/payout-file-decisions.ts';
 import type { PayoutRow } from '../payments/payout-orders.ts';
 import type { PayoutPreview } from '../payments/payout-preview.ts';
 import type { PayoutOrder, PayoutRequest } from '../payments/payout-requests.ts';
@@ -64,7 +65,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
       });
     });
 
-  addCommand(group, 'cancel <ref>', 'cancel a payout, or a whole file, before it is sent', [
+  addCommand(group, 'cancel <ref>', 'cancel a payout, or what was not sent of a file', [
     'npx simbi payout cancel TX_01J… --yes',
     'npx simbi payout cancel bat_01J… --yes',
   ])
@@ -75,8 +76,8 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
       await confirm(terminal, options, `Cancelling ${ref} cannot be undone.`);
       await withPayments(terminal, async (ctx) => {
         const holder = await requireHolder(terminal, ctx, options.holder);
-        const status = await cancel(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
-        print(terminal, options, { ref, status }, `${ref} is cancelled. Its amount is available again.`);
+        const done = await cancel(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
+        print(terminal, options, { ref, ...done }, cancelSentence(ref, done));
       });
     });
 
@@ -112,16 +113,23 @@ async function approve(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref
   return 1;
 }
 
-/** Cancels a payout or a file. Returns the status of its payouts. */
-async function cancel(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref: string): Promise<Status> {
+type Cancelled = CancelledFile & { status: Status };
+
+/** Cancels a payout, or what was not sent of a file. */
+async function cancel(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref: string): Promise<Cancelled> {
   const { payoutFileIdOf } = await import('../payments/payout-files.ts');
   if (payoutFileIdOf(ref) !== null) {
     const { cancelPayoutFile } = await import('../payments/payout-file-decisions.ts');
-    await cancelPayoutFile(ctx, actor, holderId, ref);
-    return 'failed';
+    return { status: 'failed', ...(await cancelPayoutFile(ctx, actor, holderId, ref)) };
   }
   const { cancelPayout } = await import('../payments/payout-decisions.ts');
-  return (await cancelPayout(ctx, actor, holderId, ref)).status;
+  const { status } = await cancelPayout(ctx, actor, holderId, ref);
+  return { status, cancelled: 1, sent: 0 };
+}
+
+function cancelSentence(ref: string, { cancelled, sent }: CancelledFile): string {
+  if (sent === 0) return `${ref} is cancelled. Its amount is available again.`;
+  return `${cancelled} payouts of ${ref} are cancelled, and their amounts are available again. ${sent} had been sent already.`;
 }
 
 function addCreate(group: Command, terminal: Terminal): void {
@@ -180,22 +188,24 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     const tooLow = new CommandError(`The ${currency} balance of ${holder.name} is too low.`, EXIT.paymentFailed);
     if (preview.remaining < 0n) throw tooLow;
     terminal.say(linesOf(order, preview));
-    const { findSimilarPayouts } = await import('../payments/similar-payouts.ts');
-    const [similar] = await findSimilarPayouts(ctx, ctx.db, holder.id, [order]);
-    if (similar?.earlier)
-      terminal.say(`  The same number was paid the same amount by ${similar.earlier.ref} in the last seven days.`);
+    const { findSimilarPayouts, repeatsKey } = await import('../payments/similar-payouts.ts');
+    const similar = await findSimilarPayouts(ctx, ctx.db, holder.id, [order]);
+    for (const { earlier } of similar)
+      terminal.say(`  The same number was paid the same amount by ${earlier?.ref} in the last seven days.`);
     await confirm(terminal, options, 'Order this payout? It cannot be cancelled after it was sent.');
-    const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order]);
+    const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order], {
+      confirmedRepeats: repeatsKey(similar),
+    });
     if (!result?.ok) throw tooLow;
     const ref = refOf(result.transaction);
     const data = {
       ref,
       status: result.transaction.status,
       ...describeOrder(order, preview),
-      waits_for_approval: holder.payouts_need_approval,
+      waits_for_approval: result.waitsForApproval,
     };
     print(terminal, options, data, ref);
-    if (holder.payouts_need_approval)
+    if (result.waitsForApproval)
       terminal.say(`It needs the approval of a second person: npx simbi payout approve ${ref} --as …`);
     else sayWhenSent(terminal, ctx, 1);
   });

@@ -13,6 +13,7 @@ import {
   withdrawRuleChange,
 } from '../holders/approval-rules.ts';
 import type { Holder } from '../holders/holders.ts';
+import { listTeam } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -20,7 +21,7 @@ import { dataTable, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { type ConsoleRoute, forAdmin, forRoles, OWNER } from './route.ts';
+import { type ConsoleRoute, forAdmin, forRoles, OWNER, TREASURERS } from './route.ts';
 
 const PATH = '/payouts/approval';
 
@@ -34,15 +35,18 @@ export const approvalSettingRoutes: ConsoleRoute[] = [
 
 async function settingsPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, holder } = request;
-  const [limits, changes] = await Promise.all([
+  const [limits, changes, team] = await Promise.all([
     listRefundLimits(ctx.db, holder.id),
     listRuleChanges(ctx.db, holder.id),
+    listTeam(ctx.db, holder.id),
   ]);
+  const isAlone = team.filter(({ role }) => TREASURERS.includes(role)).length < 2;
   return renderPage(request, {
     title: t.approval.title,
     lead: t.approval.lead,
     active: 'payouts',
     body: html`
+      ${isAlone && html`<p class="box warning">${t.approval.alone} <a href="/console/team">${t.menu.team}</a></p>`}
       ${changesCard(request, changes, PATH)}
       <section class="card">
         <h2>${t.menu.payouts}</h2>

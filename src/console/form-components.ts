@@ -143,11 +143,12 @@ export function formField(field: FormField): Html {
   `;
 }
 
-function checkbox({ name, label, checked, errors }: CheckboxField): Html {
+function checkbox({ name, label, checked, required, errors }: CheckboxField): Html {
+  const state = html`${checked && html` checked`}${required && html` required`}`;
   return html`
     <div class="field">
       <label>
-        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${checked && html` checked`}>${label}
+        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${state}>${label}
       </label>
       ${errors?.[name] && html`<p class="field-error">${errors[name].join(' ')}</p>`}
     </div>

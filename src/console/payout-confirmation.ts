@@ -5,36 +5,37 @@ import type { FastifyReply } from 'fastify';
 import { formatNumber } from '../catalog/phone.ts';
 import { type PayoutPreview, previewPayout } from '../payments/payout-preview.ts';
 import type { PayoutOrder } from '../payments/payout-requests.ts';
+import { repeatsKey, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { type Html, html } from '../platform/html.ts';
-import { sha256 } from '../platform/secrets.ts';
-import { facts } from './components.ts';
+import { facts, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { form } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
 import { renderPage } from './layout.ts';
 import { PAYOUT_FIELDS } from './payout-fields.ts';
+import { confirmedRepeats, fingerprintOf } from './payout-form.ts';
 
-/** Whether the person has just seen this very payout, and has accepted its warnings. */
+/** Whether the person has just seen this very payout, and has accepted its repetitions. */
 export function isConfirmedPayout(
   request: HolderRequest,
   order: PayoutOrder,
-  warnings: readonly (Html | string)[],
+  similar: readonly SimilarPayout[],
 ): boolean {
-  if (fieldOf(request, 'shown') !== fingerprintOf(order)) return false;
-  return warnings.length === 0 || fieldOf(request, 'confirm_repeats') === 'yes';
+  if (fieldOf(request, 'shown') !== fingerprintOf(request, [order])) return false;
+  return similar.length === 0 || confirmedRepeats(request) === repeatsKey(similar);
 }
 
 /** The page, or null when the wallet does not cover the payout. */
 export async function confirmationPage(
   request: HolderRequest,
   order: PayoutOrder,
-  warnings: readonly (Html | string)[],
+  similar: readonly SimilarPayout[],
 ): Promise<FastifyReply | null> {
   const { ctx, holder, t } = request;
   const preview = await previewPayout(ctx, holder.id, order);
   if (preview.remaining < 0n) return null;
   const shown = fieldOf(request, 'shown');
-  const hasChanged = shown !== '' && shown !== fingerprintOf(order);
+  const hasChanged = shown !== '' && shown !== fingerprintOf(request, [order]);
   return renderPage(request, {
     title: t.payouts.confirmTitle,
     lead: holder.payouts_need_approval ? t.payouts.sentAfterApproval : t.payouts.sentOnConfirmation,
@@ -44,7 +45,7 @@ export async function confirmationPage(
       <div class="card">
         <p class="figure">${money(request, order.amount, order.method.currency)}</p>
         ${orderFacts(request, order, preview)}
-        ${confirmationForm(request, order, warnings)}
+        ${confirmationForm(request, order, similar)}
       </div>
     `,
   });
@@ -65,31 +66,35 @@ function orderFacts(request: HolderRequest, order: PayoutOrder, { registeredName
   ]);
 }
 
-function confirmationForm(request: HolderRequest, order: PayoutOrder, warnings: readonly (Html | string)[]): Html {
+function confirmationForm(request: HolderRequest, order: PayoutOrder, similar: readonly SimilarPayout[]): Html {
   const { t } = request;
   const typed = Object.fromEntries(PAYOUT_FIELDS.map((name) => [name, fieldOf(request, name)]));
   return form(request, {
     action: '/payouts',
-    hidden: { ...typed, shown: fingerprintOf(order) },
+    hidden: { ...typed, shown: fingerprintOf(request, [order]), repeats: repeatsKey(similar) },
     fields: [
-      warnings.length > 0 &&
-        html`<div class="box warning" role="alert">${warnings.map((warning) => html`<p>${warning}</p>`)}</div>`,
-      warnings.length > 0 && {
+      similar.length > 0 &&
+        html`<div class="box warning" role="alert">${similar.map((each) => html`<p>${repeatText(request, each)}</p>`)}</div>`,
+      similar.length > 0 && {
         type: 'checkbox',
         name: 'confirm_repeats',
         label: t.payouts.confirmRepeats,
         checked: false,
+        required: true,
       },
       // The same id from the first form on: going back and confirming again is still the same payout.
       onceField(request.ctx, fieldOf(request, 'once')),
     ],
     submit: t.payouts.confirm(money(request, order.amount, order.method.currency)),
-    beside: html`<button class="button-secondary" name="change" value="yes">${t.payouts.change}</button>`,
+    beside: html`<button class="button-secondary" name="change" value="yes" formnovalidate>${t.payouts.change}</button>`,
   });
 }
 
-/** Of everything that the order decides. The wallet is not part of it: other payments change it all the time. */
-function fingerprintOf({ amount, fee, method, rail, msisdn, payee, invoiceNo, detail }: PayoutOrder): string {
-  const decided = [String(amount), String(fee), method.currency, method.code, rail, msisdn, payee, invoiceNo, detail];
-  return sha256(JSON.stringify(decided)).toString('base64url');
+function repeatText({ t }: HolderRequest, { earlier }: SimilarPayout): Html | false {
+  if (!earlier) return false;
+  const { ref, createdAt, createdBy, fileName } = earlier;
+  return html`
+    ${t.payouts.repeatOf}
+    <a href="/console/transactions/${ref}">${timeTag(createdAt)}</a> <bdi>(${fileName ?? createdBy})</bdi>
+  `;
 }

@@ -58,7 +58,7 @@ export async function waitingFiles(request: HolderRequest): Promise<Html | false
     ${dataTable(
       t.payouts.filesWaiting,
       [
-        { label: t.payouts.file },
+        { label: t.payouts.listName },
         { label: t.menu.payouts, right: true },
         { label: t.amount, right: true },
         { label: t.payouts.createdBy },
@@ -87,7 +87,12 @@ export function fileTable(request: HolderRequest, files: readonly PayoutFileSumm
   const { t } = request;
   return dataTable(
     t.payouts.lists,
-    [{ label: t.payouts.file }, { label: t.payouts.progress }, { label: t.payouts.createdBy }, { label: t.created }],
+    [
+      { label: t.payouts.listName },
+      { label: t.payouts.progress },
+      { label: t.payouts.createdBy },
+      { label: t.created },
+    ],
     files.map((file) => [
       fileLink(file),
       progressOf(request, file),
@@ -151,12 +156,12 @@ function fileFacts(request: HolderRequest, file: PayoutFileSummary): Html {
   ]);
 }
 
-/** One decision about the whole file, while nothing of it was sent. */
+/** One decision about the whole file, or about what was not sent of it. */
 function decisionForms(request: HolderRequest, file: PayoutFileSummary): Html | false {
   const { t, role, session } = request;
   const unsent = file.states.pending ?? 0;
-  const isSent = Object.entries(file.states).some(([status]) => status !== 'pending' && status !== 'failed');
-  if (!TREASURERS.includes(role) || file.cancelled_at || unsent === 0 || isSent) return false;
+  const isSent = unsent < file.payouts;
+  if (!TREASURERS.includes(role) || file.cancelled_at || unsent === 0) return false;
   const isOwn = file.created_by_member === session.member.id;
   return html`
     <div class="actions">
@@ -165,8 +170,8 @@ function decisionForms(request: HolderRequest, file: PayoutFileSummary): Html | 
       ${dangerForm(
         request,
         `/payouts/files/${payoutFileRef(file.id)}/cancel`,
-        t.payouts.cancelFile,
-        t.payouts.cancelFileMeaning,
+        isSent ? t.payouts.cancelRest : t.payouts.cancelFile,
+        isSent ? t.payouts.cancelRestMeaning : t.payouts.cancelFileMeaning,
       )}
     </div>
   `;
@@ -206,6 +211,6 @@ async function approve(request: HolderRequest): Promise<FastifyReply> {
 async function cancel(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, actor, holder } = request;
   const ref = paramOf(request, 'ref');
-  await cancelPayoutFile(ctx, actor, holder.id, ref);
-  return redirect(request, `/console/payouts/files/${ref}`, 'fileCancelled');
+  const { sent } = await cancelPayoutFile(ctx, actor, holder.id, ref);
+  return redirect(request, `/console/payouts/files/${ref}`, sent === 0 ? 'fileCancelled' : 'fileStopped');
 }

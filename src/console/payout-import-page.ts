@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import {
   type CheckedRow,
+  type ColumnProblems,
   MAX_PAYOUT_FILE_BYTES,
   MAX_PAYOUT_FILE_ROWS,
   type PayoutFileReading,
@@ -16,12 +17,17 @@ import {
   type OrderedFile,
   orderPayoutFile,
   RepeatedFileError,
-  RepeatedPayoutsError,
   ShortWalletError,
   totalsOf,
 } from '../payments/payout-files.ts';
+import type { PayoutOrder } from '../payments/payout-requests.ts';
 import type { PayoutFileRow } from '../payments/payouts.ts';
-import { findSimilarPayouts, type SimilarPayout } from '../payments/similar-payouts.ts';
+import {
+  findSimilarPayouts,
+  RepeatedPayoutsError,
+  repeatsKey,
+  type SimilarPayout,
+} from '../payments/similar-payouts.ts';
 import { writeCsv } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
 import { codeBlock, dataTable, timeTag } from './components.ts';
@@ -31,6 +37,7 @@ import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { PAYOUT_FIELDS } from './payout-fields.ts';
 import { totalCards } from './payout-file-page.ts';
+import { confirmedRepeats, fingerprintOf } from './payout-form.ts';
 import { type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 
 /** Repetitions that are listed; all of them are counted. */
@@ -113,13 +120,19 @@ async function readFile(request: HolderRequest): Promise<ReadFile | string> {
       return t.payouts.listTooLarge;
     case 'unreadable':
       return t.payouts.listUnreadable(MAX_PAYOUT_FILE_ROWS);
+    case 'encoding':
+      return t.payouts.listEncoding;
     case 'empty':
       return t.payouts.listEmpty;
     case 'columns':
-      return file.missing.length > 0
-        ? t.payouts.columnsMissing(file.missing.join(', '))
-        : t.payouts.columnsUnknown(file.unknown.join(', '));
+      return columnProblem(request, file);
   }
+}
+
+function columnProblem({ t }: HolderRequest, { missing, unknown, repeated }: ColumnProblems): string {
+  if (missing.length > 0) return t.payouts.columnsMissing(missing.join(', '));
+  if (unknown.length > 0) return t.payouts.columnsUnknown(unknown.join(', '));
+  return t.payouts.columnsRepeated(repeated.join(', '));
 }
 
 function goodRows({ rows }: ReadFile): PayoutFileRow[] {
@@ -147,26 +160,32 @@ async function checkedPage(request: HolderRequest, file: ReadFile, problem?: str
       ${totalCards(request, [...totalsOf(rows)])}
       ${!isComplete && errorCard(request, file)}
       ${similar.length > 0 && repeatsCard(request, rows, similar)}
-      ${isComplete && orderForm(request, rows.length, similar.length)}
+      ${isComplete && orderForm(request, orders, similar)}
     `,
   });
 }
 
-function orderForm(request: HolderRequest, payouts: number, repeats: number): Html {
+function orderForm(request: HolderRequest, orders: readonly PayoutOrder[], similar: readonly SimilarPayout[]): Html {
   const { t, ctx } = request;
   return form(request, {
     action: '/payouts/import',
-    hidden: { name: nameOf(request), csv: csvOf(request) },
+    hidden: {
+      name: nameOf(request),
+      csv: csvOf(request),
+      shown: fingerprintOf(request, orders),
+      repeats: repeatsKey(similar),
+    },
     fields: [
-      repeats > 0 && {
+      similar.length > 0 && {
         type: 'checkbox' as const,
         name: 'confirm_repeats',
-        label: t.payouts.confirmFileRepeats(repeats),
+        label: t.payouts.confirmFileRepeats(similar.length),
         checked: false,
+        required: true,
       },
       onceField(ctx),
     ],
-    submit: t.payouts.createAll(payouts),
+    submit: t.payouts.createAll(orders.length),
     beside: html`<a href="/console/payouts/import">${t.back}</a>`,
   });
 }
@@ -231,6 +250,9 @@ async function importFile(request: HolderRequest): Promise<FastifyReply> {
   if (typeof file === 'string') return importPage(request, file);
   const rows = goodRows(file);
   if (rows.length < file.rows.length) return checkedPage(request, file, request.t.payouts.fixFirst);
+  const orders = rows.map(({ order }) => order);
+  if (fieldOf(request, 'shown') !== fingerprintOf(request, orders))
+    return checkedPage(request, file, request.t.payouts.listChanged);
   try {
     const ordered = await orderOnce(request, rows);
     const notice = ordered.waitsForApproval ? 'importNeedsApproval' : 'imported';
@@ -254,7 +276,7 @@ function orderOnce(request: HolderRequest, rows: PayoutFileRow[]): Promise<Order
     holder.id,
     { name, rows },
     {
-      confirmRepeats: fieldOf(request, 'confirm_repeats') === 'yes',
+      confirmedRepeats: confirmedRepeats(request),
       within: (tx) => useForm(tx, ctx, holder.id, fieldOf(request, 'once', 40)),
     },
   );

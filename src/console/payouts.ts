@@ -3,8 +3,9 @@
 
 import type { FastifyReply } from 'fastify';
 import { listPayoutFiles, listPayouts, type PayoutRow } from '../payments/payout-orders.ts';
-import { readPayout } from '../payments/payout-requests.ts';
+import { type PayoutOrder, readPayout } from '../payments/payout-requests.ts';
 import { listWaitingRefunds } from '../payments/refund-orders.ts';
+import { RepeatedPayoutsError, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';
@@ -18,7 +19,7 @@ import { redirect, renderPage } from './layout.ts';
 import { confirmationPage, isConfirmedPayout } from './payout-confirmation.ts';
 import { type PayoutFieldName, payoutRequest } from './payout-fields.ts';
 import { fileTable, waitingFiles } from './payout-file-page.ts';
-import { orderOnce, repeatWarnings } from './payout-form.ts';
+import { findRepeats, orderOnce } from './payout-form.ts';
 import { waitingRefunds } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { methodName } from './transaction-table.ts';
@@ -177,19 +178,30 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
   );
   if (!reading.ok) return newPage(request, reading.errors, once);
   const { order } = reading;
-  const warnings = await repeatWarnings(request, order);
-  if (!isConfirmedPayout(request, order, warnings))
-    return (
-      (await confirmationPage(request, order, warnings)) ??
-      newPage(request, { amount: [t.payouts.insufficientBalance] }, once)
+  const similar = await findRepeats(request, order);
+  if (!isConfirmedPayout(request, order, similar)) return shownOnceMore(request, order, similar);
+  try {
+    const result = await orderOnce(request, order, similar);
+    if (result === null) return redirect(request, '/console/payouts', 'formAlreadySent');
+    if (!result.ok) return newPage(request, { amount: [t.payouts.insufficientBalance] }, once);
+    return redirect(
+      request,
+      `/console/transactions/${refOf(result.transaction)}`,
+      result.waitsForApproval ? 'payoutNeedsApproval' : 'payoutCreated',
     );
-  const results = await orderOnce(request, [order]);
-  if (results === null) return redirect(request, '/console/payouts', 'formAlreadySent');
-  const [result] = results;
-  if (!result?.ok) return newPage(request, { amount: [t.payouts.insufficientBalance] }, once);
-  return redirect(
-    request,
-    `/console/transactions/${refOf(result.transaction)}`,
-    holder.payouts_need_approval ? 'payoutNeedsApproval' : 'payoutCreated',
-  );
+  } catch (error) {
+    // Somebody ordered the same payout since it was shown.
+    if (error instanceof RepeatedPayoutsError) return shownOnceMore(request, order, error.similar);
+    throw error;
+  }
+}
+
+async function shownOnceMore(
+  request: HolderRequest,
+  order: PayoutOrder,
+  similar: readonly SimilarPayout[],
+): Promise<FastifyReply> {
+  const page = await confirmationPage(request, order, similar);
+  const short = { amount: [request.t.payouts.insufficientBalance] };
+  return page ?? newPage(request, short, fieldOf(request, 'once', 40));
 }

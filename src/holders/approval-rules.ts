@@ -109,7 +109,8 @@ export function setRefundLimit(
 
 async function requestChange(tx: Tx, actor: Actor, holderId: bigint, change: Loosening, at: Date): Promise<void> {
   if (actor.memberId === null)
-    throw new Problem('forbidden', { message: 'Only an owner who is signed in can ask for this.' });
+    throw new Problem('forbidden', { message: 'Only an owner who is signed in can request this change.' });
+  await requireOwner(tx, holderId, actor.memberId);
   const limit = change.kind === 'refund_limit' ? change : null;
   try {
     await tx.query(
@@ -129,10 +130,37 @@ async function requestChange(tx: Tx, actor: Actor, holderId: bigint, change: Loo
     );
   } catch (error) {
     if (violatedConstraint(error) === 'rule_change_open_once')
-      throw new Problem('forbidden', { message: 'This change was already asked for. It waits for another person.' });
+      throw new Problem('forbidden', { message: 'This change was requested already. Another person must confirm it.' });
     throw error;
   }
   await recordAudit(tx, { holderId, actor, action: 'rule_change.requested', details: auditOf(change) }, at);
+}
+
+/** Locks the role: it is not taken away while its owner asks for something. */
+async function requireOwner(tx: Tx, holderId: bigint, memberId: bigint): Promise<void> {
+  const rows = await tx.query(
+    `select from memberships where holder_id = $1 and member_id = $2 and role = 'owner' for share`,
+    [holderId, memberId],
+  );
+  if (rows.length === 0) throw new Problem('forbidden', { message: 'Only an owner can request this change.' });
+}
+
+/** Ends the loosenings that a member asked for or confirmed: the member is no longer an owner. */
+export async function withdrawChangesOf(
+  tx: Tx,
+  actor: Actor,
+  holderId: bigint,
+  memberId: bigint,
+  at: Date,
+): Promise<void> {
+  const changes = await tx.query<RuleChange>(
+    `update approval_rule_changes set withdrawn_by = $3, withdrawn_at = $4
+     where holder_id = $1 and $2 in (requested_by_member, confirmed_by_member) and applied_at is null and withdrawn_at is null
+     returning kind, currency, without_approval`,
+    [holderId, memberId, actor.name, at],
+  );
+  for (const change of changes)
+    await recordAudit(tx, { holderId, actor, action: 'rule_change.withdrawn', details: auditOf(change) }, at);
 }
 
 /** Tightening ends what was asked for in the other direction. */
@@ -150,11 +178,15 @@ async function withdrawOpen(tx: Tx, actor: Actor, holderId: bigint, change: Loos
 
 /** Confirms a loosening: another owner or an admin. The database refuses the person who asked for it. */
 export async function confirmRuleChange(ctx: Context, actor: Actor, holderId: bigint, id: string): Promise<void> {
-  const at = ctx.clock.now();
+  // The database's clock: with that of a process that is a day late, the change would hold at once.
+  const at = await ctx.databaseTime.now();
   await ctx.db.transaction(async (tx) => {
     await lockHolder(tx, holderId);
     const [change] = isUuid(id) ? await confirmOnce(tx, actor, holderId, id, at) : [];
-    if (!change) throw new Problem('not_found', { message: 'There is no change that waits for confirmation.' });
+    if (!change)
+      throw new Problem('not_found', {
+        message: 'This change does not exist, or it was confirmed or withdrawn already.',
+      });
     await recordAudit(tx, { holderId, actor, action: 'rule_change.confirmed', details: auditOf(change) }, at);
   });
 }
@@ -170,7 +202,7 @@ async function confirmOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, a
     );
   } catch (error) {
     if (violatedConstraint(error) === 'rule_change_by_two_people')
-      throw new Problem('forbidden', { message: 'You asked for this change. Another person must confirm it.' });
+      throw new Problem('forbidden', { message: 'You requested this change. Another person must confirm it.' });
     throw error;
   }
 }
@@ -188,7 +220,7 @@ export async function withdrawRuleChange(ctx: Context, actor: Actor, holderId: b
           [holderId, id, actor.name, at],
         )
       : [];
-    if (!change) throw new Problem('not_found', { message: 'There is no such change, or it holds already.' });
+    if (!change) throw new Problem('not_found', { message: 'This change does not exist, or it applies already.' });
     await recordAudit(tx, { holderId, actor, action: 'rule_change.withdrawn', details: auditOf(change) }, at);
   });
 }

@@ -5,6 +5,7 @@ import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
+import { withdrawChangesOf } from './approval-rules.ts';
 import { type Actor, recordAudit } from './audit.ts';
 
 const LOGIN_LINK_MS = 30 * 60_000;
@@ -263,6 +264,7 @@ export function changeMembership(
         holderId,
         role,
       ]);
+    if (current.role === 'owner' && role !== 'owner') await withdrawChangesOf(tx, actor, holderId, memberId, at);
     const action = role === null ? 'member.removed' : 'member.role_changed';
     await recordAudit(tx, { holderId, actor, action, subject: current.email, details: { role } }, at);
   });

@@ -36,7 +36,7 @@ export async function approvePayout(
     );
     if (queued.length === 0)
       throw new Problem('not_found', {
-        message: 'There is no payout of yours that waits for approval under this reference.',
+        message: 'No payout waits for approval under this reference. It may have been approved or cancelled already.',
       });
     await recordAudit(tx, { holderId, actor, action: 'payout.approved', subject: ref }, at);
   });

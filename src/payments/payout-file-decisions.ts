@@ -1,5 +1,5 @@
-// What people decide about a file of payouts, as a whole: approve it, or cancel it before any of it is sent. One decision
-// is one transaction.
+// What people decide about a file of payouts: approve it as a whole, or cancel what was not sent of it. One decision is
+// one transaction.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
@@ -26,7 +26,9 @@ export async function approvePayoutFile(
     await requireActiveHolder(tx, holderId);
     await refuseFileBeforeAsked(tx, holderId, id);
     if (!(await approveOnce(tx, actor, holderId, id, at)))
-      throw new Problem('not_found', { message: 'No file of yours waits for approval under this reference.' });
+      throw new Problem('not_found', {
+        message: 'No file waits for approval under this reference. It may have been approved or cancelled already.',
+      });
     await tx.query(
       `update payout_orders set approval = 'approved', approved_by = $3, approved_by_member = $4, approved_at = $5
        where holder_id = $1 and batch_id = $2 and approval = 'waiting' and cancelled_at is null`,
@@ -69,22 +71,27 @@ async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, a
   }
 }
 
-/** Cancels a file of which nothing was sent and releases its money. The same rows can then be ordered again. */
+export type CancelledFile = { cancelled: number; sent: number };
+
+/**
+ * Cancels what was not sent of a file and releases its money. If nothing was sent, the file itself is cancelled and the
+ * same rows can be ordered again.
+ */
 export async function cancelPayoutFile(
   ctx: PaymentsContext,
   actor: Actor,
   holderId: bigint,
   ref: string,
-): Promise<number> {
+): Promise<CancelledFile> {
   const id = requireFileId(ref);
   const at = ctx.clock.now();
-  const { count, events } = await ctx.db.transaction(async (tx) => {
+  const { result, events } = await ctx.db.transaction(async (tx) => {
     await refuseFileBeforeAsked(tx, holderId, id);
-    const ids = await cancelOrders(tx, actor, holderId, id, at);
-    const result = await applyOutcomes(
+    const { unsent, sent } = await cancelOrders(tx, actor, holderId, id, at);
+    const applied = await applyOutcomes(
       tx,
       ctx,
-      ids.map((transactionId) => ({
+      unsent.map((transactionId) => ({
         transactionId,
         source: 'person',
         observation: {
@@ -96,43 +103,70 @@ export async function cancelPayoutFile(
         raw: `${ref} cancelled by ${actor.name} before it was sent`,
       })),
     );
-    const details = { payouts: ids.length };
+    const details = { payouts: unsent.length, sent };
     await recordAudit(tx, { holderId, actor, action: 'payout_file.cancelled', subject: ref, details }, at);
-    return { count: ids.length, events: result.events };
+    return { result: { cancelled: unsent.length, sent }, events: applied.events };
   });
   ctx.sendCallbacksNow(events);
-  return count;
+  return result;
 }
 
-/** Marks the file and its payouts as cancelled and takes their jobs away; refused when one of them was sent. */
-async function cancelOrders(tx: Tx, actor: Actor, holderId: bigint, id: string, at: Date): Promise<string[]> {
+/** Marks what was not sent as cancelled and takes its jobs away. Locks the file, its orders, transactions and jobs. */
+async function cancelOrders(
+  tx: Tx,
+  actor: Actor,
+  holderId: bigint,
+  id: string,
+  at: Date,
+): Promise<{ unsent: string[]; sent: number }> {
   const [file] = await tx.query<{ approval: string }>(
-    `update payout_batches set cancelled_by = $3, cancelled_at = $4
-     where holder_id = $1 and id = $2 and cancelled_at is null returning approval`,
-    [holderId, id, actor.name, at],
+    `select approval from payout_batches where holder_id = $1 and id = $2 and cancelled_at is null for no key update`,
+    [holderId, id],
   );
   if (!file) throw new Problem('not_found', { message: 'This file is unknown, or it was cancelled already.' });
   const orders = await tx.query<{ transaction_id: string }>(
-    `update payout_orders set cancelled_by = $3, cancelled_at = $4
-     where holder_id = $1 and batch_id = $2 and cancelled_at is null returning transaction_id`,
-    [holderId, id, actor.name, at],
+    `select transaction_id from payout_orders where holder_id = $1 and batch_id = $2 and cancelled_at is null
+     order by transaction_id for no key update`,
+    [holderId, id],
   );
   const ids = orders.map((order) => order.transaction_id);
-  // A claimed job has become a query: what a process is about to send is not found here.
-  const removed = await tx.query(
-    `delete from payment_jobs where holder_id = $1 and transaction_id = any ($2) and kind = 'submit' returning 1`,
+  const isWaiting = file.approval === 'waiting';
+  const pending = await lockPending(tx, holderId, ids);
+  const unsent = isWaiting ? pending : await removeSubmits(tx, holderId, pending);
+  if (unsent.length === 0)
+    throw new Problem('forbidden', { message: 'Every payout of this file was sent already. None can be cancelled.' });
+  await tx.query(
+    `update payout_orders set cancelled_by = $3, cancelled_at = $4 where holder_id = $1 and transaction_id = any ($2)`,
+    [holderId, unsent, actor.name, at],
+  );
+  // A file of which something was sent keeps its rows taken: ordered again, they would pay that twice.
+  const sent = ids.length - unsent.length;
+  if (sent === 0 || isWaiting)
+    await tx.query('update payout_batches set cancelled_by = $3, cancelled_at = $4 where holder_id = $1 and id = $2', [
+      holderId,
+      id,
+      actor.name,
+      at,
+    ]);
+  return { unsent, sent };
+}
+
+/** After a restore the operator may know a payout that waits for approval. Such a payout was sent. */
+async function lockPending(tx: Tx, holderId: bigint, ids: string[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `select id from transactions where holder_id = $1 and id = any ($2) and status = 'pending' order by id for no key update`,
     [holderId, ids],
   );
-  const pending = await tx.query(
-    `select from transactions where holder_id = $1 and id = any ($2) and status = 'pending' order by id for no key update`,
+  return rows.map((row) => row.id);
+}
+
+/** A claimed job has become a query: what a process is about to send is not found here. */
+async function removeSubmits(tx: Tx, holderId: bigint, ids: string[]): Promise<string[]> {
+  const rows = await tx.query<{ transaction_id: string }>(
+    `delete from payment_jobs where holder_id = $1 and transaction_id = any ($2) and kind = 'submit' returning transaction_id`,
     [holderId, ids],
   );
-  const unsent = file.approval === 'waiting' ? pending.length : removed.length;
-  if (unsent < ids.length || pending.length < ids.length)
-    throw new Problem('forbidden', {
-      message: `${ids.length - Math.min(unsent, pending.length)} payouts of this file were sent already. Cancel the others one by one.`,
-    });
-  return ids;
+  return rows.map((row) => row.transaction_id);
 }
 
 function requireFileId(ref: string): string {

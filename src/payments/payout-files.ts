@@ -1,7 +1,6 @@
 // A file of payouts is one order: all of its rows or none, in one transaction, and the same rows once. Console and command
 // line order files with the same function.
 
-import { createHash } from 'node:crypto';
 import type { Actor } from '../holders/audit.ts';
 import { recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
@@ -11,11 +10,12 @@ import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
+import { sha256 } from '../platform/secrets.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { MAX_PAYOUT_FILE_ROWS } from './payout-file-reader.ts';
 import { type PayoutFileRow, planPayouts, writePayouts } from './payouts.ts';
-import { findSimilarPayouts, type SimilarPayout } from './similar-payouts.ts';
+import { refuseRepeats } from './similar-payouts.ts';
 import type { Transaction } from './transactions.ts';
 
 export const MAX_PAYOUT_FILE_NAME = 120;
@@ -24,8 +24,8 @@ export type PayoutFile = { name: string; rows: readonly PayoutFileRow[] };
 export type PayoutTotal = { payouts: number; amount: bigint; fee: bigint };
 
 type FileOptions = {
-  /** A person has seen the payouts that look like repetitions, and means them. */
-  confirmRepeats?: boolean;
+  /** The repetitions that a person has seen and means: repeatsKey or ALL_REPEATS. Absent: none. */
+  confirmedRepeats?: string;
   /** Written in the same transaction. If it throws, nothing is ordered. */
   within?: (tx: Tx) => Promise<void>;
 };
@@ -58,20 +58,9 @@ export class RepeatedFileError extends Problem {
     super('payout_file_repeated', {
       message:
         `Nothing was ordered: these rows were ordered on ${at} by ${earlier.createdBy} as "${earlier.name}". ` +
-        'To pay everybody once more, make a column differ, such as invoice_no or detail.',
+        'To pay everyone again, change a column, such as invoice_no or detail.',
     });
     this.earlier = earlier;
-  }
-}
-
-/** Some rows equal payouts of the last days, and nobody confirmed them; nothing was ordered. */
-export class RepeatedPayoutsError extends Problem {
-  readonly similar: readonly SimilarPayout[];
-  constructor(similar: readonly SimilarPayout[]) {
-    super('payouts_repeated', {
-      message: `Nothing was ordered: ${similar.length} of these payouts look like repetitions and must be confirmed.`,
-    });
-    this.similar = similar;
   }
 }
 
@@ -114,15 +103,12 @@ async function writeFile(
   // The unique key on the rows: of two terminals with one file, the second waits here and is refused.
   await insertFile(tx, actor, holderId, { ...file, id: batchId, needsApproval, at });
   failpoint('file-begun');
-  if (!options.confirmRepeats) {
-    const orders = file.rows.map(({ order }) => order);
-    const similar = await findSimilarPayouts(ctx, tx, holderId, orders);
-    if (similar.length > 0) throw new RepeatedPayoutsError(similar);
-  }
   const planned = planPayouts(holderId, file.rows, at);
   // One group: the ledger reserves the money of every row or of none.
   const [posted] = await postEach(tx, [planned.flatMap(({ transfers }) => transfers)], at);
   if (!posted?.ok) throw new ShortWalletError(await findShortages(tx, holderId, file.rows));
+  const orders = file.rows.map(({ order }) => order);
+  await refuseRepeats(tx, ctx, holderId, orders, options.confirmedRepeats ?? '');
   const balances = new Map(posted.transfers.map((each) => [each.transactionId, each.debitBalance]));
   const covered = planned.map((plan) => ({ ...plan, balance: balances.get(plan.id) ?? null }));
   const transactions = await writePayouts(tx, actor, holderId, covered, { batchId, needsApproval, at });
@@ -184,15 +170,17 @@ async function findShortages(tx: Tx, holderId: bigint, rows: readonly PayoutFile
   });
 }
 
-/** What the rows pay, in their order: neither the name of the file nor the way it writes an amount or a number. */
+/** What the rows pay: neither their order, nor the name of the file, nor the way it writes an amount, number or letter. */
 function hashRows(rows: readonly PayoutFileRow[]): Buffer {
-  const hash = createHash('sha256');
-  for (const { order } of rows) {
-    const { amount, method, msisdn, payee, invoiceNo, detail } = order;
-    const cells = [String(amount), method.currency, msisdn, method.code, payee ?? '', invoiceNo ?? '', detail];
-    hash.update(`${JSON.stringify(cells)}\n`);
-  }
-  return hash.digest();
+  const texts = rows.map(({ order: { amount, method, msisdn, payee, invoiceNo, detail } }) =>
+    JSON.stringify([String(amount), method.currency, msisdn, method.code, payee ?? '', invoiceNo ?? '', detail]),
+  );
+  return sha256(
+    texts
+      .map((text) => text.normalize())
+      .sort()
+      .join('\n'),
+  );
 }
 
 async function findFileByRows(ctx: PaymentsContext, holderId: bigint, hash: Buffer): Promise<EarlierFile> {

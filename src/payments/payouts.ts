@@ -13,14 +13,19 @@ import { createHolderUuid } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import type { PayoutOrder } from './payout-requests.ts';
+import { ALL_REPEATS, refuseRepeats } from './similar-payouts.ts';
 import { newTransaction, refOf, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** Payouts written by one statement. */
 const GROUP_SIZE = 500;
 
-export type PayoutResult = { ok: true; transaction: Transaction } | { ok: false; reason: 'overdraft' };
+export type PayoutResult =
+  | { ok: true; transaction: Transaction; waitsForApproval: boolean }
+  | { ok: false; reason: 'overdraft' };
 
 type OrderOptions = {
+  /** The repetitions that a person has seen and means: repeatsKey or ALL_REPEATS. Absent: all, as nobody was shown any. */
+  confirmedRepeats?: string;
   /** Written in the same transaction. If it throws, nothing is ordered. */
   within?: (tx: Tx) => Promise<void>;
 };
@@ -75,11 +80,14 @@ async function writeOrders(
     return result?.ok ? [{ ...plan, balance: result.transfers[0]?.debitBalance ?? null }] : [];
   });
   if (covered.length === 0) throw new NothingCoveredError('the wallet covers none of the payouts');
+  await refuseRepeats(tx, ctx, holderId, orders, options.confirmedRepeats ?? ALL_REPEATS);
   const written = await writePayouts(tx, actor, holderId, covered, { batchId: null, needsApproval, at });
   const byId = new Map(written.map((row) => [row.id, row]));
   return planned.map(({ id }): PayoutResult => {
     const transaction = byId.get(id);
-    return transaction ? { ok: true, transaction } : { ok: false, reason: 'overdraft' };
+    return transaction
+      ? { ok: true, transaction, waitsForApproval: needsApproval }
+      : { ok: false, reason: 'overdraft' };
   });
 }
 

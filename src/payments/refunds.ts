@@ -108,11 +108,13 @@ export async function createRefund(
     const holder = await requireActiveHolder(tx, holderId);
     const collection = await lockCollection(tx, holderId, request.collection);
     const totals = (await lockRefundTotals(tx, [collection.id])).get(collection.id) ?? null;
+    await refuseContradicted(tx, holderId, collection.id);
     const plan = planRefund(ctx, collection, totals, request);
     // What was given back before counts too: a large refund is not a matter of one person because it is made in parts.
     const given = collection.amount - leftToRefund(collection, totals) + plan.amount;
+    // An integration asks on its own account. Whatever a person asks for, the command line included, keeps the rule.
     const needsApproval =
-      actor.memberId !== null && (await refundNeedsApproval(tx, holder, collection.currency, given));
+      options.integrationId == null && (await refundNeedsApproval(tx, holder, collection.currency, given));
     const created = await writeRefund(tx, ctx, actor, collection, request, { ...plan, needsApproval, ...options });
     await options.within?.(tx, created);
     failpoint('refund-writing');
@@ -174,6 +176,16 @@ function planRefund(
     returned: (totals?.fee_refunded ?? 0n) + (totals?.fee_under_way ?? 0n),
   });
   return { amount, feeReturned, asPayout };
+}
+
+/** The operator says that it has reversed the payment, or never had it. Until that is settled, nothing more is given back. */
+async function refuseContradicted(tx: Tx, holderId: bigint, collectionId: string): Promise<void> {
+  const rows = await tx.query(
+    `select from cases where holder_id = $1 and transaction_id = $2 and kind = 'contradiction' and status = 'open'`,
+    [holderId, collectionId],
+  );
+  if (rows.length > 0)
+    throw notPossible('id', 'The operator contradicts the success of this payment. Its case must be resolved first.');
 }
 
 function checkRefundAmount(method: Method, collection: Transaction, amount: bigint): void {
@@ -315,6 +327,8 @@ export async function approveRefund(
     await requireActiveHolder(tx, holderId);
     await refuseBeforeAsked(tx, holderId, id);
     const approved = await approveOnce(tx, actor, holderId, id, at);
+    const refund = approved ? await findRefundById(tx, holderId, id) : null;
+    if (refund) await refuseContradicted(tx, holderId, refund.collection_id);
     const queued = await tx.query(
       `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
        select t.holder_id, t.id, 'submit', $3, $3 from transactions t
@@ -323,7 +337,9 @@ export async function approveRefund(
       [holderId, id, at, approved],
     );
     if (queued.length === 0)
-      throw new Problem('not_found', { message: 'There is no refund that waits for approval under this reference.' });
+      throw new Problem('not_found', {
+        message: 'No refund waits for approval under this reference. It may have been approved or cancelled already.',
+      });
     await recordAudit(tx, { holderId, actor, action: 'refund.approved', subject: ref }, at);
     failpoint('refund-approving');
   });

@@ -4,8 +4,10 @@
 import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
 import { lowestUuid } from '../platform/ids.ts';
+import { sha256 } from '../platform/secrets.ts';
 import type { PayoutOrder } from './payout-requests.ts';
 import { refOf } from './transactions.ts';
 
@@ -20,6 +22,43 @@ export type SimilarPayout = {
   /** The first order of the same list that is equal; null when the other one is an earlier payout. */
   sameAs: number | null;
 };
+
+/** Some payouts equal others of the last days, and nobody confirmed them; nothing was ordered. */
+export class RepeatedPayoutsError extends Problem {
+  readonly similar: readonly SimilarPayout[];
+  constructor(similar: readonly SimilarPayout[]) {
+    super('payouts_repeated', {
+      message: `Nothing was ordered: ${similar.length} of these payouts are possible duplicates and must be confirmed.`,
+    });
+    this.similar = similar;
+  }
+}
+
+/** In place of a key: a person means every repetition, also those not seen. */
+export const ALL_REPEATS = 'all';
+
+/** Names the repetitions that a person was shown; empty where there were none. */
+export function repeatsKey(similar: readonly SimilarPayout[]): string {
+  if (similar.length === 0) return '';
+  const shown = similar.map(({ index, earlier, sameAs }) => [index, earlier?.ref ?? null, sameAs]);
+  return sha256(JSON.stringify(shown)).toString('base64url');
+}
+
+/**
+ * Refuses repetitions other than those that were confirmed. Called after the money is reserved: an order that pays the
+ * same at the same moment has then waited for the wallet, and the first one is seen here.
+ */
+export async function refuseRepeats(
+  tx: Tx,
+  ctx: Pick<Context, 'clock'>,
+  holderId: bigint,
+  orders: readonly PayoutOrder[],
+  confirmed: string,
+): Promise<void> {
+  if (confirmed === ALL_REPEATS) return;
+  const similar = await findSimilarPayouts(ctx, tx, holderId, orders);
+  if (repeatsKey(similar) !== confirmed && similar.length > 0) throw new RepeatedPayoutsError(similar);
+}
 
 const WANTED = columns<PayoutOrder>(3, {
   msisdn: 'text',
@@ -44,17 +83,18 @@ export async function findSimilarPayouts(
   holderId: bigint,
   orders: readonly PayoutOrder[],
 ): Promise<SimilarPayout[]> {
-  // What failed or came back was not paid. Ids begin with their time, so the key of the table finds the last days.
+  // What failed or came back was not paid. Ids begin with their time. One look into the index by number for each order: the
+  // wallet is locked meanwhile, and a holder may have paid a million others this week.
   const rows = await reader.query<EarlierPayout>(
-    `with wanted as (select distinct * from ${WANTED.rows})
-     select distinct on (t.msisdn, t.amount, t.currency)
-       t.id, t.msisdn, t.amount, t.currency, t.created_at, o.created_by, b.name as file_name
-     from payout_orders o
-     join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
-     join wanted w on w.msisdn = t.msisdn and w.amount = t.amount and w.currency = t.currency
-     left join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id
-     where o.holder_id = $1 and o.transaction_id >= $2 and t.status not in ('failed', 'expired', 'reversed')
-     order by t.msisdn, t.amount, t.currency, t.id desc`,
+    `select w.msisdn, w.amount, w.currency, p.id, p.created_at, o.created_by, b.name as file_name
+     from (select distinct * from ${WANTED.rows}) w
+     cross join lateral (
+       select t.id, t.created_at from transactions t
+       where t.holder_id = $1 and t.msisdn = w.msisdn and t.id >= $2 and t.direction = 'payout'
+         and t.amount = w.amount and t.currency = w.currency and t.status not in ('failed', 'expired', 'reversed')
+       order by t.id desc limit 1) p
+     join payout_orders o on o.holder_id = $1 and o.transaction_id = p.id
+     left join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id`,
     [holderId, lowestUuid(new Date(ctx.clock.millis() - COMPARED_MS)), ...WANTED.arrays(orders)],
   );
   const paid = new Map(rows.map((row) => [`${row.msisdn} ${row.amount} ${row.currency}`, row]));

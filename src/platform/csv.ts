@@ -1,4 +1,4 @@
-// CSV as spreadsheets write and read it (RFC 4180; also with semicolons, as where the comma is the decimal sign).
+// CSV as spreadsheets write and read it (RFC 4180; also with semicolons, as where the comma is the decimal sign, and tabs).
 
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
@@ -6,29 +6,38 @@ import { stringify } from 'csv-stringify/sync';
 export type CsvCell = string | number | bigint | null;
 export type CsvRow = readonly CsvCell[];
 
-/** The rows of a file with trimmed cells, without empty lines. Null: a quote never ends, or there are more than `maxRows`. */
-export function parseCsv(text: string, maxRows: number): string[][] | null {
+/** A row that is not empty, with its number as a spreadsheet shows it and its cells trimmed. */
+export type CsvRecord = { row: number; cells: string[] };
+
+/** The rows of a file. Null: a quote never ends, or there are more than `maxRows`. */
+export function parseCsv(text: string, maxRows: number): CsvRecord[] | null {
+  let row = 0;
+  const records: CsvRecord[] = [];
+  const keep = (cells: string[]): null => {
+    row++;
+    if (cells.some((cell) => cell !== '')) records.push({ row, cells });
+    if (records.length > maxRows) throw new RangeError('too many rows');
+    return null;
+  };
   try {
-    const rows = parse(text, {
+    parse(text, {
       bom: true,
       delimiter: separatorOf(text),
       relax_column_count: true,
       relax_quotes: true,
-      skip_empty_lines: true,
-      skip_records_with_empty_values: true,
       trim: true,
-      to: maxRows + 1,
-    }) as string[][];
-    return rows.length > maxRows ? null : rows;
+      on_record: keep,
+    });
+    return records;
   } catch {
     return null;
   }
 }
 
-/** Decided by the heading: a semicolon only where there is no comma. */
+/** Decided by the heading: a semicolon or a tab (cells pasted from a spreadsheet) only where there is no comma. */
 function separatorOf(text: string): string {
-  const heading = /^[^\r\n]*/.exec(text)?.[0] ?? '';
-  return heading.includes(';') && !heading.includes(',') ? ';' : ',';
+  const heading = /[^\r\n]+/.exec(text)?.[0] ?? '';
+  return [',', ';', '\t'].find((separator) => heading.includes(separator)) ?? ',';
 }
 
 /**

@@ -171,7 +171,7 @@ export const PROBLEMS = {
     status: 409,
     message: 'These rows were already ordered.',
     cause: 'A file of payouts with the same rows was ordered before, under this or another name.',
-    fix: 'To pay everybody once more, make a column differ, such as the invoice number or the detail.',
+    fix: 'To pay everyone again, change a column, such as the invoice number or the detail.',
   },
   payouts_repeated: {
     status: 409,

@@ -15,7 +15,7 @@ import { idFromRef } from '../../src/payments/transactions.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
 import { publicId } from '../../src/platform/ids.ts';
 import { collectInKenya } from '../client.ts';
-import { addPerson, type Person, payOut } from '../console-harness.ts';
+import { addPerson, importPayouts, type Person, payOut } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
 import { createShop, type Shop } from '../shop.ts';
 import type { State } from './states.ts';
@@ -85,7 +85,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   });
   await person.post('/console/payouts/approval', {});
   await person.post('/console/payouts/approval/refunds', { currency: 'KES', limit: '5000' });
-  const file = await person.post('/console/payouts/import', {
+  const file = await importPayouts(person, {
     name: 'Wages March',
     csv: 'amount,currency,mobile,method,payee\n100,KES,0712345000,MPESA_KEN,Juma\n200,KES,0712346000,MPESA_KEN,Asha',
   });

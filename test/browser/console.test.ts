@@ -196,17 +196,39 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await page.goto(`${gateway.url}/console/payouts/new`);
     await page.selectOption('#f-currency', 'KES');
     await page.fill('#f-amount', '1,500');
-    await page.fill('#f-mobile', '0712349000');
+    await page.fill('#f-mobile', '0712345000');
     await page.selectOption('#f-method', 'MPESA_KEN');
     await send(page, 'main form button');
     assert.match(await page.innerText('main'), /can mean 1500 or 1\.50/);
     await page.fill('#f-amount', '1500,00');
     await send(page, 'main form button');
-    assert.match(await page.innerText('main'), /Check this payout[\s\S]*KES\s1\s500/);
+    assert.match(await page.innerText('main'), /Review this payout[\s\S]*KES\s1\s500/);
     assert.deepEqual(await findings(page), []);
     assert.ok((await sideways(page)) <= 0);
+    // The same payout was made before: nothing is ordered until that is confirmed too.
+    assert.match(await page.innerText('main'), /Possible duplicate/);
+    await page.click('main form button');
+    assert.equal(await page.$eval('[name=confirm_repeats]', (box) => box.matches(':invalid')), true);
+    await page.check('[name=confirm_repeats]');
     await send(page, 'main form button');
     assert.match(page.url(), /\/transactions\/TX_.*done=payout/);
+    await close();
+  });
+
+  test('review: a list with possible duplicates, and the same list again, are accessible and fit 360 px', async () => {
+    const { page, close } = await visitAsOwner({ width: 360 });
+    for (const expected of [/\/payouts\/files\/bat_/, /Nothing was ordered: these rows were ordered on/]) {
+      await page.goto(`${gateway.url}/console/payouts/import`);
+      // As cells are pasted from a spreadsheet.
+      await page.fill('#f-csv', 'amount\tcurrency\tmobile\tmethod\n1500\tKES\t0712345000\tMPESA_KEN\n');
+      await send(page, 'main form button');
+      assert.match(await page.innerText('main'), /1 possible duplicate/);
+      await page.check('[name=confirm_repeats]');
+      await send(page, 'main form button');
+      assert.match(`${page.url()} ${await page.innerText('main')}`, expected);
+      assert.deepEqual(await findings(page), []);
+      assert.ok((await sideways(page)) <= 0);
+    }
     await close();
   });
 
