@@ -173,7 +173,7 @@ test('outcomes of many holders applied by several processes give no deadlock, an
                 attempts++;
                 const ids = outcomes.map((outcome) => outcome.transactionId);
                 const received = await receivePayments(tx, ctx, incoming, ids);
-                await applyOutcomes(tx, ctx, [...outcomes, ...received.outcomes], received.held);
+                await applyOutcomes(tx, ctx, [...received.outcomes, ...outcomes], received.held);
                 if (Math.random() < 0.1) throw gaveUp;
               })
               .catch((error: unknown) => assert.equal(error, gaveUp));

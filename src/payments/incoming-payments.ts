@@ -48,7 +48,7 @@ export type ReceivedPayments = {
 };
 
 /**
- * Records payments that arrived. Their outcomes and transfers go to applyOutcomes in the same `tx`, together with the
+ * Records payments that arrived. Their outcomes and transfers go to applyOutcomes in the same `tx`, before the
  * outcomes of the transactions `others`: those are locked here too, so that all locks are taken in one order.
  */
 export async function receivePayments(

@@ -204,6 +204,15 @@ describe('incoming payments', () => {
     );
   });
 
+  test('review: a success and a payment with different receipts in one message: the payment is booked', async () => {
+    const transaction = await collect('instructions');
+    const paid = payment(`acc-${refOf(transaction)}`);
+    await receive(proof(refOf(transaction), success()), paid);
+    const after = await now(transaction);
+    assert.deepEqual([after.status, after.receipt], ['success', paid.receipt]);
+    assert.deepEqual(await caseKinds(transaction), ['different_receipt']);
+  });
+
   test('review: a success whose payment turns out to be smaller is a case, and no difference of the books', async () => {
     const transaction = await collect('instructions');
     const receipt = newReceipt();

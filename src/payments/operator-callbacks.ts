@@ -272,13 +272,16 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
     if (reading.kind === 'rejected') await keepRejected(tx, reading.row, reading.reason, ctx.clock.now());
   const ids = outcomes.map((outcome) => outcome.transactionId);
   const received = await receivePayments(tx, ctx, payments, ids);
-  const { applied, events } = await applyOutcomes(tx, ctx, [...outcomes, ...received.outcomes], received.held);
+  // Payments first: their receipts are used already. A proof with another receipt is then a case, and no money is lost.
+  const all = [...received.outcomes, ...outcomes];
+  const { applied, events } = await applyOutcomes(tx, ctx, all, received.held);
   await askNow(
     tx,
     readings.flatMap((reading) => (reading.kind === 'hint' ? [reading.transactionId] : [])),
     ctx.clock.now(),
   );
-  const unknown = proofs.filter((_, index) => applied[index]?.effect === 'unknown_transaction');
+  const ofProofs = applied.slice(received.outcomes.length);
+  const unknown = proofs.filter((_, index) => ofProofs[index]?.effect === 'unknown_transaction');
   const unmatched = unknown.map(
     ({ outcome: { observation, raw }, reference, row: { rail } }): UnmatchedReport => ({
       rail,
