@@ -1,7 +1,7 @@
 -- What the migrations make together, for reading and for review. Written by: npm run schema
 -- Partitions are left out: the service makes and drops them while it runs.
 
-create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off');
+create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal');
 
 CREATE OR REPLACE FUNCTION public.count_change()
  RETURNS trigger

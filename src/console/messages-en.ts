@@ -424,6 +424,8 @@ export const english = {
     suspense_return: 'Returned to the payer',
     suspense_credit: 'Credited from suspense',
     suspense_income: 'Taken to income',
+    suspense_credit_reversal: 'Money taken back by the operator',
+    suspense_income_reversal: 'Income taken back by the operator',
     refund_reserve: 'Reserved for a refund',
     refund: 'Refund',
     refund_fee: 'Fee returned on a refund',

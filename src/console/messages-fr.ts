@@ -430,6 +430,8 @@ export const french: ConsoleMessages = {
     suspense_return: 'Rendu au payeur',
     suspense_credit: 'Crédité depuis le compte d’attente',
     suspense_income: 'Passé en produit',
+    suspense_credit_reversal: 'Repris par l’opérateur',
+    suspense_income_reversal: 'Produit repris par l’opérateur',
     refund_reserve: 'Réservé pour un remboursement',
     refund: 'Remboursement',
     refund_fee: 'Frais rendus sur un remboursement',

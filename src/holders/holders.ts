@@ -76,10 +76,16 @@ export async function findHolder(reader: Reader, id: bigint): Promise<Holder | n
  * ordered, and what is ordered after it is refused.
  */
 export async function requireActiveHolder(tx: Tx, id: bigint): Promise<Holder> {
-  const [holder] = await tx.query<Holder>(`select ${HOLDER_COLUMNS} from holders where id = $1 for share`, [id]);
+  const holder = await holdHolder(tx, id);
   if (holder?.status !== 'active')
     throw new Problem('account_suspended', { message: 'This account is suspended or closed. No money can leave it.' });
   return holder;
+}
+
+/** The holder, whose status nobody can change until the transaction ends. */
+export async function holdHolder(tx: Tx, id: bigint): Promise<Holder | null> {
+  const [holder] = await tx.query<Holder>(`select ${HOLDER_COLUMNS} from holders where id = $1 for share`, [id]);
+  return holder ?? null;
 }
 
 /** Locks a holder, so that nothing is ordered for it until the transaction ends. Closed holders are not found. */

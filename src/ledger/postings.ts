@@ -17,6 +17,7 @@
 //   suspense returned           suspense   → clearing    amount
 //   suspense credited           suspense   → clearing    amount          clearing of the holder → available  amount
 //   suspense taken to income    suspense   → fees        amount
+//   suspense taken back         available  → clearing    amount          or fees → clearing, where it was taken to income
 //   debt                        receivable → available   what the wallet lacks for a fact that has happened
 //   debt recovered              available  → receivable  from the next credits
 //   debt written off            write-offs → receivable  amount
@@ -53,6 +54,8 @@ export type TransferKind =
   | 'suspense_return'
   | 'suspense_credit'
   | 'suspense_income'
+  | 'suspense_credit_reversal'
+  | 'suspense_income_reversal'
   | 'debt'
   | 'debt_recovery'
   | 'debt_recovery_reversal'
@@ -225,6 +228,21 @@ export function suspenseCredited(fact: FactWithRail, toHolderId: bigint): Transf
 export function suspenseTakenToIncome(fact: Fact): Transfer[] {
   const income = feeIncome(fact.holderId, fact.currency);
   return move(fact, 'suspense_income', suspense(fact.holderId, fact.currency), income, fact.amount);
+}
+
+/** The operator took money back after it had been credited to a holder, or (null) taken to income. */
+export function suspenseTakenBack(fact: FactWithRail, fromHolderId: bigint | null): Transfer[] {
+  const holderId = fromHolderId ?? fact.holderId;
+  const clearing = operatorClearing(holderId, fact.rail, fact.currency);
+  return fromHolderId === null
+    ? move(fact, 'suspense_income_reversal', feeIncome(holderId, fact.currency), clearing, fact.amount)
+    : move(
+        { ...fact, holderId },
+        'suspense_credit_reversal',
+        walletAvailable(holderId, fact.currency),
+        clearing,
+        fact.amount,
+      );
 }
 
 /** What the wallet lacks for a fact that has happened is lent to it. */

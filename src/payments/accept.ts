@@ -6,6 +6,7 @@ import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
 import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { columns } from '../platform/columns.ts';
+import { requireRightClock } from '../platform/database-time.ts';
 import type { Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid } from '../platform/ids.ts';
@@ -59,6 +60,7 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
     maxWaiting: 2_000,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
+      await requireRightClock(ctx);
       const signedAt = items.find((item) => item.once)?.once?.signature.signedAt ?? ctx.clock.now();
       const handOver = engine.hasCapacity();
       const write = (tx: Tx) => writeAcceptances(tx, ctx, items, handOver);
@@ -88,6 +90,7 @@ export async function acceptWithin(
   order: CollectionOrder,
   within: (tx: Tx, transaction: Transaction) => Promise<void>,
 ): Promise<Transaction> {
+  await requireRightClock(ctx);
   const handOver = engine.hasCapacity();
   const transaction = await ctx.db.transaction(async (tx) => {
     const [result] = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);

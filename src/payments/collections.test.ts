@@ -101,6 +101,18 @@ describe('two processes on one database', () => {
     assert.equal((await create(0, params('256772123000', 2_000), 'yesterday')).replayed, true);
   });
 
+  test('money 16: a process whose clock is wrong accepts nothing; the request can be sent again', async () => {
+    const key = 'clock';
+    for (const skewMs of [31_000, -31_000, 7_200_000]) {
+      first.ctx.databaseTime.setSkew(skewMs);
+      const refused = await create(0, params('256772123000', 5_000), key);
+      assert.deepEqual([refused.status, refused.body.code], [503, 'clock_skewed']);
+    }
+    first.ctx.databaseTime.setSkew(30_000);
+    assert.equal((await create(0, params('256772123000', 5_000), key)).status, 200);
+    first.ctx.databaseTime.setSkew(0);
+  });
+
   test('a hundred keys, ten times each, at once: a hundred transactions', async () => {
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) =>

@@ -244,6 +244,8 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
       ('suspense_return', 'suspense', 'operator_clearing'),
       ('suspense_credit', 'operator_clearing', 'wallet_available'),
       ('suspense_income', 'suspense', 'fee_income'),
+      ('suspense_credit_reversal', 'wallet_available', 'operator_clearing'),
+      ('suspense_income_reversal', 'fee_income', 'operator_clearing'),
       ('debt', 'holder_receivable', 'wallet_available'),
       ('debt_recovery', 'wallet_available', 'holder_receivable'),
       ('debt_recovery_reversal', 'wallet_available', 'holder_receivable'),
@@ -329,7 +331,10 @@ const INCOMING_POINTS_TO: CrossCheck = {
     left join transactions t on i.outcome = 'matched'
       and t.holder_id = ${holderOf('i.transaction_id')} and t.id = i.transaction_id
     where (i.outcome = 'matched' and (t.id is null or t.status not in ${PAID} or t.receipt is distinct from i.receipt
-             or t.rail <> i.rail or t.amount <> i.amount or t.currency <> i.currency))
+             or t.rail <> i.rail
+             -- Said after the success, with another amount: people decide about it.
+             or ((t.amount <> i.amount or t.currency <> i.currency) and not exists (
+               select from cases c where c.holder_id = t.holder_id and c.transaction_id = t.id and c.kind = 'amount_mismatch'))))
       or (i.outcome = 'suspense' and not exists (select from cases c where c.holder_id = i.holder_id and c.id = i.case_id))`,
 };
 

@@ -16,12 +16,16 @@ const DEBTS_PER_PASS = 1_000;
 /** Opens a case for each debt among posted transfers, and settles the cases of what was recovered. */
 export async function recordDebts(tx: Tx, ctx: Context, posted: readonly PostedTransfer[], at: Date): Promise<void> {
   const incurred = posted.filter(({ kind }) => kind === 'debt');
+  // Money of a case is posted under the id of the case: no transaction owes it.
+  const ofCases = new Set(
+    posted.filter(({ kind }) => kind === 'suspense_credit_reversal').map((each) => each.transactionId),
+  );
   await openCases(
     tx,
     ctx,
     incurred.map(({ holderId, transactionId, amount, currency }) => ({
       holderId,
-      transactionId,
+      transactionId: ofCases.has(transactionId) ? null : transactionId,
       kind: 'debt',
       detail: {},
       money: { amount, currency },

@@ -3,7 +3,7 @@
 
 import type { RecordedEvent } from '../callbacks/events.ts';
 import type { Actor } from '../holders/audit.ts';
-import { findHolder, requireActiveHolder } from '../holders/holders.ts';
+import { holdHolder, requireActiveHolder } from '../holders/holders.ts';
 import { postEach } from '../ledger/ledger.ts';
 import {
   debtWrittenOff,
@@ -137,7 +137,7 @@ async function transfersOf(
   if (action === 'take_to_income') return suspenseTakenToIncome(fact);
   if (rail === null) throw new Error('it is not known where this money came from');
   if (action === 'return_to_payer') return suspenseReturned({ ...fact, rail });
-  const holder = toHolder === null ? null : await findHolder(tx, toHolder);
+  const holder = toHolder === null ? null : await holdHolder(tx, toHolder);
   if (!holder || holder.status === 'closed')
     throw new Problem('invalid_params', { errors: { holder: ['There is no such account, or it is closed.'] } });
   return suspenseCredited({ ...fact, rail }, holder.id);

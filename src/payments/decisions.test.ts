@@ -336,7 +336,143 @@ describe('money in suspense', () => {
   });
 });
 
+describe('money in suspense that the operator takes back after people decided', () => {
+  const money = { amount: '70000', currency: CURRENCY };
+
+  async function say(reference: string, observation: object): Promise<void> {
+    const body = Buffer.from(JSON.stringify([{ kind: 'proof', reference, observation }]));
+    assert.equal(await inbox.receive({ rail: RAIL, path: '/', headers: {}, body }), true);
+    await inbox.idle();
+  }
+
+  /** An unknown payment that two people decided about, and that the operator then reverses, more than once. */
+  async function reverseAfter(action: DecisionAction, more: Partial<DecisionRequest>): Promise<string> {
+    const reference = `UNKNOWN-${++persons}`;
+    const receipt = `T-${reference}`;
+    await say(reference, { state: 'succeeded', receipt, ...money });
+    const [each] = await ctx.db.query<Case>(`select * from cases where detail->>'reference' = $1`, [reference]);
+    assert.ok(each);
+    await decide(each, action, more, people.admin);
+    const reversal = { state: 'reversed', receipt, rawCode: '', message: '', ...money };
+    await say(reference, reversal);
+    await say(reference, reversal);
+    await say(reference, { ...reversal, receipt: null });
+    return reference;
+  }
+
+  async function clearing(): Promise<bigint> {
+    const [row] = await ctx.db.query<{ balance: bigint }>(
+      `select coalesce(sum(balance), 0)::bigint as balance from ledger_accounts where kind = 'operator_clearing'`,
+    );
+    return row?.balance ?? 0n;
+  }
+
+  test('review: it leaves the wallet that it was credited to, and what was spent of it is a debt', async () => {
+    const before = await clearing();
+    const reference = await reverseAfter('credit_holder', { toHolder: shop.holderId });
+    assert.equal(await available(), 0n);
+    assert.equal(await balance(holderReceivable(shop.holderId, CURRENCY)), 0n);
+    assert.equal(await clearing(), before, 'the operator has nothing of it any more');
+    const open = await ctx.db.query(`select from cases where detail->>'reference' = $1 and status = 'open'`, [
+      reference,
+    ]);
+    assert.equal(open.length, 1, 'people are told');
+    const other = await createShop(ctx);
+    await ctx.db.query(`update holders set status = 'suspended' where id = $1`, [other.holderId]);
+    await reverseAfter('credit_holder', { toHolder: other.holderId });
+    assert.equal(await clearing(), before, 'also where the holder was suspended');
+  });
+
+  test('review: what the holder has spent of it is a debt, recovered from its next money', async () => {
+    const reference = `UNKNOWN-${++persons}`;
+    await say(reference, { state: 'succeeded', receipt: null, ...money });
+    const [each] = await ctx.db.query<Case>(`select * from cases where detail->>'reference' = $1`, [reference]);
+    assert.ok(each);
+    await decide(each, 'credit_holder', { toHolder: shop.holderId }, people.admin);
+    const reading = await readPayout(ctx, shop.holderId, { amount: '600', currency: CURRENCY, mobile: '256772123456' });
+    assert.ok(reading.ok);
+    await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [reading.order]);
+    const left = await available();
+    await say(reference, { state: 'reversed', receipt: null, rawCode: '', message: '' });
+    assert.equal(await balance(holderReceivable(shop.holderId, CURRENCY)), left - 70_000n);
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 100_000n);
+    assert.equal(await balance(holderReceivable(shop.holderId, CURRENCY)), 0n);
+  });
+
+  test('review: it leaves the income that it was taken to; what was returned to the payer is not taken twice', async () => {
+    const before = { income: await balance(feeIncome(NO_HOLDER, CURRENCY)), clearing: await clearing() };
+    await reverseAfter('take_to_income', {});
+    await reverseAfter('return_to_payer', {});
+    assert.equal(await balance(feeIncome(NO_HOLDER, CURRENCY)), before.income);
+    assert.equal(await clearing(), before.clearing);
+  });
+
+  test('review: a holder that is being closed gets no money by a decision', async () => {
+    const reference = `UNKNOWN-${++persons}`;
+    await say(reference, { state: 'succeeded', receipt: null, ...money });
+    const [each] = await ctx.db.query<Case>(`select * from cases where detail->>'reference' = $1`, [reference]);
+    assert.ok(each);
+    const decision = await propose(each, 'credit_holder', { toHolder: shop.holderId }, people.admin);
+    let approving: Promise<unknown> = Promise.resolve();
+    await ctx.db.transaction(async (tx) => {
+      await tx.query('select from holders where id = $1 for no key update', [shop.holderId]);
+      approving = approveDecision(ctx, engine, people.second, publicId('dec', decision.id));
+      approving.catch(() => undefined);
+      const waitsForLock = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const isCredited = async () => (await available()) > 0n;
+      while ((await ctx.db.query(waitsForLock)).length === 0) if (await isCredited()) break;
+      await tx.query(`update holders set status = 'closed' where id = $1`, [shop.holderId]);
+    });
+    await assert.rejects(approving, problem('invalid_params'));
+    assert.equal(await available(), 0n);
+    await approveDecision(ctx, engine, people.second, publicId('dec', decision.id)).catch(() => undefined);
+    await rejectDecision(ctx, people.admin, publicId('dec', decision.id));
+    await decide(each, 'return_to_payer', {}, people.admin);
+  });
+});
+
 describe('a debt', () => {
+  test('review: write-off and recovery at once: the debt ends even, whichever comes first', async () => {
+    for (let round = 0; round < 8; round++) {
+      const debtor = await createShop(ctx);
+      const owner = { holderId: debtor.holderId, integrationId: debtor.id };
+      const debts: Case[] = [];
+      const paidThenReversed = async () => {
+        const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, RAIL));
+        await engine.idle();
+        const apply = (observation: Observation) =>
+          ctx.db.transaction((tx) =>
+            applyOutcomes(tx, ctx, [{ transactionId: transaction.id, source: 'callback', observation, raw: '' }]),
+          );
+        await apply({ state: 'succeeded', receipt: `W-${transaction.id}` });
+        const order = await readPayout(ctx, debtor.holderId, {
+          amount: '980',
+          currency: CURRENCY,
+          mobile: '256772123456',
+        });
+        assert.ok(order.ok);
+        const [paidOut] = await orderPayouts(ctx, engine, COMMAND_LINE, debtor.holderId, [order.order]);
+        await apply({ state: 'reversed', receipt: null, rawCode: '', message: '' });
+        const [debt] = (await listCasesOf(ctx.db, debtor.holderId, transaction.id)).filter(
+          ({ kind }) => kind === 'debt',
+        );
+        if (debt) debts.push(debt);
+        return paidOut;
+      };
+      await paidThenReversed();
+      const [debt] = debts;
+      assert.ok(debt);
+      const decision = await propose(debt, 'write_off', {}, people.admin);
+      await Promise.allSettled([
+        approveDecision(ctx, engine, people.second, publicId('dec', decision.id)),
+        topUpSandbox(ctx, COMMAND_LINE, debtor.holderId, CURRENCY, 10_000n),
+        topUpSandbox(ctx, COMMAND_LINE, debtor.holderId, CURRENCY, 20_000n),
+      ]);
+      assert.equal(await balance(holderReceivable(debtor.holderId, CURRENCY)), 0n);
+      assert.equal((await findCase(ctx.db, debt.id))?.status, 'resolved');
+    }
+  });
+
   test('money 8: is written off by two admins; the debtor cannot', async () => {
     const transaction = await collection();
     const apply = (observation: Observation) =>

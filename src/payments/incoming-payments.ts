@@ -13,6 +13,7 @@ import { formatAmount } from '../platform/money.ts';
 import type { CallbackReading, PayInstructions } from '../rails/rail.ts';
 import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
+import type { BadReport } from './quarantine.ts';
 import { type CaseKind, isFinal, type Outcome } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
@@ -42,10 +43,12 @@ export type ReceivedPayments = {
   outcomes: Outcome[];
   /** Transfers of the others into suspense. */
   held: Transfer[][];
+  /** Receipts that were reported before with another amount or reference. The first report counts. */
+  disputed: BadReport[];
 };
 
 /**
- * Records payments that arrived. Their outcomes and transfers go to applyOutcomes in the same `tx`, together with the
+ * Records payments that arrived. Their outcomes and transfers go to applyOutcomes in the same `tx`, before the
  * outcomes of the transactions `others`: those are locked here too, so that all locks are taken in one order.
  */
 export async function receivePayments(
@@ -54,9 +57,9 @@ export async function receivePayments(
   reported: IncomingPayment[],
   others: string[],
 ): Promise<ReceivedPayments> {
-  if (reported.length === 0) return { outcomes: [], held: [] };
+  if (reported.length === 0) return { outcomes: [], held: [], disputed: [] };
   const at = ctx.clock.now();
-  const payments = [...new Map(reported.map((payment) => [`${payment.rail} ${payment.receipt}`, payment])).values()];
+  const payments = [...new Map(reported.toReversed().map((payment) => [receiptKey(payment), payment])).values()];
   const expected = await lockExpected(tx, payments, others);
   const matched = new Set<string>();
   const matches = payments.map((payment): Match => {
@@ -72,13 +75,38 @@ export async function receivePayments(
   const repeated = matches.filter((_, index) => !isNew[index]);
   await insertPayments(tx, [...fresh, ...(await compareWithBooked(tx, ctx, repeated))], at);
   const held = await holdInSuspense(tx, ctx, fresh);
+  const disputed = await findDisputed(tx, reported, repeated.length > 0 || payments.length < reported.length);
   const outcomes = fresh.flatMap(({ payment, transaction, caseKind }): Outcome[] => {
     if (!transaction || caseKind !== null) return [];
     const { receipt, amount, currency, raw, rail } = payment;
     const observation = { state: 'succeeded' as const, receipt, amount, currency };
     return [{ transactionId: transaction.id, source: 'callback', observation, raw, rail }];
   });
-  return { outcomes, held };
+  return { outcomes, held, disputed };
+}
+
+function receiptKey({ rail, receipt }: { rail: string; receipt: string }): string {
+  return `${rail} ${receipt}`;
+}
+
+/** What an operator said of a receipt after it had said something else of it. `mayDiffer` false: every receipt is new. */
+async function findDisputed(tx: Tx, reported: IncomingPayment[], mayDiffer: boolean): Promise<BadReport[]> {
+  if (!mayDiffer) return [];
+  const rows = await tx.query<
+    Pick<IncomingPayment, 'rail' | 'receipt' | 'amount' | 'currency'> & { reference: string }
+  >(
+    `select rail, receipt, account_reference as reference, amount, currency
+     from unnest($1::text[], $2::text[]) as said (rail, receipt) join incoming_payments using (rail, receipt)`,
+    [reported.map((payment) => payment.rail), reported.map((payment) => payment.receipt)],
+  );
+  const known = new Map(rows.map((row) => [receiptKey(row), row]));
+  return reported.flatMap((payment): BadReport[] => {
+    const { rail, receipt, accountReference: reference, amount, currency, raw } = payment;
+    const first = known.get(receiptKey(payment));
+    if (!first || (first.reference === reference && first.amount === amount && first.currency === currency)) return [];
+    const error = `receipt ${receipt} was reported before: ${receivedText(first)} for ${first.reference}`;
+    return [{ rail, source: 'callback', reference, transactionId: null, error, raw }];
+  });
 }
 
 async function lockExpected(tx: Tx, payments: IncomingPayment[], others: string[]): Promise<Map<string, Transaction>> {
@@ -158,8 +186,8 @@ async function claimOnce(tx: Tx, matches: Match[], at: Date): Promise<boolean[]>
      on conflict do nothing returning rail, receipt`,
     [at, ...CLAIMS.arrays(matches)],
   );
-  const fresh = new Set(rows.map((row) => `${row.rail} ${row.receipt}`));
-  return matches.map(({ payment }) => fresh.delete(`${payment.rail} ${payment.receipt}`));
+  const fresh = new Set(rows.map(receiptKey));
+  return matches.map(({ payment }) => fresh.delete(receiptKey(payment)));
 }
 
 async function insertPayments(tx: Tx, matches: Match[], at: Date): Promise<void> {
@@ -192,10 +220,10 @@ async function compareWithBooked(tx: Tx, ctx: PaymentsContext, repeated: Match[]
      where not exists (select from incoming_payments i where i.rail = r.rail and i.receipt = r.receipt)`,
     [repeated.map(({ payment }) => payment.rail), repeated.map(({ payment }) => payment.receipt)],
   );
-  const booked = new Map(rows.map((row) => [`${row.rail} ${row.receipt}`, row]));
+  const booked = new Map(rows.map((row) => [receiptKey(row), row]));
   const cases: NewCase[] = [];
   const kept = repeated.flatMap((entry): Match[] => {
-    const use = booked.get(`${entry.payment.rail} ${entry.payment.receipt}`);
+    const use = booked.get(receiptKey(entry.payment));
     if (!use) return [];
     cases.push(...disputesOf(entry, use));
     return [{ ...entry, settles: use.transaction_id, holderId: use.holder_id, caseId: use.case_id }];

@@ -11,7 +11,8 @@ const MAX_MESSAGE = 500;
 const EARLIEST = Date.UTC(2000, 0, 1);
 const LATEST = Date.UTC(2200, 0, 1);
 const STATES: ReadonlySet<string> = new Set(['pending', 'succeeded', 'failed', 'reversed', 'unknown']);
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+/** Control and invisible characters: two texts that look the same would be different. */
+const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const CONTROL_IN_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
 const CONTROL_PICTURES = 0x2400;
 
@@ -34,7 +35,12 @@ export function checkPayment(payment: PaymentReceived): Checked<PaymentReceived>
     amountError(payment.amount) ??
     currencyError(payment.currency) ??
     (payment.receipt.trim() === '' ? 'the receipt is empty' : null);
-  return error === null ? { value: payment, error } : { value: null, error };
+  return error === null ? { value: { ...payment, receipt: payment.receipt.trim() }, error } : { value: null, error };
+}
+
+/** What is wrong with the reference that a message is about; null: nothing. */
+export function referenceError(reference: string): string | null {
+  return identifierError('reference', reference) ?? (reference === '' ? 'the reference is empty' : null);
 }
 
 /** Text that PostgreSQL can store and a person can read: control characters become their pictures, NUL is ␀. */
@@ -75,7 +81,7 @@ function identifierError(name: string, text: string | null | undefined): string 
   if (text === null || text === undefined) return null;
   if (typeof text !== 'string') return `the ${name} is not a text`;
   if (text.length > MAX_IDENTIFIER) return `the ${name} is longer than ${MAX_IDENTIFIER} characters`;
-  return CONTROL.test(text) || !text.isWellFormed() ? `the ${name} has characters that cannot be stored` : null;
+  return UNSEEN.test(text) || !text.isWellFormed() ? `the ${name} has characters that cannot be stored` : null;
 }
 
 function amountError(amount: bigint | undefined): string | null {
@@ -104,9 +110,9 @@ function cleaned(observation: Observation): Observation {
   }
 }
 
-/** An empty receipt is none: otherwise the second payment without one would have "the same". */
+/** Spaces around a receipt are not part of it. An empty one is none: otherwise two payments without one would share it. */
 function receiptOrNull(receipt: string | null): string | null {
-  return receipt === null || receipt.trim() === '' ? null : receipt;
+  return receipt?.trim() || null;
 }
 
 function comments({ rawCode, message }: { rawCode: string; message: string }): { rawCode: string; message: string } {

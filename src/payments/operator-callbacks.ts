@@ -12,14 +12,15 @@ import { failpoint } from '../platform/failpoint.ts';
 import { createRateLimiter } from '../platform/rate-limit.ts';
 import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
+import { recordDebts } from './debts.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
-import { checkObservation, checkPayment, visibleText } from './observations.ts';
+import { checkObservation, checkPayment, referenceError, visibleText } from './observations.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { LEASE_MS } from './payment-jobs.ts';
-import { type BadReport, mayPass, quarantine } from './quarantine.ts';
+import { type BadReport, concernsAll, mayPass, quarantine } from './quarantine.ts';
 import type { Outcome } from './states.ts';
 import { idFromRef, refOf, TRANSACTION_KEYS } from './transactions.ts';
-import { keepUnmatched } from './unmatched-reports.ts';
+import { keepUnmatched, type UnmatchedReport } from './unmatched-reports.ts';
 
 const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
@@ -28,11 +29,22 @@ const REJECTED_KEPT_PER_MINUTE = 60;
 /** How long rejected messages are kept, and how many one pass deletes. */
 const REJECTED_KEPT_MS = 90 * DAY_MS;
 const PURGE_LIMIT = 1_000;
+/** A message whose rows are locked is tried again for this long; then it is quarantined. */
+const TRIED_FOR_MS = 3_600_000;
+/** Messages of one batch that may wait for locks; then the rest waits too, instead of each waiting in turn. */
+const MAX_LEFT = 3;
 /** Headers that could carry an operator's credentials are not kept. */
 const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
 
 type Message = CallbackRequest & { rail: string };
-type InboxRow = { id: bigint; rail: string; path: string; headers: CallbackRequest['headers']; body: Buffer };
+type InboxRow = {
+  id: bigint;
+  rail: string;
+  path: string;
+  headers: CallbackRequest['headers'];
+  body: Buffer;
+  received_at: Date;
+};
 
 export interface OperatorInbox {
   /** Keeps a message and applies it in the background. Returns false when it cannot be authenticated. */
@@ -126,41 +138,74 @@ async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<In
       new Date(at.getTime() + LEASE_MS),
     ],
   );
-  return messages.map((message, index) => ({ ...message, id: ids[index]?.id ?? 0n }));
+  return messages.map((message, index) => ({ ...message, id: ids[index]?.id ?? 0n, received_at: at }));
 }
 
 /** What one message says, in the form in which it is applied. */
 type Reading =
   | { kind: 'outcome'; outcome: Outcome; reference: string; row: InboxRow }
+  /** A proof about a reference that is none of ours. */
+  | { kind: 'unmatched'; report: UnmatchedReport; row: InboxRow }
   | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
   | { kind: 'hint'; transactionId: string; row: InboxRow }
   | { kind: 'rejected'; reason: string; row: InboxRow }
   | { kind: 'bad'; report: BadReport; row: InboxRow };
 
-/** Applies all messages in one transaction. If that cannot be done, each reading is applied alone, so that none blocks another. */
+/** Applies all messages in one transaction. If that cannot be done, each is applied alone, so that none blocks another. */
 async function applyMessages(ctx: PaymentsContext, rows: InboxRow[]): Promise<RecordedEvent[]> {
-  const readings = rows.flatMap((row) => readMessage(ctx, row));
+  const messages = rows.map((row) => ({ rows: [row], readings: readMessage(ctx, row) }));
+  if (messages.length > 1)
+    try {
+      return await applyWhole(ctx, { rows, readings: messages.flatMap(({ readings }) => readings) });
+    } catch (error) {
+      if (concernsAll(error)) throw error;
+      ctx.log.warn({ err: error }, 'operator callbacks are applied one by one');
+    }
+  const events: RecordedEvent[] = [];
+  let left = 0;
+  for (const message of messages)
+    try {
+      events.push(...(await applyMessage(ctx, message)));
+    } catch (error) {
+      if (concernsAll(error) || ++left > MAX_LEFT) throw error;
+      ctx.log.warn({ err: error }, 'an operator callback waits for the next pass');
+    }
+  return events;
+}
+
+type ReadMessages = { rows: InboxRow[]; readings: Reading[] };
+
+/** Applies and deletes messages in one transaction. */
+function applyWhole(ctx: PaymentsContext, { rows, readings }: ReadMessages): Promise<RecordedEvent[]> {
+  return ctx.db.transaction(async (tx) => {
+    const events = await applyReadings(tx, ctx, readings);
+    await deleteMessages(tx, rows);
+    return events;
+  });
+}
+
+async function applyMessage(ctx: PaymentsContext, message: ReadMessages): Promise<RecordedEvent[]> {
   try {
-    return await ctx.db.transaction(async (tx) => {
-      const events = await applyReadings(tx, ctx, readings);
-      await deleteMessages(tx, rows);
-      return events;
-    });
+    return await applyWhole(ctx, message);
   } catch (error) {
-    if (mayPass(error)) throw error;
-    ctx.log.warn({ err: error }, 'operator callbacks are applied one by one');
+    if (message.rows.some((row) => isTriedAgain(ctx, row, error))) throw error;
   }
   const events: RecordedEvent[] = [];
-  for (const reading of readings) events.push(...(await applyAlone(ctx, reading)));
-  await ctx.db.transaction((tx) => deleteMessages(tx, rows));
+  for (const reading of message.readings) events.push(...(await applyAlone(ctx, reading)));
+  await ctx.db.transaction((tx) => deleteMessages(tx, message.rows));
   return events;
+}
+
+/** Whether the message stays in the inbox: the error may pass, and has not lasted too long. */
+function isTriedAgain(ctx: PaymentsContext, row: InboxRow, error: unknown): boolean {
+  return concernsAll(error) || (mayPass(error) && ctx.clock.millis() - row.received_at.getTime() < TRIED_FOR_MS);
 }
 
 async function applyAlone(ctx: PaymentsContext, reading: Reading): Promise<RecordedEvent[]> {
   try {
     return await ctx.db.transaction((tx) => applyReadings(tx, ctx, [reading]));
   } catch (error) {
-    if (mayPass(error)) throw error;
+    if (isTriedAgain(ctx, reading.row, error)) throw error;
     const report = reportOf(reading, error instanceof Error ? error.message : String(error));
     await ctx.db.transaction((tx) => quarantine(tx, ctx, [report]));
     return [];
@@ -176,13 +221,20 @@ function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
       if (error === null) return { kind: 'payment', payment: { ...value, rail: row.rail, raw }, row };
       return { kind: 'bad', report: badReport(row, reading.accountReference, null, error), row };
     }
-    const transactionId = idFromRef(reading.reference);
-    if (transactionId === null) return { kind: 'rejected', reason: 'is about no transaction of ours', row };
-    if (reading.kind === 'hint') return { kind: 'hint', transactionId, row };
+    const { reference } = reading;
+    const transactionId = idFromRef(reference);
+    if (reading.kind === 'hint')
+      return transactionId === null
+        ? { kind: 'rejected', reason: 'is about no transaction of ours', row }
+        : { kind: 'hint', transactionId, row };
     const { value, error } = checkObservation(reading.observation);
-    if (error !== null) return { kind: 'bad', report: badReport(row, reading.reference, transactionId, error), row };
+    const wrong = referenceError(reference) ?? error;
+    if (wrong !== null || value === null)
+      return { kind: 'bad', report: badReport(row, reference, transactionId, String(wrong)), row };
+    if (transactionId === null)
+      return { kind: 'unmatched', report: { rail: row.rail, reference, observation: value, raw }, row };
     const outcome: Outcome = { transactionId, source: 'callback', observation: value, raw, rail: row.rail };
-    return { kind: 'outcome', outcome, reference: reading.reference, row };
+    return { kind: 'outcome', outcome, reference, row };
   });
 }
 
@@ -199,6 +251,8 @@ function reportOf(reading: Reading, error: string): BadReport {
   switch (reading.kind) {
     case 'outcome':
       return badReport(reading.row, reading.reference, reading.outcome.transactionId, error);
+    case 'unmatched':
+      return badReport(reading.row, reading.report.reference, null, error);
     case 'payment':
       return badReport(reading.row, reading.payment.accountReference, null, error);
     case 'hint':
@@ -218,33 +272,45 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
     if (reading.kind === 'rejected') await keepRejected(tx, reading.row, reading.reason, ctx.clock.now());
   const ids = outcomes.map((outcome) => outcome.transactionId);
   const received = await receivePayments(tx, ctx, payments, ids);
-  const { applied, events } = await applyOutcomes(tx, ctx, [...outcomes, ...received.outcomes], received.held);
+  // Payments first: their receipts are used already. A proof with another receipt is then a case, and no money is lost.
+  const all = [...received.outcomes, ...outcomes];
+  const { applied, events } = await applyOutcomes(tx, ctx, all, received.held);
   await askNow(
     tx,
     readings.flatMap((reading) => (reading.kind === 'hint' ? [reading.transactionId] : [])),
     ctx.clock.now(),
   );
-  const unknown = proofs.filter((_, index) => applied[index]?.effect === 'unknown_transaction');
-  await holdUnknown(tx, ctx, unknown);
+  const ofProofs = applied.slice(received.outcomes.length);
+  const unknown = proofs.filter((_, index) => ofProofs[index]?.effect === 'unknown_transaction');
+  const unmatched = unknown.map(
+    ({ outcome: { observation, raw }, reference, row: { rail } }): UnmatchedReport => ({
+      rail,
+      reference,
+      observation,
+      raw,
+    }),
+  );
+  for (const reading of readings) if (reading.kind === 'unmatched') unmatched.push(reading.report);
+  await holdUnmatched(tx, ctx, unmatched);
   const bad = readings.flatMap((reading) => (reading.kind === 'bad' ? [reading.report] : []));
-  await quarantine(tx, ctx, bad);
+  await quarantine(tx, ctx, [...bad, ...received.disputed]);
   return events;
 }
 
 /** Proofs about references that are not in the table, or that belong to another rail. */
-async function holdUnknown(tx: Tx, ctx: PaymentsContext, unknown: (Reading & { kind: 'outcome' })[]): Promise<void> {
-  if (unknown.length === 0) return;
-  ctx.log.warn({ count: unknown.length }, 'operator callbacks about transactions we do not know');
-  const reports = unknown.map(({ outcome: { observation, raw }, reference, row: { rail } }) => ({
-    rail,
-    reference,
-    observation,
-    raw,
-  }));
+async function holdUnmatched(tx: Tx, ctx: PaymentsContext, reports: UnmatchedReport[]): Promise<void> {
+  if (reports.length === 0) return;
+  ctx.log.warn({ count: reports.length }, 'operator callbacks about transactions we do not know');
   const transfers = await keepUnmatched(tx, ctx, reports);
   // A second posting of this transaction. It is rare, and two that meet are tried again.
   const results = await postEach(tx, transfers, ctx.clock.now());
   if (results.some((result) => !result.ok)) throw new Error('the ledger refused money of unknown references');
+  await recordDebts(
+    tx,
+    ctx,
+    results.flatMap((result) => (result.ok ? result.transfers : [])),
+    ctx.clock.now(),
+  );
 }
 
 /** A hint is not evidence: the operator is queried now. */
@@ -285,7 +351,7 @@ async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
   return ctx.db.query<InboxRow>(
     `with due as (select id from operator_inbox where due_at <= $1 order by due_at limit $2 for update skip locked)
      update operator_inbox i set due_at = $3 from due where i.id = due.id
-     returning i.id, i.rail, i.path, i.headers, i.body`,
+     returning i.id, i.rail, i.path, i.headers, i.body, i.received_at`,
     [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS)],
   );
 }

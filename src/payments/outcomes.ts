@@ -77,6 +77,8 @@ type Subject = {
   released: Transfer[];
   /** Its receipt belongs to another transaction. */
   receiptTaken: boolean;
+  /** The receipt of money in suspense that people settle it with. */
+  heldReceipt: string | null;
   /** What arrived under its receipt, where that is not what was asked for. */
   received: Money | null;
   /** The states entered, in order. */
@@ -196,6 +198,7 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
         totalsChanged: false,
         released: [],
         receiptTaken: false,
+        heldReceipt: null,
         received: null,
         entered: [],
         cases: [],
@@ -243,12 +246,15 @@ async function claimSuccesses(tx: Tx, outcomes: Outcome[], subjects: Map<string,
     const transition = decide(row, observation, progressOf(subject));
     return needsReceipt(row, transition) ? [{ row, receipt }] : [];
   });
+  const held = new Map<string, string>();
   for (const { transactionId, source, observation, amended } of outcomes) {
     const subject = subjects.get(transactionId);
     if (source !== 'person' || observation.state !== 'succeeded' || !subject?.hasCases) continue;
     const row = { ...subject.row, ...amended };
     const receipt = observation.receipt === null && !isFinal(row.status) ? await findHeldReceipt(tx, row) : null;
-    if (receipt !== null) candidates.push({ row, receipt });
+    if (receipt === null) continue;
+    candidates.push({ row, receipt });
+    held.set(row.id, receipt);
   }
   // A success that names neither receipt nor amount is held to a payment that came with another amount.
   const unnamed = outcomes.filter(({ transactionId, observation }) => {
@@ -263,13 +269,15 @@ async function claimSuccesses(tx: Tx, outcomes: Outcome[], subjects: Map<string,
   for (const subject of subjects.values()) {
     subject.released = released.get(subject.row.id) ?? [];
     subject.receiptTaken = taken.has(subject.row.id);
+    subject.heldReceipt = subject.receiptTaken ? null : (held.get(subject.row.id) ?? null);
     subject.received = received.get(subject.row.id) ?? wrong.get(subject.row.id) ?? null;
   }
 }
 
 /** A success, or the receipt of a success that had none. */
 function needsReceipt(row: Transaction, { transitions, effect }: Transition): boolean {
-  return transitions.includes('success') || (effect === 'confirmed' && row.receipt === null);
+  if (transitions.includes('success')) return true;
+  return row.receipt === null && (effect === 'confirmed' || transitions.includes('reversed'));
 }
 
 function receiptOf(observation: Observation): string | null {
@@ -345,7 +353,7 @@ function transitionTo(
     status,
     late,
     {
-      receipt: subject.row.receipt ?? receipt,
+      receipt: subject.row.receipt ?? receipt ?? subject.heldReceipt,
       failure_code: failure?.failureCode ?? null,
       failure_message: failure ? failureSentence(source, failure) : null,
     },

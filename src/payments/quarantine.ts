@@ -16,6 +16,8 @@ import { readTransactions, type Transaction } from './transactions.ts';
 const MAX_REFERENCE = 160;
 const MAX_ERROR = 500;
 const MAX_COUNTED = 10_000;
+/** Different reports about one reference that are kept; more are only counted. */
+const KEPT_PER_REFERENCE = 20;
 
 export type BadReport = {
   rail: string;
@@ -62,13 +64,7 @@ async function setAside(
     const transactionId = transaction?.id ?? null;
     await openCases(tx, ctx, [{ id: caseId, holderId, transactionId, kind: 'unreadable_report', detail }]);
   }
-  await tx.query(
-    `insert into quarantined_reports (holder_id, id, rail, source, reference, error, raw, received_at, last_received_at, case_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)
-     on conflict (rail, reference, source, md5(error), md5(raw)) do update
-     set times = quarantined_reports.times + 1, last_received_at = excluded.last_received_at, case_id = excluded.case_id`,
-    [holderId, createHolderUuid(at.getTime(), holderId), report.rail, report.source, reference, error, raw, at, caseId],
-  );
+  await keepReport(tx, { ...report, reference, error, raw }, holderId, caseId, at);
   // An answer to our own question has its evidence where it is applied as unknown.
   if (transaction && report.source === 'callback')
     await recordEvidence(
@@ -84,6 +80,26 @@ async function setAside(
       ],
       at,
     );
+}
+
+async function keepReport(tx: Tx, report: BadReport, holderId: bigint, caseId: string, at: Date): Promise<void> {
+  const { rail, source, reference, error, raw } = report;
+  const same = `rail = $1 and reference = $2 and source = $3 and md5(error) = md5($4) and md5(raw) = md5($5)`;
+  const newest = `id = (select id from quarantined_reports where rail = $1 and reference = $2 order by received_at desc, id desc limit 1)
+    and $3::text is not null and $4::text is not null and $5::text is not null
+    and (select count(*) from quarantined_reports where rail = $1 and reference = $2) >= ${KEPT_PER_REFERENCE}`;
+  for (const which of [same, newest]) {
+    const counted = await tx.query(
+      `update quarantined_reports set times = times + 1, last_received_at = $6, case_id = $7 where ${which} returning 1`,
+      [rail, reference, source, error, raw, at, caseId],
+    );
+    if (counted.length > 0) return;
+  }
+  await tx.query(
+    `insert into quarantined_reports (holder_id, id, rail, source, reference, error, raw, received_at, last_received_at, case_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
+    [holderId, createHolderUuid(at.getTime(), holderId), rail, source, reference, error, raw, at, caseId],
+  );
 }
 
 async function openCaseOf(tx: Tx, rail: string, reference: string): Promise<string | null> {
@@ -116,6 +132,11 @@ export function mayPass(error: unknown): boolean {
   if (violatedConstraint(error) === 'transfer_fits_accounts') return true;
   // The database's own errors have a severity; an error of this code fails again.
   return !isDataError(error) && error instanceof Error && 'severity' in error;
+}
+
+/** Whether it concerns every message: the database is away, or this process may not post. Others may still be applied after a lock. */
+export function concernsAll(error: unknown): boolean {
+  return error instanceof Problem && error.status >= 500 && error.code !== 'overloaded';
 }
 
 /** Quarantined reports whose case is open, counted up to a limit. */

@@ -1,8 +1,9 @@
 // Authenticated messages about references that this gateway does not know on that rail: of a gateway restored from a backup,
 // of another installation, or of another rail. Each is kept and opens a case; the money of a success goes to suspense, once,
-// and leaves it when the operator reverses it. What it belongs to is for people to decide.
+// and leaves it when the operator reverses it, or the account to which people had credited it. What it belongs to is for people to decide.
 
-import { suspenseReceived, suspenseReturned, type Transfer } from '../ledger/postings.ts';
+import type { PostingGroup } from '../ledger/ledger.ts';
+import { suspenseReceived, suspenseReturned, suspenseTakenBack, type Transfer } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
 import { createHolderUuid, NO_HOLDER } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
@@ -15,7 +16,7 @@ import { byReference, lockReference } from './quarantine.ts';
 const REVERSED = 'The operator reversed the payment.';
 const MAX_EARLIER = 100;
 
-/** `reference` has the form of ours; the observation was checked. */
+/** Reference and observation were checked. */
 export type UnmatchedReport = { rail: string; reference: string; observation: Observation; raw: string };
 
 type Money = { amount: bigint; currency: string };
@@ -32,10 +33,11 @@ type Earlier = {
 };
 
 /** Keeps the reports. Returns the transfers to and from suspense, which the caller posts. */
-export async function keepUnmatched(tx: Tx, ctx: PaymentsContext, reports: UnmatchedReport[]): Promise<Transfer[][]> {
-  const transfers: Transfer[][] = [];
-  for (const report of reports.toSorted(byReference)) transfers.push(await keepOne(tx, ctx, report));
-  return transfers.filter((group) => group.length > 0);
+export async function keepUnmatched(tx: Tx, ctx: PaymentsContext, reports: UnmatchedReport[]): Promise<PostingGroup[]> {
+  const groups: PostingGroup[] = [];
+  for (const report of reports.toSorted(byReference))
+    groups.push({ transfers: await keepOne(tx, ctx, report), mayBorrow: report.observation.state === 'reversed' });
+  return groups;
 }
 
 async function keepOne(tx: Tx, ctx: PaymentsContext, report: UnmatchedReport): Promise<Transfer[]> {
@@ -45,8 +47,15 @@ async function keepOne(tx: Tx, ctx: PaymentsContext, report: UnmatchedReport): P
   if (await countRepetition(tx, report, at)) return [];
   const { observation } = report;
   if (observation.state === 'reversed') {
-    const paid = earlier.find((each) => each.booked && each.case_open && mayBeSame(each, receiptOf(observation)));
-    if (paid) return await returnMoney(tx, report, paid, at);
+    const paid = earlier.filter(
+      (each) => each.booked && mayBeSame(each, receiptOf(observation)) && isAllOf(each, moneyNamed(observation)),
+    );
+    const held = paid.find((each) => each.case_open);
+    if (held) return await returnMoney(tx, report, held, at);
+    // Reversed before: then it was taken back.
+    const isRepeated = earlier.some((each) => each.state === 'reversed' && mayBeSame(each, receiptOf(observation)));
+    const [spent] = paid;
+    if (spent && !isRepeated) return await takeBack(tx, ctx, report, spent, at);
   }
   const money = observation.state === 'succeeded' ? moneyOf(observation) : null;
   const openCase = earlier.find((each) => each.case_open) ?? null;
@@ -66,6 +75,11 @@ async function keepOne(tx: Tx, ctx: PaymentsContext, report: UnmatchedReport): P
 /** Reports without a receipt are about one and the same payment of their reference. */
 function mayBeSame(each: { receipt: string | null }, receipt: string | null): boolean {
   return each.receipt === null || receipt === null || each.receipt === receipt;
+}
+
+/** An operator that names no amount means all of it. */
+function isAllOf(each: Earlier, said: ReturnType<typeof moneyNamed>): boolean {
+  return (said.amount ?? each.amount) === each.amount && (said.currency ?? each.currency) === each.currency;
 }
 
 function listEarlier(tx: Tx, { rail, reference }: UnmatchedReport): Promise<Earlier[]> {
@@ -133,6 +147,26 @@ async function returnMoney(tx: Tx, report: UnmatchedReport, paid: Earlier, at: D
   if (amount === null || currency === null) return [];
   await settleCaseMoney(tx, [{ caseId, amount, by: 'operator', resolution: REVERSED }], at);
   return suspenseReturned({ holderId: NO_HOLDER, transactionId: caseId, rail: report.rail, amount, currency });
+}
+
+/** The operator reverses money that people have decided about: it leaves the account that it went to. People are told by a case. */
+async function takeBack(
+  tx: Tx,
+  ctx: PaymentsContext,
+  report: UnmatchedReport,
+  { amount, currency, case_id: caseId }: Earlier,
+  at: Date,
+): Promise<Transfer[]> {
+  await insertReport(tx, report, await openCaseFor(tx, ctx, report, null), false, at);
+  const [decision] = await tx.query<{ action: string; to_holder: bigint | null }>(
+    `select action, to_holder from decisions where holder_id = $1 and case_id = $2 and status = 'approved'
+     and action in ('credit_holder', 'take_to_income')`,
+    [NO_HOLDER, caseId],
+  );
+  // Returned to the payer: it is gone already.
+  if (!decision || amount === null || currency === null) return [];
+  const fact = { holderId: NO_HOLDER, transactionId: caseId, rail: report.rail, amount, currency };
+  return suspenseTakenBack(fact, decision.to_holder);
 }
 
 /** Uses the receipt for this case. False: it was used for something else. A report without one has nothing to claim. */

@@ -179,4 +179,16 @@ describe('money 30: runs of ledger verify', () => {
     assert.equal(await verifyInBackground(ctx, 0), 1);
     assert.equal((await newestVerifyRun(ctx.db))?.status, 'stopped');
   });
+
+  test('review: a run in the background that fails at the same page again and again ends, and the next can begin', async () => {
+    const run = await newRun(null, true);
+    const broken = { ...ctx, db: { ...ctx.db, withConnection: () => Promise.reject(new Error('too slow')) } };
+    for (let hours = 0; hours < 7; hours++) {
+      await verifyInBackground(broken).catch(() => undefined);
+      ctx.clock.advance(3_600_000);
+    }
+    await verifyInBackground(broken).catch(() => undefined);
+    assert.equal((await newestVerifyRun(ctx.db))?.status, 'stopped');
+    assert.notEqual((await newRun(null, true)).id, run.id);
+  });
 });

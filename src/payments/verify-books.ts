@@ -194,9 +194,12 @@ export async function verifyInBackground(ctx: Pick<Context, 'db' | 'clock'>, pas
   const begunAt = ctx.clock.millis();
   const run = await claimVerifyRun(ctx.db, ctx.clock.now());
   if (!run) return 0;
+  // Asked first: a run that fails at the same page again and again must end too, or no other could begin.
+  if (begunAt - run.asked_at.getTime() > MAX_BACKGROUND_MS) {
+    await saveVerifyRun(ctx.db, run.id, run, 'stopped', ctx.clock.now());
+    return 1;
+  }
   const after = await verifyBooks(ctx, run, { keepGoing: () => ctx.clock.millis() - begunAt < passMs });
-  if (after.status === 'done') return 1;
-  const tooLong = ctx.clock.millis() - run.asked_at.getTime() > MAX_BACKGROUND_MS;
-  await saveVerifyRun(ctx.db, run.id, after, tooLong ? 'stopped' : 'waiting', ctx.clock.now());
+  if (after.status !== 'done') await saveVerifyRun(ctx.db, run.id, after, 'waiting', ctx.clock.now());
   return 1;
 }

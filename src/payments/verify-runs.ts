@@ -58,7 +58,7 @@ export async function addVerifyRun(db: Database, run: NewRun, at: Date): Promise
   });
 }
 
-/** The newest run on the command line that neither ended nor gave a sign of life lately; null: there is none. */
+/** The newest run on the command line that did not end; null: there is none. Only its caller knows that it broke off. */
 export async function resumeVerifyRun(db: Database, at: Date): Promise<VerifyRun | null> {
   const [run] = await db.query<VerifyRun>(
     `update verify_runs set seen_at = $1

@@ -3,6 +3,7 @@
 
 import type { Clock } from './clock.ts';
 import type { Reader } from './db.ts';
+import { Problem } from './errors.ts';
 
 /** Further apart than this, a process does no background work, and the ledger refuses its postings. */
 export const MAX_CLOCK_SKEW_MS = 30_000;
@@ -12,6 +13,15 @@ export interface DatabaseTime {
   now(): Promise<Date>;
   /** How far the clock of this process is ahead of the database's; negative: behind. */
   skewMs(): Promise<number>;
+}
+
+/**
+ * Refuses new work while the clock of this process is wrong. The times of what it wrote would be wrong too: a job that is due
+ * hours from now is found by no other process, and one from the past is taken while it is being done.
+ */
+export async function requireRightClock({ databaseTime }: { databaseTime: DatabaseTime }): Promise<void> {
+  if (Math.abs(await databaseTime.skewMs()) > MAX_CLOCK_SKEW_MS)
+    throw new Problem('clock_skewed', { retryAfterSeconds: 5 });
 }
 
 type Measurement = {

@@ -260,7 +260,7 @@ export const PROBLEMS = {
   clock_skewed: {
     status: 503,
     message: 'The clock of this server is wrong, so it moves no money. Nothing was done.',
-    cause: 'The clock of the machine is more than 30 seconds ahead of the clock of the database.',
+    cause: 'The clock of the machine and the clock of the database are more than 30 seconds apart.',
     fix: 'Try again after the seconds in Retry-After. Administrators: synchronise the clocks with NTP; GET /readyz shows the difference.',
   },
   not_ready: {

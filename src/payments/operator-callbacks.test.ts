@@ -1,0 +1,349 @@
+// Operator callbacks that arrive in ways nobody planned: other spelling, other amounts, locked rows, references of no form.
+// Each is applied once, or kept with a case; and what is kept agrees with the books.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
+import { createTestContext } from '../../test/harness.ts';
+import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { connectDatabase } from '../platform/db.ts';
+import { createHolderUuid } from '../platform/ids.ts';
+import type { CallbackReading, Observation } from '../rails/rail.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { readTransactions, refOf, type Transaction } from './transactions.ts';
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let inbox: OperatorInbox;
+let shop: Shop;
+
+before(async () => {
+  base = await createTestContext({ ROLE: 'api' });
+});
+after(async () => {
+  const differences = await differencesOf(base);
+  await base.close();
+  assert.deepEqual(differences, []);
+});
+
+beforeEach(async () => {
+  const rail = silentRail({
+    async collect({ reference }) {
+      const instructions = {
+        payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
+        accountReference: `acc-${reference}`,
+        expiresAt: new Date(ctx.clock.millis() + 1_800_000),
+      } as const;
+      return { observation: { state: 'pending', instructions }, raw: '' };
+    },
+    readCallback: ({ body }) =>
+      JSON.parse(body.toString(), (name, value: unknown) =>
+        name === 'amount' ? BigInt(String(value)) : value,
+      ) as CallbackReading[],
+  });
+  ctx = withPayments(base, rail);
+  engine = createPaymentEngine(ctx);
+  inbox = createOperatorInbox(ctx);
+  shop = await createShop(ctx);
+});
+
+async function collect(verification: 'prompt' | 'instructions' = 'prompt'): Promise<Transaction> {
+  const owner = { holderId: shop.holderId, integrationId: shop.id };
+  const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet', { verification }));
+  await engine.pass();
+  await engine.idle();
+  return transaction;
+}
+
+let receipts = 0;
+const newReceipt = () => `C${++receipts}`;
+
+type Said = { receipt?: string | null; amount?: bigint; currency?: string };
+const success = (said: Said = {}): Observation => ({ state: 'succeeded', receipt: newReceipt(), ...said });
+const reversal = (said: Said = {}): Observation => ({
+  state: 'reversed',
+  receipt: newReceipt(),
+  rawCode: '',
+  message: '',
+  ...said,
+});
+const proof = (reference: string, observation: Observation) => ({ kind: 'proof', reference, observation });
+const unknownRef = () => refOf({ id: createHolderUuid(base.clock.millis(), shop.holderId) });
+
+function payment(accountReference: string, said: Said = {}) {
+  const rest = { amount: 100_000n, currency: CURRENCY, receipt: newReceipt(), payer: null, ...said };
+  return { kind: 'payment_received', accountReference, ...rest };
+}
+
+async function receive(...readings: object[]): Promise<void> {
+  assert.equal(await inbox.receive(messageOf(...readings)), true);
+  await inbox.idle();
+}
+
+function messageOf(...readings: object[]) {
+  const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return { rail: 'quiet', path: '/operators/quiet', headers: {}, body: Buffer.from(text) };
+}
+
+async function now({ id }: Transaction): Promise<Transaction> {
+  const [row] = await readTransactions(ctx.db, [id]);
+  assert.ok(row);
+  return row;
+}
+
+async function suspense(): Promise<bigint> {
+  const [row] = await ctx.db.query<{ balance: bigint }>(
+    `select coalesce(sum(balance), 0)::bigint as balance from ledger_accounts where kind = 'suspense'`,
+  );
+  return row?.balance ?? 0n;
+}
+
+type CaseRow = { kind: string; status: string; amount: bigint | null };
+
+function casesAbout(reference: string): Promise<CaseRow[]> {
+  return ctx.db.query<CaseRow>(
+    `select kind, status, amount from cases where detail->>'reference' = $1 order by opened_at, id`,
+    [reference],
+  );
+}
+
+async function caseKinds({ id }: Transaction): Promise<string[]> {
+  const rows = await ctx.db.query<CaseRow>('select kind from cases where transaction_id = $1 order by kind', [id]);
+  return rows.map((row) => row.kind);
+}
+
+describe('receipts', () => {
+  test('review: a receipt with other spaces around it is the same receipt', async () => {
+    const [first, second] = [await collect(), await collect()];
+    const receipt = newReceipt();
+    await receive(proof(refOf(first), success({ receipt: ` ${receipt}` })));
+    await receive(proof(refOf(first), success({ receipt: `${receipt}\u00a0` })));
+    await receive(proof(refOf(second), success({ receipt: `${receipt} ` })));
+    assert.equal((await now(first)).receipt, receipt);
+    assert.deepEqual(await caseKinds(first), []);
+    assert.equal((await now(second)).status, 'processing');
+    assert.deepEqual(await caseKinds(second), ['receipt_used']);
+  });
+
+  test('review: invisible characters make no second receipt', async () => {
+    const transaction = await collect();
+    await receive(proof(refOf(transaction), success({ receipt: `${newReceipt()}\u200b` })));
+    assert.equal((await now(transaction)).status, 'processing');
+    assert.deepEqual(await caseKinds(transaction), ['unreadable_report']);
+  });
+
+  test('review: a reversal that brings the receipt of its payment uses it', async () => {
+    const [paid, other] = [await collect(), await collect()];
+    const receipt = newReceipt();
+    await receive(proof(refOf(paid), success({ receipt: null })));
+    await receive(proof(refOf(paid), reversal({ receipt })));
+    assert.equal((await now(paid)).status, 'reversed');
+    await receive(proof(refOf(other), success({ receipt })));
+    assert.equal((await now(other)).status, 'processing');
+    assert.deepEqual(await caseKinds(other), ['receipt_used']);
+  });
+
+  test('review: a reversal with the receipt of another payment is a case', async () => {
+    const [first, second] = [await collect(), await collect()];
+    const receipt = newReceipt();
+    await receive(proof(refOf(first), success({ receipt })));
+    await receive(proof(refOf(second), success({ receipt: null })));
+    await receive(proof(refOf(second), reversal({ receipt })));
+    assert.equal((await now(second)).status, 'success');
+    assert.deepEqual(await caseKinds(second), ['receipt_used']);
+  });
+
+  test('review: what people settle with money in suspense has the receipt of that money', async () => {
+    const transaction = await collect('instructions');
+    const paid = payment(`acc-${refOf(transaction)}`, { amount: 60_000n });
+    await receive(paid);
+    await engine.apply({
+      transactionId: transaction.id,
+      source: 'person',
+      observation: { state: 'succeeded', receipt: null, amount: 60_000n, currency: CURRENCY },
+      raw: 'decided',
+      amended: { amount: 60_000n, fee: 600n },
+    });
+    assert.equal((await now(transaction)).receipt, paid.receipt);
+  });
+});
+
+describe('incoming payments', () => {
+  test('review: a payment that is reported again with another amount or reference is kept with a case', async () => {
+    const transaction = await collect('instructions');
+    const reference = `acc-${refOf(transaction)}`;
+    const paid = payment(reference);
+    await receive(paid);
+    await receive(paid);
+    assert.deepEqual(await casesAbout(reference), []);
+    await receive({ ...paid, amount: 70_000n });
+    assert.deepEqual(
+      (await casesAbout(reference)).map((each) => each.kind),
+      ['unreadable_report'],
+    );
+    await receive(
+      { ...paid, accountReference: `other-${reference}` },
+      { ...paid, accountReference: `third-${reference}` },
+    );
+    assert.equal((await casesAbout(`other-${reference}`)).length, 1);
+    assert.equal((await casesAbout(`third-${reference}`)).length, 1);
+  });
+
+  test('review: two payments under one receipt in one message: the first counts, the other is a case', async () => {
+    const transaction = await collect('instructions');
+    const reference = `acc-${refOf(transaction)}`;
+    const paid = payment(reference);
+    await receive(paid, { ...paid, amount: 70_000n });
+    assert.equal((await now(transaction)).status, 'success');
+    assert.deepEqual(
+      (await casesAbout(reference)).map((each) => each.kind),
+      ['unreadable_report'],
+    );
+  });
+
+  test('review: a success and a payment with different receipts in one message: the payment is booked', async () => {
+    const transaction = await collect('instructions');
+    const paid = payment(`acc-${refOf(transaction)}`);
+    await receive(proof(refOf(transaction), success()), paid);
+    const after = await now(transaction);
+    assert.deepEqual([after.status, after.receipt], ['success', paid.receipt]);
+    assert.deepEqual(await caseKinds(transaction), ['different_receipt']);
+  });
+
+  test('review: a success whose payment turns out to be smaller is a case, and no difference of the books', async () => {
+    const transaction = await collect('instructions');
+    const receipt = newReceipt();
+    await receive(proof(refOf(transaction), success({ receipt })));
+    await receive(payment(`acc-${refOf(transaction)}`, { receipt, amount: 60_000n }));
+    assert.deepEqual(await caseKinds(transaction), ['amount_mismatch']);
+  });
+});
+
+describe('unknown references', () => {
+  test('money 5: a success about a reference of no form of ours is kept, has a case, and is held in suspense', async () => {
+    const held = await suspense();
+    const reference = `INV-${newReceipt()}`;
+    const paid = proof(reference, success({ amount: 50_000n, currency: CURRENCY }));
+    await receive(paid);
+    await receive(paid);
+    assert.equal((await suspense()) - held, 50_000n);
+    assert.deepEqual(await casesAbout(reference), [{ kind: 'unknown_reference', status: 'open', amount: 50_000n }]);
+  });
+
+  test('money 5: a reference that cannot be stored is quarantined', async () => {
+    const transaction = await collect();
+    const good = proof(refOf(transaction), success());
+    await receive(proof('A\u0000B', success()), proof('x'.repeat(5_000), success()), proof('', success()), good);
+    assert.equal((await now(transaction)).status, 'success');
+    assert.deepEqual(
+      (await casesAbout('A␀B')).map((each) => each.kind),
+      ['unreadable_report'],
+    );
+  });
+
+  test('review: a reversal of a part does not return all of the money', async () => {
+    const held = await suspense();
+    const reference = unknownRef();
+    const receipt = newReceipt();
+    await receive(proof(reference, success({ receipt, amount: 50_000n, currency: CURRENCY })));
+    await receive(proof(reference, reversal({ receipt, amount: 20_000n, currency: CURRENCY })));
+    assert.equal((await suspense()) - held, 50_000n);
+    const states = await ctx.db.query<{ state: string }>(
+      'select state from unmatched_reports where reference = $1 order by id',
+      [reference],
+    );
+    assert.equal(states.length, 2, 'the reversal is kept for people to decide');
+  });
+
+  test('review: without a receipt, another amount of the same reference is kept and not booked again', async () => {
+    const held = await suspense();
+    const reference = unknownRef();
+    await receive(proof(reference, success({ receipt: null, amount: 50_000n, currency: CURRENCY })));
+    await receive(proof(reference, success({ receipt: null, amount: 80_000n, currency: CURRENCY })));
+    assert.equal((await suspense()) - held, 50_000n);
+    assert.equal((await ctx.db.query('select from unmatched_reports where reference = $1', [reference])).length, 2);
+  });
+
+  test('review: a hint about an unknown reference does nothing', async () => {
+    const reference = unknownRef();
+    await receive({ kind: 'hint', reference });
+    assert.deepEqual(await casesAbout(reference), []);
+  });
+});
+
+describe('a message that cannot be applied now', () => {
+  test('review: a transaction that somebody has locked does not hold back the other messages', async () => {
+    const [locked, free] = [await collect(), await collect()];
+    const impatient = connectDatabase({ url: base.databaseUrl, lockTimeoutMs: 200 });
+    const other = createOperatorInbox({ ...ctx, db: impatient });
+    const evidenceOf = async ({ id }: Transaction) =>
+      (await ctx.db.query(`select from evidence where transaction_id = $1 and source = 'callback'`, [id])).length;
+    await ctx.db.transaction(async (tx) => {
+      await tx.query('select from transactions where id = $1 for update', [locked.id]);
+      await Promise.all([
+        other.receive(messageOf(proof(refOf(locked), success()))),
+        other.receive(messageOf(proof(refOf(free), success()))),
+      ]);
+      await other.idle();
+      assert.equal((await now(free)).status, 'success');
+      assert.equal((await now(locked)).status, 'processing');
+    });
+    await impatient.close();
+    base.clock.advance(31_000);
+    await inbox.pass();
+    assert.equal((await now(locked)).status, 'success');
+    assert.deepEqual([await evidenceOf(locked), await evidenceOf(free)], [1, 1], 'each is applied once');
+  });
+});
+
+describe('quarantine', () => {
+  test('review: one reference fills a bounded number of rows, however often its reports change', async () => {
+    const transaction = await collect();
+    for (let each = 0; each < 60; each++)
+      await receive({ ...proof(refOf(transaction), success({ receipt: 'A\u0000B' })), sentAt: each });
+    const rows = await ctx.db.query<{ times: number }>('select times from quarantined_reports where reference = $1', [
+      refOf(transaction),
+    ]);
+    assert.equal(rows.length, 20);
+    assert.equal(
+      rows.reduce((sum, row) => sum + row.times, 0),
+      60,
+    );
+  });
+
+  test('money 17: a hundred events in one message, one bad value of each kind: the others are applied', async () => {
+    const collections = await Promise.all(Array.from({ length: 40 }, () => collect()));
+    const bad: Said[] = [
+      { amount: 0n },
+      { amount: -1n },
+      { amount: 2n ** 70n },
+      { receipt: 'A\u0000B' },
+      { currency: 'xx' },
+    ];
+    const odd = [
+      ...bad.map((said) => proof(unknownRef(), success(said))),
+      ...bad.map((said) => payment(`bad-${newReceipt()}`, said)),
+      ...bad.map((said) => proof(`FREE-${newReceipt()}`, reversal(said))),
+      proof(unknownRef(), { state: 'paid' } as unknown as Observation),
+      proof(unknownRef(), {
+        state: 'failed',
+        failureCode: 'x'.repeat(900),
+        rawCode: '',
+        message: '\u0000',
+      } as Observation),
+    ];
+    await receive(...odd, ...collections.map((each) => proof(refOf(each), success())), ...odd);
+    const rows = await readTransactions(
+      ctx.db,
+      collections.map(({ id }) => id),
+    );
+    assert.deepEqual(
+      rows.filter((row) => row.status !== 'success').map((row) => row.id),
+      [],
+    );
+    assert.equal((await ctx.db.query('select from operator_inbox')).length, 0);
+  });
+});
