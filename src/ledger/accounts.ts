@@ -57,18 +57,21 @@ export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date)
     byKey.set(accountKey(first), first);
   }
   const wanted = [...byKey.values()];
-  let rows = await selectLocked(tx, wanted);
-  if (rows.length < wanted.length) {
-    await createAccounts(tx, wanted, at);
-    rows = await selectLocked(tx, wanted);
-  }
-  if (rows.length < wanted.length) throw new Error('a ledger account that was just created is missing');
-  const locked = lockedAccounts(rows, byKey);
   const debts = wanted.flatMap(({ kind, holderId, currency }) =>
     kind === 'wallet_available' ? [holderReceivable(holderId, currency)] : [],
   );
-  for (const [key, account] of await lockDebts(tx, debts)) locked.set(key, account);
-  return locked;
+  // Sent together: the database begins the second statement when the first has its locks.
+  const [found, owed] = await Promise.all([selectLocked(tx, wanted), lockDebts(tx, debts)]);
+  const rows = found.length === wanted.length ? found : await createAndLock(tx, wanted, at);
+  return new Map([...lockedAccounts(rows, byKey), ...owed]);
+}
+
+/** The first posting of a holder or a rail. Its debts are locked already: a deadlock is possible here, and tried again. */
+async function createAndLock(tx: Tx, wanted: AccountRef[], at: Date): Promise<LockedRow[]> {
+  await createAccounts(tx, wanted, at);
+  const rows = await selectLocked(tx, wanted);
+  if (rows.length < wanted.length) throw new Error('a ledger account that was just created is missing');
+  return rows;
 }
 
 type LockedRow = { id: bigint; key: string; balance: bigint; updated_at: Date };
