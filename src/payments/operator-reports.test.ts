@@ -172,16 +172,6 @@ describe('receipts', () => {
     assert.equal(await available(), 297_000n, 'its own receipt settles it');
   });
 
-  test('money 13: a reversal does not give a transaction the receipt of another one', async () => {
-    const [first, second] = [await collect(), await collect()];
-    const receipt = newReceipt();
-    await poll(first, success({ receipt }));
-    await poll(second, success({ receipt: null }));
-    await poll(second, { state: 'reversed', receipt, rawCode: '', message: '' });
-    assert.equal((await now(second)).status, 'reversed');
-    assert.equal((await now(second)).receipt, null);
-  });
-
   test('money 13: many processes claim one receipt at once, one collection has it', async () => {
     const collections = await Promise.all(Array.from({ length: 8 }, () => collect()));
     const receipt = newReceipt();
