@@ -358,7 +358,7 @@ describe('money in suspense that the operator takes back after people decided', 
   const money = { amount: '70000', currency: CURRENCY };
 
   async function say(reference: string, observation: object): Promise<void> {
-    const body = Buffer.from(JSON.stringify([{ kind: 'proof', reference, observation }]));
+    const body = Buffer.from(JSON.stringify([{ kind: 'proof', reference, direction: 'collection', observation }]));
     assert.equal(await inbox.receive({ rail: RAIL, path: '/', headers: {}, body }), true);
     await inbox.idle();
   }
