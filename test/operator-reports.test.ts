@@ -42,6 +42,7 @@ describe('money 26: pages of operator reports', () => {
     const reports = Array.from({ length: ROWS }, (_, index) => ({
       rail: 'sandbox',
       reference: `TX_UNKNOWN_${index}`,
+      direction: 'collection' as const,
       observation: { state: 'pending' } as const,
       raw: '',
     }));

@@ -226,6 +226,24 @@ describe('a collection that nobody answers for', () => {
     assert.deepEqual(await listProposedDecisions(ctx.db, 10), []);
   });
 
+  test('I16: people who reversed it wrongly are contradicted when the operator reports its success', async () => {
+    const transaction = await collection();
+    const apply = (observation: Observation) =>
+      engine.apply({ transactionId: transaction.id, source: 'callback', observation, raw: '' });
+    await apply({ state: 'succeeded', receipt: 'R-reversed' });
+    await apply({ state: 'failed', failureCode: 'WRONG_PIN', rawCode: '', message: '' });
+    await decide(await caseOf(transaction, 'contradiction'), 'settle_reversed');
+    assert.equal(await statusOf(transaction), 'reversed');
+    base.clock.advance(1_000);
+    const { effect } = await apply({ state: 'succeeded', receipt: 'R-reversed' });
+    assert.equal(effect, 'case');
+    const open = (await listCasesOf(ctx.db, shop.holderId, transaction.id)).filter((each) => each.status === 'open');
+    assert.deepEqual(
+      open.map((each) => each.kind),
+      ['contradiction'],
+    );
+  });
+
   test('a reason and a reference are needed, and only what fits the case is possible', async () => {
     const transaction = await collection();
     await waitInSilence();
@@ -340,7 +358,7 @@ describe('money in suspense that the operator takes back after people decided', 
   const money = { amount: '70000', currency: CURRENCY };
 
   async function say(reference: string, observation: object): Promise<void> {
-    const body = Buffer.from(JSON.stringify([{ kind: 'proof', reference, observation }]));
+    const body = Buffer.from(JSON.stringify([{ kind: 'proof', reference, direction: 'collection', observation }]));
     assert.equal(await inbox.receive({ rail: RAIL, path: '/', headers: {}, body }), true);
     await inbox.idle();
   }

@@ -70,7 +70,12 @@ const reversal = (said: Said = {}): Observation => ({
   message: '',
   ...said,
 });
-const proof = (reference: string, observation: Observation) => ({ kind: 'proof', reference, observation });
+const proof = (reference: string, observation: Observation) => ({
+  kind: 'proof',
+  reference,
+  direction: 'collection',
+  observation,
+});
 const unknownRef = () => refOf({ id: createHolderUuid(base.clock.millis(), shop.holderId) });
 
 function payment(accountReference: string, said: Said = {}) {

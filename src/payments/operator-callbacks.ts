@@ -18,7 +18,7 @@ import { checkObservation, checkPayment, referenceError, visibleText } from './o
 import { applyOutcomes } from './outcomes.ts';
 import { LEASE_MS } from './payment-jobs.ts';
 import { type BadReport, concernsAll, mayPass, quarantine } from './quarantine.ts';
-import type { Outcome } from './states.ts';
+import type { Outcome, TransactionDirection } from './states.ts';
 import { idFromRef, refOf, TRANSACTION_KEYS } from './transactions.ts';
 import { keepUnmatched, type UnmatchedReport } from './unmatched-reports.ts';
 
@@ -143,7 +143,7 @@ async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<In
 
 /** What one message says, in the form in which it is applied. */
 type Reading =
-  | { kind: 'outcome'; outcome: Outcome; reference: string; row: InboxRow }
+  | { kind: 'outcome'; outcome: Outcome; reference: string; direction: TransactionDirection; row: InboxRow }
   /** A proof about a reference that is none of ours. */
   | { kind: 'unmatched'; report: UnmatchedReport; row: InboxRow }
   | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
@@ -227,14 +227,15 @@ function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
       return transactionId === null
         ? { kind: 'rejected', reason: 'is about no transaction of ours', row }
         : { kind: 'hint', transactionId, row };
+    const { direction } = reading;
     const { value, error } = checkObservation(reading.observation);
     const wrong = referenceError(reference) ?? error;
     if (wrong !== null || value === null)
       return { kind: 'bad', report: badReport(row, reference, transactionId, String(wrong)), row };
     if (transactionId === null)
-      return { kind: 'unmatched', report: { rail: row.rail, reference, observation: value, raw }, row };
+      return { kind: 'unmatched', report: { rail: row.rail, reference, direction, observation: value, raw }, row };
     const outcome: Outcome = { transactionId, source: 'callback', observation: value, raw, rail: row.rail };
-    return { kind: 'outcome', outcome, reference, row };
+    return { kind: 'outcome', outcome, reference, direction, row };
   });
 }
 
@@ -283,9 +284,10 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   const ofProofs = applied.slice(received.outcomes.length);
   const unknown = proofs.filter((_, index) => ofProofs[index]?.effect === 'unknown_transaction');
   const unmatched = unknown.map(
-    ({ outcome: { observation, raw }, reference, row: { rail } }): UnmatchedReport => ({
+    ({ outcome: { observation, raw }, reference, direction, row: { rail } }): UnmatchedReport => ({
       rail,
       reference,
+      direction,
       observation,
       raw,
     }),

@@ -9,7 +9,7 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { Tx } from '../platform/db.ts';
-import { createHolderUuid } from '../platform/ids.ts';
+import { createHolderUuid, createRefundUuid } from '../platform/ids.ts';
 import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
@@ -88,8 +88,8 @@ function success(changes: { receipt?: string | null; amount?: bigint; currency?:
   return { state: 'succeeded', receipt: newReceipt(), ...changes };
 }
 
-function proof(reference: string, observation: Observation) {
-  return { kind: 'proof', reference, observation };
+function proof(reference: string, observation: Observation, direction = 'collection') {
+  return { kind: 'proof', reference, direction, observation };
 }
 
 async function receive(...readings: object[]): Promise<void> {
@@ -417,6 +417,23 @@ describe('unknown references', () => {
     await receive(proof(early, { state: 'reversed', receipt: null, rawCode: '', message: '', ...money }));
     await receive(proof(early, success(money)));
     assert.equal(await balanceOf('suspense'), before, 'reversed before its success arrived: nothing is held');
+  });
+
+  test('money 5: a payout or a refund that we do not know took money away, and nothing is held in suspense', async () => {
+    const before = { suspense: await balanceOf('suspense'), clearing: await balanceOf('operator_clearing') };
+    const refund = refOf({ id: createRefundUuid(base.clock.millis(), shop.holderId) });
+    const money = { amount: 50_000n, currency: CURRENCY };
+    for (const [reference, direction] of [
+      [unknownRef(), 'payout'],
+      [refund, 'refund'],
+    ] as const) {
+      await receive(proof(reference, success(money), direction));
+      assert.deepEqual(await unknownCases(reference), [
+        { kind: 'unknown_reference', status: 'open', amount: null, settled: 0n },
+      ]);
+    }
+    assert.equal(await balanceOf('suspense'), before.suspense);
+    assert.equal(await balanceOf('operator_clearing'), before.clearing);
   });
 
   test('money 5: a receipt that a transaction used is not booked a second time', async () => {

@@ -79,6 +79,8 @@ type Subject = {
   receiptTaken: boolean;
   /** The receipt of money in suspense that people settle it with. */
   heldReceipt: string | null;
+  /** It is `reversed` because people said so, and not the operator. */
+  reversedByPeople: boolean;
   /** What arrived under its receipt, where that is not what was asked for. */
   received: Money | null;
   /** The states entered, in order. */
@@ -98,7 +100,7 @@ export async function applyOutcomes(
 ): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
-  await claimSuccesses(tx, outcomes, subjects, at);
+  await Promise.all([claimSuccesses(tx, outcomes, subjects, at), markDecidedReversals(tx, outcomes, subjects)]);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
@@ -159,8 +161,8 @@ async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Su
     .filter(({ transactionId, observation }) => observation.state === 'reversed' && !isRefundId(transactionId))
     .map((outcome) => outcome.transactionId);
   const totals = await lockRefundTotals(tx, [...collectionIds, ...reversed]);
+  for (const subject of subjects.values()) subject.totals = totals.get(subject.row.id) ?? null;
   for (const subject of subjects.values()) {
-    subject.totals = totals.get(subject.row.id) ?? null;
     if (subject.row.direction !== 'refund') continue;
     const order = orders.get(subject.row.id);
     const collection = order && subjects.get(order.collection_id);
@@ -199,6 +201,7 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
         released: [],
         receiptTaken: false,
         heldReceipt: null,
+        reversedByPeople: false,
         received: null,
         entered: [],
         cases: [],
@@ -274,6 +277,25 @@ async function claimSuccesses(tx: Tx, outcomes: Outcome[], subjects: Map<string,
   }
 }
 
+/** People may have been wrong: an operator that reports success after their reversal contradicts them. */
+async function markDecidedReversals(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>): Promise<void> {
+  const doubtful = outcomes.filter(
+    ({ transactionId, observation }) =>
+      observation.state === 'succeeded' && subjects.get(transactionId)?.row.status === 'reversed',
+  );
+  if (doubtful.length === 0) return;
+  const rows = await tx.query<{ id: string }>(
+    `select distinct v.transaction_id as id from ${TRANSACTION_KEYS.rows}
+     join evidence v on v.holder_id = input.holder_id and v.transaction_id = input.id
+     where v.source = 'person' and v.state = 'reversed' and v.effect = 'applied'`,
+    TRANSACTION_KEYS.arrays(doubtful.map(({ transactionId }) => transactionId)),
+  );
+  for (const { id } of rows) {
+    const subject = subjects.get(id);
+    if (subject) subject.reversedByPeople = true;
+  }
+}
+
 /** A success, or the receipt of a success that had none. */
 function needsReceipt(row: Transaction, { transitions, effect }: Transition): boolean {
   if (transitions.includes('success')) return true;
@@ -327,9 +349,13 @@ function decideOne(subject: Subject, observation: Observation): Transition {
   const said =
     subject.received && observation.state === 'succeeded' ? { ...observation, ...subject.received } : observation;
   const transition = decide(subject.row, said, progressOf(subject));
-  if (receiptOf(observation) === null || !needsReceipt(subject.row, transition)) return transition;
-  if (subject.receiptTaken) return { transitions: [], effect: 'case', caseKind: 'receipt_used', late: false };
-  return transition;
+  if (subject.reversedByPeople && transition.effect === 'confirmed') return caseOnly('contradiction');
+  const claims = receiptOf(observation) !== null && needsReceipt(subject.row, transition);
+  return claims && subject.receiptTaken ? caseOnly('receipt_used') : transition;
+}
+
+function caseOnly(caseKind: CaseKind): Transition {
+  return { transitions: [], effect: 'case', caseKind, late: false };
 }
 
 function amend(subject: Subject, { amount, fee }: { amount: bigint; fee: bigint }): void {

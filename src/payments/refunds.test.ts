@@ -164,6 +164,18 @@ describe('a refund', () => {
     assert.ok(evidence.length >= 3, 'every reply is kept');
   });
 
+  test('I23: is concluded although its id is older than that of its collection, because two clocks differ', async () => {
+    base.clock.advance(60_000);
+    const collection = await collected();
+    base.clock.advance(-60_000);
+    const asked = await refund(collection);
+    assert.ok(asked.id < collection.id);
+    await apply(asked, GIVEN_BACK);
+    assert.equal(await statusOf(asked), 'success');
+    assert.equal(await statusOf(collection), 'reversed');
+    base.clock.advance(60_000);
+  });
+
   test('money 2: has a receipt of its own, which is not compared with that of the collection', async () => {
     const collection = await collected();
     refundAnswer = () => ({ observation: { state: 'succeeded', receipt: 'OTHER' }, raw: '' });

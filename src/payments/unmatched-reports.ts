@@ -12,12 +12,19 @@ import { openCases, settleCaseMoney } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { visibleText } from './observations.ts';
 import { byReference, lockReference } from './quarantine.ts';
+import type { TransactionDirection } from './states.ts';
 
 const REVERSED = 'The operator reversed the payment.';
 const MAX_EARLIER = 100;
 
 /** Reference and observation were checked. */
-export type UnmatchedReport = { rail: string; reference: string; observation: Observation; raw: string };
+export type UnmatchedReport = {
+  rail: string;
+  reference: string;
+  direction: TransactionDirection;
+  observation: Observation;
+  raw: string;
+};
 
 type Money = { amount: bigint; currency: string };
 type Earlier = {
@@ -57,7 +64,9 @@ async function keepOne(tx: Tx, ctx: PaymentsContext, report: UnmatchedReport): P
     const [spent] = paid;
     if (spent && !isRepeated) return await takeBack(tx, ctx, report, spent, at);
   }
-  const money = observation.state === 'succeeded' ? moneyOf(observation) : null;
+  // A payout or a refund that we do not know took money away: there is nothing to hold for anybody.
+  const cameIn = observation.state === 'succeeded' && report.direction === 'collection';
+  const money = cameIn ? moneyOf(observation) : null;
   const openCase = earlier.find((each) => each.case_open) ?? null;
   const same = money && earlier.find((each) => each.booked && mayBeSame(each, receiptOf(observation)));
   if (money && same) {
@@ -184,7 +193,7 @@ async function claim(tx: Tx, { rail, observation }: UnmatchedReport, caseId: str
 async function openCaseFor(
   tx: Tx,
   ctx: PaymentsContext,
-  { rail, reference, observation }: UnmatchedReport,
+  { rail, reference, direction, observation }: UnmatchedReport,
   held: (Money & { id: string }) | null,
 ): Promise<string> {
   const id = held?.id ?? createHolderUuid(ctx.clock.millis(), NO_HOLDER);
@@ -192,6 +201,7 @@ async function openCaseFor(
   const detail = {
     reference,
     rail,
+    direction,
     state: observation.state,
     ...(receiptOf(observation) === null ? {} : { receipt: receiptOf(observation) }),
     ...(said.amount === null ? {} : { received: `${said.currency ?? ''} ${formatAmount(said.amount)}`.trim() }),

@@ -94,8 +94,8 @@ export type CallbackRequest = {
 
 /** What an operator callback contains. One request may carry several. */
 export type CallbackReading =
-  /** Authenticated: the observation is applied. */
-  | { kind: 'proof'; reference: string; observation: Observation }
+  /** Authenticated: the observation is applied. `direction` tells which way money moved where we do not know the reference. */
+  | { kind: 'proof'; reference: string; direction: Direction | 'refund'; observation: Observation }
   /** Not authenticated: only a reason to query the operator. */
   | { kind: 'hint'; reference: string }
   /** Money that a payer sent (`instructions`), matched by account reference, amount and currency. */

@@ -221,7 +221,12 @@ function readEvent(event: unknown): CallbackReading {
     switch (event.type) {
       case 'payment.updated':
       case 'refund.updated':
-        return { kind: 'proof', reference: requireText(event.reference), observation: readObservation(event) };
+        return {
+          kind: 'proof',
+          reference: requireText(event.reference),
+          direction: readDirection(event),
+          observation: readObservation(event),
+        };
       case 'payment.received':
         return {
           kind: 'payment_received',
@@ -237,6 +242,11 @@ function readEvent(event: unknown): CallbackReading {
     // The reason is stored, so it does not repeat what the operator wrote.
     return unreadable('the event has a value that cannot be right');
   }
+}
+
+function readDirection({ type, direction }: Record<string, unknown>): Direction | 'refund' {
+  if (type === 'refund.updated') return 'refund';
+  return direction === 'payout' ? 'payout' : 'collection';
 }
 
 const unreadable = (reason: string): CallbackReading => ({ kind: 'rejected', reason, authenticated: true });

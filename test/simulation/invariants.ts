@@ -1,61 +1,111 @@
 // What must hold when everything has come to rest: the invariants of the reliability page that money can break, each
-// named by its number. Our database is held against the operator's own book.
+// named by its number. Our database is held against the operator's own book; books.ts does that for the sums.
 
-import { accountKey, walletAvailable, walletReserved } from '../../src/ledger/chart.ts';
 import { refOf } from '../../src/payments/transactions.ts';
 import type { Context } from '../../src/platform/context.ts';
-import { CURRENCY } from '../payments.ts';
-import type { Payment } from './operator.ts';
-import type { Model } from './simulation.ts';
+import { checkBooks } from './books.ts';
+import { type Payment, truthOf } from './operator.ts';
+import { type Model, noteEvent } from './shared.ts';
 
-type Row = {
+export type Row = {
   id: string;
-  direction: 'collection' | 'payout';
+  direction: 'collection' | 'payout' | 'refund';
   status: string;
   amount: bigint;
   fee: bigint;
+  msisdn: string;
+  receipt: string | null;
   reference_1: string | null;
   job: string | null;
   events: string[];
   cases: string[];
   transfers: string[];
-  /** Who said "failed", where that was applied. */
+  /** Of a collection: what an operator's reversal took back, and the part of the fee in it. */
+  reversed: bigint;
+  fee_reversed: bigint;
+  /** Of a refund: what it returns of the fee, and its collection. */
+  fee_returned: bigint;
+  collection_id: string | null;
+  /** Who said "failed" and "succeeded", where that was applied. */
   failed_by: string[];
+  succeeded_by: string[];
 };
+
+/** Cases that tell people of a difference between our books and the operator's. */
+const EXPLAINING = new Set([
+  'contradiction',
+  'different_receipt',
+  'amount_mismatch',
+  'no_answer',
+  'payout_not_found',
+  'refund_not_found',
+  'receipt_used',
+  'unreadable_report',
+  // It had failed: the operator contradicts itself, and people were told which word came last.
+  'late_success',
+]);
 
 export async function checkInvariants(ctx: Context, model: Model): Promise<string[]> {
   const violations: string[] = [];
   const rows = await readRows(ctx, model.holderId);
   const report = (row: Row, sentence: string) =>
-    violations.push(`${refOf(row)} (${row.direction} ${row.status}): ${sentence}`);
+    violations.push(`${row.msisdn} ${refOf(row)} (${row.direction} ${row.status}): ${sentence}`);
   for (const row of rows) {
     checkStates(row, report);
     checkPostings(row, report);
     checkAgainstOperator(row, model, report);
   }
-  violations.push(...checkWishes(rows, model), ...checkOperator(rows, model), ...(await checkMoney(ctx, rows, model)));
-  return violations;
+  await noteEvents(ctx, model);
+  return [
+    ...model.violations.splice(0),
+    ...violations,
+    ...checkClients(rows, model),
+    ...checkFiles(rows, model),
+    ...checkOperator(rows, model),
+    ...(await checkBooks(ctx, rows, model)),
+  ];
 }
 
 function readRows(ctx: Context, holderId: bigint): Promise<Row[]> {
   return ctx.db.query<Row>(
-    `select t.id, t.direction, t.status, t.amount, t.fee, t.reference_1, j.kind as job,
+    `select t.id, t.direction, t.status, t.amount, t.fee, t.msisdn, t.receipt, t.reference_1, j.kind as job,
+       coalesce(o.fee_returned, 0) as fee_returned, o.collection_id,
        array(select type from events e where e.transaction_id = t.id order by type) as events,
        array(select kind from cases c where c.transaction_id = t.id and c.status = 'open' order by kind) as cases,
        array(select kind::text from ledger_transfers l where l.transaction_id = t.id order by 1) as transfers,
-       array(select source from evidence v where v.transaction_id = t.id and v.state = 'failed' and v.effect = 'applied') as failed_by
+       (select coalesce(sum(amount), 0)::bigint from ledger_transfers l
+        where l.transaction_id = t.id and l.kind in ('collection_reversal', 'collection_fee_reversal')) as reversed,
+       (select coalesce(sum(amount), 0)::bigint from ledger_transfers l
+        where l.transaction_id = t.id and l.kind = 'collection_fee_reversal') as fee_reversed,
+       array(select source from evidence v where v.transaction_id = t.id and v.state = 'failed' and v.effect = 'applied') as failed_by,
+       array(select source from evidence v where v.transaction_id = t.id and v.state = 'succeeded' and v.effect = 'applied')
+         as succeeded_by
      from transactions t left join payment_jobs j on j.transaction_id = t.id
+     left join refund_orders o on o.transaction_id = t.id
      where t.holder_id = $1 order by t.id`,
     [holderId],
   );
 }
 
+/** The events that are written now have the ids under which they were first told. */
+export async function noteEvents(ctx: Context, model: Model): Promise<void> {
+  const rows = await ctx.db.query<{ id: string; transaction_id: string; type: string }>(
+    'select id, transaction_id, type from events where holder_id = $1',
+    [model.holderId],
+  );
+  for (const row of rows) noteEvent(model, `${row.transaction_id} ${row.type}`, row.id);
+}
+
 type Report = (row: Row, sentence: string) => void;
 const FINAL = new Set(['success', 'failed', 'expired', 'reversed']);
 
+export function isOpen(row: Row): boolean {
+  return !FINAL.has(row.status);
+}
+
 function checkStates(row: Row, report: Report): void {
-  const family = row.direction === 'collection' ? 'collection' : 'payout';
-  const final = FINAL.has(row.status);
+  const family = row.direction;
+  const final = !isOpen(row);
   if (final && row.job !== null) report(row, `has ended and still has work due (${row.job})`);
   if (!final && row.job === null) report(row, 'I21: is open and nobody works on it');
   if (!final && row.cases.length === 0) report(row, 'I21: did not end, and no person was told');
@@ -67,52 +117,79 @@ function checkStates(row: Row, report: Report): void {
 }
 
 function checkPostings(row: Row, report: Report): void {
-  const wasFailed = row.events.some((type) => type.endsWith('.failed') || type.endsWith('.expired'));
-  const succeeded = row.status === 'success' || row.status === 'reversed';
-  const expected =
-    row.direction === 'collection'
-      ? [
-          ...(succeeded ? ['collection', 'collection_fee'] : []),
-          ...(row.status === 'reversed' ? ['collection_reversal', 'collection_fee_reversal'] : []),
-        ]
-      : [
-          'payout_reserve',
-          ...(succeeded ? ['payout', 'payout_fee'] : []),
-          ...(row.status === 'failed' || (succeeded && wasFailed) ? ['payout_release'] : []),
-          ...(row.status === 'reversed' ? ['payout_reversal', 'payout_fee_reversal'] : []),
-        ];
-  if (expected.toSorted().join() !== row.transfers.toSorted().join())
+  const expected = new Set(expectedPostings(row));
+  const found = row.transfers.filter((kind) => !kind.startsWith('debt'));
+  const optional = new Set(['collection_reversal', 'collection_fee_reversal', 'refund_fee']);
+  const missing = [...expected].filter((kind) => !found.includes(kind) && !optional.has(kind));
+  const extra = found.filter((kind) => !expected.has(kind));
+  if (missing.length + extra.length > 0 || new Set(found).size !== found.length)
     report(row, `I7: the ledger has ${row.transfers.join() || 'nothing'}`);
 }
 
-/** What this transaction moved, as a state says: plus for money to us. */
-function moved(direction: string, state: string, amount: bigint): bigint {
-  if (state !== 'success' && state !== 'succeeded') return 0n;
-  return direction === 'collection' ? amount : -amount;
+/** How much a reversal takes back, and how much fee a refund returns, is for books.ts and the cross-checks. */
+function expectedPostings(row: Row): string[] {
+  const wasFailed = row.events.some((type) => type.endsWith('.failed') || type.endsWith('.expired'));
+  const succeeded = row.status === 'success' || row.status === 'reversed';
+  const released = row.status === 'failed' || (succeeded && wasFailed);
+  switch (row.direction) {
+    case 'collection':
+      return [
+        ...(succeeded ? ['collection', 'collection_fee'] : []),
+        ...(row.status === 'reversed' ? ['collection_reversal', 'collection_fee_reversal'] : []),
+      ];
+    case 'payout':
+      return [
+        'payout_reserve',
+        ...(succeeded ? ['payout', 'payout_fee'] : []),
+        ...(released ? ['payout_release'] : []),
+        ...(row.status === 'reversed' ? ['payout_reversal', 'payout_fee_reversal'] : []),
+      ];
+    case 'refund':
+      return [
+        'refund_reserve',
+        ...(succeeded ? ['refund', 'refund_fee'] : []),
+        ...(released ? ['refund_release'] : []),
+      ];
+  }
 }
 
-function truthOf(payment: Payment | undefined): bigint {
-  return payment ? moved(payment.direction, payment.state, payment.amount) : 0n;
+/** What this transaction moved, as our books say: plus for money to us. */
+export function movedBy(row: Row): bigint {
+  if (row.status !== 'success' && row.status !== 'reversed') return 0n;
+  if (row.direction === 'collection') return row.amount - row.reversed;
+  return row.status === 'reversed' ? 0n : -row.amount;
+}
+
+/** What the operator knows about it. A payer who pays at a till makes the operator's book by each payment. */
+export function truthAbout(row: Row, { operator }: Model): bigint {
+  const payment = operator.book.get(refOf(row));
+  if (!payment?.till) return truthOf(payment);
+  if (row.status !== 'success' && row.status !== 'reversed') return 0n;
+  return operator.incoming.find(({ receipt }) => receipt === row.receipt)?.amount ?? 0n;
 }
 
 function checkAgainstOperator(row: Row, model: Model, report: Report): void {
   const ref = refOf(row);
   const payment = model.operator.book.get(ref);
-  const ours = moved(row.direction, row.status, row.amount);
-  if (ours !== truthOf(payment) && row.cases.length === 0)
+  if (movedBy(row) !== truthAbout(row, model) && !row.cases.some((kind) => EXPLAINING.has(kind)))
     report(row, `differs from the operator's truth (${payment?.state ?? 'never seen'}) and no person was told`);
   if (row.status === 'failed' || row.status === 'expired') {
     const own = row.failed_by.every((source) => source === 'verification' || source === 'person');
     if (!own && !model.operator.said.has(`${ref} failed`)) report(row, 'I16: the operator never said that it failed');
     if (row.failed_by.includes('verification') && payment) report(row, 'was given up by us although it was submitted');
   }
-  if (row.events.some((type) => type.endsWith('.success')) && !saidSuccess(model, ref, payment))
-    report(row, 'the operator never said that it succeeded');
+  const reported = row.events.some((type) => type.endsWith('.success')) && !row.succeeded_by.includes('person');
+  if (reported && !saidSuccess(model, ref, payment)) report(row, 'the operator never said that it succeeded');
+  checkSends(row, model, payment, report);
+}
+
+function checkSends(row: Row, model: Model, payment: Payment | undefined, report: Report): void {
+  const ref = refOf(row);
   const submits = model.operator.submits.get(ref) ?? 0;
-  if (row.direction === 'payout' && submits > 1 + (model.sentAgain.get(ref) ?? 0))
-    report(row, `was sent ${submits} times`);
-  if (payment && row.direction === 'collection' && payment.accepted > 1)
-    report(row, `the payer was charged ${payment.accepted} times`);
+  const once = row.direction === 'payout' || (row.direction === 'refund' && !model.operator.temper.idempotent);
+  if (once && submits > 1 + (model.sentAgain.get(ref) ?? 0)) report(row, `I23: was sent ${submits} times`);
+  if (model.operator.sentTwice.includes(ref)) report(row, 'I30: was sent although the operator knew it');
+  if (payment && payment.accepted > 1) report(row, `the operator was made to do it ${payment.accepted} times`);
 }
 
 function saidSuccess(model: Model, ref: string, payment: Payment | undefined): boolean {
@@ -120,7 +197,7 @@ function saidSuccess(model: Model, ref: string, payment: Payment | undefined): b
   return payment?.till === true || said.has(`${ref} succeeded`) || said.has(`${ref} reversed`);
 }
 
-function checkWishes(rows: Row[], model: Model): string[] {
+function checkClients(rows: Row[], model: Model): string[] {
   const byReference = Map.groupBy(
     rows.filter((row) => row.direction === 'collection'),
     (row) => row.reference_1,
@@ -128,12 +205,28 @@ function checkWishes(rows: Row[], model: Model): string[] {
   return model.collections.flatMap((collection) => {
     const made = byReference.get(collection.msisdn) ?? [];
     if (made.length > 1) return [`I6: ${collection.msisdn} made ${made.length} transactions`];
+    if (collection.lost) return made.length === 0 ? [] : [`${collection.msisdn} was lost, and came back`];
     if (collection.ref === null && collection.taken)
       return made.length === 1 ? [] : [`I12: ${collection.msisdn} was spent without effect`];
-    if (collection.ref === null) return [`I21: ${collection.msisdn} was never answered`];
+    // Its client gave up after a day without an answer.
+    if (collection.ref === null) return [];
     return made[0] && refOf(made[0]) === collection.ref
       ? []
       : [`I5: ${collection.ref} was acknowledged and is not there`];
+  });
+}
+
+/** I31: the rows of a file are ordered once, all of them or none. */
+function checkFiles(rows: Row[], { files }: Model): string[] {
+  const payouts = Map.groupBy(
+    rows.filter((row) => row.direction === 'payout'),
+    (row) => row.msisdn,
+  );
+  return files.flatMap(({ mobiles, ordered }) => {
+    const times = new Set(mobiles.map((mobile) => payouts.get(mobile)?.length ?? 0));
+    const [count] = times;
+    if (times.size === 1 && (count === 1 || (count === 0 && !ordered))) return [];
+    return [`I31: the rows of a file are ordered ${[...times].join(' and ')} times`];
   });
 }
 
@@ -141,59 +234,6 @@ function checkWishes(rows: Row[], model: Model): string[] {
 function checkOperator(rows: Row[], model: Model): string[] {
   const known = new Set(rows.map(refOf));
   return [...model.operator.submits.keys()]
-    .filter((reference) => !known.has(reference))
+    .filter((reference) => !known.has(reference) && !model.lost.has(reference))
     .map((reference) => `I15: the operator was asked for ${reference}, which we do not have`);
-}
-
-async function checkMoney(ctx: Context, rows: Row[], model: Model): Promise<string[]> {
-  const violations: string[] = [];
-  const balances = await ctx.db.query<{ key: string; balance: bigint }>(
-    'select key, balance from ledger_accounts where key = any($1)',
-    [[accountKey(walletAvailable(model.holderId, CURRENCY)), accountKey(walletReserved(model.holderId, CURRENCY))]],
-  );
-  const of = (key: string) => balances.find((entry) => entry.key === key)?.balance ?? 0n;
-  // Clearing is kept per holder; the operator knows one sum.
-  const [cleared] = await ctx.db.query<{ sum: bigint | null }>(
-    `select -sum(balance)::bigint as sum from ledger_accounts
-     where kind = 'operator_clearing' and rail = $1 and currency = $2`,
-    [model.railName, CURRENCY],
-  );
-  const clearing = cleared?.sum ?? 0n;
-  // I17: what the operator holds for us is what our books say it holds, but for what persons were told of.
-  let held = 0n;
-  let disputed = 0n;
-  for (const payment of model.operator.book.values()) if (!payment.till) held += truthOf(payment);
-  for (const { amount } of model.operator.incoming) held += amount;
-  for (const row of rows) {
-    disputed += moved(row.direction, row.status, row.amount) - truthOf(model.operator.book.get(refOf(row)));
-  }
-  if (clearing !== held + disputed)
-    violations.push(
-      `I17: the operator holds ${held}, our clearing account says ${clearing}, cases explain ${disputed}`,
-    );
-  const reserved = of(accountKey(walletReserved(model.holderId, CURRENCY)));
-  const waiting = rows
-    .filter((row) => row.direction === 'payout' && !FINAL.has(row.status))
-    .reduce((sum, row) => sum + row.amount + row.fee, 0n);
-  if (reserved !== waiting) violations.push(`I3: ${reserved} is reserved, open payouts need ${waiting}`);
-  violations.push(...(await checkWallet(ctx, rows, model, of(accountKey(walletAvailable(model.holderId, CURRENCY))))));
-  return violations;
-}
-
-async function checkWallet(ctx: Context, rows: Row[], model: Model, available: bigint): Promise<string[]> {
-  let expected = model.topUp;
-  for (const row of rows) {
-    if (row.direction === 'collection' && row.status === 'success') expected += row.amount - row.fee;
-    if (row.direction === 'payout' && row.status !== 'failed' && row.status !== 'reversed')
-      expected -= row.amount + row.fee;
-  }
-  // What suspense bore for this holder, because the wallet no longer held it.
-  const [fallback] = await ctx.db.query<{ sum: bigint | null }>(
-    `select sum(l.amount)::bigint as sum from ledger_transfers l
-     join ledger_accounts a on a.holder_id = l.holder_id and a.id = l.debit_account and a.kind = 'suspense'
-     join transactions t on t.holder_id = l.holder_id and t.id = l.transaction_id where t.holder_id = $1`,
-    [model.holderId],
-  );
-  const wallet = expected + (fallback?.sum ?? 0n);
-  return available === wallet ? [] : [`I3: the wallet holds ${available}, its transactions make ${wallet}`];
 }

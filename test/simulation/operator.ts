@@ -3,18 +3,22 @@
 
 import type { FailureCode } from '../../src/catalog/failures.ts';
 import type { Clock } from '../../src/platform/clock.ts';
+import { createHolderUuid, createRefundUuid, publicId } from '../../src/platform/ids.ts';
 import type {
   CallbackReading,
-  CallbackRequest,
   CollectCall,
   Observation,
   PayoutCall,
   QueryCall,
   RailCapabilities,
   RailReply,
+  RefundCall,
   TokenCall,
 } from '../../src/rails/rail.ts';
+import { CURRENCY } from '../payments.ts';
 import type { Random } from './random.ts';
+import type { Temper } from './temper.ts';
+import { drawBadReading } from './wire.ts';
 
 const FAILURES: FailureCode[] = ['INSUFFICIENT_FUNDS', 'WRONG_PIN', 'PAYER_CANCELLED', 'REJECTED_BY_OPERATOR'];
 /** Numbers that end so are asked for a token; those pay by themselves to a till. */
@@ -25,7 +29,9 @@ type State = 'pending' | 'succeeded' | 'failed' | 'expired' | 'reversed';
 
 export type Payment = {
   reference: string;
-  direction: 'collection' | 'payout';
+  direction: 'collection' | 'payout' | 'refund';
+  /** What its chances are drawn by: references are random, so they cannot be. */
+  name: string;
   amount: bigint;
   currency: string;
   msisdn: string;
@@ -37,62 +43,34 @@ export type Payment = {
   decideAt: number;
   becomes: 'succeeded' | 'failed' | 'expired';
   reverseAt: number;
+  /** What a reversal took back: all that refunds had left. */
+  takenBack: bigint;
+  /** A reversal is reported with what it took back instead of the whole amount. */
+  namesRest: boolean;
   queryLies: boolean;
+  queryStuck: boolean;
   till: boolean;
+  /** Of a refund: the collection that it gives back. */
+  collection: string | null;
+  changedAt: number;
 };
 
-export type Incoming = { receipt: string; amount: bigint; accountReference: string };
+export type Incoming = { receipt: string; amount: bigint; accountReference: string; at: number; payer: string };
 type Message = { at: number; readings: CallbackReading[]; mustArrive: boolean };
 
-/** How bad things are in this seed: probabilities, and what kind of operator it is. */
-export type Temper = {
-  silentBefore: number;
-  silentAfter: number;
-  arrivesLate: number;
-  decidesAtOnce: number;
-  fails: number;
-  never: number;
-  reverses: number;
-  losesCallback: number;
-  doublesCallback: number;
-  delaysCallback: number;
-  stale: number;
-  lies: number;
-  wrongAmount: number;
-  querySilent: number;
-  queryLies: number;
-  /** Callbacks prove nothing: they only make us ask. */
-  hints: boolean;
-  idempotent: boolean;
-  notFoundIsFinalAfterMs: number;
-};
+export type SimulatedOperator = ReturnType<typeof createSimulatedOperator>;
 
-export function drawTemper(random: Random): Temper {
-  // Most seeds have a few faults that strike often; some have none, some have all.
-  const faults = (most: number) => (random.chance(0.5) ? random.next() * most : 0);
-  return {
-    silentBefore: faults(0.5),
-    silentAfter: faults(0.5),
-    arrivesLate: faults(0.4),
-    decidesAtOnce: random.next(),
-    fails: random.next() * 0.5,
-    never: faults(0.3),
-    reverses: faults(0.4),
-    losesCallback: faults(0.9),
-    doublesCallback: faults(0.8),
-    delaysCallback: faults(0.8),
-    stale: faults(0.5),
-    lies: faults(0.6),
-    wrongAmount: faults(0.7),
-    querySilent: faults(0.7),
-    queryLies: faults(0.5),
-    hints: random.chance(0.2),
-    idempotent: random.chance(0.8),
-    notFoundIsFinalAfterMs: random.pick([0, 0, 20_000, 90_000]),
-  };
+type Call = (CollectCall | PayoutCall) & Partial<Pick<RefundCall, 'collection'>>;
+
+/** What the operator holds for us because of a payment: plus for money to us. */
+export function truthOf(payment: Payment | undefined): bigint {
+  if (payment?.state === 'reversed') return signOf(payment) * (payment.amount - payment.takenBack);
+  return payment?.state === 'succeeded' ? signOf(payment) * payment.amount : 0n;
 }
 
-export type SimulatedOperator = ReturnType<typeof createSimulatedOperator>;
+function signOf({ direction }: Payment): bigint {
+  return direction === 'collection' ? 1n : -1n;
+}
 
 export function createSimulatedOperator(clock: Clock, random: Random, temper: Temper, note: (line: string) => void) {
   const book = new Map<string, Payment>();
@@ -101,18 +79,27 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
   const said = new Set<string>();
   /** How often each reference reached the operator's door, accepted or not. */
   const submits = new Map<string, number>();
+  /** People decided about these: the operator says the truth about them until it is heard. */
+  const mustTell = new Set<string>();
+  const names = new Map<string, string>();
   const tokens = new Map<string, string>();
   const onTheWay: { at: number; accept(): void }[] = [];
   let messages: Message[] = [];
   /** Calls about each number and unknown reference: chance must not depend on the order of calls about others. */
   const calls = new Map<string, number>();
   let receipts = 0;
+  let lastReceipt: string | null = null;
+  let heardBad = 0;
   let healed = false;
+  /** When a message about each reference or receipt was last given out. */
+  const lastSentAt = new Map<string, number>();
+  /** Payouts and refunds that were sent although the operator knew them already. */
+  const sentTwice: string[] = [];
 
   const capabilities: RailCapabilities = {
     collections: true,
     payouts: true,
-    refunds: 'none',
+    refunds: temper.refunds,
     sendsTokens: true,
     idempotentSubmit: temper.idempotent,
     notFoundIsFinalAfterMs: temper.notFoundIsFinalAfterMs,
@@ -127,119 +114,169 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
   const strikes = (dice: Random, probability: number) => !healed && dice.chance(probability);
   const silence = (reason: string): RailReply => ({ observation: { state: 'unknown', reason }, raw: '' });
 
-  function submit(direction: Payment['direction'], call: CollectCall | PayoutCall): RailReply {
+  /** The number, and for refunds of it and for orders made anew after a restore also a count. */
+  function nameOf({ reference, msisdn }: Call): string {
+    const known = names.get(reference);
+    if (known !== undefined) return known;
+    const count = countCall(`name ${msisdn}`);
+    const name = count === 1 ? msisdn : `${msisdn} (${count})`;
+    names.set(reference, name);
+    return name;
+  }
+
+  function submit(direction: Payment['direction'], call: Call): RailReply {
+    const name = nameOf(call);
     const count = (submits.get(call.reference) ?? 0) + 1;
     submits.set(call.reference, count);
-    const dice = random.fork('submit', call.msisdn, count);
+    if (direction !== 'collection' && book.has(call.reference)) sentTwice.push(call.reference);
+    const dice = random.fork('submit', name, count);
     if (strikes(dice, temper.silentBefore)) {
-      note(`${call.msisdn}: ${direction} call ${count} is lost on the way`);
+      note(`${name}: ${direction} call ${count} is lost on the way`);
       return silence('connection reset');
     }
     if (strikes(dice, temper.arrivesLate)) {
       // Within the time after which "not found" may be believed. Where a collection is never submitted again, that may
       // even be wrong; about a payout a person would be misled, and only a statement of the operator could tell.
-      const promised = temper.idempotent || direction === 'payout';
+      const promised = temper.idempotent || direction !== 'collection';
       const delay = Math.floor(dice.next() * (promised ? temper.notFoundIsFinalAfterMs : 600_000));
-      note(`${call.msisdn}: ${direction} call ${count} arrives ${delay} ms later`);
+      note(`${name}: ${direction} call ${count} arrives ${delay} ms later`);
       if (delay === 0) accept(direction, call);
       else onTheWay.push({ at: clock.millis() + delay, accept: () => accept(direction, call) });
       return silence('time-out');
     }
     const payment = accept(direction, call);
     if (strikes(dice, temper.silentAfter)) {
-      note(`${call.msisdn}: ${direction} call ${count} is accepted, the answer is lost`);
+      note(`${name}: ${direction} call ${count} is accepted, the answer is lost`);
       return silence('answered 502');
     }
-    return reply(payment, call.msisdn);
+    return reply(payment);
   }
 
-  function accept(direction: Payment['direction'], call: CollectCall | PayoutCall): Payment {
+  function accept(direction: Payment['direction'], call: Call): Payment {
     const known = book.get(call.reference);
     if (known) {
       if (!temper.idempotent) known.accepted++;
       return known;
     }
-    const fate = random.fork('fate', call.msisdn);
+    const name = nameOf(call);
+    const fate = random.fork('fate', name);
     const at = clock.millis();
-    const till = call.msisdn.endsWith(TILL_DIGITS);
+    const till = direction === 'collection' && call.msisdn.endsWith(TILL_DIGITS);
     const decidesAtOnce = !till && fate.chance(temper.decidesAtOnce);
     const never = strikes(fate, temper.never);
     const delay = fate.pick([1_000, 30_000, 90_000, 600_000, 7_200_000]);
     const fails = fate.chance(temper.fails);
+    const repeated = strikes(fate, temper.repeatsReceipt) && !till ? lastReceipt : null;
     const payment: Payment = {
       reference: call.reference,
       direction,
+      name,
       amount: call.amount,
       currency: call.currency,
       msisdn: call.msisdn,
       state: 'pending',
       failureCode: fate.pick(FAILURES),
-      receipt: `R${++receipts}-${call.msisdn}`,
+      receipt: repeated ?? `R${++receipts}-${call.msisdn}`,
       accepted: 1,
       decideAt: decidesAtOnce ? at : never ? Number.POSITIVE_INFINITY : at + delay,
       becomes: fails ? (direction === 'collection' && fate.chance(0.3) ? 'expired' : 'failed') : 'succeeded',
       reverseAt: fate.chance(temper.reverses) ? at + delay + fate.int(1_000, 3_600_000) : Number.POSITIVE_INFINITY,
+      takenBack: 0n,
+      namesRest: fate.chance(0.5),
       queryLies: false,
+      queryStuck: strikes(fate, temper.queryStuck),
       till,
+      collection: call.collection?.reference ?? null,
+      changedAt: at,
     };
     // An operator contradicts itself about decided payments only; a caller that has its reply needs no query.
     payment.queryLies = !till && !decidesAtOnce && !temper.hints && strikes(fate, temper.queryLies);
-    if (till) payment.reverseAt = Number.POSITIVE_INFINITY;
+    // An operator that cannot refund does not know that a payout was one: it would take the same money back twice.
+    const isRefund = call.reference.startsWith('RF_');
+    const mayRepay = direction === 'collection' && temper.refunds !== 'partial';
+    if (till || isRefund || mayRepay) payment.reverseAt = Number.POSITIVE_INFINITY;
+    if (!till) lastReceipt = payment.receipt;
     book.set(call.reference, payment);
     if (decidesAtOnce) settle(payment, false);
     return payment;
   }
 
-  function settle(payment: Payment, tell: boolean): void {
+  /** What a collection still has that was not given back, nor is about to be by an older refund. */
+  function leftOf(collection: Payment, besides?: Payment): bigint {
+    let left = collection.state === 'succeeded' ? collection.amount : 0n;
+    for (const other of book.values()) {
+      if (other === besides || other.collection !== collection.reference) continue;
+      if (other.state === 'succeeded') left -= other.amount;
+    }
+    return left;
+  }
+
+  function settle(payment: Payment, tellsNow: boolean): void {
     payment.state = payment.becomes;
-    note(`${payment.msisdn}: the operator's truth is ${payment.state}`);
+    payment.changedAt = clock.millis();
+    const collection = payment.collection === null ? null : book.get(payment.collection);
+    if (collection && payment.state === 'succeeded' && leftOf(collection, payment) < payment.amount) {
+      payment.state = 'failed';
+      payment.failureCode = 'REJECTED_BY_OPERATOR';
+    }
+    note(`${payment.name}: the operator's truth is ${payment.state}`);
     if (payment.till && payment.becomes === 'succeeded') payAtTill(payment);
-    else if (tell) sendCallback(payment);
+    else if (tellsNow) sendCallback(payment);
+    else if (mustTell.has(payment.reference)) tell(payment);
   }
 
   /** The payer sends money to the till: right, and sometimes also wrong, twice, or under a reference that nobody knows. */
   function payAtTill(payment: Payment): void {
-    const dice = random.fork('till', payment.msisdn);
-    const right = { receipt: payment.receipt, amount: payment.amount, accountReference: `acc-${payment.reference}` };
+    const dice = random.fork('till', payment.name);
+    const at = clock.millis();
+    const accountReference = `acc-${payment.reference}`;
+    const right = { receipt: payment.receipt, amount: payment.amount, accountReference, at, payer: payment.msisdn };
     const payments: Incoming[] = [right];
     if (strikes(dice, 0.3)) payments.push({ ...right, receipt: `${right.receipt}-w`, amount: right.amount - 100n });
     if (strikes(dice, 0.3)) payments.push({ ...right, receipt: `${right.receipt}-w2`, amount: right.amount + 100n });
     if (strikes(dice, 0.3)) payments.push({ ...right, receipt: `${right.receipt}-2` });
     if (strikes(dice, 0.2)) payments.push({ ...right, receipt: `${right.receipt}-u`, accountReference: 'mistyped' });
     incoming.push(...payments);
-    for (const paid of payments)
-      send(dice, { kind: 'payment_received', ...paid, currency: payment.currency, payer: payment.msisdn }, true);
+    for (const paid of payments) send(dice, receivedReading(paid), true);
+  }
+
+  function receivedReading({ receipt, amount, accountReference, payer }: Incoming): CallbackReading {
+    return { kind: 'payment_received', receipt, amount, accountReference, payer, currency: CURRENCY };
   }
 
   function sendCallback(payment: Payment): void {
-    const dice = random.fork('callback', payment.msisdn, payment.state);
-    const { reference } = payment;
+    const dice = random.fork('callback', payment.name, payment.state);
+    const { reference, direction } = payment;
     if (temper.hints) {
       if (!strikes(dice, temper.losesCallback)) send(dice, { kind: 'hint', reference }, false);
       return;
     }
     // A lie, here or in a query, is only ever found out because the truth is told as well.
     const lie = payment.state !== 'reversed' && strikes(dice, temper.lies);
-    const mustArrive = lie || payment.queryLies;
+    const mustArrive = lie || payment.queryLies || mustTell.has(reference);
     const observation = observe(payment);
     if (mustArrive || !strikes(dice, temper.losesCallback))
-      send(dice, { kind: 'proof', reference, observation }, mustArrive);
+      send(dice, { kind: 'proof', reference, direction, observation }, mustArrive);
     if (lie) {
-      note(`${payment.msisdn}: a callback will say the opposite`);
-      send(dice, { kind: 'proof', reference, observation: opposite(payment) }, false);
+      note(`${payment.name}: a callback will say the opposite`);
+      send(dice, { kind: 'proof', reference, direction, observation: opposite(payment) }, false);
     }
-    if (strikes(dice, temper.stale)) send(dice, { kind: 'proof', reference, observation: { state: 'pending' } }, false);
+    if (strikes(dice, temper.stale))
+      send(dice, { kind: 'proof', reference, direction, observation: { state: 'pending' } }, false);
     if (strikes(dice, temper.wrongAmount)) {
       const wrong = { state: 'succeeded', receipt: payment.receipt, amount: payment.amount + 1n } as const;
-      send(dice, { kind: 'proof', reference, observation: { ...wrong, currency: payment.currency } }, false);
+      send(dice, { kind: 'proof', reference, direction, observation: { ...wrong, currency: payment.currency } }, false);
     }
   }
 
   function send(dice: Random, reading: CallbackReading, mustArrive: boolean): void {
     const copies = strikes(dice, temper.doublesCallback) ? dice.int(2, 4) : 1;
+    const readings = [reading];
+    if (!temper.hints && strikes(dice, temper.badValues))
+      readings.unshift(drawBadReading(dice, 'reference' in reading ? reading.reference : ''));
     for (let copy = 0; copy < copies; copy++) {
       const delay = strikes(dice, temper.delaysCallback) ? dice.pick([500, 20_000, 400_000, 9_000_000]) : 0;
-      messages.push({ at: clock.millis() + delay, readings: [reading], mustArrive });
+      messages.push({ at: clock.millis() + delay, readings, mustArrive });
     }
   }
 
@@ -254,8 +291,10 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
         return { state: 'failed', failureCode: payment.failureCode, rawCode: '', message: '' };
       case 'expired':
         return { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: '', message: '' };
-      case 'reversed':
-        return { state: 'reversed', receipt, rawCode: '', message: '', amount, currency };
+      case 'reversed': {
+        const named = payment.namesRest ? payment.takenBack : amount;
+        return { state: 'reversed', receipt, rawCode: '', message: '', amount: named, currency };
+      }
     }
   }
 
@@ -272,8 +311,8 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
   }
 
   /** What the operator's answer says; whatever leaves it counts as said. */
-  function reply(payment: Payment, msisdn: string, lying = false): RailReply {
-    let observation = lying ? opposite(payment) : observe(payment);
+  function reply(payment: Payment, shown: (payment: Payment) => Observation = observe): RailReply {
+    let observation = shown(payment);
     if (observation.state === 'pending' && payment.till)
       observation = {
         state: 'pending',
@@ -284,24 +323,52 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
         },
       };
     said.add(`${payment.reference} ${observation.state}`);
-    return { observation, raw: `${msisdn} is ${observation.state}` };
+    return { observation, raw: `${payment.name} is ${observation.state}` };
+  }
+
+  function reverse(payment: Payment): void {
+    const rest = payment.direction === 'collection' ? leftOf(payment) : payment.amount;
+    payment.reverseAt = Number.POSITIVE_INFINITY;
+    if (rest <= 0n) return;
+    payment.takenBack = rest;
+    payment.state = 'reversed';
+    payment.changedAt = clock.millis();
+    note(`${payment.name}: the operator reverses it`);
+    sendCallback({ ...payment });
+    // Whatever else is lost, a reversal is told until it is heard: nobody asks about what has ended.
+    tell(payment);
+  }
+
+  /** Says the truth about a payment, until it is heard. */
+  function tell(payment: Payment): void {
+    const { reference, direction } = payment;
+    const reading: CallbackReading = { kind: 'proof', reference, direction, observation: observe(payment) };
+    if (payment.state !== 'pending') messages.push({ at: clock.millis(), readings: [reading], mustArrive: true });
   }
 
   return {
+    temper,
     capabilities,
     book: book as ReadonlyMap<string, Payment>,
     incoming: incoming as readonly Incoming[],
     said: said as ReadonlySet<string>,
     submits: submits as ReadonlyMap<string, number>,
+    sentTwice: sentTwice as readonly string[],
+    /** How many messages with a value that cannot be right were taken. */
+    heardBad: () => heardBad,
+    countBad(message: Message): void {
+      if (message.readings.length > 1) heardBad++;
+    },
     /** The token in the newest SMS to a number. */
     tokenFor: (msisdn: string) => tokens.get(msisdn) ?? null,
 
     collect: (call: CollectCall) => submit('collection', call),
     payout: (call: PayoutCall) => submit('payout', call),
+    refund: (call: RefundCall) => submit('refund', call),
 
     query(call: QueryCall): RailReply {
       const payment = book.get(call.reference);
-      const about = payment?.msisdn ?? 'nobody';
+      const about = payment?.name ?? 'nobody';
       const dice = random.fork('query', about, countCall(`query ${about}`));
       if (strikes(dice, temper.querySilent)) return silence('time-out');
       if (!payment)
@@ -309,8 +376,9 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
           observation: { state: 'unknown', reason: 'no such payment', definitelyNotFound: true },
           raw: 'not found',
         };
+      if (payment.queryStuck && !healed) return reply(payment, () => ({ state: 'pending' }));
       const lying = payment.queryLies && (payment.state === 'succeeded' || payment.state === 'failed') && !healed;
-      return reply(payment, payment.msisdn, lying);
+      return reply(payment, lying ? opposite : observe);
     },
 
     sendToken({ msisdn, text }: TokenCall): { sent: boolean; raw: string } {
@@ -329,18 +397,21 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       }
       for (const payment of book.values()) {
         if (payment.state === 'pending' && payment.decideAt <= now) settle(payment, true);
-        if (payment.state === 'succeeded' && payment.reverseAt <= now) {
-          payment.state = 'reversed';
-          note(`${payment.msisdn}: the operator gives it back`);
-          sendCallback({ ...payment });
-          // Whatever else is lost, a reversal is told until it is heard: nobody asks about what has ended.
-          messages.push({
-            at: now,
-            readings: [{ kind: 'proof', reference: payment.reference, observation: observe(payment) }],
-            mustArrive: true,
-          });
-        }
+        if (payment.state === 'succeeded' && payment.reverseAt <= now) reverse(payment);
       }
+    },
+
+    /** Somebody else has the same account at the operator. We hear of a payment that is not ours. */
+    payElsewhere(dice: Random, direction: Payment['direction']): void {
+      const id = direction === 'refund' ? createRefundUuid : createHolderUuid;
+      const reference = publicId(direction === 'refund' ? 'RF' : 'TX', id(clock.millis(), 1n));
+      const call = { reference, msisdn: '256790000100', amount: BigInt(dice.int(5, 90)) * 10_000n, currency: CURRENCY };
+      const payment = accept(direction, call as Call);
+      payment.decideAt = Number.POSITIVE_INFINITY;
+      if (payment.state === 'pending') payment.state = 'succeeded';
+      note(`${payment.name}: a ${direction} of another installation is ${payment.state}`);
+      const message = { kind: 'proof', reference, direction, observation: observe(payment) } as const;
+      send(dice, message, true);
     },
 
     /** Messages that are due, oldest first; each is given out once. */
@@ -348,10 +419,12 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       const now = clock.millis();
       const due = messages.filter((message) => message.at <= now).sort((left, right) => left.at - right.at);
       messages = messages.filter((message) => message.at > now);
-      for (const { readings } of due)
-        for (const reading of readings)
-          if (reading.kind === 'proof' && saysOurAmount(reading.reference, reading.observation))
-            said.add(`${reading.reference} ${reading.observation.state}`);
+      for (const reading of due.flatMap((message) => message.readings)) {
+        if (reading.kind === 'payment_received') lastSentAt.set(reading.receipt, now);
+        if (reading.kind === 'proof') lastSentAt.set(reading.reference, now);
+        if (reading.kind === 'proof' && saysOurAmount(reading.reference, reading.observation))
+          said.add(`${reading.reference} ${reading.observation.state}`);
+      }
       return due;
     },
     /** Nobody answered 200: it is sent again later, or given up. */
@@ -359,7 +432,26 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       if (message.mustArrive || dice.chance(0.7))
         messages.push({ ...message, at: clock.millis() + dice.int(1_000, 120_000) });
     },
-    waiting: () => messages.length + onTheWay.length,
+    /** What will still happen without anybody asking for it. */
+    waiting(): number {
+      const reversals = [...book.values()].filter(
+        ({ state, reverseAt }) => state === 'succeeded' && reverseAt < Infinity,
+      );
+      return messages.length + onTheWay.length + reversals.length;
+    },
+
+    /** People decided about this reference: the truth about it will be told, now and whenever it changes. */
+    tellAbout(reference: string): void {
+      mustTell.add(reference);
+    },
+    /** After a restore the operator is asked to send once more whatever happened, or was sent, since the backup. */
+    tellSince(moment: number): void {
+      const isLost = (changedAt: number, about: string) => Math.max(changedAt, lastSentAt.get(about) ?? 0) >= moment;
+      for (const payment of book.values()) if (isLost(payment.changedAt, payment.reference)) tell(payment);
+      for (const paid of incoming)
+        if (isLost(paid.at, paid.receipt))
+          messages.push({ at: clock.millis(), readings: [receivedReading(paid)], mustArrive: true });
+    },
 
     /** From now on everything works, and everything that was left open is decided. */
     heal(): void {
@@ -368,17 +460,10 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       for (const payment of book.values())
         if (payment.state === 'pending' && payment.decideAt === Number.POSITIVE_INFINITY) payment.decideAt = now;
       messages = messages.map((message) => ({ ...message, at: Math.min(message.at, now) }));
+      for (const reference of mustTell) {
+        const payment = book.get(reference);
+        if (payment) tell(payment);
+      }
     },
   };
-}
-
-export function writeMessage(readings: CallbackReading[]): Buffer {
-  const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
-  return Buffer.from(text);
-}
-
-export function readMessage(request: CallbackRequest): CallbackReading[] {
-  return JSON.parse(request.body.toString(), (_, value: unknown) =>
-    typeof value === 'string' && /^\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value,
-  ) as CallbackReading[];
 }

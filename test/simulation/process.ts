@@ -6,12 +6,16 @@ import { type CollectionWriter, createCollectionWriter } from '../../src/payment
 import type { PaymentsContext } from '../../src/payments/context.ts';
 import { createPaymentEngine, type PaymentEngine } from '../../src/payments/engine.ts';
 import { createOperatorInbox, type OperatorInbox } from '../../src/payments/operator-callbacks.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import type { Context } from '../../src/platform/context.ts';
+import type { DatabaseTime } from '../../src/platform/database-time.ts';
 import type { Database } from '../../src/platform/db.ts';
+import { createWaker } from '../../src/platform/jobs.ts';
 import { createMemory } from '../../src/platform/memory.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { withPayments } from '../payments.ts';
-import { readMessage, type SimulatedOperator, TILL_DIGITS, TOKEN_DIGITS } from './operator.ts';
+import { type SimulatedOperator, TILL_DIGITS, TOKEN_DIGITS } from './operator.ts';
+import { readMessage } from './wire.ts';
 
 /** The process ended here. What it was doing has no further effect. */
 export class Crash extends Error {}
@@ -22,7 +26,13 @@ export type Process = {
   readonly engine: PaymentEngine;
   readonly writer: CollectionWriter;
   readonly intake: OperatorInbox;
+  /** Runs the background work once, as its loop does: not at all while the clock is wrong. */
+  pass(): Promise<void>;
+  /** Its clock is right. With a wrong one it refuses every signed request, as their timestamps are wrong for it. */
+  readonly hasRightClock: boolean;
   readonly isDead: () => boolean;
+  /** Ends it here and now. */
+  kill(): void;
 };
 
 export type ProcessOptions = {
@@ -31,10 +41,16 @@ export type ProcessOptions = {
   operator: SimulatedOperator;
   /** Steps until it dies. */
   fuse: number;
+  /** How far its clock is ahead of the database's. */
+  skewMs: number;
   /** One after the other, so that a seed always runs the same way. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
   note(line: string): void;
   violation(line: string): void;
+  /** A receiver is told of an event, by its transaction and type. */
+  onEvent(key: string, id: string): void;
+  /** Whether money may leave now: not while the holder is suspended. */
+  mayPayOut(): boolean;
 };
 
 export function startProcess(base: Context, options: ProcessOptions): Process {
@@ -83,6 +99,13 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
     return result;
   }
 
+  function callToPay<T>(what: string, work: () => T): Promise<T> {
+    return call(() => {
+      if (!options.mayPayOut()) options.violation(`I32: a ${what} was sent while the holder was suspended`);
+      return work();
+    });
+  }
+
   const { operator } = options;
   const rail: Rail = {
     name: options.railName,
@@ -90,21 +113,74 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
     verificationFor: (method, msisdn) =>
       msisdn.endsWith(TOKEN_DIGITS) ? 'otp' : msisdn.endsWith(TILL_DIGITS) ? 'instructions' : method.verification,
     collect: (request) => call(() => operator.collect(request)),
-    payout: (request) => call(() => operator.payout(request)),
+    payout: (request) => callToPay('payout', () => operator.payout(request)),
+    refund: (request) => callToPay('refund', () => operator.refund(request)),
     query: (request) => call(() => operator.query(request)),
     sendToken: (request) => call(() => operator.sendToken(request)),
     readCallback: readMessage,
     close: async () => undefined,
   };
 
-  const ctx = withPayments({ ...base, db, memory: createMemory() }, rail);
+  const { clock, databaseTime } = skewed(base.clock, options.skewMs);
+  const ctx: PaymentsContext = {
+    ...withPayments(
+      { ...base, db, clock, databaseTime, memory: createMemory(), log: noteWarnings(base, options) },
+      rail,
+    ),
+    sendCallbacksNow(events) {
+      for (const { transactionId, type, id } of events) options.onEvent(`${transactionId} ${type}`, id);
+    },
+  };
   const engine = createPaymentEngine(ctx);
+  const intake = createOperatorInbox(ctx);
+  const waker = createWaker(ctx, {
+    name: 'simulation',
+    async pass() {
+      try {
+        const handled = await engine.pass();
+        await engine.idle();
+        const read = await intake.pass();
+        await intake.idle();
+        return handled + read;
+      } catch (error) {
+        if (!(error instanceof Crash)) options.violation(`a pass: ${error instanceof Error ? error.stack : ''}`);
+        throw error;
+      }
+    },
+  });
   return {
     name: options.name,
     ctx,
     engine,
     writer: createCollectionWriter(ctx, engine),
-    intake: createOperatorInbox(ctx),
+    intake,
+    async pass() {
+      waker.wake();
+      await waker.idle();
+    },
+    hasRightClock: options.skewMs === 0,
     isDead: () => dead,
+    kill() {
+      dead = true;
+    },
   };
+}
+
+/** A process whose clock is off, and the database that knows better. */
+function skewed(right: Clock, skewMs: number): { clock: Clock; databaseTime: DatabaseTime } {
+  const millis = () => right.millis() + skewMs;
+  return {
+    clock: { ...right, millis, now: () => new Date(millis()) },
+    databaseTime: { now: async () => right.now(), skewMs: async () => skewMs },
+  };
+}
+
+/** What the process logs about errors is part of the history; a crash is not an error of ours. */
+function noteWarnings({ log }: Context, options: ProcessOptions): Context['log'] {
+  const warn = (about: { err?: unknown }, message: string) => {
+    const { err } = about;
+    if (!(err instanceof Crash))
+      options.note(`${options.name} warns: ${message} ${err instanceof Error ? err.message : ''}`);
+  };
+  return Object.assign(Object.create(log) as Context['log'], { warn, error: warn });
 }
