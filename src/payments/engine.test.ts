@@ -5,9 +5,14 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import type { Statement } from '../platform/db.ts';
 import type { Observation, RailReply } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { LEASE_MS } from './payment-jobs.ts';
+import { readPayout } from './payout-requests.ts';
+import { orderPayouts } from './payouts.ts';
+import { topUpSandbox } from './sandbox-top-up.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 const SUCCEEDED: Observation = { state: 'succeeded', receipt: null };
@@ -221,4 +226,39 @@ describe('reading', () => {
     await engine.refresh(transaction, 5_000);
     assert.deepEqual(asked, []);
   });
+});
+
+test('a payout whose check takes longer than its lease is not sent from here: the next process asks first', async () => {
+  await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'UGX', 1_000_000n);
+  const reading = await readPayout(ctx, shop.holderId, { amount: '1000', currency: 'UGX', mobile: '256772123456' });
+  assert.ok(reading.ok);
+  await orderPayouts(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, [reading.order]);
+  let paid = 0;
+  const slow = withPayments(
+    {
+      ...base,
+      db: {
+        ...base.db,
+        async query<R extends object>(statement: Statement, values?: unknown[]) {
+          const rows = await base.db.query<R>(statement, values);
+          if (/from holders/.test(typeof statement === 'string' ? statement : statement.text))
+            base.clock.advance(LEASE_MS + 1_000);
+          return rows;
+        },
+      },
+    },
+    silentRail({
+      payout: async () => {
+        paid++;
+        return said(SUCCEEDED);
+      },
+    }),
+  );
+  const stalled = createPaymentEngine(slow);
+  assert.equal(await stalled.pass(), 1);
+  await stalled.idle();
+  assert.equal(paid, 0);
+  await engine.pass();
+  await engine.idle();
+  assert.equal(asked.length, 1);
 });

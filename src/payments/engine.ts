@@ -53,7 +53,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   const outcomes = createOutcomeBatch(ctx);
   const mayAsk = createAskLimit(ctx);
   const queue = createWorkQueue(ctx, {
-    perform: (work) => perform(ctx, outcomes, work),
+    perform: (work, isStale) => perform(ctx, outcomes, work, isStale),
     onStart() {
       if (!workLeftInTable || queue.waiting() >= CLAIM_LIMIT) return;
       workLeftInTable = false;
@@ -150,17 +150,26 @@ async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transact
   return (await findHolder(ctx.db, holder_id))?.status !== 'active';
 }
 
-async function perform(ctx: PaymentsContext, outcomes: OutcomeBatch, { kind, transaction }: Work): Promise<void> {
+async function perform(
+  ctx: PaymentsContext,
+  outcomes: OutcomeBatch,
+  { kind, transaction }: Work,
+  isStale: () => boolean,
+): Promise<void> {
   switch (kind) {
     case 'send_token':
       return sendVerificationToken(ctx, transaction);
     case 'expire':
       return expireVerification(ctx, transaction);
-    case 'submit':
+    case 'submit': {
+      const isHeld = await isFrozen(ctx, transaction);
+      // The check took too long: another process may be asking about it now, so it is not sent from here.
+      if (isStale()) return;
+      if (isHeld) return postponeSubmit(ctx, transaction, SUSPENDED_PAUSE_MS);
       if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postponeSubmit(ctx, transaction);
-      if (await isFrozen(ctx, transaction)) return postponeSubmit(ctx, transaction, SUSPENDED_PAUSE_MS);
       failpoint('before-submit', transaction.direction);
       return callAndRecord(ctx, outcomes, transaction, 'submit');
+    }
     case 'query':
       return callAndRecord(ctx, outcomes, transaction, 'poll');
   }

@@ -26,7 +26,8 @@ interface WorkQueue {
 export function createWorkQueue(
   ctx: Pick<Context, 'clock' | 'log'>,
   options: {
-    perform: (work: Work) => Promise<void>;
+    /** `isStale` says whether the work has waited so long by now that another process may have its job. */
+    perform: (work: Work, isStale: () => boolean) => Promise<void>;
     /** Called when work has left the queue and starts. */
     onStart: () => void;
   },
@@ -49,9 +50,9 @@ export function createWorkQueue(
     }
   }
 
-  async function run(work: Work): Promise<void> {
+  async function run(work: QueuedWork): Promise<void> {
     try {
-      await options.perform(work);
+      await options.perform(work, () => isStale(work));
     } catch (error) {
       ctx.log.warn({ err: error, kind: work.kind, ref: refOf(work.transaction) }, 'work on a transaction failed');
     } finally {
