@@ -229,7 +229,7 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     await assertFits(approving.page);
 
     await order('March again');
-    assert.match(await main(ordering.page), /2 payouts look like a repetition/);
+    assert.match(await main(ordering.page), /2 possible duplicates/);
     await ordering.page.check('input[name="confirm_repeats"]');
     await send(ordering.page, 'form[action$="/payouts/import"] button');
     assert.match(await main(ordering.page), /were ordered on .* by finance@wages\.example\.org as “March”/);
