@@ -46,8 +46,10 @@ async function createCluster(
   onProgress: (sentence: string) => void,
 ): Promise<void> {
   onProgress(`Creating the embedded PostgreSQL ${MAJOR_VERSION} database in ${folder.root}`);
+  // An initdb whose parent was killed may still be writing there.
   for (const name of await readdir(folder.root))
-    if (name.startsWith('cluster.new')) await rm(join(folder.root, name), { recursive: true, force: true });
+    if (name.startsWith('cluster.new'))
+      await rm(join(folder.root, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   // A unique name: an initdb that is still running after its process was killed must not write into this folder.
   const draft = `${folder.cluster}.new-${process.pid}`;
   await mkdir(draft, { mode: 0o700 });

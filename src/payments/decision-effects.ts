@@ -16,7 +16,7 @@ import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { publicId } from '../platform/ids.ts';
 import type { Observation } from '../rails/rail.ts';
-import { type Case, closeDecidedCase, settleCaseMoney } from './cases.ts';
+import { type Case, closeDecidedCase, findCase, settleCaseMoney } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import type { Decision } from './decision-rows.ts';
@@ -24,7 +24,24 @@ import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import type { Outcome } from './states.ts';
-import type { Transaction } from './transactions.ts';
+import { findTransaction, type Transaction } from './transactions.ts';
+
+/** What a decision is about. */
+export type DecisionSubject = {
+  each: Case;
+  transaction: Transaction | null;
+  /** Of the amount that people settle with. */
+  fee: bigint;
+};
+
+/** The fee of `settle_amount`. Read before the transaction that carries the decision out. */
+export async function settledFee(ctx: PaymentsContext, { case_id: caseId, amount }: Decision): Promise<bigint> {
+  const each = amount === null ? null : await findCase(ctx.db, caseId);
+  const id = each?.transaction_id ?? null;
+  const transaction = each && id !== null ? await findTransaction(ctx.db, each.holder_id, id) : null;
+  const method = transaction && ctx.catalog.methods.get(transaction.method);
+  return method && amount !== null ? feeFor(ctx, transaction.holder_id, method, 'collection', amount) : 0n;
+}
 
 /** Carries the decision out and closes its case. Returns the events to send after the commit. */
 export async function carryOut(
@@ -32,8 +49,7 @@ export async function carryOut(
   ctx: PaymentsContext,
   actor: Actor,
   decision: Decision,
-  each: Case,
-  transaction: Transaction | null,
+  { each, transaction, fee }: DecisionSubject,
 ): Promise<RecordedEvent[]> {
   const at = ctx.clock.now();
   const by = `${decision.proposed_by}, ${actor.name}`;
@@ -54,7 +70,7 @@ export async function carryOut(
       return [];
     default: {
       if (!transaction) throw new Error(`decision ${decision.id} is about no transaction`);
-      const outcome = await outcomeOf(ctx, decision, transaction, by);
+      const outcome = outcomeOf(decision, transaction, fee, by);
       const { applied, events } = await applyOutcomes(tx, ctx, [outcome]);
       if (applied[0]?.effect !== 'applied') throw new Problem('decision_overtaken');
       await closeDecidedCase(tx, each, by, resolution, at);
@@ -63,20 +79,13 @@ export async function carryOut(
   }
 }
 
-async function outcomeOf(
-  ctx: PaymentsContext,
-  decision: Decision,
-  transaction: Transaction,
-  by: string,
-): Promise<Outcome> {
-  const { holder_id: holderId, currency } = transaction;
+function outcomeOf(decision: Decision, transaction: Transaction, fee: bigint, by: string): Outcome {
+  const { currency } = transaction;
   const raw = `${publicId('dec', decision.id)}: ${by} decided: ${decision.reason} (${decision.reference})`;
   const outcome = { transactionId: transaction.id, source: 'person', raw } as const;
-  const method = ctx.catalog.methods.get(transaction.method);
   if (decision.action !== 'settle_amount' || decision.amount === null)
     return { ...outcome, observation: observationOf(decision, transaction) };
   const { amount } = decision;
-  const fee = method ? await feeFor(ctx, holderId, method, 'collection', amount) : 0n;
   return { ...outcome, observation: { state: 'succeeded', receipt: null, amount, currency }, amended: { amount, fee } };
 }
 

@@ -257,6 +257,25 @@ describe('a collection that nobody answers for', () => {
   });
 });
 
+test('I24: a reversal that the operator reports while people settle what came before is applied after it', async () => {
+  const used = await collection();
+  answer = { state: 'succeeded', receipt: 'TWICE', amount: 100_000n, currency: CURRENCY };
+  base.clock.advance(60_000);
+  await engine.pass();
+  await engine.idle();
+  assert.equal(await statusOf(used), 'success');
+  answer = SILENCE;
+  const second = await collection();
+  answer = { state: 'reversed', receipt: 'TWICE', rawCode: '', message: '' };
+  base.clock.advance(60_000);
+  await engine.pass();
+  await engine.idle();
+  await decide(await caseOf(second, 'receipt_used'), 'settle_success');
+  const cases = await listCasesOf(ctx.db, shop.holderId, second.id);
+  const isTold = cases.some((each) => each.status === 'open');
+  assert.ok(isTold || (await statusOf(second)) === 'reversed', 'the reversal is applied, or people are told of it');
+});
+
 describe('a payout', () => {
   test('money 12: that the operator does not know is sent again, once, or released', async () => {
     const transaction = await payout();

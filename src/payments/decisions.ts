@@ -10,10 +10,10 @@ import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid, holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { answeredByOperator } from './ask-before-decision.ts';
-import { type Case, findCase } from './cases.ts';
+import { answeredByOperator, refuseWhileSending } from './ask-before-decision.ts';
+import { type Case, findCase, NOT_FOUND_KINDS } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
-import { carryOut } from './decision-effects.ts';
+import { carryOut, settledFee } from './decision-effects.ts';
 import {
   type Decision,
   type DecisionAction,
@@ -165,7 +165,8 @@ export async function approveDecision(
 ): Promise<Decision> {
   const proposed = await requireDecision(ctx, ref);
   if (!decider.isAdmin) throw new Problem('forbidden', { message: 'Only an admin can approve a decision.' });
-  if (await answeredByOperator(ctx, engine, proposed)) {
+  const { isAnswered, reversal } = await answeredByOperator(ctx, engine, proposed);
+  if (isAnswered) {
     await ctx.db.transaction((tx) => endDecision(tx, ctx, decider.actor, proposed, 'overtaken'));
     throw new Problem('decision_overtaken');
   }
@@ -178,9 +179,16 @@ export async function approveDecision(
   });
   failpoint('decision-committed');
   ctx.sendCallbacksNow(events);
+  // The operator said that it was reversed, and people settled what came before: both are true, in this order.
+  if (reversal && SETTLES.includes(decision.action))
+    await engine
+      .apply(reversal)
+      .catch((error: unknown) => ctx.log.warn({ err: error }, 'a reversal waits for the operator to report it again'));
   engine.wake();
   return decision;
 }
+
+const SETTLES: readonly DecisionAction[] = ['settle_success', 'settle_amount'];
 
 async function carryOutOnce(
   ctx: PaymentsContext,
@@ -188,12 +196,14 @@ async function carryOutOnce(
   proposed: Decision,
 ): Promise<{ decision: Decision; events: RecordedEvent[] }> {
   const at = ctx.clock.now();
+  const fee = await settledFee(ctx, proposed);
   return ctx.db.transaction(async (tx) => {
     const { each, transaction } = await requireOpenCase(tx, decider, proposed.case_id);
     const locked = await lockDecision(tx, proposed);
     if (!decisionsFor(each, transaction).includes(locked.action)) throw new Problem('decision_overtaken');
+    if (transaction && !NOT_FOUND_KINDS.includes(each.kind)) await refuseWhileSending(tx, transaction, at);
     const approved = await approve(tx, decider.actor, locked, at);
-    const events = await carryOut(tx, ctx, decider.actor, approved, each, transaction);
+    const events = await carryOut(tx, ctx, decider.actor, approved, { each, transaction, fee });
     await auditDecision(tx, decider.actor, approved, 'approved', at);
     failpoint('decision-approving');
     return { decision: approved, events };

@@ -413,6 +413,9 @@ describe('decisions', () => {
     const ref = await propose(await caseOf(part, 'no_answer'), 'settle_failed');
     answer = { state: 'unknown', reason: 'not found', definitelyNotFound: true };
     base.clock.advance(1_000);
+    // It was sent a second ago: it may still be on its way.
+    await assert.rejects(approveDecision(ctx, engine, second, ref), /sent to the operator a moment ago/);
+    base.clock.advance(60_000);
     const kinds: string[] = [];
     const watched = {
       ...engine,
