@@ -272,8 +272,8 @@ test('I24: a reversal that the operator reports while people settle what came be
   await engine.idle();
   await decide(await caseOf(second, 'receipt_used'), 'settle_success');
   const cases = await listCasesOf(ctx.db, shop.holderId, second.id);
-  const isTold = cases.some((each) => each.status === 'open');
-  assert.ok(isTold || (await statusOf(second)) === 'reversed', 'the reversal is applied, or people are told of it');
+  const isKnown = cases.some((each) => each.status === 'open');
+  assert.ok(isKnown || (await statusOf(second)) === 'reversed', 'the reversal is applied, or people are told of it');
 });
 
 describe('a payout', () => {
