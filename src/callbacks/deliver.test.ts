@@ -271,7 +271,9 @@ describe('order', () => {
       const answer = () => void response.end();
       if (JSON.parse(callback.body.toString()).type === TYPES[0]) held.push(answer);
       else answer();
-      setImmediate(() => held.splice(0).forEach((each) => void each()));
+      setImmediate(() => {
+        for (const each of held.splice(0)) each();
+      });
     };
   }
 

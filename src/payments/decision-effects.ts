@@ -22,6 +22,7 @@ import { recordDebts } from './debts.ts';
 import type { Decision } from './decision-rows.ts';
 import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { findRefundTotals } from './refund-orders.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import type { Outcome } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
@@ -72,11 +73,20 @@ export async function carryOut(
       if (!transaction) throw new Error(`decision ${decision.id} is about no transaction`);
       const outcome = outcomeOf(decision, transaction, fee, by);
       const { applied, events } = await applyOutcomes(tx, ctx, [outcome]);
-      if (applied[0]?.effect !== 'applied') throw new Problem('decision_overtaken');
+      if (applied[0]?.effect !== 'applied') throw await notApplied(tx, decision, transaction);
       await closeDecidedCase(tx, each, by, resolution, at);
       return events;
     }
   }
+}
+
+/** Why the outcome of a decision changes nothing. */
+async function notApplied(tx: Tx, { action }: Decision, transaction: Transaction): Promise<Problem> {
+  const totals = await findRefundTotals(tx, transaction.holder_id, transaction.id);
+  if (action !== 'settle_reversed' || !totals || totals.under_way === 0n) return new Problem('decision_overtaken');
+  return new Problem('invalid_params', {
+    message: 'A refund of this payment is not finished. Cancel it, or wait for its result, and approve again.',
+  });
 }
 
 function outcomeOf(decision: Decision, transaction: Transaction, fee: bigint, by: string): Outcome {

@@ -404,6 +404,18 @@ describe('decisions', () => {
     }
   });
 
+  test('a reversal that people settle waits for a refund that is not finished, and says so', async () => {
+    const collection = await collected();
+    const request = { collection: refOf(collection), amount: null };
+    const waiting = await createRefund(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, request);
+    await see([collection, { state: 'reversed', receipt: null, rawCode: '', message: '' }]);
+    const ref = await propose(await caseOf(collection, 'contradiction'), 'settle_reversed');
+    await assert.rejects(approveDecision(ctx, engine, second, ref), /A refund of this payment is not finished/);
+    await cancelRefund(ctx, COMMAND_LINE, shop.holderId, refOf(waiting));
+    await approveDecision(ctx, engine, second, ref);
+    assert.equal(await statusOf(collection), 'reversed');
+  });
+
   test('to fail a payment does not send it again first', async () => {
     const collection = await collected();
     const part = await refund(collection, 10_000n);

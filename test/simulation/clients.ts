@@ -263,7 +263,14 @@ export async function approveWaiting(simulation: Simulation): Promise<void> {
     const approve = { payout: approvePayout, file: approvePayoutFile, refund: approveRefund }[kind];
     const ref = kind === 'file' ? payoutFileRef(id) : refOf({ id });
     await attempt(simulation, `approving a ${kind}`, async () => {
-      await approve(process.ctx, process.engine, decider.actor, model.holderId, ref);
+      try {
+        await approve(process.ctx, process.engine, decider.actor, model.holderId, ref);
+      } catch (error) {
+        if (!(error instanceof Problem) || error.code !== 'refund_not_possible') throw error;
+        // The operator has reversed the payment meanwhile: a refund that was never sent is given up.
+        await cancelRefund(process.ctx, COMMAND_LINE, model.holderId, ref);
+        return simulation.note('a refund is given up');
+      }
       simulation.note(`a ${kind} is approved`);
       if (decider.actor.memberId === creator) model.violations.push(`somebody approved their own order ${ref}`);
     });
