@@ -115,10 +115,11 @@ const decision: Story = async (setup, company, strike) => {
   const { holder, second } = company;
   await collect(setup, company, 3_000, '005');
   await until(setup, 'sent', async () => (await countOf(setup, AT_OPERATOR, [holder])) > 0);
-  await setup.ctx.db.query('update payment_jobs set since = $2, due_at = now() where holder_id = $1', [
-    holder,
-    new Date(Date.now() - 25 * HOUR_MS),
-  ]);
+  // It was sent a day ago.
+  await setup.ctx.db.query(
+    'update payment_jobs set since = $2, submitted_at = $2, due_at = now() where holder_id = $1',
+    [holder, new Date(Date.now() - 25 * HOUR_MS)],
+  );
   const open = `select id from cases where holder_id = $1 and kind = 'no_answer'`;
   await until(setup, 'a case', async () => (await setup.ctx.db.query(open, [holder])).length > 0);
   const [each] = await setup.ctx.db.query<{ id: string }>(open, [holder]);
