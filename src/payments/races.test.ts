@@ -2,7 +2,7 @@
 // transaction wrote meanwhile is overlooked, and several outcomes of one batch are as good as one after the other.
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { differencesOf, paid } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
@@ -54,6 +54,8 @@ let second: Decider;
 before(async () => {
   base = await createTestContext({ ROLE: 'api' });
 });
+// Work that a commit has woken must not go on in the next test, which has another engine on the same database.
+afterEach(() => engine.idle());
 after(async () => {
   const differences = await differencesOf(base);
   await base.close();
