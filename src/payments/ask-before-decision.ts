@@ -9,7 +9,7 @@ import type { Decision, DecisionAction } from './decision-rows.ts';
 import type { PaymentEngine } from './engine.ts';
 import { isNotFound } from './next-job.ts';
 import { queryOperator } from './operator-calls.ts';
-import { isFinal, type Outcome } from './states.ts';
+import { isFinal, type Outcome, UNANSWERED_MS } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
 /** As long as a call to an operator may take, and its lease, with time to spare. */
@@ -46,6 +46,7 @@ export async function answeredByOperator(
   if (isAnswered) return { isAnswered, reversal: null };
   if (NOT_FOUND_KINDS.includes(each.kind) && NEEDS_NOT_FOUND.includes(action))
     await requireNotFound(ctx, each, transaction, outcome);
+  if (observation.state === 'pending' && action === 'settle_failed') await requireOldSubmit(ctx, transaction);
   return { isAnswered, reversal: observation.state === 'reversed' ? outcome : null };
 }
 
@@ -62,6 +63,19 @@ export async function refuseWhileSending(tx: Tx, transaction: Transaction, now: 
   if (sentAt !== undefined && now.getTime() - sentAt < SENDING_MS)
     throw new Problem('operator_unavailable', {
       message: 'It was sent to the operator a moment ago. Wait a minute, then approve again.',
+    });
+}
+
+/** The operator is working on it. Only what it has had for a day may be given up. */
+async function requireOldSubmit(ctx: PaymentsContext, { holder_id: holderId, id }: Transaction): Promise<void> {
+  const [job] = await ctx.db.query<{ submitted_at: Date | null }>(
+    'select submitted_at from payment_jobs where holder_id = $1 and transaction_id = $2',
+    [holderId, id],
+  );
+  const sentAt = job?.submitted_at?.getTime() ?? 0;
+  if (ctx.clock.millis() - sentAt < UNANSWERED_MS)
+    throw new Problem('operator_unavailable', {
+      message: 'The operator says that it is working on this payment. Wait for its result.',
     });
 }
 

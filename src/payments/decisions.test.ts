@@ -248,6 +248,21 @@ describe('a collection that nobody answers for', () => {
     );
   });
 
+  test('it is not given up while the operator says that it is working on it, within a day of its submit', async () => {
+    const transaction = await collection();
+    await waitInSilence();
+    const decision = await propose(await caseOf(transaction, 'no_answer'), 'settle_failed');
+    const ref = publicId('dec', decision.id);
+    const sentAt = new Date(base.clock.millis() - 3_600_000);
+    await ctx.db.query('update payment_jobs set submitted_at = $2 where transaction_id = $1', [transaction.id, sentAt]);
+    answer = { state: 'pending', railReference: 'op-1' };
+    await assert.rejects(approveDecision(ctx, engine, people.second, ref), problem('operator_unavailable'));
+    assert.equal(await statusOf(transaction), 'processing');
+    base.clock.advance(DAY_MS);
+    await approveDecision(ctx, engine, people.second, ref);
+    assert.equal(await statusOf(transaction), 'failed');
+  });
+
   test('a reason and a reference are needed, and only what fits the case is possible', async () => {
     const transaction = await collection();
     await waitInSilence();

@@ -85,12 +85,13 @@ export async function cancelPayout(
       `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
       [holderId, id],
     );
-    const waiting = await tx.query(
-      `select from transactions
-       where holder_id = $1 and id = $2 and status = 'pending' and $3 = 'waiting' for no key update`,
-      [holderId, id, cancelled?.approval],
+    // What was sent before, and is to be sent again, is no longer pending: it may still be on its way.
+    const pending = await tx.query(
+      `select from transactions where holder_id = $1 and id = $2 and status = 'pending' for no key update`,
+      [holderId, id],
     );
-    if (!cancelled || waiting.length + removed.length === 0)
+    const isUnsent = cancelled?.approval === 'waiting' || removed.length > 0;
+    if (!cancelled || pending.length === 0 || !isUnsent)
       throw new Problem('not_found', {
         message: 'This payout is unknown, or it was sent already and cannot be taken back.',
       });

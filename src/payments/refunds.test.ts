@@ -263,6 +263,24 @@ describe('a refund', () => {
     assert.equal(await reserved(), AMOUNT - FEE, 'only the first is reserved');
   });
 
+  test('that is to be sent again cannot be cancelled any more: the first call may still arrive', async () => {
+    const asked = await refund(await collected());
+    await work();
+    await ctx.db.transaction((tx) =>
+      applyOutcomes(tx, ctx, [
+        {
+          transactionId: asked.id,
+          source: 'poll',
+          observation: { state: 'unknown', reason: 'not found', definitelyNotFound: true },
+          raw: '',
+        },
+      ]),
+    );
+    const [job] = await ctx.db.query('select kind from payment_jobs where transaction_id = $1', [asked.id]);
+    assert.deepEqual(job, { kind: 'submit' });
+    await assert.rejects(cancelRefund(ctx, COMMAND_LINE, shop.holderId, refOf(asked)), problemCode('not_found'));
+  });
+
   test('that succeeds after it had failed is taken from the wallet; what is missing is a debt', async () => {
     const collection = await collected();
     const failed: Observation = { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' };

@@ -387,8 +387,9 @@ export async function cancelRefund(
       [holderId, id],
     );
     const refund = await findTransaction(tx, holderId, id);
-    const waits = cancelled?.approval === 'waiting' && refund?.status === 'pending';
-    if (!cancelled || (!waits && removed.length === 0))
+    // What was sent before, and is to be sent again, is no longer pending: it may still be on its way.
+    const isUnsent = cancelled?.approval === 'waiting' || removed.length > 0;
+    if (!cancelled || refund?.status !== 'pending' || !isUnsent)
       throw new Problem('not_found', {
         message: 'This refund is unknown, or it was sent already and cannot be taken back.',
       });

@@ -53,17 +53,14 @@ async function checkClearing(ctx: Context, rows: Row[], model: Model): Promise<s
      where kind = 'operator_clearing' and rail = $1 and currency = $2`,
     [railName, CURRENCY],
   );
-  // What people gave back to a payer they gave back at the operator. Where its book shows that, it is counted there.
-  const returned = await ctx.db.query<{ reference: string | null; amount: bigint }>(
-    `select c.detail->>'reference' as reference, l.amount
-     from decisions d join cases c on c.holder_id = d.holder_id and c.id = d.case_id
+  // What people gave back to a payer they gave back at the operator.
+  let held = -(await sumOf(
+    ctx,
+    `select sum(l.amount)::bigint as sum from decisions d join cases c on c.holder_id = d.holder_id and c.id = d.case_id
      join ledger_transfers l on l.holder_id = c.holder_id and l.transaction_id = c.id and l.kind = 'suspense_return'
      where d.status = 'approved' and d.action = 'return_to_payer' and c.rail = $1`,
     [railName],
-  );
-  let held = 0n;
-  for (const { reference, amount } of returned)
-    if (operator.book.get(reference ?? '')?.state !== 'reversed') held -= amount;
+  ));
   for (const payment of operator.book.values()) if (!payment.till) held += truthOf(payment);
   for (const { amount } of operator.incoming) held += amount;
   const disputed = rows.reduce((sum, row) => sum + movedBy(row) - truthAbout(row, model), 0n);
