@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { columns } from '../platform/columns.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import type { PaymentsContext } from './context.ts';
 import { readTransactions, type Transaction } from './transactions.ts';
 
@@ -84,4 +84,25 @@ export async function countDuePayments(reader: Reader, now: Date): Promise<numbe
     [now],
   );
   return Number(row?.count ?? 0n);
+}
+
+/** Queues a payout or refund that was approved. False: it was sent or has ended, so it is not sent again. */
+export async function queueApproved(tx: Tx, holderId: bigint, transactionId: string, at: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+     select t.holder_id, t.id, 'submit', $3, $3 from transactions t
+     where t.holder_id = $1 and t.id = $2 and t.status = 'pending' for no key update
+     returning 1`,
+    [holderId, transactionId, at],
+  );
+  return rows.length > 0;
+}
+
+/** Removes a submit that nobody has claimed. Claiming makes it a query, which is not removed. */
+export async function removeSubmit(tx: Tx, holderId: bigint, transactionId: string): Promise<boolean> {
+  const rows = await tx.query(
+    `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
+    [holderId, transactionId],
+  );
+  return rows.length > 0;
 }

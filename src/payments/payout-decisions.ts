@@ -8,6 +8,7 @@ import { Problem } from '../platform/errors.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { queueApproved, removeSubmit } from './payment-jobs.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { idFromRef, type Transaction } from './transactions.ts';
 
@@ -27,14 +28,7 @@ export async function approvePayout(
     await refuseBeforeAsked(tx, holderId, id);
     const approved = await approveOnce(tx, actor, holderId, id, at);
     // After a restore the operator may know a payout that waits for approval. Such a payout is not sent again.
-    const queued = await tx.query(
-      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
-       select t.holder_id, t.id, 'submit', $3, $3 from transactions t
-       where t.holder_id = $1 and t.id = $2 and t.status = 'pending' and $4 for no key update
-       returning 1`,
-      [holderId, id, at, approved],
-    );
-    if (queued.length === 0)
+    if (!approved || !(await queueApproved(tx, holderId, id, at)))
       throw new Problem('not_found', {
         message: 'No payout waits for approval under this reference. It may have been approved or cancelled already.',
       });
@@ -81,16 +75,13 @@ export async function cancelPayout(
        where holder_id = $1 and transaction_id = $2 and cancelled_at is null returning approval`,
       [holderId, id, actor.name, at],
     );
-    const removed = await tx.query(
-      `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
-      [holderId, id],
-    );
+    const isRemoved = await removeSubmit(tx, holderId, id);
     // What was sent before, and is to be sent again, is no longer pending: it may still be on its way.
     const pending = await tx.query(
       `select from transactions where holder_id = $1 and id = $2 and status = 'pending' for no key update`,
       [holderId, id],
     );
-    const isUnsent = cancelled?.approval === 'waiting' || removed.length > 0;
+    const isUnsent = cancelled?.approval === 'waiting' || isRemoved;
     if (!cancelled || pending.length === 0 || !isUnsent)
       throw new Problem('not_found', {
         message: 'This payout is unknown, or it was sent already and cannot be taken back.',

@@ -19,6 +19,7 @@ import { formatAmount } from '../platform/money.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { queueApproved, removeSubmit } from './payment-jobs.ts';
 import {
   addToRefundTotals,
   findRefundById,
@@ -329,14 +330,7 @@ export async function approveRefund(
     const approved = await approveOnce(tx, actor, holderId, id, at);
     const refund = approved ? await findRefundById(tx, holderId, id) : null;
     if (refund) await refuseContradicted(tx, holderId, refund.collection_id);
-    const queued = await tx.query(
-      `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
-       select t.holder_id, t.id, 'submit', $3, $3 from transactions t
-       where t.holder_id = $1 and t.id = $2 and t.status = 'pending' and $4 for no key update
-       returning 1`,
-      [holderId, id, at, approved],
-    );
-    if (queued.length === 0)
+    if (!approved || !(await queueApproved(tx, holderId, id, at)))
       throw new Problem('not_found', {
         message: 'No refund waits for approval under this reference. It may have been approved or cancelled already.',
       });
@@ -382,13 +376,10 @@ export async function cancelRefund(
        where holder_id = $1 and transaction_id = $2 and cancelled_at is null returning approval`,
       [holderId, id, actor.name, at],
     );
-    const removed = await tx.query(
-      `delete from payment_jobs where holder_id = $1 and transaction_id = $2 and kind = 'submit' returning 1`,
-      [holderId, id],
-    );
+    const isRemoved = await removeSubmit(tx, holderId, id);
     const refund = await findTransaction(tx, holderId, id);
     // What was sent before, and is to be sent again, is no longer pending: it may still be on its way.
-    const isUnsent = cancelled?.approval === 'waiting' || removed.length > 0;
+    const isUnsent = cancelled?.approval === 'waiting' || isRemoved;
     if (!cancelled || refund?.status !== 'pending' || !isUnsent)
       throw new Problem('not_found', {
         message: 'This refund is unknown, or it was sent already and cannot be taken back.',
