@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isAddressIn, isAddressOrRange } from './addresses.ts';
+import { isAddressIn, isAddressOrRange, limitKey } from './addresses.ts';
 
 describe('addresses and ranges', () => {
   test('only complete addresses and CIDR ranges are accepted', () => {
@@ -32,4 +32,16 @@ describe('addresses and ranges', () => {
     assert.equal(isAddressIn(['::ffff:10.0.0.1'], '10.0.0.1'), true);
     assert.equal(isAddressIn(['10.1', 'nonsense'], '10.0.0.1'), false, 'what is not an address matches nothing');
   });
+});
+
+test('limits are counted by IPv4 address and by the /64 of an IPv6 address', () => {
+  assert.equal(limitKey('203.0.113.7'), '203.0.113.7');
+  assert.equal(limitKey('::ffff:203.0.113.7'), '203.0.113.7');
+  assert.equal(limitKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  assert.equal(limitKey('2001:0DB8:0001:0002::9'), '2001:db8:1:2::/64');
+  assert.equal(limitKey('2001:db8::1'), '2001:db8:0:0::/64');
+  assert.equal(limitKey('fe80::1%eth0'), 'fe80:0:0:0::/64');
+  assert.equal(limitKey('::1'), '0:0:0:0::/64');
+  assert.notEqual(limitKey('2001:db8:1:2::1'), limitKey('2001:db8:1:3::1'));
+  assert.equal(limitKey('not an address'), 'not an address');
 });

@@ -100,3 +100,22 @@ export function isLoopback(address: string): boolean {
 export function isAlwaysForbidden(address: string): boolean {
   return alwaysForbidden.has(address);
 }
+
+/**
+ * The part of an address that limits are counted by: an IPv4 address itself, the /64 of an IPv6 address, because one
+ * customer is usually given a whole /64. Text that is no address is returned as it is.
+ */
+export function limitKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  // WHATWG URL writes an IPv6 address in one form, whatever form it came in; a zone (%eth0) is not part of it.
+  const plain = new URL(`http://[${address.split('%')[0] ?? address}]`).hostname.slice(1, -1);
+  const [head = '', tail] = plain.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':');
+    groups.push(...Array<string>(8 - groups.length - after.length).fill('0'), ...after);
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
