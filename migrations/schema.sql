@@ -1378,6 +1378,23 @@ comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
+-- 0030_payments_operator_hints.sql
+
+create table operator_hints (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  hints integer not null default 1,
+  attempts integer not null default 0,
+  first_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  constraint operator_hint_once PRIMARY KEY (holder_id, transaction_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
+comment on table operator_hints is
+  'Transactions, open or final, whose operator has sent a message that proves nothing. Deleted after it was asked. due_at is a lease.';
+comment on column operator_hints.hints is
+  'How many came. More than there were when the operator was asked: it is asked again.';
+CREATE INDEX operator_hints_due ON public.operator_hints USING btree (due_at);
+
 -- 
 
 create table schema_migrations (

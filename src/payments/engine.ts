@@ -7,16 +7,17 @@ import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
 import { callResult } from '../rails/breakers.ts';
-import type { RailReply } from '../rails/rail.ts';
+import type { Observation, RailReply } from '../rails/rail.ts';
 import { applyBatch } from './apply-batch.ts';
 import type { PaymentsContext } from './context.ts';
 import { queryOperator, submitToOperator } from './operator-calls.ts';
+import { claimHints, concludeHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
-import { claimDue, postponeSubmit, returnJobs, type Work } from './payment-jobs.ts';
+import { claimDue, postponeSubmit, returnJobs } from './payment-jobs.ts';
 import { type EvidenceSource, isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
-import { createWorkQueue } from './work-queue.ts';
+import { createWorkQueue, type Work } from './work-queue.ts';
 
 /** Work that may wait in this process; more stays in the table, for any process. */
 const MAX_QUEUED = 1_000;
@@ -69,7 +70,9 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     }
     const claimed = await claimDue(ctx, CLAIM_LIMIT);
     queue.add(claimed);
-    return claimed.length;
+    const hints = (await claimHints(ctx, CLAIM_LIMIT)).map((claim) => ({ ...claim, kind: 'hint' as const }));
+    queue.add(hints);
+    return claimed.length + hints.length;
   }
   const waker = createWaker(ctx, { name: 'payments', pass });
 
@@ -104,7 +107,12 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     async stop() {
       stopping = true;
       await waker.idle();
-      await returnJobs(ctx, queue.close());
+      const left = queue.close();
+      // A hint is found again when its lease ends.
+      await returnJobs(
+        ctx,
+        left.filter((work) => work.kind !== 'hint'),
+      );
       await queue.idle();
       await outcomes.idle();
     },
@@ -153,10 +161,11 @@ async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transact
 async function perform(
   ctx: PaymentsContext,
   outcomes: OutcomeBatch,
-  { kind, transaction }: Work,
+  work: Work,
   isStale: () => boolean,
 ): Promise<void> {
-  switch (kind) {
+  const { transaction } = work;
+  switch (work.kind) {
     case 'send_token':
       return sendVerificationToken(ctx, transaction);
     case 'expire':
@@ -168,10 +177,18 @@ async function perform(
       if (isHeld) return postponeSubmit(ctx, transaction, SUSPENDED_PAUSE_MS);
       if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postponeSubmit(ctx, transaction);
       failpoint('before-submit', transaction.direction);
-      return callAndRecord(ctx, outcomes, transaction, 'submit');
+      await callAndRecord(ctx, outcomes, transaction, 'submit');
+      return;
     }
     case 'query':
-      return callAndRecord(ctx, outcomes, transaction, 'poll');
+      await callAndRecord(ctx, outcomes, transaction, 'poll');
+      return;
+    case 'hint': {
+      // Asking about what was not sent would make it look sent.
+      if (transaction.status === 'pending') return concludeHint(ctx, transaction, work.hint, null);
+      const { observation, after } = await callAndRecord(ctx, outcomes, transaction, 'poll', { onRead: true });
+      return concludeHint(ctx, after ?? transaction, work.hint, observation);
+    }
   }
 }
 
@@ -186,7 +203,7 @@ async function callAndRecord(
   transaction: Transaction,
   source: keyof typeof CALLS,
   reason: Pick<Outcome, 'onRead'> = {},
-): Promise<void> {
+): Promise<{ observation: Observation; after: Transaction | null }> {
   const started = performance.now();
   const askedAt = ctx.clock.now();
   const { observation, raw } = await CALLS[source](ctx, transaction);
@@ -194,5 +211,6 @@ async function callAndRecord(
   failpoint(`after-${source}`, transaction.direction);
   ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
   ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
-  await outcomes.add({ transactionId: transaction.id, source, observation, raw, askedAt, ...reason });
+  const outcome = { transactionId: transaction.id, source, observation, raw, askedAt, ...reason };
+  return { observation, after: (await outcomes.add(outcome)).transaction };
 }

@@ -19,6 +19,8 @@ let ctx: ReturnType<typeof withPayments<typeof base>>;
 let engine: PaymentEngine;
 let inbox: OperatorInbox;
 let shop: Shop;
+/** What the operator answers when it is asked. */
+let answer: Observation;
 
 before(async () => {
   base = await createTestContext({ ROLE: 'api' });
@@ -30,6 +32,7 @@ after(async () => {
 });
 
 beforeEach(async () => {
+  answer = { state: 'unknown', reason: 'silent' };
   const rail = silentRail({
     async collect({ reference }) {
       const instructions = {
@@ -39,6 +42,7 @@ beforeEach(async () => {
       } as const;
       return { observation: { state: 'pending', instructions }, raw: '' };
     },
+    query: async () => ({ observation: answer, raw: '' }),
     readCallback: ({ body }) =>
       JSON.parse(body.toString(), (name, value: unknown) =>
         name === 'amount' ? BigInt(String(value)) : value,
@@ -276,6 +280,98 @@ describe('unknown references', () => {
     const reference = unknownRef();
     await receive({ kind: 'hint', reference });
     assert.deepEqual(await casesAbout(reference), []);
+  });
+});
+
+describe('a hint', () => {
+  const failed: Observation = { state: 'failed', failureCode: 'PAYER_LIMIT_REACHED', rawCode: '', message: '' };
+
+  async function work(): Promise<void> {
+    await engine.pass();
+    await engine.idle();
+  }
+  async function openHints(): Promise<number> {
+    return (await ctx.db.query('select from operator_hints')).length;
+  }
+
+  test('about a payment that has failed: the operator is asked, and its success is booked', async () => {
+    const payment = await collect();
+    await receive(proof(refOf(payment), failed));
+    assert.equal((await now(payment)).status, 'failed');
+    answer = success();
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    await work();
+    assert.equal((await now(payment)).status, 'success');
+    assert.deepEqual(await caseKinds(payment), ['late_success']);
+    assert.equal(await openHints(), 0);
+  });
+
+  test('about a payment that has succeeded: the operator is asked, and its reversal is booked', async () => {
+    const payment = await collect();
+    const receipt = newReceipt();
+    await receive(proof(refOf(payment), success({ receipt })));
+    answer = reversal({ receipt });
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    await work();
+    assert.equal((await now(payment)).status, 'reversed');
+  });
+
+  test('is kept while the operator does not answer, for a day', async () => {
+    const payment = await collect();
+    await receive(proof(refOf(payment), failed));
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    await work();
+    assert.equal(await openHints(), 1);
+    base.clock.advance(6_000);
+    answer = success({ receipt: null });
+    await work();
+    assert.equal((await now(payment)).status, 'success');
+    answer = { state: 'pending' };
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    await work();
+    assert.equal(await openHints(), 1);
+    base.clock.advance(25 * 3_600_000);
+    await work();
+    assert.equal(await openHints(), 0);
+    assert.equal((await now(payment)).status, 'success');
+  });
+
+  test('that comes while the operator is asked makes it be asked again', async () => {
+    const payment = await collect();
+    await receive(proof(refOf(payment), failed));
+    const [asked, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = silentRail({
+      async query() {
+        asked.resolve();
+        await mayAnswer.promise;
+        return { observation: failed, raw: '' };
+      },
+    });
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    const other = createPaymentEngine(withPayments(base, slow));
+    await other.pass();
+    await asked.promise;
+    answer = success();
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    mayAnswer.resolve();
+    await other.idle();
+    assert.equal((await now(payment)).status, 'failed');
+    await work();
+    assert.equal((await now(payment)).status, 'success');
+  });
+
+  test('of another rail is not heard, and nothing is asked about a payment that was not sent', async () => {
+    const payment = await collect();
+    await ctx.db.query(`update transactions set status = 'pending' where id = $1`, [payment.id]);
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    await work();
+    assert.equal((await now(payment)).status, 'pending');
+    assert.equal(await openHints(), 1);
+    await ctx.db.query(`update transactions set rail = 'other' where id = $1`, [payment.id]);
+    await ctx.db.query('delete from operator_hints');
+    await receive({ kind: 'hint', reference: refOf(payment) });
+    assert.equal(await openHints(), 0);
+    await ctx.db.query(`update transactions set rail = 'quiet', status = 'processing' where id = $1`, [payment.id]);
   });
 });
 

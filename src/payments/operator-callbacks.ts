@@ -15,11 +15,12 @@ import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
 import { checkObservation, checkPayment, referenceError, visibleText } from './observations.ts';
+import { recordHints } from './operator-hints.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { LEASE_MS } from './payment-jobs.ts';
 import { type BadReport, concernsAll, mayPass, quarantine } from './quarantine.ts';
 import type { Outcome, TransactionDirection } from './states.ts';
-import { idFromRef, refOf, TRANSACTION_KEYS } from './transactions.ts';
+import { idFromRef, refOf } from './transactions.ts';
 import { keepUnmatched, type UnmatchedReport } from './unmatched-reports.ts';
 
 const MAX_COUNTED = 100_000;
@@ -276,11 +277,10 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   // Payments first: their receipts are used already. A proof with another receipt is then a case, and no money is lost.
   const all = [...received.outcomes, ...outcomes];
   const { applied, events } = await applyOutcomes(tx, ctx, all, received.held);
-  await askNow(
-    tx,
-    readings.flatMap((reading) => (reading.kind === 'hint' ? [reading.transactionId] : [])),
-    ctx.clock.now(),
+  const hints = readings.flatMap((reading) =>
+    reading.kind === 'hint' ? [{ transactionId: reading.transactionId, rail: reading.row.rail }] : [],
   );
+  await recordHints(tx, hints, ctx.clock.now());
   const ofProofs = applied.slice(received.outcomes.length);
   const unknown = proofs.filter((_, index) => ofProofs[index]?.effect === 'unknown_transaction');
   const unmatched = unknown.map(
@@ -312,16 +312,6 @@ async function holdUnmatched(tx: Tx, ctx: PaymentsContext, reports: UnmatchedRep
     ctx,
     results.flatMap((result) => (result.ok ? result.transfers : [])),
     ctx.clock.now(),
-  );
-}
-
-/** A hint is not evidence: the operator is queried now. */
-async function askNow(tx: Tx, ids: string[], at: Date): Promise<void> {
-  if (ids.length === 0) return;
-  await tx.query(
-    `update payment_jobs j set due_at = $3 from ${TRANSACTION_KEYS.rows}
-     where j.holder_id = input.holder_id and j.transaction_id = input.id and j.kind = 'query'`,
-    [...TRANSACTION_KEYS.arrays(ids), at],
   );
 }
 

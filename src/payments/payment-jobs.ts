@@ -13,13 +13,13 @@ const BREAKER_PAUSE_MS = 5_000;
 const MAX_COUNTED = 100_000;
 
 export type JobKind = 'send_token' | 'submit' | 'query' | 'expire';
-export type Work = { kind: JobKind; transaction: Transaction };
+export type ClaimedJob = { kind: JobKind; transaction: Transaction };
 
 /**
  * Claims due jobs. A 'submit' becomes a 'query' in the same statement, so the intent to send is durable: after a crash the
  * next process asks the operator whether the call arrived, and does not send it again.
  */
-export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Work[]> {
+export async function claimDue(ctx: PaymentsContext, limit: number): Promise<ClaimedJob[]> {
   const now = ctx.clock.now();
   const claimed = await ctx.db.query<{ transaction_id: string; was: JobKind }>(
     {
@@ -61,14 +61,14 @@ export async function postponeSubmit(
   );
 }
 
-const RETURNED = columns<Work>(2, {
+const RETURNED = columns<ClaimedJob>(2, {
   holder_id: ['bigint', ({ transaction }) => transaction.holder_id],
   transaction_id: ['uuid', ({ transaction }) => transaction.id],
   kind: 'text',
 });
 
 /** Puts claimed jobs that were not started back in the table, due now. */
-export async function returnJobs(ctx: PaymentsContext, waiting: Work[]): Promise<void> {
+export async function returnJobs(ctx: PaymentsContext, waiting: ClaimedJob[]): Promise<void> {
   if (waiting.length === 0) return;
   await ctx.db.query(
     `update payment_jobs j set kind = input.kind, due_at = $1 from ${RETURNED.rows}

@@ -2,13 +2,15 @@
 // table, so work that is dropped or fails is found again when its lease ends.
 
 import type { Context } from '../platform/context.ts';
-import { LEASE_MS, type Work } from './payment-jobs.ts';
-import { refOf } from './transactions.ts';
+import type { ClaimedHint } from './operator-hints.ts';
+import { type ClaimedJob, LEASE_MS } from './payment-jobs.ts';
+import { refOf, type Transaction } from './transactions.ts';
 
 const MAX_RUNNING = 256;
 /** Work that waited longer is dropped: a call that starts now could outlast the lease, and another process would ask too. */
 const MAX_QUEUED_MS = LEASE_MS / 2;
 
+export type Work = ClaimedJob | { kind: 'hint'; transaction: Transaction; hint: ClaimedHint };
 type QueuedWork = Work & { queuedAt: number };
 
 interface WorkQueue {

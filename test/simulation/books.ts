@@ -81,8 +81,9 @@ const WRONG_BY = 1n;
  */
 async function checkUnknown(ctx: Context, rows: Row[], { operator, railName }: Model) {
   const known = new Set(rows.map(refOf));
-  const reports = await ctx.db.query<{ reference: string; open: boolean; booked: bigint }>(
+  const reports = await ctx.db.query<{ reference: string; open: boolean; disputed: boolean; booked: bigint }>(
     `select u.reference, bool_or(c.status = 'open') as open,
+       bool_or(u.state = 'failed') and bool_or(u.state = 'succeeded') as disputed,
        coalesce(sum(c.amount) filter (where u.booked and c.resolved_by is distinct from 'operator' and not exists (
          select from ledger_transfers l where l.transaction_id = c.id
            and l.kind in ('suspense_credit_reversal', 'suspense_income_reversal'))), 0)::bigint as booked
@@ -94,11 +95,16 @@ async function checkUnknown(ctx: Context, rows: Row[], { operator, railName }: M
   const violations: string[] = [];
   let explained = 0n;
   for (const payment of operator.book.values()) {
-    if (known.has(payment.reference) || payment.till || payment.state === 'pending') continue;
+    if (known.has(payment.reference) || payment.state === 'pending') continue;
+    // What was paid at a till is in the operator's book by its own receipt.
+    if (payment.till && payment.state === 'succeeded') continue;
     const said = byReference.get(payment.reference);
     const difference = (said?.booked ?? 0n) - truthOf(payment);
-    // Without a row of ours nothing contradicts an operator that names a wrong amount.
-    const asSaid = difference === WRONG_BY && payment.direction === 'collection';
+    // Without a row of ours nothing contradicts an operator that names a wrong amount, or a payment that never was; and
+    // people may decide about money although they read in the case that the operator has said both.
+    const neverPaid = payment.state === 'failed' || payment.state === 'expired';
+    const wrongAmount = difference === WRONG_BY || (neverPaid && difference === payment.amount + WRONG_BY);
+    const asSaid = payment.direction === 'collection' && (wrongAmount || (neverPaid && said?.disputed));
     if (difference !== 0n && !said?.open && !asSaid) {
       const moved = `${payment.reference} (${payment.direction} ${payment.state}) moved ${truthOf(payment)}`;
       violations.push(`I24: ${moved}, we booked ${said?.booked}, and no case is open`);

@@ -50,6 +50,7 @@ export async function simulate(base: TestContext, seed: number): Promise<Simulat
     const violations = await checkInvariants(base, simulation.model);
     // The next seed shares the database, and should find no work of this one.
     await base.db.query(`update payment_jobs set due_at = 'infinity'`);
+    await base.db.query('delete from operator_hints');
     return { seed, violations, history };
   } catch (error) {
     return {
@@ -238,7 +239,8 @@ async function quieten(simulation: Simulation): Promise<void> {
 /** Nothing is open but what a person was told of. */
 async function isQuiet(simulation: Simulation): Promise<boolean> {
   const [row] = await simulation.base.db.query<{ open: bigint }>(
-    `select (select count(*) from operator_inbox where rail = $2) + (
+    `select (select count(*) from operator_inbox where rail = $2)
+       + (select count(*) from operator_hints where holder_id = $1) + (
        select count(*) from payment_jobs j join transactions t on t.id = j.transaction_id
        where t.holder_id = $1 and not exists (
          select from cases c where c.transaction_id = t.id and c.status = 'open' and c.kind = 'no_answer'))

@@ -1,0 +1,103 @@
+// Hints: what an operator says without a proof. The operator is asked after each of them, also about a transaction that has
+// ended: a hint may announce the success of a payment that was taken for failed, or a reversal. Hints are durable, because
+// nobody asks about a final transaction by itself.
+
+import { columns } from '../platform/columns.ts';
+import type { Tx } from '../platform/db.ts';
+import { holderOfUuid } from '../platform/ids.ts';
+import type { Observation } from '../rails/rail.ts';
+import type { PaymentsContext } from './context.ts';
+import { LEASE_MS } from './payment-jobs.ts';
+import { isFinal, nextQueryDelayMs, UNANSWERED_MS } from './states.ts';
+import { readTransactions, refOf, type Transaction } from './transactions.ts';
+
+export type Hint = { transactionId: string; rail: string };
+/** A hint that a process is asking about. */
+export type ClaimedHint = { hints: number; attempts: number; firstAt: Date };
+
+const HINTS = columns<Hint>(2, {
+  holder_id: ['bigint', ({ transactionId }) => holderOfUuid(transactionId)],
+  id: ['uuid', ({ transactionId }) => transactionId],
+  rail: 'text',
+});
+
+/** A rail can only hint at its own transactions. */
+export async function recordHints(tx: Tx, hints: Hint[], at: Date): Promise<void> {
+  if (hints.length === 0) return;
+  await tx.query(
+    {
+      name: 'record_hints',
+      text: `insert into operator_hints as h (holder_id, transaction_id, hints, first_at, due_at)
+             select t.holder_id, t.id, count(*), $1, $1
+             from ${HINTS.rows} join transactions t using (holder_id, id) where t.rail = input.rail
+             group by t.holder_id, t.id order by t.holder_id, t.id
+             on conflict (holder_id, transaction_id) do update
+               set hints = h.hints + excluded.hints, attempts = 0, first_at = excluded.first_at, due_at = excluded.due_at`,
+    },
+    [at, ...HINTS.arrays(hints)],
+  );
+}
+
+export async function claimHints(
+  ctx: PaymentsContext,
+  limit: number,
+): Promise<{ transaction: Transaction; hint: ClaimedHint }[]> {
+  const now = ctx.clock.now();
+  const claimed = await ctx.db.query<{ transaction_id: string; hints: number; attempts: number; first_at: Date }>(
+    {
+      name: 'claim_hints',
+      text: `with due as (
+               select holder_id, transaction_id from operator_hints where due_at <= $1
+               order by due_at limit $2 for update skip locked
+             )
+             update operator_hints h set due_at = $3 from due
+             where h.holder_id = due.holder_id and h.transaction_id = due.transaction_id
+             returning h.transaction_id, h.hints, h.attempts, h.first_at`,
+    },
+    [now, limit, new Date(now.getTime() + LEASE_MS)],
+  );
+  if (claimed.length === 0) return [];
+  const ids = claimed.map((row) => row.transaction_id);
+  const byId = new Map((await readTransactions(ctx.db, ids)).map((row) => [row.id, row]));
+  return claimed.flatMap(({ transaction_id, hints, attempts, first_at: firstAt }) => {
+    const transaction = byId.get(transaction_id);
+    return transaction ? [{ transaction, hint: { hints, attempts, firstAt } }] : [];
+  });
+}
+
+/**
+ * The operator has answered, and the answer is applied. While it does not say how a final transaction stands, it is asked
+ * again for a day; the job of an open one asks by itself. After that the transaction stays as it is: a hint proves nothing.
+ * `observation` null: it was not asked yet, because the transaction is not sent, or is being sent.
+ */
+export async function concludeHint(
+  ctx: PaymentsContext,
+  { holder_id: holderId, id, status }: Transaction,
+  { hints, attempts, firstAt }: ClaimedHint,
+  observation: Observation | null,
+): Promise<void> {
+  const now = ctx.clock.now();
+  const openForMs = now.getTime() - firstAt.getTime();
+  const isAnswered = observation !== null && (!isFinal(status) || saysHowItStands(observation));
+  if (isAnswered || openForMs >= UNANSWERED_MS) {
+    if (!isAnswered) ctx.log.warn({ ref: refOf({ id }) }, 'the operator does not say what its hint was about');
+    // A hint that came meanwhile is due by itself.
+    await ctx.db.query('delete from operator_hints where holder_id = $1 and transaction_id = $2 and hints = $3', [
+      holderId,
+      id,
+      hints,
+    ]);
+    return;
+  }
+  const dueAt = new Date(now.getTime() + nextQueryDelayMs(attempts, openForMs));
+  await ctx.db.query(
+    `update operator_hints set due_at = $4, attempts = attempts + 1
+     where holder_id = $1 and transaction_id = $2 and hints = $3`,
+    [holderId, id, hints, dueAt],
+  );
+}
+
+function saysHowItStands(observation: Observation): boolean {
+  if (observation.state === 'unknown') return observation.definitelyNotFound === true;
+  return observation.state !== 'pending';
+}
