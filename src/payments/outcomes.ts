@@ -3,7 +3,7 @@
 // next job are written in the caller's transaction, in this order:
 //
 //   1. lock the transactions, sorted, a refund with its collection, then the totals of refunds   (lockSubjects)
-//   2. claim the receipts of successes, each once                                               (claimReceipts)
+//   2. claim the receipts of successes, each once                                               (claimSuccesses)
 //   3. decide, outcome by outcome: states, cases, next job; nothing is written                  (applyOne)
 //   4. post to the ledger, then put its balances on rows and events                             (bookStates, applyBooking)
 //   5. write the rest; these statements do not depend on each other
@@ -11,10 +11,8 @@
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
 import type { PostingGroup } from '../ledger/ledger.ts';
-import type { Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import { isRefundId } from '../platform/ids.ts';
 import { lesserOf } from '../platform/money.ts';
 import type { Observation } from '../rails/rail.ts';
 import { type Booking, bookStates, type EnteredState } from './booking.ts';
@@ -23,20 +21,11 @@ import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
 import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
-import { type NextStep, planNext, type ReadJob, scheduleNext } from './next-job.ts';
-import type { JobKind } from './payment-jobs.ts';
-import { claimReceipts, findHeldReceipt, readWrongAmounts } from './receipts.ts';
+import { planNext, scheduleNext } from './next-job.ts';
+import { claimSuccesses, needsReceipt, receiptOf } from './outcome-receipts.ts';
+import { lockSubjects, markDecidedReversals, type OutcomeSubject, progressOf } from './outcome-subjects.ts';
 import { eventData, refundRecord } from './record.ts';
-import {
-  concludeRefund,
-  givenBack,
-  keepFee,
-  lockRefundTotals,
-  type RefundOrder,
-  type RefundTotals,
-  readRefundOrders,
-  updateRefundTotals,
-} from './refund-orders.ts';
+import { concludeRefund, givenBack, keepFee, updateRefundTotals } from './refund-orders.ts';
 import {
   type CaseKind,
   decide,
@@ -46,7 +35,7 @@ import {
   type Status,
   type Transition,
 } from './states.ts';
-import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
+import { TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** What a transaction's own end answers. That the operator knows it answers "not found". */
 const ANSWERED_BY_END: readonly CaseKind[] = [...NOT_FOUND_KINDS, 'no_answer', 'amount_mismatch'];
@@ -58,38 +47,6 @@ export type Applied = {
 };
 
 export type AppliedOutcomes = { applied: Applied[]; events: RecordedEvent[] };
-
-type Money = { amount: bigint; currency: string };
-
-/** A locked transaction and what its outcomes change. */
-type Subject = {
-  row: Transaction;
-  changed: boolean;
-  amended: boolean;
-  job: ReadJob | null;
-  hasCases: boolean;
-  /** Of a refund: its order, and the collection that it gives back. */
-  refund: { order: RefundOrder; collection: Subject } | null;
-  /** Of a collection that has refunds, where an outcome needs them. */
-  totals: RefundTotals | null;
-  totalsChanged: boolean;
-  /** Money of this collection that came before its success, and is in suspense. */
-  released: Transfer[];
-  /** Its receipt belongs to another transaction. */
-  receiptTaken: boolean;
-  /** The receipt of money in suspense that people settle it with. */
-  heldReceipt: string | null;
-  /** It is `reversed` because people said so, and not the operator. */
-  reversedByPeople: boolean;
-  /** What arrived under its receipt, where that is not what was asked for. */
-  received: Money | null;
-  /** The states entered, in order. */
-  entered: EnteredState[];
-  /** With what the operator reported. */
-  cases: { kind: CaseKind; observation: Observation }[];
-  answered: readonly CaseKind[];
-  next: NextStep | null;
-};
 
 /** `held` are transfers of payments that match no transaction; they are posted together with the rest. */
 export async function applyOutcomes(
@@ -140,7 +97,7 @@ export async function applyOutcomes(
 }
 
 /** Payment links follow the collections that were made through them. */
-async function runHooks(tx: Tx, ctx: PaymentsContext, subjects: Subject[], at: Date): Promise<void> {
+async function runHooks(tx: Tx, ctx: PaymentsContext, subjects: OutcomeSubject[], at: Date): Promise<void> {
   const rowsIn = (status: Status) =>
     subjects
       .filter(({ row, entered }) => row.direction === 'collection' && entered.some((state) => state.status === status))
@@ -151,166 +108,7 @@ async function runHooks(tx: Tx, ctx: PaymentsContext, subjects: Subject[], at: D
   if (reversed.length > 0) for (const hook of ctx.onCollectionsReversed) await hook(tx, reversed, at);
 }
 
-/** Sorted, so that two batches over the same transactions cannot deadlock; totals of refunds after their collections. */
-async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<string, Subject>> {
-  const ids = [...new Set(outcomes.map((outcome) => outcome.transactionId))];
-  const orders = await readRefundOrders(tx, ids.filter(isRefundId));
-  const collectionIds = [...orders.values()].map((order) => order.collection_id);
-  const subjects = await lockRows(tx, [...new Set([...ids, ...collectionIds])]);
-  const reversed = outcomes
-    .filter(({ transactionId, observation }) => observation.state === 'reversed' && !isRefundId(transactionId))
-    .map((outcome) => outcome.transactionId);
-  const totals = await lockRefundTotals(tx, [...collectionIds, ...reversed]);
-  for (const subject of subjects.values()) subject.totals = totals.get(subject.row.id) ?? null;
-  for (const subject of subjects.values()) {
-    if (subject.row.direction !== 'refund') continue;
-    const order = orders.get(subject.row.id);
-    const collection = order && subjects.get(order.collection_id);
-    if (!order || !collection?.totals) throw new Error(`refund ${subject.row.id} has no collection`);
-    subject.refund = { order, collection };
-  }
-  return subjects;
-}
-
-async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, Subject>> {
-  const keys = TRANSACTION_KEYS.arrays(ids);
-  // Two statements, sent together: the second sees what the owner of a lock wrote while the first waited for it.
-  const [rows, surroundings] = await Promise.all([
-    tx.query<Transaction>(
-      {
-        name: 'lock_transactions',
-        text: `select ${TRANSACTION_COLUMNS} from ${TRANSACTION_KEYS.rows} join transactions t using (holder_id, id)
-               order by t.holder_id, t.id for no key update of t`,
-      },
-      keys,
-    ),
-    readSurroundings(tx, keys),
-  ]);
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        row,
-        changed: false,
-        amended: false,
-        job: surroundings.get(row.id)?.job ?? null,
-        hasCases: surroundings.get(row.id)?.hasCases ?? false,
-        refund: null,
-        totals: null,
-        totalsChanged: false,
-        released: [],
-        receiptTaken: false,
-        heldReceipt: null,
-        reversedByPeople: false,
-        received: null,
-        entered: [],
-        cases: [],
-        answered: [],
-        next: null,
-      },
-    ]),
-  );
-}
-
-/** The jobs of transactions, and whether they have open cases. Transactions that have neither are left out. */
-async function readSurroundings(tx: Tx, keys: unknown[]): Promise<Map<string, Pick<Subject, 'job' | 'hasCases'>>> {
-  type Row = Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
-    id: string;
-    kind: JobKind | null;
-    submitted_at: Date | null;
-    has_cases: boolean;
-  };
-  const rows = await tx.query<Row>(
-    {
-      name: 'read_jobs_and_cases',
-      text: `select input.id, j.kind, j.attempts, j.since, j.submitted_at, j.resume,
-               exists (select from cases c
-                       where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open') as has_cases
-             from ${TRANSACTION_KEYS.rows}
-             left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id`,
-    },
-    keys,
-  );
-  return new Map(
-    rows.map(({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases }) => [
-      id,
-      { job: kind === null ? null : { kind, attempts, since, submittedAt, resume }, hasCases },
-    ]),
-  );
-}
-
-/** Every receipt of a rail proves one success. */
-async function claimSuccesses(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>, at: Date): Promise<void> {
-  const candidates = outcomes.flatMap(({ transactionId, observation, rail, amended }) => {
-    const subject = subjects.get(transactionId);
-    const receipt = receiptOf(observation);
-    if (!subject || receipt === null || (rail ?? subject.row.rail) !== subject.row.rail) return [];
-    const row = { ...subject.row, ...amended };
-    const transition = decide(row, observation, progressOf(subject));
-    return needsReceipt(row, transition) ? [{ row, receipt }] : [];
-  });
-  const held = new Map<string, string>();
-  for (const { transactionId, source, observation, amended } of outcomes) {
-    const subject = subjects.get(transactionId);
-    if (source !== 'person' || observation.state !== 'succeeded' || !subject?.hasCases) continue;
-    const row = { ...subject.row, ...amended };
-    const receipt = observation.receipt === null && !isFinal(row.status) ? await findHeldReceipt(tx, row) : null;
-    if (receipt === null) continue;
-    candidates.push({ row, receipt });
-    held.set(row.id, receipt);
-  }
-  // A success that names neither receipt nor amount is held to a payment that came with another amount.
-  const unnamed = outcomes.filter(({ transactionId, observation }) => {
-    const subject = subjects.get(transactionId);
-    if (!subject?.hasCases || subject.row.verification !== 'instructions') return false;
-    return observation.state === 'succeeded' && observation.receipt === null && observation.amount === undefined;
-  });
-  if (candidates.length + unnamed.length === 0) return;
-  const { released, taken, received } = await claimReceipts(tx, candidates, at);
-  const ids = unnamed.map((outcome) => outcome.transactionId);
-  const wrong = await readWrongAmounts(tx, [...new Set(ids)]);
-  for (const subject of subjects.values()) {
-    subject.released = released.get(subject.row.id) ?? [];
-    subject.receiptTaken = taken.has(subject.row.id);
-    subject.heldReceipt = subject.receiptTaken ? null : (held.get(subject.row.id) ?? null);
-    subject.received = received.get(subject.row.id) ?? wrong.get(subject.row.id) ?? null;
-  }
-}
-
-/** People may have been wrong: an operator that reports success after their reversal contradicts them. */
-async function markDecidedReversals(tx: Tx, outcomes: Outcome[], subjects: Map<string, Subject>): Promise<void> {
-  const doubtful = outcomes.filter(
-    ({ transactionId, observation }) =>
-      observation.state === 'succeeded' && subjects.get(transactionId)?.row.status === 'reversed',
-  );
-  if (doubtful.length === 0) return;
-  const rows = await tx.query<{ id: string }>(
-    `select distinct v.transaction_id as id from ${TRANSACTION_KEYS.rows}
-     join evidence v on v.holder_id = input.holder_id and v.transaction_id = input.id
-     where v.source = 'person' and v.state = 'reversed' and v.effect = 'applied'`,
-    TRANSACTION_KEYS.arrays(doubtful.map(({ transactionId }) => transactionId)),
-  );
-  for (const { id } of rows) {
-    const subject = subjects.get(id);
-    if (subject) subject.reversedByPeople = true;
-  }
-}
-
-/** A success, or the receipt of a success that had none. */
-function needsReceipt(row: Transaction, { transitions, effect }: Transition): boolean {
-  if (transitions.includes('success')) return true;
-  return row.receipt === null && (effect === 'confirmed' || transitions.includes('reversed'));
-}
-
-function receiptOf(observation: Observation): string | null {
-  return 'receipt' in observation ? observation.receipt : null;
-}
-
-function progressOf({ totals }: Subject): { underWay: bigint; givenBack: bigint } {
-  return { underWay: totals?.under_way ?? 0n, givenBack: givenBack(totals) };
-}
-
-function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: Date): Transition['effect'] {
+function applyOne(ctx: PaymentsContext, subject: OutcomeSubject, outcome: Outcome, at: Date): Transition['effect'] {
   const { observation } = outcome;
   if (outcome.amended) amend(subject, outcome.amended);
   const transition = decideOne(subject, observation);
@@ -336,12 +134,12 @@ function applyOne(ctx: PaymentsContext, subject: Subject, outcome: Outcome, at: 
 }
 
 /** Also what an earlier outcome of the same batch would have opened. A later one may open it anew. */
-function answer(subject: Subject, kinds: readonly CaseKind[]): void {
+function answer(subject: OutcomeSubject, kinds: readonly CaseKind[]): void {
   subject.answered = kinds;
   subject.cases = subject.cases.filter(({ kind }) => !kinds.includes(kind));
 }
 
-function decideOne(subject: Subject, observation: Observation): Transition {
+function decideOne(subject: OutcomeSubject, observation: Observation): Transition {
   // Restored, and the operator says nothing about it: it stays as the backup has it.
   if (subject.job?.resume && observation.state === 'unknown')
     return { transitions: [], effect: 'ignored', caseKind: null, late: false };
@@ -358,7 +156,7 @@ function caseOnly(caseKind: CaseKind): Transition {
   return { transitions: [], effect: 'case', caseKind, late: false };
 }
 
-function amend(subject: Subject, { amount, fee }: { amount: bigint; fee: bigint }): void {
+function amend(subject: OutcomeSubject, { amount, fee }: { amount: bigint; fee: bigint }): void {
   if (isFinal(subject.row.status) || subject.row.direction !== 'collection')
     throw new Error(`transaction ${subject.row.id} cannot get another amount`);
   subject.row = { ...subject.row, amount, fee };
@@ -366,7 +164,7 @@ function amend(subject: Subject, { amount, fee }: { amount: bigint; fee: bigint 
 }
 
 function transitionTo(
-  subject: Subject,
+  subject: OutcomeSubject,
   status: Status,
   { source, observation }: Outcome,
   late: boolean,
@@ -388,7 +186,7 @@ function transitionTo(
   if (subject.refund) concludeInCollection(subject.refund, subject.row, status, late, at);
 }
 
-function enter(subject: Subject, status: Status, late: boolean, changes: Partial<Transaction>, at: Date): void {
+function enter(subject: OutcomeSubject, status: Status, late: boolean, changes: Partial<Transaction>, at: Date): void {
   const settledAt = status === 'success' ? at : subject.row.settled_at;
   const row: Transaction = { ...subject.row, ...changes, status, settled_at: settledAt, updated_at: at };
   subject.row = row;
@@ -405,7 +203,7 @@ function enter(subject: Subject, status: Status, late: boolean, changes: Partial
 }
 
 /** What refunds have not given back of a collection. */
-function leftOf({ row, totals }: Subject): EnteredState['left'] {
+function leftOf({ row, totals }: OutcomeSubject): EnteredState['left'] {
   const amount = row.amount - givenBack(totals);
   if (amount <= 0n) return { amount: 0n, fee: 0n };
   const fee = row.fee - (totals?.fee_refunded ?? 0n);
@@ -414,7 +212,7 @@ function leftOf({ row, totals }: Subject): EnteredState['left'] {
 
 /** A refund that ended changes the totals of its collection; the one that gives back the rest makes it `reversed`. */
 function concludeInCollection(
-  { order, collection }: NonNullable<Subject['refund']>,
+  { order, collection }: NonNullable<OutcomeSubject['refund']>,
   row: Transaction,
   status: Status,
   late: boolean,
@@ -433,7 +231,7 @@ function concludeInCollection(
 }
 
 /** The record shows the wallet's newest balance, the event of each state the balance right after that state. */
-function applyBooking(subject: Subject, state: EnteredState, booking: Booking | null): void {
+function applyBooking(subject: OutcomeSubject, state: EnteredState, booking: Booking | null): void {
   if (!booking) return;
   const changes = {
     balance_after: booking.balanceAfter ?? subject.row.balance_after,
@@ -449,7 +247,7 @@ function failureSentence(source: EvidenceSource, failure: Observation & { state:
   return source === 'person' ? failure.message : failureMessage(failure.failureCode as FailureCode);
 }
 
-function instructionsOf(outcomes: Outcome[], subjects: Map<string, Subject>): NewInstructions[] {
+function instructionsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubject>): NewInstructions[] {
   return outcomes.flatMap(({ transactionId, observation }) => {
     const subject = subjects.get(transactionId);
     if (!subject || observation.state !== 'pending' || !observation.instructions) return [];
@@ -475,7 +273,7 @@ const CHANGES = columns<Transaction>(1, {
   ...Object.fromEntries(CHANGEABLE.map((name) => [name, TRANSACTION_TYPES[name]])),
 });
 
-async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
+async function updateTransactions(tx: Tx, subjects: OutcomeSubject[]): Promise<void> {
   const changed = subjects.filter((subject) => subject.changed);
   if (changed.length > 0)
     await tx.query(
@@ -504,7 +302,7 @@ async function updateTransactions(tx: Tx, subjects: Subject[]): Promise<void> {
 }
 
 /** "Not found" is a case only where the plan was written: people may have decided to send it again meanwhile. */
-function casesOf(subjects: Subject[], written: ReadonlySet<string>): NewCase[] {
+function casesOf(subjects: OutcomeSubject[], written: ReadonlySet<string>): NewCase[] {
   return subjects.flatMap(({ row, cases }) =>
     cases
       .filter(({ kind }) => written.has(row.id) || !NOT_FOUND_KINDS.includes(kind))
@@ -518,7 +316,7 @@ function casesOf(subjects: Subject[], written: ReadonlySet<string>): NewCase[] {
 }
 
 /** Closes what the outcomes have answered, unless they ask it anew. */
-async function closeAnswered(tx: Tx, subjects: Subject[], at: Date): Promise<void> {
+async function closeAnswered(tx: Tx, subjects: OutcomeSubject[], at: Date): Promise<void> {
   const doubted = subjects.filter(({ hasCases }) => hasCases);
   const answered = doubted.map(({ row, answered: kinds, cases }) => ({
     transactionId: row.id,
@@ -537,11 +335,11 @@ async function closeAnswered(tx: Tx, subjects: Subject[], at: Date): Promise<voi
 }
 
 /** A refund is reported before the reversal of its collection, which follows from it. */
-function refundsFirst(subjects: Subject[]): Subject[] {
+function refundsFirst(subjects: OutcomeSubject[]): OutcomeSubject[] {
   return subjects.toSorted((a, b) => Number(b.refund !== null) - Number(a.refund !== null));
 }
 
-function eventsOf(ctx: PaymentsContext, subject: Subject): NewEvent[] {
+function eventsOf(ctx: PaymentsContext, subject: OutcomeSubject): NewEvent[] {
   const family = subject.row.direction;
   const final = subject.entered.filter(({ status }) => isFinal(status));
   return final.flatMap((state) => {
