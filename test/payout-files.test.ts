@@ -8,7 +8,7 @@ import { addMember } from '../src/holders/members.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
-import { approvePayout, cancelPayout } from '../src/payments/payout-decisions.ts';
+import { approvePayout, cancelPayout } from '../src/payments/order-decisions.ts';
 import { approvePayoutFile, cancelPayoutFile } from '../src/payments/payout-file-decisions.ts';
 import {
   MAX_PAYOUT_FILE_BYTES,

@@ -10,7 +10,7 @@ import { balancesOf } from '../src/ledger/ledger.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import type { DecisionAction } from '../src/payments/decision-rows.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
-import { approvePayout, cancelPayout } from '../src/payments/payout-decisions.ts';
+import { approvePayout, cancelPayout } from '../src/payments/order-decisions.ts';
 import { type PayoutOrder, readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';

@@ -11,7 +11,7 @@ import { maintainSignatures } from '../src/holders/signatures.ts';
 import { balanceAt, balancesOf } from '../src/ledger/ledger.ts';
 import { createPaymentEngine } from '../src/payments/engine.ts';
 import { purgeRejectedCallbacks } from '../src/payments/operator-callbacks.ts';
-import { approvePayout } from '../src/payments/payout-decisions.ts';
+import { approvePayout } from '../src/payments/order-decisions.ts';
 import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';

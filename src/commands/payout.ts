@@ -108,7 +108,7 @@ async function approve(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref
     const { approvePayoutFile } = await import('../payments/payout-file-decisions.ts');
     return approvePayoutFile(ctx, NO_ENGINE, actor, holderId, ref);
   }
-  const { approvePayout } = await import('../payments/payout-decisions.ts');
+  const { approvePayout } = await import('../payments/order-decisions.ts');
   await approvePayout(ctx, NO_ENGINE, actor, holderId, ref);
   return 1;
 }
@@ -122,7 +122,7 @@ async function cancel(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref:
     const { cancelPayoutFile } = await import('../payments/payout-file-decisions.ts');
     return { status: 'failed', ...(await cancelPayoutFile(ctx, actor, holderId, ref)) };
   }
-  const { cancelPayout } = await import('../payments/payout-decisions.ts');
+  const { cancelPayout } = await import('../payments/order-decisions.ts');
   const { status } = await cancelPayout(ctx, actor, holderId, ref);
   return { status, cancelled: 1, sent: 0 };
 }

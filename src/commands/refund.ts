@@ -38,7 +38,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
     .option(...HOLDER_OPTION)
     .action(async (ref: string, options: Shared) => {
       await withPayments(terminal, async (ctx) => {
-        const { approveRefund } = await import('../payments/refunds.ts');
+        const { approveRefund } = await import('../payments/order-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
         await approveRefund(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
         print(terminal, options, { ref, approved: true }, `${ref} is approved.`);
@@ -53,7 +53,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
     .action(async (ref: string, options: Shared & { yes?: boolean }) => {
       await confirm(terminal, options, `Cancelling ${ref} cannot be undone.`);
       await withPayments(terminal, async (ctx) => {
-        const { cancelRefund } = await import('../payments/refunds.ts');
+        const { cancelRefund } = await import('../payments/order-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
         const { status } = await cancelRefund(ctx, await requireActor(ctx, holder, options.as), holder.id, ref);
         print(terminal, options, { ref, status }, `${ref} is cancelled. Its amount is available again.`);

@@ -3,9 +3,8 @@
 
 import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
-import { approvePayout, cancelPayout } from '../payments/payout-decisions.ts';
+import { approvePayout, approveRefund, cancelPayout, cancelRefund } from '../payments/order-decisions.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
-import { approveRefund, cancelRefund } from '../payments/refunds.ts';
 import { findFresh } from '../payments/status.ts';
 import { idFromRef, refOf } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';

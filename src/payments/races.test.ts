@@ -27,11 +27,12 @@ import { type Case, listCasesOf, openCases } from './cases.ts';
 import type { DecisionAction } from './decision-rows.ts';
 import { approveDecision, type Decider, type DecisionRequest, decisionsFor, proposeDecision } from './decisions.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { approveRefund, cancelRefund } from './order-decisions.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
 import type { Refund } from './refund-orders.ts';
-import { approveRefund, cancelRefund, createRefund } from './refunds.ts';
+import { createRefund } from './refunds.ts';
 import type { CaseKind } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 

@@ -195,3 +195,18 @@ export async function keepFee(tx: Tx, refundIds: string[]): Promise<void> {
     TRANSACTION_KEYS.arrays(refundIds),
   );
 }
+
+/** The operator says that it has reversed the payment, or never had it. Until that is settled, nothing more is given back. */
+export async function refuseContradicted(tx: Tx, holderId: bigint, collectionId: string): Promise<void> {
+  const rows = await tx.query(
+    `select from cases where holder_id = $1 and transaction_id = $2 and kind = 'contradiction' and status = 'open'`,
+    [holderId, collectionId],
+  );
+  if (rows.length > 0)
+    throw notPossible('id', 'The operator contradicts the success of this payment. Its case must be resolved first.');
+}
+
+/** Why a refund is refused, with the field of the request that it is about. */
+export function notPossible(field: string, sentence: string): Problem {
+  return new Problem('refund_not_possible', { errors: { [field]: [sentence] } });
+}

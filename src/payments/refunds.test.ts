@@ -27,12 +27,13 @@ import {
 import { Problem } from '../platform/errors.ts';
 import type { Observation, RailReply, RefundCall } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { cancelRefund } from './order-decisions.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
 import { refundRecord } from './record.ts';
 import { findRefundById, type Refund } from './refund-orders.ts';
-import { cancelRefund, createRefund, findRefundable } from './refunds.ts';
+import { createRefund, findRefundable } from './refunds.ts';
 import { topUpSandbox } from './sandbox-top-up.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 

@@ -11,28 +11,26 @@ import { requireActiveHolder } from '../holders/holders.ts';
 import { postEach } from '../ledger/ledger.ts';
 import { refundReserved } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
-import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createRefundUuid, isRefundId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
-import { applyOutcomes } from './outcomes.ts';
-import { queueApproved, removeSubmit } from './payment-jobs.ts';
 import {
   addToRefundTotals,
   findRefundById,
   findRefundTotals,
   givenBack,
   lockRefundTotals,
+  notPossible,
   type Refund,
   type RefundOrder,
   type RefundTotals,
+  refuseContradicted,
 } from './refund-orders.ts';
-import { refuseBeforeAsked } from './requery-after-restore.ts';
 import {
-  findTransaction,
   idFromRef,
   newTransaction,
   refOf,
@@ -179,25 +177,11 @@ function planRefund(
   return { amount, feeReturned, asPayout };
 }
 
-/** The operator says that it has reversed the payment, or never had it. Until that is settled, nothing more is given back. */
-async function refuseContradicted(tx: Tx, holderId: bigint, collectionId: string): Promise<void> {
-  const rows = await tx.query(
-    `select from cases where holder_id = $1 and transaction_id = $2 and kind = 'contradiction' and status = 'open'`,
-    [holderId, collectionId],
-  );
-  if (rows.length > 0)
-    throw notPossible('id', 'The operator contradicts the success of this payment. Its case must be resolved first.');
-}
-
 function checkRefundAmount(method: Method, collection: Transaction, amount: bigint): void {
   if (amount <= 0n) throw notPossible('amount', 'The amount must be more than zero.');
   const { decimals } = method.collection;
   if (amount % 10n ** BigInt(2 - decimals) !== 0n)
     throw notPossible('amount', `${method.name} takes at most ${decimals} decimals of ${collection.currency}.`);
-}
-
-function notPossible(field: string, sentence: string): Problem {
-  return new Problem('refund_not_possible', { errors: { [field]: [sentence] } });
 }
 
 type NewRefund = RefundPlan & { needsApproval: boolean; integrationId?: bigint | null };
@@ -314,103 +298,8 @@ async function insertRefund(tx: Tx, actor: Actor, refund: Refund, at: Date): Pro
   await tx.query(INSERT_REFUND, [at, ...order, ...REFUND.arrays([refund])]);
 }
 
-/** Approves a refund. The database refuses the person who asked for it. */
-export async function approveRefund(
-  ctx: PaymentsContext,
-  engine: Waker,
-  actor: Actor,
-  holderId: bigint,
-  ref: string,
-): Promise<void> {
-  const id = requireRefundId(ref);
-  const at = ctx.clock.now();
-  await ctx.db.transaction(async (tx) => {
-    await requireActiveHolder(tx, holderId);
-    await refuseBeforeAsked(tx, holderId, id);
-    const approved = await approveOnce(tx, actor, holderId, id, at);
-    const refund = approved ? await findRefundById(tx, holderId, id) : null;
-    if (refund) await refuseContradicted(tx, holderId, refund.collection_id);
-    if (!approved || !(await queueApproved(tx, holderId, id, at)))
-      throw new Problem('not_found', {
-        message: 'No refund waits for approval under this reference. It may have been approved or cancelled already.',
-      });
-    await recordAudit(tx, { holderId, actor, action: 'refund.approved', subject: ref }, at);
-    failpoint('refund-approving');
-  });
-  failpoint('refund-approved');
-  engine.wake();
-}
-
-async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, at: Date): Promise<boolean> {
-  try {
-    const rows = await tx.query(
-      `update refund_orders set approval = 'approved', approved_by = $3, approved_by_member = $4, approved_at = $5
-       where holder_id = $1 and transaction_id = $2 and approval = 'waiting' and cancelled_at is null
-       returning transaction_id`,
-      [holderId, id, actor.name, actor.memberId, at],
-    );
-    return rows.length > 0;
-  } catch (error) {
-    if (violatedConstraint(error) === 'refund_approved_by_another')
-      throw new Problem('forbidden', {
-        message: 'A refund must be approved by somebody other than the person who created it.',
-      });
-    throw error;
-  }
-}
-
-/** Cancels a refund before it is sent and releases its money. */
-export async function cancelRefund(
-  ctx: PaymentsContext,
-  actor: Actor,
-  holderId: bigint,
-  ref: string,
-): Promise<Transaction> {
-  const id = requireRefundId(ref);
-  const at = ctx.clock.now();
-  const { transaction, events } = await ctx.db.transaction(async (tx) => {
-    await refuseBeforeAsked(tx, holderId, id);
-    // As for a payout: the order is locked first, then the job; claiming the job makes it a query, which cannot be cancelled.
-    const [cancelled] = await tx.query<{ approval: string }>(
-      `update refund_orders set cancelled_by = $3, cancelled_at = $4
-       where holder_id = $1 and transaction_id = $2 and cancelled_at is null returning approval`,
-      [holderId, id, actor.name, at],
-    );
-    const isRemoved = await removeSubmit(tx, holderId, id);
-    const refund = await findTransaction(tx, holderId, id);
-    // What was sent before, and is to be sent again, is no longer pending: it may still be on its way.
-    const isUnsent = cancelled?.approval === 'waiting' || isRemoved;
-    if (!cancelled || refund?.status !== 'pending' || !isUnsent)
-      throw new Problem('not_found', {
-        message: 'This refund is unknown, or it was sent already and cannot be taken back.',
-      });
-    const observation = {
-      state: 'failed',
-      failureCode: 'PAYER_CANCELLED',
-      rawCode: '',
-      message: 'The refund was cancelled before it was sent.',
-    } as const;
-    const raw = `cancelled by ${actor.name} before it was sent`;
-    const result = await applyOutcomes(tx, ctx, [{ transactionId: id, source: 'person', observation, raw }]);
-    await recordAudit(tx, { holderId, actor, action: 'refund.cancelled', subject: ref }, at);
-    failpoint('refund-cancelling');
-    return { transaction: result.applied[0]?.transaction ?? null, events: result.events };
-  });
-  failpoint('refund-cancelled');
-  ctx.sendCallbacksNow(events);
-  if (!transaction) throw new Error('the cancelled refund vanished');
-  return transaction;
-}
-
 /** A refund of this holder by its reference; null when there is none. */
 export async function findRefund(reader: Reader, holderId: bigint, ref: string): Promise<Refund | null> {
   const id = idFromRef(ref);
   return id !== null && isRefundId(id) ? findRefundById(reader, holderId, id) : null;
-}
-
-function requireRefundId(ref: string): string {
-  const id = idFromRef(ref);
-  if (id === null || !isRefundId(id))
-    throw new Problem('transaction_not_found', { message: 'There is no such refund.' });
-  return id;
 }
