@@ -55,6 +55,8 @@ export async function bookStates(tx: Tx, states: EnteredState[], held: PostingGr
   });
   if (planned.length + held.length === 0) return { byState: new Map(), posted: [] };
   const results = await postEach(tx, [...held, ...planned], at);
+  if (results.slice(0, held.length).some((result) => !result.ok))
+    throw new Error('the ledger refused to move money of a payment into or out of suspense');
   const byState = new Map<EnteredState, Booking>();
   for (const [index, { state }] of planned.entries()) {
     const result = results[held.length + index];

@@ -21,6 +21,8 @@ let inbox: OperatorInbox;
 let shop: Shop;
 /** What the operator answers when it is asked. */
 let answer: Observation;
+/** Whether it says, when it is called, what the payer must name. */
+let givesReference: boolean;
 
 before(async () => {
   base = await createTestContext({ ROLE: 'api' });
@@ -33,8 +35,10 @@ after(async () => {
 
 beforeEach(async () => {
   answer = { state: 'unknown', reason: 'silent' };
+  givesReference = true;
   const rail = silentRail({
     async collect({ reference }) {
+      if (!givesReference) return { observation: { state: 'unknown', reason: 'time-out' }, raw: '' };
       const instructions = {
         payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
         accountReference: `acc-${reference}`,
@@ -177,6 +181,37 @@ describe('receipts', () => {
       amended: { amount: 60_000n, fee: 600n },
     });
     assert.equal((await now(transaction)).receipt, paid.receipt);
+  });
+
+  for (const said of ['success', 'reversal'] as const)
+    test(`the receipt of what people settled is learned with a ${said}: its money leaves suspense`, async () => {
+      const held = await suspense();
+      givesReference = false;
+      const transaction = await collect('instructions');
+      // It came before anybody knew what the payer would name.
+      const paid = payment('acc-nobody-knows');
+      await receive(paid);
+      assert.equal((await suspense()) - held, 100_000n);
+      const settled = { state: 'succeeded', receipt: null } as const;
+      await engine.apply({ transactionId: transaction.id, source: 'person', observation: settled, raw: 'decided' });
+      const { receipt } = paid;
+      await receive(proof(refOf(transaction), said === 'success' ? success({ receipt }) : reversal({ receipt })));
+      assert.equal((await now(transaction)).receipt, receipt);
+      assert.equal((await suspense()) - held, 0n);
+    });
+
+  test('the operator reports a success that people had reversed: its money stays in suspense', async () => {
+    const held = await suspense();
+    givesReference = false;
+    const transaction = await collect('instructions');
+    const paid = payment('acc-nobody-knows-either');
+    await receive(paid);
+    const outcome = { transactionId: transaction.id, source: 'person', raw: 'decided' } as const;
+    await engine.apply({ ...outcome, observation: reversal({ receipt: null }) });
+    await receive(proof(refOf(transaction), success({ receipt: paid.receipt })));
+    assert.equal((await now(transaction)).status, 'reversed');
+    assert.deepEqual(await caseKinds(transaction), ['contradiction']);
+    assert.equal((await suspense()) - held, 100_000n);
   });
 });
 

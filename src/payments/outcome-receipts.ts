@@ -20,7 +20,7 @@ export async function claimSuccesses(
     if (!subject || receipt === null || (rail ?? subject.row.rail) !== subject.row.rail) return [];
     const row = { ...subject.row, ...amended };
     const transition = decide(row, observation, progressOf(subject));
-    return needsReceipt(row, transition) ? [{ row, receipt }] : [];
+    return needsReceipt(row, transition) && !subject.reversedByPeople ? [{ row, receipt }] : [];
   });
   const held = new Map<string, string>();
   for (const { transactionId, source, observation, amended } of outcomes) {

@@ -57,7 +57,8 @@ export async function applyOutcomes(
 ): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
-  await Promise.all([claimSuccesses(tx, outcomes, subjects, at), markDecidedReversals(tx, outcomes, subjects)]);
+  await markDecidedReversals(tx, outcomes, subjects);
+  await claimSuccesses(tx, outcomes, subjects, at);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
@@ -70,7 +71,7 @@ export async function applyOutcomes(
   const bookings = await bookStates(
     tx,
     all.flatMap((subject) => subject.entered),
-    held,
+    [...held, ...releasedLate(all)],
     at,
   );
   for (const subject of all)
@@ -94,6 +95,13 @@ export async function applyOutcomes(
     return { transaction: entry.subject.row, effect: entry.effect };
   });
   return { applied, events };
+}
+
+/** The receipt of a success that people settled is learned later: its money leaves suspense then, and enters no state. */
+function releasedLate(subjects: OutcomeSubject[]): PostingGroup[] {
+  return subjects
+    .filter(({ released, entered }) => released.length > 0 && entered.every((state) => state.released.length === 0))
+    .map(({ released }) => ({ transfers: released, mayBorrow: false }));
 }
 
 /** Payment links follow the collections that were made through them. */
