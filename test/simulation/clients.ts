@@ -20,7 +20,15 @@ import { START_TIME } from '../harness.ts';
 import { COUNTRY_ID, CURRENCY, METHOD } from '../payments.ts';
 import { TILL_DIGITS, TOKEN_DIGITS } from './operator.ts';
 import { Crash, type Process } from './process.ts';
-import { anyProcess, attempt, nextNumber, type Simulation, type WantedCollection, type WantedFile } from './shared.ts';
+import {
+  anyProcess,
+  attempt,
+  nextNumber,
+  type Simulation,
+  start,
+  type WantedCollection,
+  type WantedFile,
+} from './shared.ts';
 
 const MESSAGES = collectionMessages('Service');
 const MAX_PAYOUT = 1_000_000;
@@ -165,10 +173,11 @@ export async function askForToken(simulation: Simulation): Promise<void> {
 export async function orderPayout(
   simulation: Simulation,
   share = simulation.random.pick<'some' | 'all'>(['some', 'all']),
+  given: Process | null = null,
 ): Promise<void> {
   const mobile = nextNumber(simulation, '200');
   const amount = await drawPayout(simulation, share);
-  const process = anyProcess(simulation);
+  const process = given ?? anyProcess(simulation);
   await attempt(simulation, `payout to ${mobile}`, async () => {
     const { ctx, engine } = process;
     const reading = await readPayout(ctx, simulation.model.holderId, { amount, currency: CURRENCY, mobile });
@@ -178,6 +187,13 @@ export async function orderPayout(
     if (result?.ok) simulation.payouts.push(refOf(result.transaction));
     if (simulation.random.chance(0.7)) await engine.idle();
   });
+}
+
+/** A process that is about to end orders a payout, and leaves it to the others to send. */
+export async function orderBeforeEnd(simulation: Simulation): Promise<void> {
+  const ending = start(simulation, simulation.processes.length, true);
+  await ending.engine.stop();
+  await orderPayout(simulation, 'some', ending);
 }
 
 async function drawPayout({ base, model, random }: Simulation, share: 'some' | 'all'): Promise<string> {

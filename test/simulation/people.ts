@@ -10,6 +10,7 @@ import { setHolderStatus } from '../../src/payments/holder-status.ts';
 import { findTransaction, refOf, type Transaction } from '../../src/payments/transactions.ts';
 import { publicId } from '../../src/platform/ids.ts';
 import type { TestContext } from '../harness.ts';
+import { orderBeforeEnd } from './clients.ts';
 import type { Process } from './process.ts';
 import { anyProcess, attempt, finishCalls, type Model, type Simulation } from './shared.ts';
 
@@ -150,6 +151,7 @@ export async function suspendOrResume(simulation: Simulation): Promise<void> {
   const { model } = simulation;
   const status = model.suspended ? 'active' : 'suspended';
   const process = anyProcess(simulation);
+  if (status === 'suspended' && simulation.random.chance(0.5)) await orderBeforeEnd(simulation);
   // What was already on its way when the suspension was asked for may still arrive.
   model.suspended = false;
   await finishCalls(simulation);

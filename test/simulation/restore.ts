@@ -7,8 +7,9 @@ import { finishRestore } from '../../src/commands/finish-restore.ts';
 import { refOf } from '../../src/payments/transactions.ts';
 import type { Tx } from '../../src/platform/db.ts';
 import type { TestContext } from '../harness.ts';
+import { orderBeforeEnd } from './clients.ts';
 import { noteEvents } from './invariants.ts';
-import { attempt, type Simulation, start } from './shared.ts';
+import { anyProcess, attempt, type Simulation, start } from './shared.ts';
 
 const SCHEMA = 'kept';
 
@@ -31,9 +32,13 @@ async function sequencesOf(tx: Tx): Promise<string[]> {
 export async function takeBackup(simulation: Simulation): Promise<void> {
   // An operator whose callbacks prove nothing could not tell what a restore has lost.
   if (simulation.model.operator.temper.hints || !simulation.restores) return;
+  const unsent = simulation.random.chance(0.5);
+  if (unsent) await orderBeforeEnd(simulation);
   await simulation.exclusive(() => simulation.base.db.transaction((tx) => keepTables(tx)));
   simulation.backupAt = simulation.base.clock.millis();
   simulation.note('a backup is taken');
+  // What nobody had sent is sent after the backup, and must not be sent again after a restore.
+  if (unsent) await attempt(simulation, 'a pass', () => anyProcess(simulation).pass());
 }
 
 async function keepTables(tx: Tx): Promise<void> {
