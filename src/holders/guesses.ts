@@ -50,54 +50,48 @@ export type GuessResult =
 
 type Counted = { key: Buffer; since: Date; guesses: number };
 
-/**
- * Counts the guess. The address is counted first, and persons only while it is within its limit: a stranger cannot write
- * rows without end. A window begins with its first guess.
- */
-const COUNT = {
-  name: 'count_guess',
-  text: `
-    with address as (
-      insert into guesses as g (key, since, guesses) values ($2, $1, 1)
-      on conflict (key) do update set
-        guesses = case when g.since <= $1 - $3 * interval '1 second' then 1 else g.guesses + 1 end,
-        since = case when g.since <= $1 - $3 * interval '1 second' then $1 else g.since end
-      returning g.key, g.since, g.guesses
-    ), person as (
-      insert into guesses as g (key, since, guesses)
-      select w.key, $1, 1 from unnest($5::bytea[]) with ordinality as w (key, place), address a where a.guesses <= $4
-      order by w.place
-      on conflict (key) do update set
-        guesses = case when g.since <= $1 - ($6::int[])[array_position($5::bytea[], g.key)] * interval '1 second'
-          then 1 else g.guesses + 1 end,
-        since = case when g.since <= $1 - ($6::int[])[array_position($5::bytea[], g.key)] * interval '1 second'
-          then $1 else g.since end
-      returning g.key, g.since, g.guesses
-    )
-    select key, since, guesses from address union all select key, since, guesses from person`,
-};
+/** Parameters of the count of one limit: its key, the seconds of its window, how many guesses it allows. */
+const PARAMETERS_PER_LIMIT = 3;
 
+/**
+ * Counts the guess for each limit in turn, and for the next one only while the one before allows it: a stranger who is over
+ * the limit of the address can neither write rows without end nor use up the guesses of a person. A window begins with its first
+ * guess.
+ */
+function countStatement(limits: number): { name: string; text: string } {
+  const steps = Array.from({ length: limits }, (_, step) => {
+    const first = 2 + step * PARAMETERS_PER_LIMIT;
+    const source = step === 0 ? '' : ` from count_${step - 1} c where c.guesses <= $${first - 1}::int`;
+    const isOver = `g.since <= $1 - $${first + 1}::int * interval '1 second'`;
+    return `count_${step} as (
+      insert into guesses as g (key, since, guesses) select $${first}::bytea, $1::timestamptz, 1${source}
+      on conflict (key) do update set
+        guesses = case when ${isOver} then 1 else g.guesses + 1 end, since = case when ${isOver} then $1 else g.since end
+      returning g.key, g.since, g.guesses)`;
+  });
+  const results = steps.map(
+    (_, step) => `select key, since, guesses, $${4 + step * PARAMETERS_PER_LIMIT}::int from count_${step}`,
+  );
+  return { name: `count_guess_${limits}`, text: `with ${steps.join(', ')} ${results.join(' union all ')}` };
+}
+
+/** Locks in the order in which they are counted: otherwise two requests could wait for each other. */
 const GIVE_BACK = `
-  update guesses g set guesses = greatest(g.guesses - 1, 0)
-  from unnest($1::bytea[], $2::timestamptz[]) as counted (key, since) where g.key = counted.key and g.since = counted.since`;
+  with counted as (select key, since, place from unnest($1::bytea[], $2::timestamptz[]) with ordinality as c (key, since, place)),
+  locked as (
+    select g.key from guesses g join counted c on c.key = g.key and c.since = g.since order by c.place for update of g)
+  update guesses g set guesses = greatest(g.guesses - 1, 0) from locked where g.key = locked.key`;
 
 /** Counts a guess, and says whether it may be compared. Call `giveBack` when it was right. */
 export async function takeGuess(ctx: Context, { kind, person, address }: Guess): Promise<GuessResult> {
   const limits = LIMITS[kind];
   // The database's clock: the windows are the same for every process.
   const at = await ctx.databaseTime.now();
-  const ofAddress = { ...limits.address, key: keyOf(kind, 'address', limitKey(address), limits.address) };
-  const ofPerson =
-    person === null ? [] : limits.person.map((limit) => ({ ...limit, key: keyOf(kind, 'person', person, limit) }));
-  const counted = await ctx.db.query<Counted>(COUNT, [
-    at,
-    ofAddress.key,
-    ofAddress.seconds,
-    ofAddress.guesses,
-    ofPerson.map(({ key }) => key),
-    ofPerson.map(({ seconds }) => seconds),
-  ]);
-  const waits = [ofAddress, ...ofPerson].flatMap((limit) => {
+  const ofPerson = person === null ? [] : limits.person.map((limit) => withKey(limit, kind, 'person', person));
+  const all = [withKey(limits.address, kind, 'address', limitKey(address)), ...ofPerson];
+  const parameters = all.flatMap(({ key, seconds, guesses }) => [key, seconds, guesses]);
+  const counted = await ctx.db.query<Counted>(countStatement(all.length), [at, ...parameters]);
+  const waits = all.flatMap((limit) => {
     const count = counted.find(({ key }) => key.equals(limit.key));
     if (!count || count.guesses <= limit.guesses) return [];
     return [Math.ceil((count.since.getTime() - at.getTime()) / 1_000) + limit.seconds];
@@ -106,12 +100,13 @@ export async function takeGuess(ctx: Context, { kind, person, address }: Guess):
   return {
     allowed: true,
     async giveBack() {
-      await ctx.db.query(GIVE_BACK, [counted.map(({ key }) => key), counted.map(({ since }) => since)]);
+      const inOrder = all.flatMap((limit) => counted.filter(({ key }) => key.equals(limit.key)));
+      await ctx.db.query(GIVE_BACK, [inOrder.map(({ key }) => key), inOrder.map(({ since }) => since)]);
     },
   };
 }
 
 /** Hashed: the table holds no e-mail addresses, and its keys have one length, whatever a stranger typed. */
-function keyOf(kind: GuessKind, of: 'address' | 'person', subject: string, { seconds }: Limit): Buffer {
-  return sha256(`${kind} ${of} ${seconds} ${subject}`);
+function withKey(limit: Limit, kind: GuessKind, of: 'address' | 'person', subject: string): Limit & { key: Buffer } {
+  return { ...limit, key: sha256(`${kind} ${of} ${limit.seconds} ${subject}`) };
 }
