@@ -210,6 +210,14 @@ export const french: ConsoleMessages = {
         'Le lien fonctionne une seule fois, pendant 30 minutes. Si ce n’était pas vous, ignorez ce message.',
       ),
     }),
+    roleWaits: ({ email, role, holder, url }) => ({
+      subject: 'Un rôle attend une confirmation',
+      text: paragraphs(
+        `${email} doit recevoir chez « ${holder} » un rôle qui peut approuver des versements : ${role}.`,
+        'Il s’applique dès qu’un second propriétaire le confirme, ou après 24 heures. D’ici là, chaque propriétaire peut l’annuler :',
+        url,
+      ),
+    }),
   },
   signUp: {
     title: 'Créer un compte',
