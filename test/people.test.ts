@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { runCommand } from '../src/cli.ts';
-import { setPayoutApproval } from '../src/holders/approval-rules.ts';
+import { applyRuleChanges, setPayoutApproval } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { createHolder } from '../src/holders/holders.ts';
+import { createHolder, findHolder } from '../src/holders/holders.ts';
 import { findMemberByEmail, findSession, roleAt, useLoginLink } from '../src/holders/members.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
@@ -315,6 +315,17 @@ describe('a role that approves money', () => {
     await applyRoleChanges(gateway.ctx);
     assert.equal(await role(), 'finance');
     gateway.ctx.databaseTime.setSkew(0);
+  });
+
+  test('security S14: one owner does not end the rule alone', async () => {
+    const { owner, holderId } = await twoPeopleShop();
+    await owner.post('/console/payouts/approval', {});
+    const id = /\/changes\/([\w-]+)"/.exec((await owner.get('/console/payouts/approval')).text)?.[1] ?? '';
+    assert.notEqual(id, '');
+    assert.equal((await owner.post(`/console/payouts/approval/changes/${id}`, { decision: 'confirm' })).status, 403);
+    gateway.ctx.clock.advance(2 * DAY_MS);
+    await applyRuleChanges(gateway.ctx);
+    assert.equal((await findHolder(gateway.ctx.db, holderId))?.payouts_need_approval, true);
   });
 
   test('security S14: a second owner confirms at once', async () => {
