@@ -10,6 +10,7 @@ import {
   findInvitation,
   type Invitation,
 } from '../holders/invitations.ts';
+import { mailIsConfigured } from '../holders/mail-queue.ts';
 import { chooseHolder, findMemberByEmail, listMemberships } from '../holders/members.ts';
 import { findPasswordProblem } from '../holders/password-strength.ts';
 import type { RoleResult } from '../holders/role-changes.ts';
@@ -77,6 +78,7 @@ async function stepForm(
     return html`
       <p class="box warning">${t.invitation.unproven(email)}</p>
       <p><code>npx simbi login-link ${email}</code></p>
+      ${mailIsConfigured(request.ctx) && html`<p><a href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`}
     `;
   if (request.session?.member.email === email) return postButton(request, action, t.invitation.accept);
   return html`

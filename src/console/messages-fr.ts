@@ -946,7 +946,7 @@ export const french: ConsoleMessages = {
     mailedText: (email) => `Nous avons envoyé le lien à ${email}. Il fonctionne une seule fois.`,
     waiting: 'Rôles en attente',
     waitingText:
-      'tant que les versements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
+      'Tant que les versements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
       'autre propriétaire le confirme, ou après 24 heures. Les propriétaires et la personne concernée peuvent l’annuler.',
     permissions: {
       owner: 'accès complet, y compris à l’équipe',
