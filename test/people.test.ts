@@ -2,7 +2,7 @@
 // and nobody by guessing.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -202,6 +202,17 @@ describe('an address that somebody else took first', () => {
     assert.equal((await owner.get('/console/admin')).status, 200);
     await command('admin', 'remove', owner.member.email);
     assert.equal((await owner.get('/console/admin')).status, 403);
+  });
+
+  test('no code gives a right without a link, but for the demo account of a new sandbox', () => {
+    const root = join(import.meta.dirname, '..');
+    const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+    const naming = (pattern: RegExp) =>
+      files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8'))).sort();
+    assert.deepEqual(naming(/\baddMember\(/), ['src/demo.ts', 'src/holders/members.ts']);
+    assert.deepEqual(naming(/set is_admin = true/), ['src/holders/members.ts']);
+    const givers = ['invitations', 'members', 'registration', 'role-changes'].map((name) => `src/holders/${name}.ts`);
+    assert.deepEqual(naming(/\bgive(?:Admin|Role|OrRequestRole)\(/), givers);
   });
 
   test('removing an admin also ends a link that was not used', async () => {

@@ -927,6 +927,7 @@ export const english = {
     until: 'Valid until',
     withdraw: 'Withdraw',
     lastOwner: 'An account needs at least one owner.',
+    unproven: 'address not confirmed',
     mailedText: (email: string) => `We sent the link to ${email}. It works once.`,
     waiting: 'Roles that wait',
     waitingText:

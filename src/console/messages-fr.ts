@@ -943,6 +943,7 @@ export const french: ConsoleMessages = {
     until: 'Valable jusqu’au',
     withdraw: 'Retirer',
     lastOwner: 'Un compte a besoin d’au moins un propriétaire.',
+    unproven: 'adresse non confirmée',
     mailedText: (email) => `Nous avons envoyé le lien à ${email}. Il fonctionne une seule fois.`,
     waiting: 'Rôles en attente',
     waitingText:

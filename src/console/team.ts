@@ -74,7 +74,10 @@ function teamTable(request: HolderRequest, team: readonly TeamRow[]): Html {
     t.menu.team,
     [{ label: t.user }, { label: t.team.role }, { label: t.profile.factor }, { label: t.profile.lastSeen }],
     team.map((each) => [
-      html`<bdi>${each.name}</bdi><span class="muted"><bdi>${each.email}</bdi></span>`,
+      html`
+        <bdi>${each.name}</bdi>
+        <span class="muted"><bdi>${each.email}</bdi>${!each.is_proven && ` (${t.team.unproven})`}</span>
+      `,
       request.role === 'owner' ? roleForm(request, each) : t.roles[each.role],
       each.has_factor ? tag('success', t.yes) : tag('warning', t.no),
       each.last_seen_at ? timeTag(each.last_seen_at) : t.never,
