@@ -48,12 +48,11 @@ export type ConsoleRequest = {
 export type MemberRequest = ConsoleRequest & { session: Session; actor: Actor };
 export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole };
 
-type CookieKind = 'session' | 'visitor';
+type CookieKind = 'session' | 'visitor' | 'browser';
 
 /** On https the name begins with __Host-: browsers then refuse to set it from another host, a path or plain http. */
 function cookieName(ctx: PaymentsContext, kind: CookieKind): string {
-  const name = kind === 'session' ? 'simbi_session' : 'simbi_visitor';
-  return isSecure(ctx) ? `__Host-${name}` : name;
+  return isSecure(ctx) ? `__Host-simbi_${kind}` : `simbi_${kind}`;
 }
 
 function isSecure(ctx: PaymentsContext): boolean {
@@ -74,6 +73,14 @@ function setCookie(
 ) {
   const age = maxAge === undefined ? {} : { maxAge };
   void reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(ctx), ...age });
+}
+
+export function readOwnCookie({ ctx, raw }: ConsoleRequest, kind: CookieKind): string | null {
+  return readCookie(raw, cookieName(ctx, kind));
+}
+
+export function setOwnCookie(request: ConsoleRequest, kind: CookieKind, value: string, maxAge: number): void {
+  setCookie(request, cookieName(request.ctx, kind), value, maxAge);
 }
 
 /** Sets the cookie of a session that was just made, and drops the visitor's. */

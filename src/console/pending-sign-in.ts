@@ -2,7 +2,7 @@
 // their session. A pending sign-in is not a session; it is a sealed note in the form that asks for the code.
 
 import type { FastifyReply } from 'fastify';
-import { confirmSession, createSession, findSession, revokeSession } from '../holders/members.ts';
+import { chooseHolder, confirmSession, createSession, findSession, revokeSession } from '../holders/members.ts';
 import { hasFactor, proveFactor } from '../holders/second-factor.ts';
 import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
@@ -17,9 +17,22 @@ const SEAL_PURPOSE = 'console pending sign-in';
 
 type PendingSignIn = { member: string; next: string; until: number };
 
-export async function continueSignIn(request: ConsoleRequest, memberId: bigint, next: string): Promise<FastifyReply> {
+type SessionStart = {
+  /** That of a password which was compared: when it was forgotten since then, no session begins. */
+  credentialsVersion?: bigint;
+  /** The holder whose pages are shown first. */
+  holderId?: bigint | undefined;
+};
+
+export async function continueSignIn(
+  request: ConsoleRequest,
+  memberId: bigint,
+  next: string,
+  start: SessionStart = {},
+): Promise<FastifyReply> {
   if (await hasFactor(request.ctx, memberId)) return codePage(request, sealPending(request, memberId, next));
-  return openSession(request, memberId, next, new Date(request.ctx.clock.millis() + CONFIRMED_MS));
+  const confirmedUntil = new Date(request.ctx.clock.millis() + CONFIRMED_MS);
+  return openSession(request, memberId, next, confirmedUntil, start);
 }
 
 /** The code ends the sign-in. Secrets and payouts ask for another one. */
@@ -50,15 +63,22 @@ function codePage(request: ConsoleRequest, pending: string, wrong = false): Prom
   });
 }
 
-async function openSession(request: ConsoleRequest, memberId: bigint, next: string, confirmedUntil: Date | null) {
+async function openSession(
+  request: ConsoleRequest,
+  memberId: bigint,
+  next: string,
+  confirmedUntil: Date | null,
+  { credentialsVersion, holderId }: SessionStart = {},
+) {
   const { ctx } = request;
   // An older session in this browser ends: its rights must not pass to the next member who signs in.
   if (request.session) await revokeSession(ctx, request.session.member.id, request.session.id);
   const from = { userAgent: String(request.raw.headers['user-agent'] ?? ''), address: addressOf(request.raw) };
-  const { token } = await createSession(ctx, memberId, from);
+  const { token } = await createSession(ctx, memberId, { ...from, credentialsVersion });
   if (confirmedUntil) {
     const session = await findSession(ctx, token);
     if (session) await confirmSession(ctx, session.id, confirmedUntil);
+    if (session && holderId !== undefined) await chooseHolder(ctx, session.id, holderId);
   }
   setSessionCookie(request, token);
   return redirect(request, next);

@@ -3,7 +3,8 @@
 
 import type { FastifyReply } from 'fastify';
 import { confirmSession, listSessions, revokeSession } from '../holders/members.ts';
-import { countFailure, findByPassword, passwordError, setPassword } from '../holders/passwords.ts';
+import { findPasswordProblem } from '../holders/password-strength.ts';
+import { countFailure, findByPassword, setPassword } from '../holders/passwords.ts';
 import {
   base32,
   finishFactor,
@@ -99,7 +100,8 @@ async function sessionTable(request: MemberRequest): Promise<Html> {
 
 async function changePassword(request: MemberRequest): Promise<FastifyReply> {
   const password = request.form.get('password') ?? '';
-  if (passwordError(password) !== null) return accountPage(request, { password: [request.t.passwordHint] });
+  const problem = await findPasswordProblem(request.ctx, password, request.session.member.email);
+  if (problem) return accountPage(request, { password: [request.t.passwordProblems[problem]] });
   await setPassword(request.ctx, request.actor, request.session.member.id, password, {
     sessionId: request.session.id,
     holderId: request.holder?.id ?? null,

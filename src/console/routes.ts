@@ -22,6 +22,7 @@ import { debtRoutes } from './debts.ts';
 import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
+import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
@@ -47,6 +48,7 @@ const FORM_LIMIT_BYTES = 4 * 1024 * 1024;
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
   ...signUpRoutes,
+  ...invitationRoutes,
   ...profileRoutes,
   ...homeRoutes,
   ...integrationRoutes,

@@ -156,4 +156,19 @@ describe('settings', () => {
     for (const encoding of ['base64', 'base64url'] as const)
       assert.deepEqual(masterKeyBytes(Buffer.alloc(32, 0xfb).toString(encoding)), Buffer.alloc(32, 0xfb));
   });
+
+  test('a mail server needs a sender, and its password is in no message', () => {
+    const mail = { SMTP_URL: 'smtps://ama:hunter2@mail.example.org', MAIL_FROM: 'pay@example.org' };
+    assert.equal(readConfig(mail).mailFrom, 'pay@example.org');
+    assert.throws(() => readConfig({ ...mail, MAIL_FROM: '' }), /MAIL_FROM is required with SMTP_URL/);
+    for (const broken of [
+      { ...mail, SMTP_URL: 'https://ama:hunter2@mail.example.org' },
+      { ...mail, MAIL_FROM: 'Pay <pay@example.org>' },
+      { ...mail, MAIL_FROM: 'pay@example.org\r\nBcc: eve@example.org' },
+    ])
+      assert.throws(
+        () => readConfig(broken),
+        (error: Error) => !error.message.includes('hunter2'),
+      );
+  });
 });
