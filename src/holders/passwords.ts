@@ -7,6 +7,8 @@ import { Problem } from '../platform/errors.ts';
 import { perProcess } from '../platform/memory.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { memberGuesses } from './limits.ts';
+import { recordNotice } from './notices.ts';
+import type { RequestOrigin } from './sessions.ts';
 
 const MIN_CHARACTERS = 10;
 const MAX_CHARACTERS = 200;
@@ -50,16 +52,20 @@ export function passwordError(password: string): 'short' | 'long' | null {
   return password.length > MAX_CHARACTERS ? 'long' : null;
 }
 
-/** Changes a password and ends every other session of the member. */
+/** Changes a password and ends every other session of the member, who is told about it when it came `from` a page. */
 export async function setPassword(
   ctx: Context,
   actor: Actor,
   memberId: bigint,
   password: string,
-  keep: { sessionId: bigint | null; holderId: bigint | null },
+  keep: { sessionId: bigint | null; holderId: bigint | null; from?: RequestOrigin },
 ): Promise<void> {
   const hashed = await hashPassword(password);
-  await ctx.db.transaction((tx) => storePassword(tx, actor, memberId, hashed, keep, ctx.clock.now()));
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    await storePassword(tx, actor, memberId, hashed, keep, at);
+    if (keep.from) await recordNotice(tx, ctx, memberId, { kind: 'password_changed' }, keep.from, at);
+  });
 }
 
 /** Hashing takes tens of milliseconds, so it is done before the transaction that stores the hash. */
