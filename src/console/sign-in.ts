@@ -20,7 +20,8 @@ import {
 import { passwordField } from './credential-fields.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { checkCode, continueSignIn } from './pending-sign-in.ts';
+import { passkeyForm } from './passkey-form.ts';
+import { continueSignIn } from './pending-sign-in.ts';
 import { type ConsoleRoute, forAnyone, forMember } from './route.ts';
 
 export const signInRoutes: ConsoleRoute[] = [
@@ -28,7 +29,6 @@ export const signInRoutes: ConsoleRoute[] = [
     request.session ? redirect(request, '/console') : signInPage(request),
   ),
   forAnyone('POST', '/sign-in', signIn),
-  forAnyone('POST', '/sign-in/code', checkCode),
   forAnyone('GET', '/login/:token', loginLinkPage),
   forAnyone('POST', '/login/:token', signInByLink),
   forMember('POST', '/sign-out', signOut),
@@ -40,16 +40,18 @@ async function signInPage(
   problem?: { status: number; message: string },
 ): Promise<FastifyReply> {
   const { t } = request;
+  const next = safePath(request.form.get('next') ?? queryOf(request, 'next', 500));
   return renderPage(request, {
     title: t.signIn.title,
     alone: true,
+    passkeys: true,
     ...(problem ? { status: problem.status } : {}),
     body: html`
       <div class="card">
         ${problem && errorBox(request, undefined, problem.message)}
         ${form(request, {
           action: '/sign-in',
-          hidden: { next: safePath(request.form.get('next') ?? queryOf(request, 'next', 500)) },
+          hidden: { next },
           fields: [
             {
               name: 'email',
@@ -62,6 +64,13 @@ async function signInPage(
             passwordField(request),
           ],
           submit: t.signIn.button,
+        })}
+        ${passkeyForm(request, {
+          kind: 'get',
+          action: '/sign-in/passkey',
+          hidden: { next },
+          submit: t.passkeys.signIn,
+          variant: 'secondary',
         })}
       </div>
       <p class="muted">${t.signIn.noPassword} <code>npx simbi login-link</code></p>
@@ -109,7 +118,7 @@ async function loginLinkPage(request: ConsoleRequest): Promise<FastifyReply> {
 }
 
 async function signInByLink(request: ConsoleRequest): Promise<FastifyReply> {
-  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console');
+  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console', 'link');
 }
 
 async function signOut(request: MemberRequest): Promise<FastifyReply> {
