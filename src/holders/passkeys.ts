@@ -26,6 +26,8 @@ const MAX_PASSKEYS = 20;
 const MAX_NAME_CHARACTERS = 60;
 const MAX_TRANSPORTS = 8;
 const USER_ID_BYTES = 32;
+/** EdDSA, ES256 and RS256, as COSE numbers them: every device has one of them. */
+const ALGORITHMS = [-8, -7, -257];
 
 export type Passkey = { id: bigint; name: string; created_at: Date; last_used_at: Date | null };
 
@@ -71,6 +73,7 @@ export async function askForNewPasskey(
     challenge: bytes(challenge),
     timeout: CHALLENGE_MS,
     attestationType: 'none',
+    supportedAlgorithmIDs: ALGORITHMS,
     excludeCredentials: (await credentialsOf(ctx, member.id)).map(descriptor),
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
   });
@@ -89,7 +92,12 @@ export async function addPasskey(
   const challenge = response && (await takenChallenge(ctx, response, question));
   if (!response || !challenge || !hasPlainAttestation(response)) return null;
   const verified = await attempt(ctx, () =>
-    verifyRegistrationResponse({ response, ...expected(ctx, challenge), requireUserVerification: false }),
+    verifyRegistrationResponse({
+      response,
+      ...expected(ctx, challenge),
+      requireUserVerification: false,
+      supportedAlgorithmIDs: ALGORITHMS,
+    }),
   );
   if (!verified?.verified) return null;
   const { credential } = verified.registrationInfo;
