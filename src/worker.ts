@@ -3,6 +3,7 @@
 import { applyRuleChanges } from './holders/approval-rules.ts';
 import { purgeExpired } from './holders/housekeeping.ts';
 import { sendMails } from './holders/mail-queue.ts';
+import { applyRoleChanges } from './holders/role-changes.ts';
 import { maintainSignatures } from './holders/signatures.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
 import type { Services } from './services.ts';
@@ -18,6 +19,7 @@ function jobsOf({ ctx, jobs }: Services): Job[] {
     ...jobs,
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
     { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
+    { name: 'role_changes', pass: () => applyRoleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'mails', pass: () => sendMails(ctx), idleMs: MAIL_IDLE_MS },
     { name: 'purge_expired', pass: () => purgeExpired(ctx), idleMs: EVERY_TEN_MINUTES },
   ];

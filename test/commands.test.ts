@@ -61,6 +61,7 @@ after-restore [--json] [--yes]
 migrate [--json] [--dry-run]
 holder
 holder create <name> [--json] [--owner <email>]
+holder invite <id> <email> [--json] [--role <role>]
 holder list [--json] [--limit <number>] [--before <id>]
 holder suspend <id> [--json]
 holder resume <id> [--json]
@@ -552,9 +553,10 @@ describe('beside a running gateway', () => {
     assert.equal((await run(['token', 'revoke', String(revoked.id)], settings)).code, 4);
     assert.equal((await run(['token', 'revoke', 'x'], settings)).code, 2);
     assert.deepEqual(keys(await simbiJson(0, 'migrate', '--dry-run')), ['pending']);
-    const added = await simbiJson<{ admin: boolean }>(0, 'admin', 'add', 'Ops@example.org');
-    assert.deepEqual(added, { email: 'ops@example.org', admin: true });
-    assert.deepEqual(keys(await simbiJson(0, 'login-link', 'ops@example.org')), ['login_link', 'expires_at']);
+    const added = await simbiJson<{ account: string; admin: boolean }>(0, 'admin', 'add', 'Ops@example.org');
+    assert.deepEqual(keys(added), ['email', 'account', 'link', 'expires_at', 'admin']);
+    assert.deepEqual([added.account, added.admin], ['new', false], 'the right holds when the link is used');
+    assert.deepEqual(keys(await simbiJson(0, 'login-link')), ['login_link', 'expires_at']);
     assert.deepEqual(await simbiJson(0, 'admin', 'remove', 'ops@example.org'), {
       email: 'ops@example.org',
       admin: false,
@@ -575,8 +577,10 @@ describe('beside a running gateway', () => {
       'created_at',
     ];
     const holder = await simbiJson<{ id: number }>(0, 'holder', 'create', 'Kiosk', '--owner', 'ada@example.org');
-    assert.deepEqual(keys(holder), holderKeys);
+    assert.deepEqual(keys(holder), [...holderKeys, 'owner']);
     const id = String(holder.id);
+    const invited = await simbiJson(0, 'holder', 'invite', id, 'ben@example.org', '--role', 'viewer');
+    assert.deepEqual(keys(invited), ['email', 'account', 'link', 'expires_at']);
     const made = await simbiJson<{ client_id: string }>(0, 'integration', 'create', id, 'Till');
     assert.deepEqual(keys(made), [...integration, 'secret_key', 'callback_secret']);
     const listed = await simbiJson<object[]>(0, 'integration', 'list', '--holder', id);

@@ -118,7 +118,7 @@ describe('access', () => {
     await verifyInBackground(gateway.ctx);
     assert.match((await admin.get('/console/admin/ledger')).text, /Ledger verified/);
     const opened = await admin.post('/console/admin/holders', { business: 'New shop', email: 'new@example.org' });
-    assert.match(opened.text, /\/console\/login\/otl_/);
+    assert.match(opened.text, /\/console\/invitations\/inv_/);
     const fee = { method, direction: 'collection', percent: '2.5', fixed: '0' };
     const saved = await admin.post(`/console/admin/holders/${shop.holderId}/fees`, fee);
     assert.equal(saved.status, 303);

@@ -13,7 +13,8 @@ import {
 } from '../src/holders/approval-rules.ts';
 import { type Actor, COMMAND_LINE } from '../src/holders/audit.ts';
 import { findHolder, type Holder } from '../src/holders/holders.ts';
-import { addMember, changeMembership } from '../src/holders/members.ts';
+import { addMember } from '../src/holders/members.ts';
+import { changeMembership } from '../src/holders/role-changes.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
 import { setHolderStatus } from '../src/payments/holder-status.ts';

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { TOTP } from 'otpauth';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { forgetCredentials } from '../src/holders/credentials.ts';
 import { addMember, createLoginLink, type Member } from '../src/holders/members.ts';
 import { setPassword } from '../src/holders/passwords.ts';
 import { base32, pendingFactor } from '../src/holders/second-factor.ts';
@@ -199,8 +200,8 @@ describe('second factors', () => {
     const id = /passkeys\/(\d+)\/remove/.exec(page.text)?.[1] ?? '';
     await browser.post(`/console/account/passkeys/${id}/remove`);
     await browser.post('/console/account/factor/off');
-    const told = noticesIn((await browser.get('/console/account')).text);
-    assert.deepEqual(told, [
+    const shown = noticesIn((await browser.get('/console/account')).text);
+    assert.deepEqual(shown, [
       'The authenticator app was turned off',
       'Passkey removed: Key ring',
       'Passkey added: Key ring',
@@ -349,7 +350,7 @@ describe('second factors', () => {
     await stranger.signIn(member.email);
     const id = /notices\/(\d+)\/not-me/.exec((await browser.get('/console')).text)?.[1] ?? '';
     const ended = await browser.post(`/console/notices/${id}/not-me`);
-    assert.match(ended.text, /All sessions are ended/);
+    assert.match(ended.text, /All sessions are ended[\s\S]*\/console\/sign-in\/link/);
     for (const each of [browser, stranger]) assert.equal((await each.get('/console/account')).status, 303);
     assert.equal((await stranger.signIn(member.email)).status, 401);
     await browser.signInByLink(member);
@@ -357,6 +358,25 @@ describe('second factors', () => {
     await browser.post('/console/account/password', { password: 'another long lamp 77' });
     assert.ok(noticesIn((await browser.get('/console')).text).includes('Your password was changed'));
     assert.equal((await stranger.signIn(member.email, 'another long lamp 77')).status, 303);
+  });
+
+  test('forgotten credentials include passkeys, recovery codes and known browsers; a sign-in on its way ends', async () => {
+    const { ctx } = gateway;
+    const { member, browser, code } = await addEnrolled();
+    const pending = pendingOf(await openBrowser(gateway, FIREFOX).signIn(member.email));
+    assert.ok(pending);
+    await ctx.db.transaction((tx) => forgetCredentials(tx, member.id, ctx.clock.now()));
+    const left = await ctx.db.query<{ rows: number }>(
+      `select (select count(*) from passkeys where member_id = $1)::integer + (select count(*) from recovery_codes where member_id = $1)::integer
+            + (select count(*) from known_browsers where member_id = $1)::integer as rows`,
+      [member.id],
+    );
+    assert.deepEqual(left, [{ rows: 0 }]);
+    assert.equal((await browser.get('/console/account')).status, 303);
+    const late = openBrowser(gateway);
+    await late.get('/console/sign-in');
+    ctx.clock.advance(30_000);
+    assert.equal((await late.post('/console/sign-in/code', { pending, code: code() })).status, 403);
   });
 
   test('an idle session ends after SESSION_IDLE_MINUTES', async () => {

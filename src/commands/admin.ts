@@ -2,21 +2,39 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { setAdmin } from '../holders/members.ts';
+import { addressState } from '../holders/credentials.ts';
+import { inviteAdmin } from '../holders/invitations.ts';
+import { findMemberByEmail, removeAdmin } from '../holders/members.ts';
+import { describeInvitation, explainInvitation } from './invitation.ts';
 import { addCommand, addGroup, print, requireEmail, type Terminal, withContext } from './terminal.ts';
 
 export function adminCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'admin', 'administrators: people who manage every holder');
-  const change = (isAdmin: boolean) => async (email: string, options: { json?: boolean }) => {
+
+  addCommand(group, 'add <email>', 'make a link that lets a person manage every holder', [
+    'npx simbi admin add ops@example.org',
+  ]).action(async (email: string, options: { json?: boolean }) => {
     requireEmail(email);
-    const member = await withContext(terminal, (ctx) => setAdmin(ctx, COMMAND_LINE, email, isAdmin));
-    print(terminal, options, { email: member.email, admin: member.is_admin }, member.email);
-    if (isAdmin) terminal.say(`Sign in with: npx simbi login-link ${member.email}`);
-  };
-  addCommand(group, 'add <email>', 'let a person manage every holder', ['npx simbi admin add ops@example.org']).action(
-    change(true),
-  );
+    await withContext(terminal, async (ctx) => {
+      const member = await findMemberByEmail(ctx.db, email);
+      if (member?.is_admin) {
+        print(terminal, options, { email: member.email, admin: true }, `${member.email} is an admin already.`);
+        return;
+      }
+      const state = await addressState(ctx.db, email);
+      const invitation = await inviteAdmin(ctx, COMMAND_LINE, email);
+      const printed = describeInvitation(ctx, email, state, invitation);
+      print(terminal, options, { ...printed, admin: false }, printed.link);
+      explainInvitation(terminal, printed);
+    });
+  });
+
   addCommand(group, 'remove <email>', 'revoke admin rights; the user stays', [
     'npx simbi admin remove ops@example.org',
-  ]).action(change(false));
+  ]).action(async (email: string, options: { json?: boolean }) => {
+    requireEmail(email);
+    const address = email.toLowerCase();
+    await withContext(terminal, (ctx) => removeAdmin(ctx, COMMAND_LINE, address));
+    print(terminal, options, { email: address, admin: false }, address);
+  });
 }

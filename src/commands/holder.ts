@@ -2,12 +2,26 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { createHolder, type Holder, type HolderStatus, listHolders, MAX_HOLDERS_LISTED } from '../holders/holders.ts';
+import { addressState } from '../holders/credentials.ts';
+import {
+  createHolder,
+  findHolder,
+  type Holder,
+  type HolderStatus,
+  listHolders,
+  MAX_HOLDERS_LISTED,
+} from '../holders/holders.ts';
+import { inviteMember } from '../holders/invitations.ts';
+import { ROLES } from '../holders/members.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
+import type { Context } from '../platform/context.ts';
+import { describeInvitation, explainInvitation, type PrintedInvitation } from './invitation.ts';
 import {
   addCommand,
   addGroup,
+  CommandError,
   confirm,
+  EXIT,
   parseId,
   parseLimit,
   print,
@@ -24,16 +38,34 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     'npx simbi holder create "Mama Put Kitchen"',
     'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
   ])
-    .option('--owner <email>', 'e-mail of the owner')
+    .option('--owner <email>', 'e-mail of the owner, who gets a link')
     .action(async (name: string, options: { json?: boolean; owner?: string }) => {
       if (options.owner !== undefined) requireEmail(options.owner);
-      const holder = await withContext(terminal, async (ctx) => {
-        if (options.owner === undefined) return createHolder(ctx, COMMAND_LINE, name);
-        const owner = { email: options.owner, name: options.owner };
-        return (await createHolderWithOwner(ctx, COMMAND_LINE, name, owner)).holder;
-      });
-      print(terminal, options, holder, rowsOf([holder]));
+      const { holder, owner } = await withContext(terminal, (ctx) => create(ctx, name, options.owner));
+      const lines = owner ? `${rowsOf([holder])}\n\n${owner.link}` : rowsOf([holder]);
+      print(terminal, options, owner ? { ...holder, owner } : holder, lines);
+      if (owner) explainInvitation(terminal, owner);
       terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
+    });
+
+  addCommand(group, 'invite <id> <email>', 'make a link that gives a person a role at a holder', [
+    'npx simbi holder invite 3 ada@example.org',
+    'npx simbi holder invite 3 ben@example.org --role finance',
+  ])
+    .option('--role <role>', `${ROLES.join(', ')}`, 'owner')
+    .action(async (id: string, email: string, options: { json?: boolean; role: string }) => {
+      requireEmail(email);
+      const role = ROLES.find((each) => each === options.role);
+      if (!role) throw new CommandError(`--role must be one of ${ROLES.join(', ')}.`, EXIT.usage);
+      const printed = await withContext(terminal, async (ctx) => {
+        const holder = await findHolder(ctx.db, parseId(id));
+        if (!holder) throw new CommandError(`There is no holder ${id}.`, EXIT.notFound);
+        const state = await addressState(ctx.db, email);
+        const invitation = await inviteMember(ctx, COMMAND_LINE, holder.id, email, role, 'host');
+        return describeInvitation(ctx, email, state, invitation);
+      });
+      print(terminal, options, printed, printed.link);
+      explainInvitation(terminal, printed);
     });
 
   addCommand(group, 'list', 'list holders, newest first', [
@@ -72,6 +104,18 @@ export function holderCommands(program: Command, terminal: Terminal): void {
       await confirm(terminal, options, `Closing holder ${parseId(id)} cannot be undone.`);
       await change(id, 'closed', options);
     });
+}
+
+/** The owner gets the role with the link that is printed. */
+async function create(
+  ctx: Context,
+  name: string,
+  email: string | undefined,
+): Promise<{ holder: Holder; owner: PrintedInvitation | null }> {
+  if (email === undefined) return { holder: await createHolder(ctx, COMMAND_LINE, name), owner: null };
+  const state = await addressState(ctx.db, email);
+  const { holder, invitation } = await createHolderWithOwner(ctx, COMMAND_LINE, name, email, 'host');
+  return { holder, owner: describeInvitation(ctx, email, state, invitation) };
 }
 
 function rowsOf(holders: Holder[]): string {

@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import { DEMO_EMAIL, loginUrl } from '../demo.ts';
+import { addressState } from '../holders/credentials.ts';
 import { createLoginLink, findMemberByEmail } from '../holders/members.ts';
-import { runningServer } from '../open-context.ts';
-import { publicUrl } from '../platform/config.ts';
+import { linkOrigin } from './invitation.ts';
 import { addCommand, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
 
 export function loginLinkCommand(program: Command, terminal: Terminal): void {
@@ -17,10 +17,16 @@ export function loginLinkCommand(program: Command, terminal: Terminal): void {
       const member = await findMemberByEmail(ctx.db, address);
       if (!member) throw new CommandError(`No user with the e-mail ${address}.`, EXIT.notFound);
       const made = await createLoginLink(ctx, member.id);
-      const base = ctx.config.publicUrl || runningServer(ctx.config)?.url || publicUrl(ctx.config);
-      return { login_link: loginUrl(base, made.token), expires_at: made.expiresAt.toISOString() };
+      const login_link = loginUrl(linkOrigin(ctx), made.token);
+      const state = await addressState(ctx.db, address);
+      return { facts: { login_link, expires_at: made.expiresAt.toISOString() }, state };
     });
-    print(terminal, options, link, link.login_link);
-    terminal.say(`The link works once and expires at ${link.expires_at}.`);
+    print(terminal, options, link.facts, link.facts.login_link);
+    if (link.state === 'unproven')
+      terminal.say(
+        `Give the link to ${address} yourself. Using it confirms the address, and ends the password, second factor and sessions ` +
+          'that were set before.',
+      );
+    terminal.say(`The link works once and expires at ${link.facts.expires_at}.`);
   });
 }

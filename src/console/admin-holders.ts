@@ -3,25 +3,26 @@
 import type { FastifyReply } from 'fastify';
 import type { Direction, Fee } from '../catalog/catalog.ts';
 import { listRuleChanges } from '../holders/approval-rules.ts';
+import { addressState } from '../holders/credentials.ts';
 import { findHolder, type Holder, type HolderStatus, listHolders } from '../holders/holders.ts';
-import { createLoginLink, listTeam } from '../holders/members.ts';
+import { listTeam } from '../holders/members.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
 import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
-import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { changesCard } from './approval-settings.ts';
-import { copyLine, dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
+import { dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { debtLines } from './debts.ts';
 import { waitingDecisions } from './decision-list.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
+import { deliveryOf, invitedPage } from './team.ts';
 
 const PAGE_HOLDERS = 100;
 const HOLDER_TONES: Record<HolderStatus, Tone> = { active: 'success', suspended: 'warning', closed: 'error' };
@@ -93,20 +94,20 @@ async function openHolder(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t, actor } = request;
   const [business, email] = [fieldOf(request, 'business', 120), fieldOf(request, 'email', 254)];
   if (business === '' || !isEmail(email)) return listPage(request, t.emailInvalid);
-  const person = { email, name: email.split('@')[0] ?? email };
-  const { holder, owner } = await createHolderWithOwner(ctx, actor, business, person);
-  const { token, expiresAt } = await createLoginLink(ctx, owner.id);
-  return renderPage(request, {
+  const state = await addressState(ctx.db, email);
+  const delivery = await deliveryOf(request, email, business, 'owner');
+  const { holder, invitation } = await createHolderWithOwner(ctx, actor, business, email, delivery);
+  // A link that is shown here cannot take over an account, so that no admin becomes another one with it.
+  const isBlocked = state === 'unproven' && delivery === 'page';
+  return invitedPage(request, {
     title: t.admin.created(business),
-    lead: t.admin.createdText(email),
+    email,
+    made: invitation,
     active: 'admin',
-    body: html`
-      <div class="card">
-        ${copyLine(request, 'login-link', `${publicUrl(ctx.config)}/console/login/${token}`, t.loginLink.title)}
-        <p class="muted">${t.team.until} ${timeTag(expiresAt)}</p>
-        <p><a class="button" href="/console/admin/holders/${holder.id}">${t.back}</a></p>
-      </div>
-    `,
+    back: `/console/admin/holders/${holder.id}`,
+    note:
+      isBlocked &&
+      html`<p class="box warning">${t.admin.ownerUnproven(email)} <code>npx simbi login-link ${email}</code></p>`,
   });
 }
 

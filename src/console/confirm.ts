@@ -97,8 +97,8 @@ async function passkeyOptions(request: MemberRequest): Promise<FastifyReply> {
 
 async function confirmByPasskey(request: MemberRequest): Promise<FastifyReply> {
   const credential = fieldOf(request, 'credential', MAX_CREDENTIAL_CHARACTERS);
-  const member = await provePasskey(request.ctx, questionOf(request), credential);
-  return member === null ? confirmPage(request, 'passkey') : finish(request);
+  const proof = await provePasskey(request.ctx, questionOf(request), credential);
+  return proof ? finish(request) : confirmPage(request, 'passkey');
 }
 
 async function finish(request: MemberRequest): Promise<FastifyReply> {

@@ -55,13 +55,11 @@ export type ConsoleRequest = {
 export type MemberRequest = ConsoleRequest & { session: Session; actor: Actor };
 export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole };
 
-const COOKIES = { session: 'simbi_session', visitor: 'simbi_visitor', browser: 'simbi_browser' } as const;
-type CookieKind = keyof typeof COOKIES;
+type CookieKind = 'session' | 'visitor' | 'browser' | 'device';
 
 /** On https the name begins with __Host-: browsers then refuse to set it from another host, a path or plain http. */
 function cookieName(ctx: PaymentsContext, kind: CookieKind): string {
-  const name = COOKIES[kind];
-  return isSecure(ctx) ? `__Host-${name}` : name;
+  return isSecure(ctx) ? `__Host-simbi_${kind}` : `simbi_${kind}`;
 }
 
 function isSecure(ctx: PaymentsContext): boolean {
@@ -84,15 +82,23 @@ function setCookie(
   void reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(ctx), ...age });
 }
 
+export function readOwnCookie({ ctx, raw }: ConsoleRequest, kind: CookieKind): string | null {
+  return readCookie(raw, cookieName(ctx, kind));
+}
+
+export function setOwnCookie(request: ConsoleRequest, kind: CookieKind, value: string, maxAge: number): void {
+  setCookie(request, cookieName(request.ctx, kind), value, maxAge);
+}
+
 /** Sets the cookie of a session that was just made, and drops the visitor's. */
 export function setSessionCookie(request: ConsoleRequest, token: string): void {
   setCookie(request, cookieName(request.ctx, 'session'), token);
   setCookie(request, cookieName(request.ctx, 'visitor'), '', 0);
 }
 
-/** The token by which this browser is known to have signed in before. It outlives sessions and is renewed with each. */
-export function browserToken(request: ConsoleRequest): string {
-  const name = cookieName(request.ctx, 'browser');
+/** The token by which notices know a browser that was signed in with before. It outlives sessions and is renewed with each. */
+export function deviceToken(request: ConsoleRequest): string {
+  const name = cookieName(request.ctx, 'device');
   const known = readCookie(request.raw, name);
   const token = known && RANDOM_TOKEN.test(known) ? known : randomSecret();
   setCookie(request, name, token, KNOWN_BROWSER_MS / 1_000);

@@ -1,7 +1,7 @@
 // Fields for passwords and one-time codes, as the sign-in pages and the account page show them.
 
 import { html } from '../platform/html.ts';
-import type { ConsoleRequest } from './console-request.ts';
+import { type ConsoleRequest, fieldOf } from './console-request.ts';
 import type { InputField } from './form-components.ts';
 
 export function codeField({ t }: ConsoleRequest): InputField {
@@ -32,5 +32,26 @@ export function passwordField({ t }: ConsoleRequest): InputField {
     type: 'password',
     required: true,
     attributes: html`autocomplete="current-password"`,
+  };
+}
+
+export function nameField(request: ConsoleRequest): InputField {
+  return {
+    name: 'name',
+    label: request.t.yourName,
+    value: fieldOf(request, 'name'),
+    required: true,
+    attributes: html`maxlength="120" autocomplete="name"`,
+  };
+}
+
+export function emailField(request: ConsoleRequest): InputField {
+  return {
+    name: 'email',
+    label: request.t.email,
+    type: 'email',
+    value: fieldOf(request, 'email'),
+    required: true,
+    attributes: html`autocomplete="username"`,
   };
 }

@@ -2,6 +2,11 @@
 
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
+/** The text of a mail. */
+export const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
+
+type InvitationFacts = { by: string; holder: string; role: string; url: string };
+
 export type ConsoleMessages = typeof english;
 
 export const english = {
@@ -23,6 +28,12 @@ export const english = {
   password: 'Password',
   newPassword: 'New password',
   passwordHint: 'At least 10 characters. A sentence is easy to remember.',
+  passwordProblems: {
+    short: 'A password needs at least 10 characters. A sentence is easy to remember.',
+    long: 'A password has at most 200 characters.',
+    common:
+      'This password is easy to guess: it is common, repeats itself, or contains your address or our name. Choose another one.',
+  },
   yourName: 'Your name',
   emailInvalid: 'Enter an e-mail address, for example amina@example.org.',
   urlInvalid: 'Enter a full URL that starts with https://',
@@ -103,6 +114,7 @@ export const english = {
   notices: {
     saved: 'Saved.',
     joined: 'Welcome to the team.',
+    roleWaits: 'Saved. Another owner must confirm this role, or it applies after 24 hours.',
     signedOut: 'You are signed out.',
     testPaymentCreated: 'Test payment created. Approve it on the test phone.',
     integrationRevoked: 'Integration revoked. Its requests are now rejected.',
@@ -147,6 +159,9 @@ export const english = {
     incorrect: 'Incorrect e-mail or password.',
     noPassword: 'No password yet? An administrator of the gateway can create a one-time link:',
     expired: 'This sign-in has expired. Please sign in again.',
+    tooMany:
+      'Too many wrong passwords for this address or from this network. Wait, or use a login link: it still works.',
+    mailLink: 'Send me a login link by e-mail',
   },
   code: {
     title: 'Two-step authentication',
@@ -161,18 +176,62 @@ export const english = {
     expired:
       'It was already used or is older than 30 minutes. An administrator of the gateway can create a new one with:',
   },
+  mails: {
+    sentTitle: 'Check your e-mail',
+    sent: (email: string) => `If ${email} can be used, a mail is on its way there. Its link works once.`,
+    invitation: ({ by, holder, role, url }: InvitationFacts) => ({
+      subject: 'You are invited',
+      text: paragraphs(
+        `${by} invites you to join "${holder}". Your role: ${role}.`,
+        url,
+        'The link works once, for seven days. If you do not expect it, ignore this mail.',
+      ),
+    }),
+    signUp: (url: string) => ({
+      subject: 'Confirm your e-mail address',
+      text: paragraphs(
+        'Somebody wants to create an account with your e-mail address. Confirm it and choose a password:',
+        url,
+        'The link works once, for a day. If it was not you, ignore this mail: no account is created.',
+      ),
+    }),
+    signUpTaken: (url: string) => ({
+      subject: 'You already have an account',
+      text: paragraphs(
+        'Somebody wanted to create an account with your e-mail address. You have one already:',
+        url,
+        'If it was not you, ignore this mail: nothing was changed.',
+      ),
+    }),
+    loginLink: (url: string) => ({
+      subject: 'Your login link',
+      text: paragraphs(
+        'Somebody asked for a link to sign in to your account:',
+        url,
+        'The link works once, for 30 minutes. If it was not you, ignore this mail.',
+      ),
+    }),
+  },
   signUp: {
     title: 'Create an account',
     lead: 'An account holds your money, your integrations and your team.',
     business: 'Business name',
     button: 'Create account',
     taken: 'This e-mail address is already in use.',
+    expired: 'This link was already used, or it is older than a day. Please sign up again.',
   },
   invitation: {
     title: 'You are invited',
     text: (by: string, holder: string, role: string) => `${by} invited you to join ${holder}. Your role: ${role}.`,
     accept: 'Accept invitation',
     expired: 'This invitation was already used, was withdrawn, or has expired.',
+    adminText: 'You are invited to administer this gateway: every holder, all cases and the ledger.',
+    unproven: (email: string) =>
+      `${email} has an account whose address nobody has confirmed, so this link cannot be used yet. ` +
+      'Ask the host of the gateway for a login link, sign in with it, and open this invitation again:',
+    takesOver:
+      'There is an account with your address that nobody has confirmed. When you continue, its password, second factor ' +
+      'and sessions end, and the account is yours. It can see these businesses:',
     signInFirst: (email: string) => `${email} already has an account. Sign in to accept the invitation.`,
   },
   confirm: {
@@ -263,7 +322,8 @@ export const english = {
       'All your sessions end, this one too, and your password stops working. You sign in with a new login link and choose a new password.',
     endAll: 'End all sessions',
     endedTitle: 'All sessions are ended',
-    ended: 'Your password no longer works. An administrator of the gateway can create a login link for you:',
+    ended: 'Your password no longer works. Sign in with a new login link, then choose a new password.',
+    askForLink: 'An administrator of the gateway can create the link:',
   },
   home: {
     title: (holder: string) => `Hello, ${holder}`,
@@ -923,6 +983,11 @@ export const english = {
     until: 'Valid until',
     withdraw: 'Withdraw',
     lastOwner: 'An account needs at least one owner.',
+    mailedText: (email: string) => `We sent the link to ${email}. It works once.`,
+    waiting: 'Roles that wait',
+    waitingText:
+      'While payouts need a second person, a role that can approve them applies when another owner confirms it, or after ' +
+      '24 hours. Owners and the person concerned can cancel it.',
     permissions: {
       owner: 'full access, including the team',
       developer: 'integrations, secrets, callbacks, signature debugger, payment links',
@@ -957,7 +1022,9 @@ export const english = {
     ownerEmail: 'Owner’s e-mail',
     create: 'Create a holder',
     created: (name: string) => `${name} was created`,
-    createdText: (email: string) => `Send this one-time link to ${email}.`,
+    ownerUnproven: (email: string) =>
+      `${email} already has an account, and nobody has confirmed its address. ` +
+      'Before this link works, the host makes a login link for that person:',
     states: { active: 'active', suspended: 'suspended', closed: 'closed' },
     suspend: 'Suspend',
     suspendMeaning:

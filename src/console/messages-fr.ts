@@ -1,6 +1,6 @@
 // The console in French.
 
-import type { ConsoleMessages } from './messages-en.ts';
+import { type ConsoleMessages, paragraphs } from './messages-en.ts';
 
 const plural = (count: number, one: string, many: string) => `${count} ${count < 2 ? one : many}`;
 
@@ -23,6 +23,13 @@ export const french: ConsoleMessages = {
   password: 'Mot de passe',
   newPassword: 'Nouveau mot de passe',
   passwordHint: 'Au moins 10 caractères. Une phrase se retient facilement.',
+  passwordProblems: {
+    short: 'Un mot de passe doit avoir au moins 10 caractères. Une phrase se retient facilement.',
+    long: 'Un mot de passe a au plus 200 caractères.',
+    common:
+      'Ce mot de passe est facile à deviner : il est courant, se répète, ou contient votre adresse ou notre nom. ' +
+      'Choisissez-en un autre.',
+  },
   yourName: 'Votre nom',
   emailInvalid: 'Saisissez une adresse e-mail, par exemple amina@example.org.',
   urlInvalid: 'Saisissez une URL complète qui commence par https://',
@@ -105,6 +112,7 @@ export const french: ConsoleMessages = {
   notices: {
     saved: 'Enregistré.',
     joined: 'Bienvenue dans l’équipe.',
+    roleWaits: 'Enregistré. Un autre propriétaire doit confirmer ce rôle, sinon il s’applique après 24 heures.',
     signedOut: 'Vous êtes déconnecté.',
     testPaymentCreated: 'Paiement de test créé. Approuvez-le sur le téléphone de test.',
     integrationRevoked: 'Intégration révoquée. Ses requêtes sont désormais refusées.',
@@ -149,6 +157,10 @@ export const french: ConsoleMessages = {
     incorrect: 'E-mail ou mot de passe incorrect.',
     noPassword: 'Pas encore de mot de passe ? Un administrateur de la passerelle peut créer un lien à usage unique :',
     expired: 'Cette connexion a expiré. Veuillez vous reconnecter.',
+    tooMany:
+      'Trop de mots de passe incorrects pour cette adresse ou depuis ce réseau. Patientez, ou utilisez un lien de ' +
+      'connexion : il fonctionne toujours.',
+    mailLink: 'M’envoyer un lien de connexion par e-mail',
   },
   code: {
     title: 'Authentification à deux facteurs',
@@ -163,18 +175,63 @@ export const french: ConsoleMessages = {
     expired:
       'Il a déjà servi ou date de plus de 30 minutes. Un administrateur de la passerelle peut en créer un autre avec :',
   },
+  mails: {
+    sentTitle: 'Consultez votre messagerie',
+    sent: (email) => `Si ${email} peut être utilisée, un e-mail y est en route. Son lien fonctionne une seule fois.`,
+    invitation: ({ by, holder, role, url }) => ({
+      subject: 'Vous êtes invité',
+      text: paragraphs(
+        `${by} vous invite à rejoindre « ${holder} ». Votre rôle : ${role}.`,
+        url,
+        'Le lien fonctionne une seule fois, pendant sept jours. Si vous ne l’attendiez pas, ignorez ce message.',
+      ),
+    }),
+    signUp: (url) => ({
+      subject: 'Confirmez votre adresse e-mail',
+      text: paragraphs(
+        'Quelqu’un veut créer un compte avec votre adresse e-mail. Confirmez-la et choisissez un mot de passe :',
+        url,
+        'Le lien fonctionne une seule fois, pendant un jour. Si ce n’était pas vous, ignorez ce message : aucun compte n’est créé.',
+      ),
+    }),
+    signUpTaken: (url) => ({
+      subject: 'Vous avez déjà un compte',
+      text: paragraphs(
+        'Quelqu’un a voulu créer un compte avec votre adresse e-mail. Vous en avez déjà un :',
+        url,
+        'Si ce n’était pas vous, ignorez ce message : rien n’a été changé.',
+      ),
+    }),
+    loginLink: (url) => ({
+      subject: 'Votre lien de connexion',
+      text: paragraphs(
+        'Quelqu’un a demandé un lien pour se connecter à votre compte :',
+        url,
+        'Le lien fonctionne une seule fois, pendant 30 minutes. Si ce n’était pas vous, ignorez ce message.',
+      ),
+    }),
+  },
   signUp: {
     title: 'Créer un compte',
     lead: 'Un compte réunit votre argent, vos intégrations et votre équipe.',
     business: 'Nom de l’entreprise',
     button: 'Créer le compte',
     taken: 'Cette adresse e-mail est déjà utilisée.',
+    expired: 'Ce lien a déjà servi, ou il a plus d’un jour. Veuillez vous inscrire à nouveau.',
   },
   invitation: {
     title: 'Vous êtes invité',
     text: (by, holder, role) => `${by} vous invite à rejoindre ${holder}. Votre rôle : ${role}.`,
     accept: 'Accepter l’invitation',
     expired: 'Cette invitation a déjà servi, a été retirée ou a expiré.',
+    adminText:
+      'Vous êtes invité à administrer cette passerelle : tous les titulaires, tous les dossiers et le grand livre.',
+    unproven: (email) =>
+      `${email} a un compte dont personne n’a confirmé l’adresse, ce lien ne peut donc pas encore servir. ` +
+      'Demandez un lien de connexion à l’hébergeur de la passerelle, connectez-vous, puis rouvrez cette invitation :',
+    takesOver:
+      'Il existe un compte avec votre adresse que personne n’a confirmé. Si vous continuez, son mot de passe, sa double ' +
+      'authentification et ses sessions prennent fin, et le compte est à vous. Il a accès à ces entreprises :',
     signInFirst: (email) => `${email} a déjà un compte. Connectez-vous pour accepter l’invitation.`,
   },
   confirm: {
@@ -268,7 +325,8 @@ export const french: ConsoleMessages = {
     endAll: 'Fermer toutes les sessions',
     endedTitle: 'Toutes les sessions sont fermées',
     ended:
-      'Votre mot de passe ne fonctionne plus. Un administrateur de la passerelle peut créer un lien de connexion pour vous :',
+      'Votre mot de passe ne fonctionne plus. Connectez-vous avec un nouveau lien, puis choisissez un nouveau mot de passe.',
+    askForLink: 'Un administrateur de la passerelle peut créer le lien :',
   },
   home: {
     title: (holder) => `Bonjour, ${holder}`,
@@ -945,6 +1003,11 @@ export const french: ConsoleMessages = {
     until: 'Valable jusqu’au',
     withdraw: 'Retirer',
     lastOwner: 'Un compte a besoin d’au moins un propriétaire.',
+    mailedText: (email) => `Nous avons envoyé le lien à ${email}. Il fonctionne une seule fois.`,
+    waiting: 'Rôles en attente',
+    waitingText:
+      'tant que les versements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
+      'autre propriétaire le confirme, ou après 24 heures. Les propriétaires et la personne concernée peuvent l’annuler.',
     permissions: {
       owner: 'accès complet, y compris à l’équipe',
       developer: 'intégrations, secrets, notifications, débogueur de signature, liens de paiement',
@@ -980,7 +1043,9 @@ export const french: ConsoleMessages = {
     ownerEmail: 'E-mail du propriétaire',
     create: 'Créer un titulaire',
     created: (name) => `${name} a été créé`,
-    createdText: (email) => `Envoyez ce lien à usage unique à ${email}.`,
+    ownerUnproven: (email) =>
+      `${email} a déjà un compte, et personne n’a confirmé son adresse. ` +
+      'Pour que ce lien fonctionne, l’hébergeur crée d’abord un lien de connexion pour cette personne :',
     states: { active: 'actif', suspended: 'suspendu', closed: 'fermé' },
     suspend: 'Suspendre',
     suspendMeaning:

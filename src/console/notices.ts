@@ -1,8 +1,9 @@
 // The answers to a notice: it was me, or it was somebody else.
 
 import type { FastifyReply } from 'fastify';
+import { mailIsConfigured } from '../holders/mail-queue.ts';
 import { disownNotice, readNotice } from '../holders/notices.ts';
-import { html } from '../platform/html.ts';
+import { type Html, html } from '../platform/html.ts';
 import { clearSessionCookie, idOf, type MemberRequest, paramOf, signedInMember } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forMember } from './route.ts';
@@ -18,7 +19,7 @@ async function readOne(request: MemberRequest): Promise<FastifyReply> {
 }
 
 async function disownOne(request: MemberRequest): Promise<FastifyReply> {
-  const { t, session } = request;
+  const { t } = request;
   await disownNotice(request.ctx, signedInMember(request), idOf(paramOf(request, 'id')));
   clearSessionCookie(request);
   return renderPage(request, {
@@ -27,9 +28,18 @@ async function disownOne(request: MemberRequest): Promise<FastifyReply> {
     body: html`
       <div class="card">
         <p>${t.securityNotices.ended}</p>
-        <p><code>npx simbi login-link ${session.member.email}</code></p>
-        <p><a href="/console/sign-in">${t.signIn.title}</a></p>
+        ${wayBack(request)}
       </div>
     `,
   });
+}
+
+/** A login link: by mail where the gateway sends mail, else from its administrator. */
+function wayBack({ ctx, t, session }: MemberRequest): Html {
+  if (mailIsConfigured(ctx))
+    return html`<p><a class="button" href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`;
+  return html`
+    <p>${t.securityNotices.askForLink}</p>
+    <p><code>npx simbi login-link ${session.member.email}</code></p>
+  `;
 }

@@ -4,19 +4,20 @@
 
 import type { FastifyReply } from 'fastify';
 import { findFactors, hasAnyFactor } from '../holders/factor-changes.ts';
-import { revokeSession } from '../holders/members.ts';
+import { type NewSession, revokeSession } from '../holders/members.ts';
 import type { PasskeyQuestion } from '../holders/passkey-challenges.ts';
 import { askForPasskey, provePasskey } from '../holders/passkeys.ts';
 import { useRecoveryCode } from '../holders/recovery-codes.ts';
 import { proveFactor } from '../holders/second-factor.ts';
+import type { RequestOrigin } from '../holders/sessions.ts';
 import { openSession } from '../holders/sign-ins.ts';
 import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import {
-  browserToken,
   CONFIRMED_MS,
   type ConsoleRequest,
+  deviceToken,
   fieldOf,
   originOf,
   safePath,
@@ -38,21 +39,33 @@ export const secondStepRoutes: ConsoleRoute[] = [
   forAnyone('POST', '/sign-in/passkey', checkPasskey),
 ];
 
-type PendingNote = { member: string; next: string; until: number };
-type PendingSignIn = { memberId: bigint; next: string; note: string };
+type PendingNote = { member: string; version: string; next: string; until: number };
+type PendingSignIn = { memberId: bigint; credentialsVersion: bigint; next: string; note: string };
 
-/** `by` a login link: it was used a moment ago, so the first second factor may be set up without another proof. */
+type SessionStart = {
+  /** That of a password which was compared: when it was forgotten since then, no session begins. */
+  credentialsVersion?: bigint | undefined;
+  /** The holder whose pages are shown first. */
+  holderId?: bigint | undefined;
+  /** A login link was used a moment ago: the first second factor may be set up without another proof. */
+  byLink?: boolean;
+};
+
 export async function continueSignIn(
   request: ConsoleRequest,
   memberId: bigint,
   next: string,
-  by: 'password' | 'link' = 'password',
+  start: SessionStart = {},
 ): Promise<FastifyReply> {
   const { ctx } = request;
-  if (hasAnyFactor(await findFactors(ctx.db, memberId)))
-    return secondStepPage(request, { memberId, next, note: sealPending(request, memberId, next) });
+  const factors = await findFactors(ctx.db, memberId);
+  const credentialsVersion = start.credentialsVersion ?? factors.credentialsVersion;
+  if (hasAnyFactor(factors))
+    return secondStepPage(request, sealPending(request, { memberId, credentialsVersion, next }));
   const until = new Date(ctx.clock.millis() + CONFIRMED_MS);
-  return finishSignIn(request, memberId, next, { confirmedUntil: until, enrolUntil: by === 'link' ? until : null });
+  const { holderId, byLink = false } = start;
+  const proved = { credentialsVersion, holderId, confirmedUntil: until, enrolUntil: byLink ? until : null };
+  return finishSignIn(request, memberId, next, proved);
 }
 
 /** The second step ends the sign-in. Secrets and payouts ask for another proof. */
@@ -60,14 +73,14 @@ async function checkCode(request: ConsoleRequest): Promise<FastifyReply> {
   const pending = openPending(request);
   const code = fieldOf(request, 'code', 10);
   const right = await proveFactor(request.ctx, pending.memberId, code, addressOf(request.raw));
-  return right ? finishSignIn(request, pending.memberId, pending.next) : secondStepPage(request, pending, 'code');
+  return right ? finishPending(request, pending) : secondStepPage(request, pending, 'code');
 }
 
 async function checkRecoveryCode(request: ConsoleRequest): Promise<FastifyReply> {
   const pending = openPending(request);
   const code = fieldOf(request, 'recovery_code', 40);
   const right = await useRecoveryCode(request.ctx, pending.memberId, code, originOf(request));
-  return right ? finishSignIn(request, pending.memberId, pending.next) : secondStepPage(request, pending, 'recovery');
+  return right ? finishPending(request, pending) : secondStepPage(request, pending, 'recovery');
 }
 
 /** Without a note the passkey is the whole sign-in. */
@@ -86,9 +99,9 @@ async function passkeyOptions(request: ConsoleRequest): Promise<FastifyReply> {
 async function checkPasskey(request: ConsoleRequest): Promise<FastifyReply> {
   const { question, pending } = questionOf(request);
   const credential = fieldOf(request, 'credential', MAX_CREDENTIAL_CHARACTERS);
-  const memberId = await provePasskey(request.ctx, question, credential);
-  if (memberId !== null) return finishSignIn(request, memberId, pending?.next ?? safePath(request.form.get('next')));
-  if (pending) return secondStepPage(request, pending, 'passkey');
+  const proof = await provePasskey(request.ctx, question, credential);
+  if (pending) return proof ? finishPending(request, pending) : secondStepPage(request, pending, 'passkey');
+  if (proof) return finishSignIn(request, proof.memberId, safePath(request.form.get('next')), proof);
   throw new Problem('unauthenticated', { message: request.t.passkeys.refused });
 }
 
@@ -114,24 +127,30 @@ async function secondStepPage(
   });
 }
 
+function finishPending(request: ConsoleRequest, pending: PendingSignIn): Promise<FastifyReply> {
+  const { memberId, credentialsVersion, next } = pending;
+  return finishSignIn(request, memberId, next, { credentialsVersion });
+}
+
 async function finishSignIn(
   request: ConsoleRequest,
   memberId: bigint,
   next: string,
-  proved: { confirmedUntil: Date | null; enrolUntil: Date | null } = { confirmedUntil: null, enrolUntil: null },
+  session: Omit<NewSession, keyof RequestOrigin>,
 ): Promise<FastifyReply> {
   const { ctx } = request;
   // An older session in this browser ends: its rights must not pass to the next member who signs in.
   if (request.session) await revokeSession(ctx, request.session.member.id, request.session.id);
-  const session = { browser: browserToken(request), ...proved };
-  const { token } = await openSession(ctx, memberId, originOf(request), session);
+  const { token } = await openSession(ctx, memberId, originOf(request), deviceToken(request), session);
   setSessionCookie(request, token);
   return redirect(request, next);
 }
 
-function sealPending({ ctx }: ConsoleRequest, memberId: bigint, next: string): string {
-  const note: PendingNote = { member: String(memberId), next, until: ctx.clock.millis() + PENDING_MS };
-  return ctx.vault.seal(JSON.stringify(note), SEAL_PURPOSE).toString('base64url');
+function sealPending({ ctx }: ConsoleRequest, signIn: Omit<PendingSignIn, 'note'>): PendingSignIn {
+  const { memberId, credentialsVersion, next } = signIn;
+  const until = ctx.clock.millis() + PENDING_MS;
+  const note: PendingNote = { member: String(memberId), version: String(credentialsVersion), next, until };
+  return { ...signIn, note: ctx.vault.seal(JSON.stringify(note), SEAL_PURPOSE).toString('base64url') };
 }
 
 function openPending(request: ConsoleRequest): PendingSignIn {
@@ -139,8 +158,9 @@ function openPending(request: ConsoleRequest): PendingSignIn {
   const note = fieldOf(request, 'pending', 1_000);
   try {
     const opened = JSON.parse(ctx.vault.open(Buffer.from(note, 'base64url'), SEAL_PURPOSE)) as PendingNote;
-    if (opened.until > ctx.clock.millis())
-      return { memberId: BigInt(opened.member), next: safePath(opened.next), note };
+    const { member, version, next, until } = opened;
+    if (until > ctx.clock.millis())
+      return { memberId: BigInt(member), credentialsVersion: BigInt(version), next: safePath(next), note };
   } catch {
     // A note that cannot be read is answered like one that is too old.
   }

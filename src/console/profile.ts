@@ -2,7 +2,8 @@
 
 import type { FastifyReply } from 'fastify';
 import { listSessions, revokeSession } from '../holders/members.ts';
-import { passwordError, setPassword } from '../holders/passwords.ts';
+import { findPasswordProblem } from '../holders/password-strength.ts';
+import { setPassword } from '../holders/passwords.ts';
 import { endOtherSessions } from '../holders/sign-ins.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -88,7 +89,8 @@ async function sessionTable(request: MemberRequest): Promise<Html> {
 
 async function changePassword(request: MemberRequest): Promise<FastifyReply> {
   const password = request.form.get('password') ?? '';
-  if (passwordError(password) !== null) return accountPage(request, { password: [request.t.passwordHint] });
+  const problem = await findPasswordProblem(request.ctx, password, request.session.member.email);
+  if (problem) return accountPage(request, { password: [request.t.passwordProblems[problem]] });
   await setPassword(request.ctx, request.actor, request.session.member.id, password, {
     sessionId: request.session.id,
     holderId: request.holder?.id ?? null,

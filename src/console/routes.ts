@@ -25,6 +25,7 @@ import { factorProofRoutes } from './factor-proof.ts';
 import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
+import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { noticeRoutes } from './notices.ts';
@@ -55,6 +56,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
   ...secondStepRoutes,
   ...signUpRoutes,
+  ...invitationRoutes,
   ...profileRoutes,
   ...factorProofRoutes,
   ...factorRoutes,

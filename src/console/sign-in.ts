@@ -2,8 +2,18 @@
 // session; a session token that the browser brought along is never adopted.
 
 import type { FastifyReply } from 'fastify';
-import { chooseHolder, peekLoginLink, revokeSession, useLoginLink } from '../holders/members.ts';
-import { findByPassword } from '../holders/passwords.ts';
+import { mailIsConfigured, queueLinkMail } from '../holders/mail-queue.ts';
+import {
+  chooseHolder,
+  createLoginLink,
+  findMemberByEmail,
+  peekLoginLink,
+  revokeSession,
+  useLoginLink,
+} from '../holders/members.ts';
+import { provePassword } from '../holders/passwords.ts';
+import { publicUrl } from '../platform/config.ts';
+import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
@@ -17,9 +27,11 @@ import {
   queryOf,
   safePath,
 } from './console-request.ts';
-import { passwordField } from './credential-fields.ts';
+import { emailField, passwordField } from './credential-fields.ts';
 import { errorBox, form, postButton } from './form-components.ts';
+import { knownBrowser, rememberBrowser } from './known-browser.ts';
 import { redirect, renderPage } from './layout.ts';
+import { limitMails } from './mail-limits.ts';
 import { passkeyForm } from './passkey-form.ts';
 import { continueSignIn } from './pending-sign-in.ts';
 import { type ConsoleRoute, forAnyone, forMember } from './route.ts';
@@ -29,6 +41,8 @@ export const signInRoutes: ConsoleRoute[] = [
     request.session ? redirect(request, '/console') : signInPage(request),
   ),
   forAnyone('POST', '/sign-in', signIn),
+  forAnyone('GET', '/sign-in/link', (request) => mailLinkPage(request)),
+  forAnyone('POST', '/sign-in/link', mailLink),
   forAnyone('GET', '/login/:token', loginLinkPage),
   forAnyone('POST', '/login/:token', signInByLink),
   forMember('POST', '/sign-out', signOut),
@@ -52,17 +66,7 @@ async function signInPage(
         ${form(request, {
           action: '/sign-in',
           hidden: { next },
-          fields: [
-            {
-              name: 'email',
-              label: t.email,
-              type: 'email',
-              value: fieldOf(request, 'email'),
-              required: true,
-              attributes: html`autocomplete="username"`,
-            },
-            passwordField(request),
-          ],
+          fields: [emailField(request), passwordField(request)],
           submit: t.signIn.button,
         })}
         ${passkeyForm(request, {
@@ -73,7 +77,11 @@ async function signInPage(
           variant: 'secondary',
         })}
       </div>
-      <p class="muted">${t.signIn.noPassword} <code>npx simbi login-link</code></p>
+      ${
+        mailIsConfigured(request.ctx)
+          ? html`<p><a href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`
+          : html`<p class="muted">${t.signIn.noPassword} <code>npx simbi login-link</code></p>`
+      }
       ${request.ctx.config.allowSignUp && html`<p><a href="/console/sign-up">${t.signUp.title}</a></p>`}
     `,
   });
@@ -81,9 +89,54 @@ async function signInPage(
 
 async function signIn(request: ConsoleRequest): Promise<FastifyReply> {
   const email = fieldOf(request, 'email', 254);
-  const memberId = await findByPassword(request.ctx, email, request.form.get('password') ?? '', addressOf(request.raw));
-  if (memberId === null) return signInPage(request, { status: 401, message: request.t.signIn.incorrect });
-  return continueSignIn(request, memberId, safePath(request.form.get('next')));
+  const from = { address: addressOf(request.raw), browser: knownBrowser(request, email) };
+  try {
+    const proof = await provePassword(request.ctx, email, request.form.get('password') ?? '', from);
+    if (!proof) return await signInPage(request, { status: 401, message: request.t.signIn.incorrect });
+    rememberBrowser(request, email);
+    const { memberId, credentialsVersion } = proof;
+    return await continueSignIn(request, memberId, safePath(request.form.get('next')), { credentialsVersion });
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'rate_limited') throw error;
+    void request.reply.header('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+    return signInPage(request, { status: 429, message: request.t.signIn.tooMany });
+  }
+}
+
+async function mailLinkPage(request: ConsoleRequest, message?: string): Promise<FastifyReply> {
+  const { ctx, t } = request;
+  if (!mailIsConfigured(ctx)) throw new Problem('not_found');
+  return renderPage(request, {
+    title: t.signIn.mailLink,
+    alone: true,
+    ...(message ? { status: 400 } : {}),
+    body: html`
+      <div class="card">
+        ${message && errorBox(request, undefined, message)}
+        ${form(request, { action: '/sign-in/link', fields: [emailField(request)], submit: t.continue })}
+      </div>
+    `,
+  });
+}
+
+/** Works also while passwords are refused. The answer is the same whether or not the address has an account. */
+async function mailLink(request: ConsoleRequest): Promise<FastifyReply> {
+  const { ctx, t } = request;
+  if (!mailIsConfigured(ctx)) throw new Problem('not_found');
+  const email = fieldOf(request, 'email', 254).toLowerCase();
+  if (!isEmail(email)) return mailLinkPage(request, t.emailInvalid);
+  await limitMails(request, email);
+  const member = await findMemberByEmail(ctx.db, email);
+  if (member) {
+    const { token } = await createLoginLink(ctx, member.id);
+    const mail = t.mails.loginLink(`${publicUrl(ctx.config)}/console/login/${token}`);
+    await ctx.db.transaction((tx) => queueLinkMail(ctx, tx, { to: email, ...mail }, ctx.clock.now()));
+  }
+  return renderPage(request, {
+    title: t.mails.sentTitle,
+    alone: true,
+    body: html`<div class="card"><p>${t.mails.sent(email)}</p></div>`,
+  });
 }
 
 /** Opening the link does not use it: mail programs and chats open links for their previews. */
@@ -118,7 +171,9 @@ async function loginLinkPage(request: ConsoleRequest): Promise<FastifyReply> {
 }
 
 async function signInByLink(request: ConsoleRequest): Promise<FastifyReply> {
-  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console', 'link');
+  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console', {
+    byLink: true,
+  });
 }
 
 async function signOut(request: MemberRequest): Promise<FastifyReply> {

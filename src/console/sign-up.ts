@@ -1,31 +1,39 @@
-// New members: sign-up, where the settings allow it, and invitations.
+// Sign-up, where the settings allow it. With a mail server nothing exists until the link in the mail is used, and the password
+// is chosen there: who typed the address may not be its owner. Without one the account begins at once, and its address is
+// unproven.
 
 import type { FastifyReply } from 'fastify';
-import { acceptInvitation, findInvitation, type Invitation } from '../holders/invitations.ts';
-import { chooseHolder, findMemberByEmail } from '../holders/members.ts';
-import { countFailure, passwordError, refuseGuessing } from '../holders/passwords.ts';
-import { registerHolder } from '../holders/registration.ts';
+import { addressState } from '../holders/credentials.ts';
+import { takeGuess } from '../holders/guesses.ts';
+import { mailIsConfigured, queueMail } from '../holders/mail-queue.ts';
+import { findPasswordProblem } from '../holders/password-strength.ts';
+import { findSignUp, finishSignUp, registerHolder, type SignUp, startSignUp } from '../holders/registration.ts';
+import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
+import { html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { type ConsoleRequest, fieldOf, paramOf } from './console-request.ts';
-import { newPasswordField } from './credential-fields.ts';
-import { errorBox, form, type InputField, postButton } from './form-components.ts';
-import { redirect, renderPage } from './layout.ts';
+import { emailField, nameField, newPasswordField } from './credential-fields.ts';
+import { errorBox, form } from './form-components.ts';
+import { renderPage } from './layout.ts';
 import { continueSignIn } from './pending-sign-in.ts';
 import { type ConsoleRoute, forAnyone } from './route.ts';
 
 export const signUpRoutes: ConsoleRoute[] = [
   forAnyone('GET', '/sign-up', signUpPage),
   forAnyone('POST', '/sign-up', signUp),
-  forAnyone('GET', '/invitations/:token', invitationPage),
-  forAnyone('POST', '/invitations/:token', accept),
+  forAnyone('GET', '/sign-up/:token', finishPage),
+  forAnyone('POST', '/sign-up/:token', finish),
 ];
 
+function requireSignUp({ ctx }: ConsoleRequest): void {
+  if (!ctx.config.allowSignUp) throw new Problem('not_found');
+}
+
 async function signUpPage(request: ConsoleRequest, errors?: FieldErrors): Promise<FastifyReply> {
-  if (!request.ctx.config.allowSignUp) throw new Problem('not_found');
-  const { t } = request;
+  requireSignUp(request);
+  const { ctx, t } = request;
   return renderPage(request, {
     title: t.signUp.title,
     lead: t.signUp.lead,
@@ -46,15 +54,8 @@ async function signUpPage(request: ConsoleRequest, errors?: FieldErrors): Promis
               attributes: html`maxlength="120" autocomplete="organization"`,
             },
             nameField(request),
-            {
-              name: 'email',
-              label: t.email,
-              type: 'email',
-              value: fieldOf(request, 'email'),
-              required: true,
-              attributes: html`autocomplete="username"`,
-            },
-            newPasswordField(request),
+            emailField(request),
+            ...(mailIsConfigured(ctx) ? [] : [newPasswordField(request)]),
           ],
           submit: t.signUp.button,
         })}
@@ -63,104 +64,83 @@ async function signUpPage(request: ConsoleRequest, errors?: FieldErrors): Promis
   });
 }
 
-function nameField(request: ConsoleRequest): InputField {
-  return {
-    name: 'name',
-    label: request.t.yourName,
-    value: fieldOf(request, 'name'),
-    required: true,
-    attributes: html`maxlength="120" autocomplete="name"`,
-  };
-}
-
 async function signUp(request: ConsoleRequest): Promise<FastifyReply> {
+  requireSignUp(request);
   const { ctx, t } = request;
-  if (!ctx.config.allowSignUp) throw new Problem('not_found');
-  const address = addressOf(request.raw);
-  refuseGuessing(ctx, 'sign-up', address);
-  countFailure(ctx, 'sign-up', address);
-  const [business, name, email] = [
-    fieldOf(request, 'business', 120),
-    fieldOf(request, 'name', 120),
-    fieldOf(request, 'email', 254),
-  ];
-  const password = request.form.get('password') ?? '';
+  const email = fieldOf(request, 'email', 254).toLowerCase();
+  const limited = await takeGuess(ctx, { kind: 'sign_up', person: email, address: addressOf(request.raw) });
+  if (!limited.allowed) throw new Problem('rate_limited', { retryAfterSeconds: limited.retryAfterSeconds });
+  const details = { business: fieldOf(request, 'business', 120), name: fieldOf(request, 'name', 120), email };
   const errors: FieldErrors = {};
-  if (business === '') errors.business = [t.fieldRequired];
-  if (name === '') errors.name = [t.fieldRequired];
+  if (details.business === '') errors.business = [t.fieldRequired];
+  if (details.name === '') errors.name = [t.fieldRequired];
   if (!isEmail(email)) errors.email = [t.emailInvalid];
-  else if (await findMemberByEmail(ctx.db, email)) errors.email = [t.signUp.taken];
-  if (passwordError(password) !== null) errors.password = [t.passwordHint];
+  if (mailIsConfigured(ctx)) {
+    if (Object.keys(errors).length > 0) return signUpPage(request, errors);
+    return sendConfirmation(request, details);
+  }
+  const password = request.form.get('password') ?? '';
+  const problem = await findPasswordProblem(ctx, password, email);
+  if (problem) errors.password = [t.passwordProblems[problem]];
+  if (!errors.email && (await addressState(ctx.db, email)) !== 'new') errors.email = [t.signUp.taken];
   if (Object.keys(errors).length > 0) return signUpPage(request, errors);
-  const member = await registerHolder(ctx, { business, name, email, password });
+  const member = await registerHolder(ctx, { ...details, password });
   if (!member) return signUpPage(request, { email: [t.signUp.taken] });
   return continueSignIn(request, member.id, '/console');
 }
 
-async function openInvitation(request: ConsoleRequest): Promise<Invitation> {
-  const invitation = await findInvitation(request.ctx.db, paramOf(request, 'token'), request.ctx.clock.now());
-  if (!invitation) throw new Problem('not_found', { message: request.t.invitation.expired });
-  return invitation;
+/** The same answer whether or not the address has an account: only its mailbox learns that. */
+async function sendConfirmation(request: ConsoleRequest, details: SignUp): Promise<FastifyReply> {
+  const { ctx, t } = request;
+  const at = ctx.clock.now();
+  if ((await addressState(ctx.db, details.email)) === 'proven') {
+    const mail = t.mails.signUpTaken(`${publicUrl(ctx.config)}/console/sign-in`);
+    await ctx.db.transaction((tx) => queueMail(tx, { to: details.email, ...mail }, at));
+  } else await startSignUp(ctx, details, t.mails.signUp);
+  return renderPage(request, {
+    title: t.mails.sentTitle,
+    alone: true,
+    body: html`<div class="card"><p>${t.mails.sent(details.email)}</p></div>`,
+  });
 }
 
-async function invitationPage(request: ConsoleRequest, errors?: FieldErrors): Promise<FastifyReply> {
+async function openSignUp(request: ConsoleRequest): Promise<SignUp> {
+  requireSignUp(request);
+  const found = await findSignUp(request.ctx, paramOf(request, 'token'));
+  if (!found) throw new Problem('not_found', { message: request.t.signUp.expired });
+  return found;
+}
+
+async function finishPage(request: ConsoleRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { t } = request;
-  const invitation = await openInvitation(request);
-  const text = t.invitation.text(invitation.invited_by, invitation.holder_name, t.roles[invitation.role]);
+  const { business, email } = await openSignUp(request);
   return renderPage(request, {
-    title: t.invitation.title,
+    title: t.signUp.title,
     alone: true,
     ...(errors ? { status: 400 } : {}),
     body: html`
       <div class="card">
         ${errorBox(request, errors)}
-        <p>${text}</p>
-        <p><b>${invitation.email}</b></p>
-        ${await acceptForm(request, invitation, errors)}
+        <p><b><bdi>${business}</bdi></b></p>
+        <p>${email}</p>
+        ${form(request, {
+          action: `/sign-up/${paramOf(request, 'token')}`,
+          errors,
+          fields: [newPasswordField(request)],
+          submit: t.signUp.button,
+        })}
       </div>
     `,
   });
 }
 
-/** A member who exists already signs in first: the link alone must never open another member's account. */
-async function acceptForm(
-  request: ConsoleRequest,
-  { email }: Invitation,
-  errors: FieldErrors | undefined,
-): Promise<Html> {
-  const { t } = request;
-  const action = `/invitations/${paramOf(request, 'token')}`;
-  if (!(await findMemberByEmail(request.ctx.db, email)))
-    return form(request, {
-      action,
-      errors,
-      fields: [nameField(request), newPasswordField(request)],
-      submit: t.invitation.accept,
-    });
-  if (request.session?.member.email === email) return postButton(request, action, t.invitation.accept);
-  return html`
-    <p>${t.invitation.signInFirst(email)}</p>
-    <a class="button" href="/console/sign-in?next=/console${action}">${t.signIn.title}</a>
-  `;
-}
-
-async function accept(request: ConsoleRequest): Promise<FastifyReply> {
+async function finish(request: ConsoleRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const token = paramOf(request, 'token');
-  const invitation = await openInvitation(request);
-  const known = await findMemberByEmail(ctx.db, invitation.email);
-  if (known) {
-    if (request.session?.member.id !== known.id) return invitationPage(request);
-    await acceptInvitation(ctx, token, known.name);
-    await chooseHolder(ctx, request.session.id, invitation.holder_id);
-    return redirect(request, '/console', 'joined');
-  }
-  const name = fieldOf(request, 'name', 120);
+  const { email } = await openSignUp(request);
   const password = request.form.get('password') ?? '';
-  const errors: FieldErrors = {};
-  if (name === '') errors.name = [t.fieldRequired];
-  if (passwordError(password) !== null) errors.password = [t.passwordHint];
-  if (Object.keys(errors).length > 0) return invitationPage(request, errors);
-  const member = await acceptInvitation(ctx, token, name, password);
+  const problem = await findPasswordProblem(ctx, password, email);
+  if (problem) return finishPage(request, { password: [t.passwordProblems[problem]] });
+  const member = await finishSignUp(ctx, paramOf(request, 'token'), password);
+  if (!member) throw new Problem('forbidden', { message: t.signUp.taken });
   return continueSignIn(request, member.id, '/console');
 }

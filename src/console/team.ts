@@ -1,22 +1,42 @@
 // The members of a holder: their roles, and inviting more of them.
 
 import type { FastifyReply } from 'fastify';
-import { type Invitation, inviteMember, listInvitations, withdrawInvitation } from '../holders/invitations.ts';
-import { changeMembership, listTeam, type MemberRole, ROLES, type TeamRow } from '../holders/members.ts';
+import {
+  type Invitation,
+  invitationUrl,
+  inviteMember,
+  type LinkDelivery,
+  listInvitations,
+  type MadeInvitation,
+  withdrawInvitation,
+} from '../holders/invitations.ts';
+import { mailIsConfigured } from '../holders/mail-queue.ts';
+import { listTeam, type MemberRole, ROLES, type TeamRow } from '../holders/members.ts';
+import {
+  changeMembership,
+  confirmRoleChange,
+  listRoleChanges,
+  type RoleChange,
+  type RoleResult,
+  withdrawRoleChange,
+} from '../holders/role-changes.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { copyLine, dataTable, tag, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
+import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf } from './console-request.ts';
 import { errorBox, form, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { limitMails, nameInMail } from './mail-limits.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 
 export const teamRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/team', (request) => teamPage(request)),
   forRoles(OWNER, 'POST', '/team/invite', invite, { confirm: true }),
   forRoles(OWNER, 'POST', '/team/invitations/:id/withdraw', withdraw),
+  forRoles(OWNER, 'POST', '/team/changes/:id/confirm', confirmChange, { confirm: true }),
+  forRoles(EVERYONE, 'POST', '/team/changes/:id/withdraw', withdrawChange),
   forRoles(OWNER, 'POST', '/team/:id', change, { confirm: true }),
 ];
 
@@ -26,8 +46,9 @@ function roleChoices({ t }: HolderRequest) {
 
 async function teamPage(request: HolderRequest, problem?: string): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
-  const [team, invitations] = await Promise.all([
+  const [team, changes, invitations] = await Promise.all([
     listTeam(ctx.db, holder.id),
+    listRoleChanges(ctx.db, holder.id),
     listInvitations(ctx.db, holder.id, ctx.clock.now()),
   ]);
   const isOwner = request.role === 'owner';
@@ -39,6 +60,7 @@ async function teamPage(request: HolderRequest, problem?: string): Promise<Fasti
     body: html`
       ${problem && errorBox(request, undefined, problem)}
       ${teamTable(request, team)}
+      ${changes.length > 0 && html`<h2>${t.team.waiting}</h2><p>${t.team.waitingText}</p>${changeTable(request, changes)}`}
       ${invitations.length > 0 && html`<h2>${t.team.open}</h2>${invitationTable(request, invitations)}`}
       ${isOwner && inviteCard(request)}
     `,
@@ -78,6 +100,40 @@ function roleForm(request: HolderRequest, member: TeamRow): Html {
   );
 }
 
+/** Both people see what waits and until when; either can cancel it, and another owner can confirm it. */
+function changeTable(request: HolderRequest, changes: readonly RoleChange[]): Html {
+  const { t, session } = request;
+  const me = session.member.id;
+  const isOwner = request.role === 'owner';
+  const path = (change: RoleChange) => `/team/changes/${change.id}`;
+  return dataTable(
+    t.team.waiting,
+    [
+      { label: t.user },
+      { label: t.team.role },
+      { label: t.approval.requestedBy },
+      { label: t.approval.effectiveAt },
+      { label: t.action },
+    ],
+    changes.map((change) => {
+      const canConfirm = isOwner && change.requested_by_member !== me && change.member_id !== me;
+      return [
+        html`<bdi>${change.name}</bdi><span class="muted"><bdi>${change.email}</bdi></span>`,
+        t.roles[change.role],
+        html`<bdi>${change.requested_by}</bdi>`,
+        timeTag(change.effective_at),
+        html`
+          ${canConfirm && postButton(request, `${path(change)}/confirm`, t.approval.confirm, { variant: 'link' })}
+          ${
+            (isOwner || change.member_id === me) &&
+            postButton(request, `${path(change)}/withdraw`, t.approval.withdraw, { variant: 'link' })
+          }
+        `,
+      ];
+    }),
+  );
+}
+
 function invitationTable(request: HolderRequest, invitations: readonly Invitation[]): Html {
   const { t } = request;
   return dataTable(
@@ -85,7 +141,7 @@ function invitationTable(request: HolderRequest, invitations: readonly Invitatio
     [{ label: t.email }, { label: t.team.role }, { label: t.team.until }, { label: t.action }],
     invitations.map((each) => [
       html`<bdi>${each.email}</bdi>`,
-      t.roles[each.role],
+      each.holder && t.roles[each.holder.role],
       timeTag(each.expires_at),
       request.role === 'owner' &&
         postButton(request, `/team/invitations/${each.id}/withdraw`, t.team.withdraw, { variant: 'link' }),
@@ -117,23 +173,71 @@ function readRole(text: string): MemberRole | null {
 }
 
 async function invite(request: HolderRequest): Promise<FastifyReply> {
-  const { t } = request;
+  const { ctx, t, holder, actor } = request;
   const email = fieldOf(request, 'email', 254);
   const role = readRole(fieldOf(request, 'role'));
   if (!isEmail(email) || !role) return teamPage(request, t.emailInvalid);
-  const { token, expiresAt } = await inviteMember(request.ctx, request.actor, request.holder.id, email, role);
+  const made = await inviteMember(
+    ctx,
+    actor,
+    holder.id,
+    email,
+    role,
+    await deliveryOf(request, email, holder.name, role),
+  );
+  return invitedPage(request, { title: t.team.invited, email, made, active: 'team', back: '/console/team' });
+}
+
+/** By mail where there is a mail server: the inviter does not see the link then. Else it is shown, and proves nothing. */
+export async function deliveryOf(
+  request: MemberRequest,
+  email: string,
+  holderName: string,
+  role: MemberRole,
+): Promise<LinkDelivery> {
+  const { ctx, t, actor } = request;
+  if (!mailIsConfigured(ctx)) return 'page';
+  await limitMails(request, email);
+  const [by, holder] = [nameInMail(actor.name.split('@')[0] ?? ''), nameInMail(holderName)];
+  return { mail: (url) => t.mails.invitation({ by, holder, role: t.roles[role], url }) };
+}
+
+export function invitedPage(
+  request: MemberRequest,
+  page: {
+    title: string;
+    email: string;
+    made: MadeInvitation;
+    active: 'team' | 'admin';
+    back: string;
+    note?: Html | false;
+  },
+): Promise<FastifyReply> {
+  const { ctx, t } = request;
+  const { token, expiresAt } = page.made;
   return renderPage(request, {
-    title: t.team.invited,
-    lead: t.team.invitedText(email),
-    active: 'team',
+    title: page.title,
+    lead: token === null ? t.team.mailedText(page.email) : t.team.invitedText(page.email),
+    active: page.active,
     body: html`
       <div class="card">
-        ${copyLine(request, 'invitation', `${publicUrl(request.ctx.config)}/console/invitations/${token}`, t.team.invite)}
+        ${page.note}
+        ${token !== null && copyLine(request, 'invitation', invitationUrl(publicUrl(ctx.config), token), t.team.invite)}
         <p class="muted">${t.team.until} ${timeTag(expiresAt)}</p>
-        <p><a class="button" href="/console/team">${t.back}</a></p>
+        <p><a class="button" href="${page.back}">${t.back}</a></p>
       </div>
     `,
   });
+}
+
+async function confirmChange(request: HolderRequest): Promise<FastifyReply> {
+  await confirmRoleChange(request.ctx, request.actor, request.holder.id, paramOf(request, 'id'));
+  return redirect(request, '/console/team', 'saved');
+}
+
+async function withdrawChange(request: HolderRequest): Promise<FastifyReply> {
+  await withdrawRoleChange(request.ctx, request.actor, request.holder.id, paramOf(request, 'id'));
+  return redirect(request, '/console/team', 'saved');
 }
 
 async function withdraw(request: HolderRequest): Promise<FastifyReply> {
@@ -143,11 +247,12 @@ async function withdraw(request: HolderRequest): Promise<FastifyReply> {
 
 async function change(request: HolderRequest): Promise<FastifyReply> {
   const role = readRole(fieldOf(request, 'role'));
+  let result: RoleResult;
   try {
-    await changeMembership(request.ctx, request.actor, request.holder.id, idOf(paramOf(request, 'id')), role);
+    result = await changeMembership(request.ctx, request.actor, request.holder.id, idOf(paramOf(request, 'id')), role);
   } catch (error) {
     if (error instanceof Problem && error.code === 'invalid_params') return teamPage(request, request.t.team.lastOwner);
     throw error;
   }
-  return redirect(request, '/console/team', 'saved');
+  return redirect(request, '/console/team', result === 'requested' ? 'roleWaits' : 'saved');
 }

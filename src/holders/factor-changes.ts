@@ -10,11 +10,11 @@ import { countRecoveryCodes, forgetRecoveryCodes, issueRecoveryCodes } from './r
 import { endSessions, type SignedInMember } from './sessions.ts';
 
 /** What a member can prove themselves with after a password or link. */
-export type Factors = { totp: boolean; passkeys: number; recoveryCodes: number };
+export type Factors = { totp: boolean; passkeys: number; recoveryCodes: number; credentialsVersion: bigint };
 
 export async function findFactors(reader: Reader, memberId: bigint): Promise<Factors> {
-  const [row] = await reader.query<{ totp: boolean; passkeys: number }>(
-    `select totp_sealed is not null as totp,
+  const [row] = await reader.query<{ totp: boolean; passkeys: number; credentials_version: bigint }>(
+    `select totp_sealed is not null as totp, credentials_version,
             (select count(*)::integer from passkeys p where p.member_id = m.id) as passkeys
      from members m where id = $1`,
     [memberId],
@@ -23,6 +23,7 @@ export async function findFactors(reader: Reader, memberId: bigint): Promise<Fac
     totp: row?.totp ?? false,
     passkeys: row?.passkeys ?? 0,
     recoveryCodes: await countRecoveryCodes(reader, memberId),
+    credentialsVersion: row?.credentials_version ?? 0n,
   };
 }
 

@@ -6,8 +6,8 @@ import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
-import { withdrawChangesOf } from './approval-rules.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import { proveEmail } from './credentials.ts';
 
 const LOGIN_LINK_MS = 30 * 60_000;
 const SESSION_MS = 12 * 3_600_000;
@@ -34,7 +34,10 @@ export type Session = {
 
 const MEMBER_COLUMNS = 'id, email, name, is_admin';
 
-/** Gives the person with this e-mail a role at the holder; creates the member if needed. */
+/**
+ * Gives the person with this e-mail a role at the holder, without a link; creates the member if needed. For the first start of
+ * a sandbox and for tests: everybody else is invited.
+ */
 export function addMember(
   ctx: Context,
   actor: Actor,
@@ -42,26 +45,25 @@ export function addMember(
 ): Promise<Member> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const member = await findOrInsertMember(tx, person, at);
+    const inserted = await insertMember(tx, { ...person, provenAt: at }, at);
+    const member = inserted ?? (await findMemberByEmail(tx, person.email));
+    if (!member) throw new Error('the member was deleted while it was added');
     await giveRole(tx, actor, member, person.holderId, person.role, at);
     return member;
   });
 }
 
+/** `provenAt`: when the person showed that the address is theirs. */
+export type NewMember = { email: string; name: string; provenAt?: Date | null };
+
 /** Inserts a member. Null: another member has this e-mail. */
-export async function insertMember(tx: Tx, person: { email: string; name: string }, at: Date): Promise<Member | null> {
+export async function insertMember(tx: Tx, person: NewMember, at: Date): Promise<Member | null> {
   const [member] = await tx.query<Member>(
-    `insert into members (email, name, created_at) values (lower($1), $2, $3)
+    `insert into members (email, name, email_proven_at, created_at) values (lower($1), $2, $3, $4)
      on conflict (email) do nothing returning ${MEMBER_COLUMNS}`,
-    [person.email, person.name, at],
+    [person.email, person.name, person.provenAt ?? null, at],
   );
   return member ?? null;
-}
-
-export async function findOrInsertMember(tx: Tx, person: { email: string; name: string }, at: Date): Promise<Member> {
-  const member = (await insertMember(tx, person, at)) ?? (await findMemberByEmail(tx, person.email));
-  if (!member) throw new Error('the member was deleted while it was added');
-  return member;
 }
 
 /** Sets the role of a member at a holder and records it in the audit log. */
@@ -81,19 +83,28 @@ export async function giveRole(
   await recordAudit(tx, { holderId, actor, action: 'member.added', subject: member.email, details: { role } }, at);
 }
 
-/** Grants or revokes admin rights; creates the member if needed. */
-export function setAdmin(ctx: Context, actor: Actor, email: string, isAdmin: boolean): Promise<Member> {
+/** Gives admin rights to a person who used the link that was made for it. */
+export async function giveAdmin(tx: Tx, actor: Actor, member: Member, at: Date): Promise<void> {
+  await tx.query('update members set is_admin = true where id = $1', [member.id]);
+  await recordAudit(tx, { holderId: null, actor, action: 'admin.added', subject: member.email }, at);
+}
+
+/** Takes admin rights away, and the links that would give them. Null: there is no such member. */
+export function removeAdmin(ctx: Context, actor: Actor, email: string): Promise<Member | null> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     const [member] = await tx.query<Member>(
-      `insert into members (email, name, is_admin, created_at) values (lower($1), lower($1), $2, $3)
-       on conflict (email) do update set is_admin = excluded.is_admin returning ${MEMBER_COLUMNS}`,
-      [email, isAdmin, at],
+      `update members set is_admin = false where email = lower($1) returning ${MEMBER_COLUMNS}`,
+      [email],
     );
-    if (!member) throw new Error('insert returned no member');
-    const action = isAdmin ? 'admin.added' : 'admin.removed';
-    await recordAudit(tx, { holderId: null, actor, action, subject: member.email }, at);
-    return member;
+    const links = await tx.query(
+      `update invitations set withdrawn_at = $2
+       where email = lower($1) and holder_id is null and used_at is null and withdrawn_at is null returning 1`,
+      [email, at],
+    );
+    if (member || links.length > 0)
+      await recordAudit(tx, { holderId: null, actor, action: 'admin.removed', subject: email.toLowerCase() }, at);
+    return member ?? null;
   });
 }
 
@@ -133,22 +144,35 @@ export async function peekLoginLink(ctx: Context, token: string): Promise<Member
   return member ?? null;
 }
 
-/** Uses a sign-in link. Of two requests with one link, the update lets the first pass. */
+/**
+ * Uses a sign-in link. Of two requests with one link, the update lets the first pass. Such links are made on the host or sent by
+ * mail, so they prove the address: what was set before that is forgotten.
+ */
 export async function useLoginLink(ctx: Context, token: string): Promise<bigint> {
   const at = ctx.clock.now();
-  const [row] = await ctx.db.query<{ member_id: bigint }>(
-    `update login_links set used_at = $2 where token_hash = $1 and used_at is null and expires_at > $2 returning member_id`,
-    [sha256(token), at],
-  );
-  if (!row)
-    throw new Problem('unauthenticated', { message: 'This link was already used or has expired. Ask for a new one.' });
-  return row.member_id;
+  return ctx.db.transaction(async (tx) => {
+    const [row] = await tx.query<{ member_id: bigint }>(
+      `update login_links set used_at = $2 where token_hash = $1 and used_at is null and expires_at > $2 returning member_id`,
+      [sha256(token), at],
+    );
+    if (!row)
+      throw new Problem('unauthenticated', {
+        message: 'This link was already used or has expired. Ask for a new one.',
+      });
+    await proveEmail(tx, row.member_id, at);
+    return row.member_id;
+  });
 }
 
-/** What a new session begins with: where it is used from, and what its member has just proved. */
+/**
+ * What a new session begins with: where it is used from, and what its member has just proved. `credentialsVersion` is that of the
+ * member when the proof was made: when the credentials were forgotten since then, the session is over before it begins.
+ */
 export type NewSession = {
   userAgent: string;
   address: string;
+  credentialsVersion?: bigint | undefined;
+  holderId?: bigint | undefined;
   confirmedUntil?: Date | null;
   enrolUntil?: Date | null;
 };
@@ -169,12 +193,23 @@ export async function insertSession(
 ): Promise<{ token: string; expiresAt: Date }> {
   const token = randomSecret();
   const expiresAt = new Date(at.getTime() + SESSION_MS);
-  const { userAgent, address, confirmedUntil = null, enrolUntil = null } = session;
+  const { userAgent, address, credentialsVersion, holderId, confirmedUntil, enrolUntil } = session;
   await tx.query(
-    `insert into sessions
-       (member_id, token_hash, user_agent, address, created_at, last_seen_at, expires_at, confirmed_until, enrol_until)
-     values ($1, $2, $3, $4, $5, $5, $6, $7, $8)`,
-    [memberId, sha256(token), userAgent.slice(0, 300), address, at, expiresAt, confirmedUntil, enrolUntil],
+    `insert into sessions (member_id, token_hash, user_agent, address, created_at, last_seen_at, expires_at, credentials_version,
+       holder_id, confirmed_until, enrol_until)
+     select id, $2, $3, $4, $5, $5, $6, coalesce($7, credentials_version), $8, $9, $10 from members where id = $1`,
+    [
+      memberId,
+      sha256(token),
+      userAgent.slice(0, 300),
+      address,
+      at,
+      expiresAt,
+      credentialsVersion ?? null,
+      holderId ?? null,
+      confirmedUntil ?? null,
+      enrolUntil ?? null,
+    ],
   );
   return { token, expiresAt };
 }
@@ -195,6 +230,7 @@ export async function findSession(ctx: Context, token: string, idle = false): Pr
   const [row] = await ctx.db.query<Row>(
     `update sessions s set last_seen_at = case when $4 then s.last_seen_at else $2 end from members m
      where s.token_hash = $1 and m.id = s.member_id and s.revoked_at is null and s.expires_at > $2 and s.last_seen_at > $3
+       and s.credentials_version = m.credentials_version
      returning s.id as session_id, s.confirmed_until, s.holder_id, m.password_hash is not null as has_password,
                m.totp_sealed is not null as has_totp, s.enrol_until, m.id, m.email, m.name, m.is_admin,
                exists (select 1 from passkeys p where p.member_id = m.id) as has_passkey,
@@ -273,39 +309,4 @@ export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
      from memberships m join members p on p.id = m.member_id where m.holder_id = $1 order by m.created_at, p.id`,
     [holderId],
   );
-}
-
-/** Changes a member's role, or removes the member when it is null. A holder keeps at least one owner. */
-export function changeMembership(
-  ctx: Context,
-  actor: Actor,
-  holderId: bigint,
-  memberId: bigint,
-  role: MemberRole | null,
-): Promise<void> {
-  const at = ctx.clock.now();
-  return ctx.db.transaction(async (tx) => {
-    // Locks all rows of the holder, so that two owners cannot remove each other at the same time.
-    const rows = await tx.query<{ member_id: bigint; role: MemberRole; email: string }>(
-      `select m.member_id, m.role, p.email from memberships m join members p on p.id = m.member_id
-       where m.holder_id = $1 order by m.member_id for update of m`,
-      [holderId],
-    );
-    const current = rows.find((row) => row.member_id === memberId);
-    if (!current) throw new Problem('not_found', { message: 'This member is not in the team.' });
-    const owners = rows.filter((row) => row.role === 'owner');
-    if (current.role === 'owner' && role !== 'owner' && owners.length === 1)
-      throw new Problem('invalid_params', { message: 'A team must have at least one owner.' });
-    if (role === null)
-      await tx.query('delete from memberships where member_id = $1 and holder_id = $2', [memberId, holderId]);
-    else
-      await tx.query('update memberships set role = $3 where member_id = $1 and holder_id = $2', [
-        memberId,
-        holderId,
-        role,
-      ]);
-    if (current.role === 'owner' && role !== 'owner') await withdrawChangesOf(tx, actor, holderId, memberId, at);
-    const action = role === null ? 'member.removed' : 'member.role_changed';
-    await recordAudit(tx, { holderId, actor, action, subject: current.email, details: { role } }, at);
-  });
 }

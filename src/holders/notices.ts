@@ -82,7 +82,11 @@ export function disownNotice(ctx: Context, who: SignedInMember, id: bigint): Pro
     );
     if (!notice) throw new Problem('not_found');
     await tx.query('update security_notices set read_at = $2 where member_id = $1 and read_at is null', [memberId, at]);
-    await tx.query('update members set password_hash = null, totp_pending = null where id = $1', [memberId]);
+    // The version ends also a sign-in that is on its way.
+    await tx.query(
+      `update members set password_hash = null, totp_pending = null, credentials_version = credentials_version + 1 where id = $1`,
+      [memberId],
+    );
     await tx.query('update login_links set used_at = $2 where member_id = $1 and used_at is null', [memberId, at]);
     await endSessions(tx, memberId, null, at);
     await forgetBrowsers(tx, memberId);

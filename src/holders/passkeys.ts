@@ -168,20 +168,31 @@ export async function askForPasskey(
   });
 }
 
+/** Whose passkey it was, and the version of the credentials that it belongs to. */
+export type PasskeyProof = { memberId: bigint; credentialsVersion: bigint };
+
 /** The member whose passkey gave this answer; null when it is not valid for the question. */
 export async function provePasskey(
   ctx: Context,
   question: PasskeyQuestion,
   credential: string,
-): Promise<bigint | null> {
+): Promise<PasskeyProof | null> {
   const person = question.memberId === null ? null : String(question.memberId);
   const guess = await requireGuess(ctx, { kind: 'passkey', person, address: question.address });
   const response = readAnswer(credential) as AuthenticationResponseJSON | null;
   const challenge = response && (await takenChallenge(ctx, response, question));
   if (!response || !challenge) return null;
-  type Row = CredentialRow & { id: bigint; member_id: bigint; public_key: Buffer; counter: bigint; user_id: Buffer };
+  type Row = CredentialRow & {
+    id: bigint;
+    member_id: bigint;
+    public_key: Buffer;
+    counter: bigint;
+    user_id: Buffer;
+    credentials_version: bigint;
+  };
   const [row] = await ctx.db.query<Row>(
-    `select p.id, p.member_id, p.credential_id, p.public_key, p.counter, p.transports, m.passkey_user_id as user_id
+    `select p.id, p.member_id, p.credential_id, p.public_key, p.counter, p.transports, m.passkey_user_id as user_id,
+            m.credentials_version
      from passkeys p join members m on m.id = p.member_id
      where p.credential_id = $1 and ($2::bigint is null or p.member_id = $2)`,
     [Buffer.from(response.id, 'base64url'), question.memberId],
@@ -206,7 +217,7 @@ export async function provePasskey(
   );
   if (used.length === 0) return null;
   await guess.giveBack();
-  return row.member_id;
+  return { memberId: row.member_id, credentialsVersion: row.credentials_version };
 }
 
 function credentialsOf(ctx: Context, memberId: bigint): Promise<CredentialRow[]> {

@@ -1,22 +1,15 @@
-// Passwords: argon2id, a minimum length, and a limit of failures that slows guessing down.
+// Passwords of members: comparing one at sign-in, and setting one.
 
-import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { perProcess } from '../platform/memory.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import { takeGuess } from './guesses.ts';
 import { memberGuesses } from './limits.ts';
 import { recordNotice } from './notices.ts';
+import { hashOf, isPasswordOf } from './password-hashing.ts';
+import { MAX_PASSWORD_CHARACTERS } from './password-strength.ts';
 import type { RequestOrigin } from './sessions.ts';
-
-const MIN_CHARACTERS = 10;
-const MAX_CHARACTERS = 200;
-/** argon2id as OWASP recommends: 19 MiB, two passes, one lane. The defaults of the library, made explicit. */
-const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-
-/** Compared with when the e-mail is unknown, so that the response takes as long as for a wrong password. */
-const unknownMemberHash = perProcess(() => hash('nobody has this password', COST));
 
 /** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
 export function refuseGuessing(ctx: Context, person: string, address: string): void {
@@ -27,6 +20,39 @@ export function countFailure(ctx: Context, person: string, address: string): voi
   memberGuesses(ctx).addFailure(person, address);
 }
 
+/** Whose password was right, and the version of the credentials that it belongs to. */
+export type PasswordProof = { memberId: bigint; credentialsVersion: bigint };
+
+/**
+ * Compares a password. Null: it is wrong. Throws `rate_limited` when too many guesses were wrong. `browser` names one that this
+ * person signed in with before: it has a count of its own, which strangers cannot use up.
+ */
+export async function provePassword(
+  ctx: Context,
+  email: string,
+  password: string,
+  from: { address: string; browser: string | null },
+): Promise<PasswordProof | null> {
+  const account = email.toLowerCase();
+  const person = from.browser === null ? account : `${account} ${from.browser}`;
+  const guess = await takeGuess(ctx, { kind: 'password', person, address: from.address });
+  if (!guess.allowed) throw new Problem('rate_limited', { retryAfterSeconds: guess.retryAfterSeconds });
+  const [row] = await ctx.db.query<{ id: bigint; password_hash: string | null; credentials_version: bigint }>(
+    'select id, password_hash, credentials_version from members where email = $1',
+    [account],
+  );
+  try {
+    const right = await isPasswordOf(ctx, row?.password_hash ?? null, password.slice(0, MAX_PASSWORD_CHARACTERS));
+    if (!right || !row) return null;
+    await guess.giveBack();
+    return { memberId: row.id, credentialsVersion: row.credentials_version };
+  } catch (error) {
+    // Nothing was compared.
+    await guess.giveBack();
+    throw error;
+  }
+}
+
 /** The member with this e-mail and password, or null. */
 export async function findByPassword(
   ctx: Context,
@@ -34,25 +60,13 @@ export async function findByPassword(
   password: string,
   address: string,
 ): Promise<bigint | null> {
-  const person = email.toLowerCase();
-  refuseGuessing(ctx, person, address);
-  const [row] = await ctx.db.query<{ id: bigint; password_hash: string | null }>(
-    'select id, password_hash from members where email = $1',
-    [person],
-  );
-  const right = await verify(row?.password_hash ?? (await unknownMemberHash(ctx)), password.slice(0, MAX_CHARACTERS));
-  if (right && row?.password_hash) return row.id;
-  countFailure(ctx, person, address);
-  return null;
+  return (await provePassword(ctx, email, password, { address, browser: null }))?.memberId ?? null;
 }
 
-/** Why a password is not accepted; null when it is. */
-export function passwordError(password: string): 'short' | 'long' | null {
-  if (Array.from(password).length < MIN_CHARACTERS) return 'short';
-  return password.length > MAX_CHARACTERS ? 'long' : null;
-}
-
-/** Changes a password and ends every other session of the member, who is told about it when it came `from` a page. */
+/**
+ * Changes a password and ends every other session of the member, who is told about it when it came `from` a page. The password
+ * was accepted by `findPasswordProblem`.
+ */
 export async function setPassword(
   ctx: Context,
   actor: Actor,
@@ -60,7 +74,7 @@ export async function setPassword(
   password: string,
   keep: { sessionId: bigint | null; holderId: bigint | null; from?: RequestOrigin },
 ): Promise<void> {
-  const hashed = await hashPassword(password);
+  const hashed = await hashOf(ctx, password);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     await storePassword(tx, actor, memberId, hashed, keep, at);
@@ -69,12 +83,6 @@ export async function setPassword(
 }
 
 /** Hashing takes tens of milliseconds, so it is done before the transaction that stores the hash. */
-export async function hashPassword(password: string): Promise<string> {
-  if (passwordError(password) !== null)
-    throw new Problem('invalid_params', { message: `A password needs at least ${MIN_CHARACTERS} characters.` });
-  return hash(password, COST);
-}
-
 export async function storePassword(
   tx: Tx,
   actor: Actor,
@@ -83,7 +91,14 @@ export async function storePassword(
   keep: { sessionId: bigint | null; holderId: bigint | null },
   at: Date,
 ): Promise<void> {
-  await tx.query('update members set password_hash = $2 where id = $1', [memberId, hashed]);
+  const rows = await tx.query(
+    `update members set password_hash = $2 where id = $1
+       and ($3::bigint is null or credentials_version = (select credentials_version from sessions where id = $3))
+     returning 1`,
+    [memberId, hashed, keep.sessionId],
+  );
+  // The credentials were forgotten while the password was hashed: the session that asked for this is over.
+  if (rows.length === 0) throw new Problem('unauthenticated');
   await tx.query(
     `update sessions set revoked_at = $3
      where member_id = $1 and revoked_at is null and ($2::bigint is null or id <> $2)`,

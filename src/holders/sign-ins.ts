@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { recordAudit } from './audit.ts';
 import { rememberBrowser } from './known-browsers.ts';
-import { insertSession } from './members.ts';
+import { insertSession, type NewSession } from './members.ts';
 import { recordNotice } from './notices.ts';
 import { endSessions, type RequestOrigin, type SignedInMember } from './sessions.ts';
 
@@ -13,14 +13,19 @@ export function openSession(
   ctx: Context,
   memberId: bigint,
   from: RequestOrigin,
-  session: { browser: string; confirmedUntil: Date | null; enrolUntil: Date | null },
+  browser: string,
+  session: Omit<NewSession, keyof RequestOrigin>,
 ): Promise<{ token: string; expiresAt: Date }> {
   const at = ctx.clock.now();
-  const { browser, ...times } = session;
   return ctx.db.transaction(async (tx) => {
     const isFirst = !(await hasSignedInBefore(tx, memberId));
     const isKnown = await rememberBrowser(tx, memberId, browser, at);
-    const opened = await insertSession(tx, memberId, { ...from, ...times }, at);
+    const opened = await insertSession(
+      tx,
+      memberId,
+      { ...session, userAgent: from.userAgent, address: from.address },
+      at,
+    );
     // The first sign-in of all is that of a new member, who has nobody to be warned of.
     if (!isKnown && !isFirst) await recordNotice(tx, ctx, memberId, { kind: 'new_browser' }, from, at);
     return opened;

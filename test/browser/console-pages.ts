@@ -100,7 +100,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null },
     { country_id: 1, currency: 'KES', item_name: 'Donation' },
   );
-  await inviteMember(ctx, COMMAND_LINE, shop.holderId, 'new@example.org', 'developer');
+  await inviteMember(ctx, COMMAND_LINE, shop.holderId, 'new@example.org', 'developer', 'page');
   await ctx.db.query(
     `insert into cases (id, holder_id, transaction_id, kind, opened_at) values (gen_random_uuid(), $1, null, 'unknown_reference', $2)`,
     [shop.holderId, ctx.clock.now()],

@@ -170,7 +170,8 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
   });
 
   test('sign-in, sign-up, invitation and a checked list of payouts are accessible', async () => {
-    const { token } = await inviteMember(gateway.ctx, COMMAND_LINE, full.shop.holderId, 'asked@example.org', 'viewer');
+    const { holderId } = full.shop;
+    const { token } = await inviteMember(gateway.ctx, COMMAND_LINE, holderId, 'asked@example.org', 'viewer', 'page');
     const outside = await visit(browser, { width: 360 });
     for (const path of ['/sign-in', '/sign-up', `/invitations/${token}`, '/login/gone']) {
       await outside.page.goto(`${gateway.url}/console${path}`);

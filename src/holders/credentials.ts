@@ -1,0 +1,49 @@
+// What lets a person in: password, second factor, sessions. And the proof that the person has the e-mail address: until then
+// all of it may have been set by somebody else, who took the address first.
+
+import type { Reader, Tx } from '../platform/db.ts';
+import { recordAudit } from './audit.ts';
+import { forgetBrowsers } from './known-browsers.ts';
+import { forgetRecoveryCodes } from './recovery-codes.ts';
+
+/** `unproven`: there is an account, and nobody has shown that they read mail at its address. */
+export type AddressState = 'new' | 'unproven' | 'proven';
+
+export async function addressState(reader: Reader, email: string): Promise<AddressState> {
+  const [row] = await reader.query<{ proven: boolean }>(
+    'select email_proven_at is not null as proven from members where email = lower($1)',
+    [email],
+  );
+  if (!row) return 'new';
+  return row.proven ? 'proven' : 'unproven';
+}
+
+/**
+ * Takes away everything that a person can sign in with, and ends what is signed in. The version ends also what is on its way: a
+ * sign-in or a change of the password that began before.
+ */
+export async function forgetCredentials(tx: Tx, memberId: bigint, at: Date): Promise<void> {
+  await tx.query(
+    `update members set password_hash = null, totp_sealed = null, totp_pending = null, totp_last_step = null,
+       credentials_version = credentials_version + 1
+     where id = $1`,
+    [memberId],
+  );
+  await tx.query('update sessions set revoked_at = $2 where member_id = $1 and revoked_at is null', [memberId, at]);
+  await tx.query('delete from passkeys where member_id = $1', [memberId]);
+  await forgetRecoveryCodes(tx, memberId);
+  await forgetBrowsers(tx, memberId);
+}
+
+/** The person used a link that only the owner of the address could have. What was set before is forgotten. False: it was proven. */
+export async function proveEmail(tx: Tx, memberId: bigint, at: Date): Promise<boolean> {
+  const [row] = await tx.query<{ email: string }>(
+    'update members set email_proven_at = $2 where id = $1 and email_proven_at is null returning email',
+    [memberId, at],
+  );
+  if (!row) return false;
+  await forgetCredentials(tx, memberId, at);
+  const actor = { memberId, name: row.email };
+  await recordAudit(tx, { holderId: null, actor, action: 'member.email_proven', subject: row.email }, at);
+  return true;
+}
