@@ -29,7 +29,7 @@ export function factorState(request: MemberRequest): Html {
     return html`
       <h3>${t.profile.app}</h3>
       <p class="muted">${t.profile.factorWhy}</p>
-      ${postButton(request, '/account/factor', t.profile.factorStart)}
+      ${postButton(request, '/account/factor', t.profile.appStart, { variant: 'secondary' })}
     `;
   return html`
     <h3>${t.profile.app} ${tag('success', t.profile.factorOn)}</h3>
@@ -61,7 +61,7 @@ async function factorPage(request: MemberRequest, wrong = false): Promise<Fastif
   const issuer = encodeURIComponent(ctx.config.brandName);
   const uri = `otpauth://totp/${issuer}:${encodeURIComponent(session.member.email)}?secret=${key}&issuer=${issuer}`;
   return renderPage(request, {
-    title: t.profile.factorStart,
+    title: t.profile.appStart,
     ...(wrong ? { status: 400 } : {}),
     body: html`
       <div class="card">

@@ -261,6 +261,7 @@ export const english = {
     lastSeen: 'Last active',
     started: 'Started',
     endOthers: 'End all other sessions',
+    appStart: 'Set up an app',
     app: 'Authenticator app',
     factorRemoveOthers: 'After this, sign-in asks for a passkey. Your other sessions end.',
   },
@@ -286,6 +287,7 @@ export const english = {
     title: 'Recovery codes',
     why: 'If you lose your phone or passkey, each code replaces the second step once.',
     shownOnce: 'Print or save these codes now. They are not shown again.',
+    print: 'Print',
     saved: 'I have saved the codes',
     left: (count: number) => `${plural(count, 'recovery code', 'recovery codes')} left.`,
     renew: 'Create new recovery codes',
@@ -316,6 +318,7 @@ export const english = {
       recovery_code_used: (left: string) => `A recovery code was used. Codes left: ${left}`,
       recovery_codes_created: () => 'New recovery codes were created',
     },
+    more: (count: number) => `${count} more.`,
     mine: 'This was me',
     notMine: 'This was not me',
     notMineMeaning:

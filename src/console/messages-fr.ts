@@ -261,6 +261,7 @@ export const french: ConsoleMessages = {
     lastSeen: 'Dernière activité',
     started: 'Début',
     endOthers: 'Fermer toutes les autres sessions',
+    appStart: 'Configurer une application',
     app: 'Application d’authentification',
     factorRemoveOthers: 'Ensuite, la connexion demandera une clé d’accès. Vos autres sessions se fermeront.',
   },
@@ -286,6 +287,7 @@ export const french: ConsoleMessages = {
     title: 'Codes de récupération',
     why: 'Si vous perdez votre téléphone ou votre clé d’accès, chaque code remplace une fois la deuxième étape.',
     shownOnce: 'Imprimez ou enregistrez ces codes maintenant. Ils ne seront plus affichés.',
+    print: 'Imprimer',
     saved: 'J’ai enregistré les codes',
     left: (count: number) =>
       count < 2 ? `${count} code de récupération restant.` : `${count} codes de récupération restants.`,
@@ -299,7 +301,7 @@ export const french: ConsoleMessages = {
     incorrect: 'Ce code de récupération est incorrect ou a déjà été utilisé.',
   },
   proof: {
-    lead: 'L’authentification à deux facteurs exige votre mot de passe, ou une connexion par lien dans les dix dernières minutes.',
+    lead: 'Pour activer l’authentification à deux facteurs, saisissez votre mot de passe, ou connectez-vous par un nouveau lien.',
     freshLink: 'Vous n’avez pas de mot de passe. Connectez-vous de nouveau avec un nouveau lien :',
   },
   device: {
@@ -318,6 +320,7 @@ export const french: ConsoleMessages = {
       recovery_code_used: (left: string) => `Un code de récupération a été utilisé. Codes restants : ${left}`,
       recovery_codes_created: () => 'De nouveaux codes de récupération ont été créés',
     },
+    more: (count: number) => (count === 1 ? 'Encore 1 avis.' : `Encore ${count} avis.`),
     mine: 'C’était moi',
     notMine: 'Ce n’était pas moi',
     notMineMeaning:

@@ -7,12 +7,16 @@ import type { ConsoleRequest } from './console-request.ts';
 import { describeDevice } from './device.ts';
 import { form, postButton } from './form-components.ts';
 
+/** The others follow as these are read. */
+const MAX_SHOWN = 3;
+
 export function noticeBox(request: ConsoleRequest): Html | false {
   const { t, notices } = request;
   if (notices.length === 0) return false;
   return html`
     <section class="box warning" aria-label="${t.securityNotices.title}">
-      ${notices.map((notice) => noticeItem(request, notice))}
+      ${notices.slice(0, MAX_SHOWN).map((notice) => noticeItem(request, notice))}
+      ${notices.length > MAX_SHOWN && html`<p>${t.securityNotices.more(notices.length - MAX_SHOWN)}</p>`}
     </section>
   `;
 }

@@ -62,7 +62,7 @@ function passkeyItem(request: MemberRequest, passkey: Passkey): Html {
 }
 
 function proofButton(request: MemberRequest): Html {
-  return postButton(request, '/account/passkeys/proof', request.t.passkeys.add, { variant: 'secondary' });
+  return postButton(request, '/account/passkeys/proof', request.t.passkeys.add);
 }
 
 function addForm(request: MemberRequest): Html {

@@ -42,6 +42,8 @@ export function recoveryCodesPage(request: MemberRequest, codes: readonly string
       <div class="card">
         <p class="muted">${request.ctx.config.brandName} · ${request.session.member.email}</p>
         ${codeBlock(request, 'recovery-codes', numbered, t.recovery.title)}
+        ${' '}
+        <button type="button" class="button-secondary" data-print="1" data-js="1" hidden>${t.recovery.print}</button>
       </div>
       <p><a class="button" href="/console/account">${t.recovery.saved}</a></p>
     `,
