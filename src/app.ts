@@ -7,6 +7,7 @@ import { checkoutRoutes } from './checkout/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { callbackSecrets } from './holders/integrations.ts';
+import { countMails } from './holders/mail-queue.ts';
 import { keepRequestLog } from './holders/request-log.ts';
 import { holderRoutes } from './holders/routes.ts';
 import { linkRoutes } from './links/routes.ts';
@@ -27,6 +28,7 @@ function backlogsOf({ ctx }: Services): Backlogs {
     operator_callbacks: (reader) => countDueOperatorCallbacks(reader, ctx.clock.now()),
     callbacks: (reader) => countDueDeliveries(reader, ctx.clock.now()),
     quarantined_reports: countQuarantined,
+    mails: countMails,
   };
 }
 

@@ -2,14 +2,14 @@
 // and nobody by guessing.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { runCommand } from '../src/cli.ts';
-import { setPayoutApproval } from '../src/holders/approval-rules.ts';
+import { applyRuleChanges, setPayoutApproval } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { createHolder } from '../src/holders/holders.ts';
+import { createHolder, findHolder } from '../src/holders/holders.ts';
 import { findMemberByEmail, findSession, roleAt, useLoginLink } from '../src/holders/members.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
@@ -204,6 +204,17 @@ describe('an address that somebody else took first', () => {
     assert.equal((await owner.get('/console/admin')).status, 403);
   });
 
+  test('no code gives a right without a link, but for the demo account of a new sandbox', () => {
+    const root = join(import.meta.dirname, '..');
+    const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+    const naming = (pattern: RegExp) =>
+      files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8'))).sort();
+    assert.deepEqual(naming(/\baddMember\(/), ['src/demo.ts', 'src/holders/members.ts']);
+    assert.deepEqual(naming(/set is_admin = true/), ['src/holders/members.ts']);
+    const givers = ['invitations', 'members', 'registration', 'role-changes'].map((name) => `src/holders/${name}.ts`);
+    assert.deepEqual(naming(/\bgive(?:Admin|Role|OrRequestRole)\(/), givers);
+  });
+
   test('removing an admin also ends a link that was not used', async () => {
     const { out } = await command('admin', 'add', 'late@example.org');
     await command('admin', 'remove', 'late@example.org');
@@ -315,6 +326,17 @@ describe('a role that approves money', () => {
     await applyRoleChanges(gateway.ctx);
     assert.equal(await role(), 'finance');
     gateway.ctx.databaseTime.setSkew(0);
+  });
+
+  test('security S14: one owner does not end the rule alone', async () => {
+    const { owner, holderId } = await twoPeopleShop();
+    await owner.post('/console/payouts/approval', {});
+    const id = /\/changes\/([\w-]+)"/.exec((await owner.get('/console/payouts/approval')).text)?.[1] ?? '';
+    assert.notEqual(id, '');
+    assert.equal((await owner.post(`/console/payouts/approval/changes/${id}`, { decision: 'confirm' })).status, 403);
+    gateway.ctx.clock.advance(2 * DAY_MS);
+    await applyRuleChanges(gateway.ctx);
+    assert.equal((await findHolder(gateway.ctx.db, holderId))?.payouts_need_approval, true);
   });
 
   test('security S14: a second owner confirms at once', async () => {

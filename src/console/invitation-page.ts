@@ -10,6 +10,7 @@ import {
   findInvitation,
   type Invitation,
 } from '../holders/invitations.ts';
+import { mailIsConfigured } from '../holders/mail-queue.ts';
 import { chooseHolder, findMemberByEmail, listMemberships } from '../holders/members.ts';
 import { findPasswordProblem } from '../holders/password-strength.ts';
 import type { RoleResult } from '../holders/role-changes.ts';
@@ -20,6 +21,7 @@ import { nameField, newPasswordField } from './credential-fields.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { continueSignIn } from './pending-sign-in.ts';
+import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, forAnyone } from './route.ts';
 
 export const invitationRoutes: ConsoleRoute[] = [
@@ -76,6 +78,7 @@ async function stepForm(
     return html`
       <p class="box warning">${t.invitation.unproven(email)}</p>
       <p><code>npx simbi login-link ${email}</code></p>
+      ${mailIsConfigured(request.ctx) && html`<p><a href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`}
     `;
   if (request.session?.member.email === email) return postButton(request, action, t.invitation.accept);
   return html`
@@ -106,13 +109,23 @@ async function accept(request: ConsoleRequest): Promise<FastifyReply> {
   if (step === 'sign_in') {
     if (session?.member.email !== invitation.email) return invitationPage(request);
     const { result } = await acceptInvitation(ctx, token, { memberId: session.member.id });
+    await tellAboutRole(request, invitation, result);
     if (invitation.holder) await chooseHolder(ctx, session.id, invitation.holder.id);
     return redirect(request, pathAfter(invitation, result), 'joined');
   }
   const chosen = step === 'choose_password' ? await readChoice(request, invitation.email) : null;
   if (!chosen || 'errors' in chosen) return invitationPage(request, chosen?.errors);
   const { member, result } = await acceptInvitation(ctx, token, chosen);
+  await tellAboutRole(request, invitation, result);
   return continueSignIn(request, member.id, pathAfter(invitation, result), { holderId: invitation.holder?.id });
+}
+
+async function tellAboutRole(
+  request: ConsoleRequest,
+  { email, holder }: Invitation,
+  result: RoleResult,
+): Promise<void> {
+  if (holder && result === 'requested') await tellOwners(request, holder, { email, role: holder.role });
 }
 
 /** A role that waits is shown on the page of the team. */

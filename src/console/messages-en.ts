@@ -5,6 +5,7 @@ const plural = (count: number, one: string, many: string) => `${count} ${count =
 /** The text of a mail. */
 export const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
 
+type RoleFacts = { email: string; role: string; holder: string; url: string };
 type InvitationFacts = { by: string; holder: string; role: string; url: string };
 
 export type ConsoleMessages = typeof english;
@@ -209,6 +210,14 @@ export const english = {
         'Somebody asked for a link to sign in to your account:',
         url,
         'The link works once, for 30 minutes. If it was not you, ignore this mail.',
+      ),
+    }),
+    roleWaits: ({ email, role, holder, url }: RoleFacts) => ({
+      subject: 'A role waits for confirmation',
+      text: paragraphs(
+        `${email} is to get a role at "${holder}" that can approve money: ${role}.`,
+        'It applies when a second owner confirms it, or after 24 hours. Until then every owner can cancel it:',
+        url,
       ),
     }),
   },
@@ -986,6 +995,7 @@ export const english = {
     until: 'Valid until',
     withdraw: 'Withdraw',
     lastOwner: 'An account needs at least one owner.',
+    unproven: 'address not confirmed',
     mailedText: (email: string) => `We sent the link to ${email}. It works once.`,
     waiting: 'Roles that wait',
     waitingText:

@@ -210,6 +210,14 @@ export const french: ConsoleMessages = {
         'Le lien fonctionne une seule fois, pendant 30 minutes. Si ce n’était pas vous, ignorez ce message.',
       ),
     }),
+    roleWaits: ({ email, role, holder, url }) => ({
+      subject: 'Un rôle attend une confirmation',
+      text: paragraphs(
+        `${email} doit recevoir chez « ${holder} » un rôle qui peut approuver des versements : ${role}.`,
+        'Il s’applique dès qu’un second propriétaire le confirme, ou après 24 heures. D’ici là, chaque propriétaire peut l’annuler :',
+        url,
+      ),
+    }),
   },
   signUp: {
     title: 'Créer un compte',
@@ -1006,10 +1014,11 @@ export const french: ConsoleMessages = {
     until: 'Valable jusqu’au',
     withdraw: 'Retirer',
     lastOwner: 'Un compte a besoin d’au moins un propriétaire.',
+    unproven: 'adresse non confirmée',
     mailedText: (email) => `Nous avons envoyé le lien à ${email}. Il fonctionne une seule fois.`,
     waiting: 'Rôles en attente',
     waitingText:
-      'tant que les versements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
+      'Tant que les versements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
       'autre propriétaire le confirme, ou après 24 heures. Les propriétaires et la personne concernée peuvent l’annuler.',
     permissions: {
       owner: 'accès complet, y compris à l’équipe',

@@ -29,6 +29,7 @@ import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf } from '
 import { errorBox, form, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { limitMails, nameInMail } from './mail-limits.ts';
+import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 
 export const teamRoutes: ConsoleRoute[] = [
@@ -73,7 +74,10 @@ function teamTable(request: HolderRequest, team: readonly TeamRow[]): Html {
     t.menu.team,
     [{ label: t.user }, { label: t.team.role }, { label: t.profile.factor }, { label: t.profile.lastSeen }],
     team.map((each) => [
-      html`<bdi>${each.name}</bdi><span class="muted"><bdi>${each.email}</bdi></span>`,
+      html`
+        <bdi>${each.name}</bdi>
+        <span class="muted"><bdi>${each.email}</bdi>${!each.is_proven && ` (${t.team.unproven})`}</span>
+      `,
       request.role === 'owner' ? roleForm(request, each) : t.roles[each.role],
       each.has_factor ? tag('success', t.yes) : tag('warning', t.no),
       each.last_seen_at ? timeTag(each.last_seen_at) : t.never,
@@ -247,12 +251,17 @@ async function withdraw(request: HolderRequest): Promise<FastifyReply> {
 
 async function change(request: HolderRequest): Promise<FastifyReply> {
   const role = readRole(fieldOf(request, 'role'));
+  const { ctx, holder } = request;
+  const memberId = idOf(paramOf(request, 'id'));
   let result: RoleResult;
   try {
-    result = await changeMembership(request.ctx, request.actor, request.holder.id, idOf(paramOf(request, 'id')), role);
+    result = await changeMembership(ctx, request.actor, holder.id, memberId, role);
   } catch (error) {
     if (error instanceof Problem && error.code === 'invalid_params') return teamPage(request, request.t.team.lastOwner);
     throw error;
   }
-  return redirect(request, '/console/team', result === 'requested' ? 'roleWaits' : 'saved');
+  if (result === 'saved') return redirect(request, '/console/team', 'saved');
+  const waiting = (await listRoleChanges(ctx.db, holder.id)).find((change) => change.member_id === memberId);
+  if (waiting) await tellOwners(request, holder, waiting);
+  return redirect(request, '/console/team', 'roleWaits');
 }

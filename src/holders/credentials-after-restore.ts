@@ -3,6 +3,7 @@
 
 import type { Tx } from '../platform/db.ts';
 import { COMMAND_LINE, recordAudit } from './audit.ts';
+import { restartRoleChanges } from './role-changes.ts';
 
 export type EndedCredentials = { sessions: number; login_links: number; invitations: number; tokens: number };
 
@@ -18,6 +19,10 @@ export async function endCredentials(tx: Tx, at: Date): Promise<EndedCredentials
   const ended: EndedCredentials = { sessions: 0, login_links: 0, invitations: 0, tokens: 0 };
   for (const [kind, statement] of Object.entries(ENDINGS) as [keyof EndedCredentials, string][])
     ended[kind] = (await tx.query(statement, [at])).length;
+  // Mails that the backup still had were sent since, or are about links that ended here.
+  await tx.query('delete from mails');
+  await tx.query('update sign_ups set used_at = $1 where used_at is null', [at]);
+  await restartRoleChanges(tx, at);
   await recordAudit(tx, { holderId: null, actor: COMMAND_LINE, action: 'gateway.restored', details: ended }, at);
   return ended;
 }

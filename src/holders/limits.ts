@@ -1,5 +1,6 @@
 // What is limited per process: guesses of a secret, and the requests of an integration.
 
+import { limitKey } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
@@ -21,14 +22,15 @@ function createGuessLimit(clock: Clock): GuessLimit {
   const failures = createFailureCounter(clock, WINDOW_SECONDS);
   return {
     refuse(subject, address) {
+      const from = limitKey(address);
       const tooMany =
-        failures.count(`${address} ${subject}`) >= FAILURES_PER_SUBJECT ||
-        failures.count(address) >= FAILURES_PER_ADDRESS;
+        failures.count(`${from} ${subject}`) >= FAILURES_PER_SUBJECT || failures.count(from) >= FAILURES_PER_ADDRESS;
       if (tooMany) throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
     },
     addFailure(subject, address) {
-      failures.add(`${address} ${subject}`);
-      failures.add(address);
+      const from = limitKey(address);
+      failures.add(`${from} ${subject}`);
+      failures.add(from);
     },
   };
 }

@@ -3,7 +3,7 @@
 
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { createMailer, type Mail, MailRefusedError, requirePlainMail } from '../platform/mail.ts';
 import { perProcess } from '../platform/memory.ts';
 
@@ -50,6 +50,12 @@ export async function queueLinkMail(ctx: Pick<Context, 'vault'>, tx: Tx, mail: M
     'insert into mails (to_address, subject, text_sealed, created_at, due_at) values ($1, $2, $3, $4, $4)',
     [mail.to, mail.subject, ctx.vault.seal(mail.text, SEAL_PURPOSE), at],
   );
+}
+
+/** Mails that wait, tried or not. */
+export async function countMails(reader: Reader): Promise<number> {
+  const [row] = await reader.query<{ mails: number }>('select count(*)::int as mails from mails');
+  return row?.mails ?? 0;
 }
 
 /** Sends what is due. Returns how many mails it handled. */

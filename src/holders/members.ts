@@ -298,13 +298,21 @@ export function listMemberships(reader: Reader, memberId: bigint): Promise<Membe
   );
 }
 
-export type TeamRow = Member & { role: MemberRole; joined_at: Date; has_factor: boolean; last_seen_at: Date | null };
+export type TeamRow = Member & {
+  role: MemberRole;
+  joined_at: Date;
+  has_factor: boolean;
+  /** Whether the person showed that the address is theirs. */
+  is_proven: boolean;
+  last_seen_at: Date | null;
+};
 
 /** The members of a holder. */
 export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
   return reader.query<TeamRow>(
     `select p.id, p.email, p.name, p.is_admin, m.role, m.created_at as joined_at,
             (p.totp_sealed is not null or exists (select 1 from passkeys k where k.member_id = p.id)) as has_factor,
+            p.email_proven_at is not null as is_proven,
             (select max(s.last_seen_at) from sessions s where s.member_id = p.id) as last_seen_at
      from memberships m join members p on p.id = m.member_id where m.holder_id = $1 order by m.created_at, p.id`,
     [holderId],

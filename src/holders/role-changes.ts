@@ -55,6 +55,8 @@ export async function giveOrRequestRole(
 ): Promise<RoleResult> {
   const holder = await lockHolder(tx, holderId);
   const current = await roleAt(tx, member.id, holderId);
+  // An invitation takes no role away: the last owner could lose theirs by it.
+  if (current === 'owner') return 'saved';
   await withdrawOpenChange(tx, actor, holderId, member.id, at);
   if (!holder.payouts_need_approval || APPROVES[role] <= APPROVES[current ?? 'viewer']) {
     await giveRole(tx, actor, member, holderId, role, at);
@@ -227,6 +229,14 @@ export async function withdrawRoleChange(ctx: Context, actor: Actor, holderId: b
     if (!isOwner && change.member_id !== actor.memberId) throw new Problem('forbidden');
     await withdrawWhere(tx, actor, holderId, 'id = $2', id, at);
   });
+}
+
+/** After a restore: what was cancelled after the backup waits again, so its day begins again. */
+export async function restartRoleChanges(tx: Tx, at: Date): Promise<void> {
+  await tx.query(`update role_changes set requested_at = $1, effective_at = $2 where ${OPEN}`, [
+    at,
+    new Date(at.getTime() + DELAY_MS),
+  ]);
 }
 
 /** Puts roles into force whose day is over. Returns how many. */

@@ -150,6 +150,15 @@ describe('tokens', () => {
     assert.equal((await post(GET_TOKEN, credentials(), {}, here)).status, 200);
   });
 
+  test('security S13: the addresses of one /64 share the failures of get-token', async () => {
+    const wrong = credentials({ secret_key: 'sk_wrong' });
+    const statuses: number[] = [];
+    for (let n = 1; n <= 12; n++) statuses.push((await post(GET_TOKEN, wrong, {}, `2001:db8:7:7::${n}`)).status);
+    assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
+    assert.equal((await post(GET_TOKEN, credentials(), {}, '2001:db8:7:8::1')).status, 200);
+    ctx.clock.advance(60_000);
+  });
+
   test('a request without credentials learns what is missing', async () => {
     for (const body of [
       {},
