@@ -124,10 +124,12 @@ create table members (
   created_at timestamp with time zone not null,
   email_proven_at timestamp with time zone,
   credentials_version bigint not null default 0,
+  passkey_user_id bytea,
   constraint members_pkey PRIMARY KEY (id),
   constraint member_email_unique UNIQUE (email),
   constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
-  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
+  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120))),
+  constraint member_passkey_user_id_length CHECK ((octet_length(passkey_user_id) = 32))
 );
 comment on table members is
   'A person who signs in to the console.';
@@ -143,6 +145,8 @@ comment on column members.email_proven_at is
   'When somebody used a link that only the reader of this mailbox, or the host, could have given them. Null: the person may be anybody, and gets no rights from another holder or from the host.';
 comment on column members.credentials_version is
   'Grows when password, second factor and sessions are forgotten: a sign-in that was on its way then opens no session.';
+comment on column members.passkey_user_id is
+  'The name of this person in their passkeys: random, so that a passkey tells nobody who its owner is.';
 
 create table memberships (
   member_id bigint not null,
@@ -171,6 +175,7 @@ create table sessions (
   revoked_at timestamp with time zone,
   holder_id bigint,
   credentials_version bigint not null default 0,
+  enrol_until timestamp with time zone,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint session_token_unique UNIQUE (token_hash),
   constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
@@ -184,6 +189,8 @@ comment on column sessions.holder_id is
   'The holder that the person is looking at.';
 comment on column sessions.credentials_version is
   'That of the member when the sign-in began. A session with an older one is over.';
+comment on column sessions.enrol_until is
+  'Until then the first second factor may be set up: the person has just typed the password, or used a login link.';
 CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
 
 create table login_links (
@@ -1476,6 +1483,96 @@ comment on column guesses.key is
 comment on column guesses.since is
   'When the window began: with its first guess.';
 CREATE INDEX guesses_by_age ON public.guesses USING btree (since);
+
+-- 0021_holders_factors.sql
+
+create table passkeys (
+  id bigint not null generated always as identity,
+  member_id bigint not null,
+  credential_id bytea not null,
+  public_key bytea not null,
+  counter bigint not null,
+  transports text[] not null,
+  name text not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  constraint passkeys_pkey PRIMARY KEY (id),
+  constraint passkey_credential_unique UNIQUE (credential_id),
+  constraint passkey_counter_sane CHECK ((counter >= 0)),
+  constraint passkey_credential_length CHECK (((octet_length(credential_id) >= 1) AND (octet_length(credential_id) <= 1023))),
+  constraint passkey_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60))),
+  constraint passkeys_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table passkeys is
+  'Credentials of WebAuthn: a device that signs in for a person. Only public keys are stored.';
+comment on column passkeys.counter is
+  'The last counter of the device. One that does not grow comes from a copy and is refused; 0: the device has none.';
+CREATE INDEX passkeys_by_member ON public.passkeys USING btree (member_id, id);
+
+create table passkey_challenges (
+  challenge_hash bytea not null,
+  purpose text not null,
+  member_id bigint,
+  browser_hash bytea not null,
+  address text not null,
+  expires_at timestamp with time zone not null,
+  constraint passkey_challenges_pkey PRIMARY KEY (challenge_hash),
+  constraint passkey_challenge_member_known CHECK (((purpose = 'sign_in'::text) = (member_id IS NULL))),
+  constraint passkey_challenge_purpose_known CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'second_step'::text, 'confirm'::text, 'register'::text]))),
+  constraint passkey_challenges_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table passkey_challenges is
+  'What a passkey was asked to sign. A challenge is deleted when it is answered, so it works once.';
+comment on column passkey_challenges.browser_hash is
+  'The browser that asked: no other may answer.';
+comment on column passkey_challenges.address is
+  'The caller''s address (IPv6: its /64), which may have a limited number of open challenges.';
+CREATE INDEX passkey_challenges_by_address ON public.passkey_challenges USING btree (address, expires_at);
+CREATE INDEX passkey_challenges_by_expiry ON public.passkey_challenges USING btree (expires_at);
+
+create table recovery_codes (
+  member_id bigint not null,
+  code_hash bytea not null,
+  created_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint recovery_codes_pkey PRIMARY KEY (member_id, code_hash),
+  constraint recovery_codes_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table recovery_codes is
+  'Codes that replace the second factor once each. They have 80 random bits, so a plain hash is enough.';
+
+create table known_browsers (
+  member_id bigint not null,
+  token_hash bytea not null,
+  first_seen_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone not null,
+  constraint known_browsers_pkey PRIMARY KEY (member_id, token_hash),
+  constraint known_browsers_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table known_browsers is
+  'Browsers in which a person has signed in before, by the hash of a random cookie.';
+CREATE INDEX known_browsers_by_age ON public.known_browsers USING btree (last_seen_at);
+
+create table security_notices (
+  id bigint not null generated always as identity,
+  member_id bigint not null,
+  kind text not null,
+  detail text not null default ''::text,
+  address text not null,
+  user_agent text not null,
+  at timestamp with time zone not null,
+  read_at timestamp with time zone,
+  constraint security_notices_pkey PRIMARY KEY (id),
+  constraint security_notice_detail_length CHECK ((char_length(detail) <= 60)),
+  constraint security_notice_kind_known CHECK ((kind = ANY (ARRAY['new_browser'::text, 'password_changed'::text, 'factor_on'::text, 'factor_off'::text, 'passkey_added'::text, 'passkey_removed'::text, 'recovery_code_used'::text, 'recovery_codes_created'::text]))),
+  constraint security_notices_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table security_notices is
+  'What happened to an account, shown to its owner until they say that they have read it.';
+comment on column security_notices.detail is
+  'The name of a passkey, or how many recovery codes are left.';
+CREATE INDEX security_notices_by_age ON public.security_notices USING btree (at);
+CREATE INDEX security_notices_unread ON public.security_notices USING btree (member_id, id) WHERE (read_at IS NULL);
 
 -- 
 

@@ -74,7 +74,7 @@ integration revoke <client_id> [--json] [--yes]
 admin
 admin add <email> [--json]
 admin remove <email> [--json]
-login-link [email] [--json]
+login-link [email] [--json] [--reset]
 token [--json]
 token revoke <id> [--json]
 sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
@@ -557,6 +557,7 @@ describe('beside a running gateway', () => {
     assert.deepEqual(keys(added), ['email', 'account', 'link', 'expires_at', 'admin']);
     assert.deepEqual([added.account, added.admin], ['new', false], 'the right holds when the link is used');
     assert.deepEqual(keys(await simbiJson(0, 'login-link')), ['login_link', 'expires_at']);
+    assert.deepEqual(keys(await simbiJson(0, 'login-link', '--reset')), ['login_link', 'expires_at']);
     assert.deepEqual(await simbiJson(0, 'admin', 'remove', 'ops@example.org'), {
       email: 'ops@example.org',
       admin: false,

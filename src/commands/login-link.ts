@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander';
 import { DEMO_EMAIL, loginUrl } from '../demo.ts';
-import { addressState } from '../holders/credentials.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { addressState, resetCredentials } from '../holders/credentials.ts';
 import { createLoginLink, findMemberByEmail } from '../holders/members.ts';
 import { linkOrigin } from './invitation.ts';
 import { addCommand, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
@@ -11,22 +12,26 @@ export function loginLinkCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'login-link [email]', 'create a one-time sign-in link', [
     'npx simbi login-link',
     'npx simbi login-link ada@example.org',
-  ]).action(async (email: string | undefined, options: { json?: boolean }) => {
-    const address = email ?? DEMO_EMAIL;
-    const link = await withContext(terminal, async (ctx) => {
-      const member = await findMemberByEmail(ctx.db, address);
-      if (!member) throw new CommandError(`No user with the e-mail ${address}.`, EXIT.notFound);
-      const made = await createLoginLink(ctx, member.id);
-      const login_link = loginUrl(linkOrigin(ctx), made.token);
-      const state = await addressState(ctx.db, address);
-      return { facts: { login_link, expires_at: made.expiresAt.toISOString() }, state };
+    'npx simbi login-link ada@example.org --reset',
+  ])
+    .option('--reset', 'for a lost second factor: end the password, all second factors and all sessions first')
+    .action(async (email: string | undefined, options: { json?: boolean; reset?: boolean }) => {
+      const address = email ?? DEMO_EMAIL;
+      const link = await withContext(terminal, async (ctx) => {
+        const member = await findMemberByEmail(ctx.db, address);
+        if (!member) throw new CommandError(`No user with the e-mail ${address}.`, EXIT.notFound);
+        if (options.reset) await resetCredentials(ctx, COMMAND_LINE, member);
+        const made = await createLoginLink(ctx, member.id);
+        const login_link = loginUrl(linkOrigin(ctx), made.token);
+        const state = await addressState(ctx.db, address);
+        return { facts: { login_link, expires_at: made.expiresAt.toISOString() }, state };
+      });
+      print(terminal, options, link.facts, link.facts.login_link);
+      if (link.state === 'unproven')
+        terminal.say(
+          `Give the link to ${address} yourself. Using it confirms the address, and ends the password, second factor and sessions ` +
+            'that were set before.',
+        );
+      terminal.say(`The link works once and expires at ${link.facts.expires_at}.`);
     });
-    print(terminal, options, link.facts, link.facts.login_link);
-    if (link.state === 'unproven')
-      terminal.say(
-        `Give the link to ${address} yourself. Using it confirms the address, and ends the password, second factor and sessions ` +
-          'that were set before.',
-      );
-    terminal.say(`The link works once and expires at ${link.facts.expires_at}.`);
-  });
 }

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../holders/audit.ts';
 import { findHolder, type Holder } from '../holders/holders.ts';
+import { KNOWN_BROWSER_MS } from '../holders/known-browsers.ts';
 import {
   chooseHolder,
   findSession,
@@ -12,11 +13,14 @@ import {
   type MembershipRow,
   type Session,
 } from '../holders/members.ts';
+import { listUnreadNotices, type SecurityNotice } from '../holders/notices.ts';
+import type { RequestOrigin, SignedInMember } from '../holders/sessions.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
+import { addressOf } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { formatMoney } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
@@ -26,6 +30,7 @@ import { type ConsoleLanguage, type ConsoleMessages, LANGUAGE_CODES, LANGUAGES }
 /** How long a proof of identity holds: dangerous actions do not ask again within it. */
 export const CONFIRMED_MS = 10 * 60_000;
 const MAX_COOKIE_CHARACTERS = 200;
+const RANDOM_TOKEN = /^[\w-]{20,}$/;
 const LANGUAGE_COOKIE_SECONDS = 365 * 24 * 3_600;
 
 export type ConsoleRequest = {
@@ -43,12 +48,14 @@ export type ConsoleRequest = {
   holder: Holder | null;
   role: MemberRole | null;
   memberships: MembershipRow[];
+  /** What the member has not read yet about their own account. */
+  notices: SecurityNotice[];
 };
 
 export type MemberRequest = ConsoleRequest & { session: Session; actor: Actor };
 export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole };
 
-type CookieKind = 'session' | 'visitor' | 'browser';
+type CookieKind = 'session' | 'visitor' | 'browser' | 'device';
 
 /** On https the name begins with __Host-: browsers then refuse to set it from another host, a path or plain http. */
 function cookieName(ctx: PaymentsContext, kind: CookieKind): string {
@@ -89,6 +96,15 @@ export function setSessionCookie(request: ConsoleRequest, token: string): void {
   setCookie(request, cookieName(request.ctx, 'visitor'), '', 0);
 }
 
+/** The token by which notices know a browser that was signed in with before. It outlives sessions and is renewed with each. */
+export function deviceToken(request: ConsoleRequest): string {
+  const name = cookieName(request.ctx, 'device');
+  const known = readCookie(request.raw, name);
+  const token = known && RANDOM_TOKEN.test(known) ? known : randomSecret();
+  setCookie(request, name, token, KNOWN_BROWSER_MS / 1_000);
+  return token;
+}
+
 export function clearSessionCookie(request: ConsoleRequest): void {
   setCookie(request, cookieName(request.ctx, 'session'), '', 0);
 }
@@ -115,6 +131,7 @@ export async function openRequest(
     holder: null,
     role: null,
     memberships: [],
+    notices: session?.hasUnreadNotices ? await listUnreadNotices(ctx.db, session.member.id) : [],
   };
   request.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
   if (session) await findMembership(request, session);
@@ -125,7 +142,7 @@ export async function openRequest(
 function visitorOf(request: ConsoleRequest): string {
   const name = cookieName(request.ctx, 'visitor');
   const known = readCookie(request.raw, name);
-  if (known && /^[\w-]{20,}$/.test(known)) return known;
+  if (known && RANDOM_TOKEN.test(known)) return known;
   const fresh = randomSecret(18);
   setCookie(request, name, fresh);
   return fresh;
@@ -176,6 +193,33 @@ export function requireOwnForm(request: ConsoleRequest): void {
 export function isConfirmed({ ctx, session }: ConsoleRequest): boolean {
   if (!session || (ctx.config.mode === 'live' && !session.hasFactor)) return false;
   return (session.confirmedUntil?.getTime() ?? 0) > ctx.clock.millis();
+}
+
+/**
+ * Whether this session may set up a second factor: the first one with the password or a fresh login link, a further one
+ * with a proof of the factor that is there.
+ */
+export function mayEnrol(request: ConsoleRequest): boolean {
+  const { ctx, session } = request;
+  if (!session) return false;
+  if (session.hasFactor) return isConfirmed(request);
+  return (session.enrolUntil?.getTime() ?? 0) > ctx.clock.millis();
+}
+
+export function originOf({ raw, language }: ConsoleRequest): RequestOrigin {
+  return { address: addressOf(raw), userAgent: String(raw.headers['user-agent'] ?? ''), language };
+}
+
+/** The member as the operations on their own account know them. */
+export function signedInMember(request: MemberRequest): SignedInMember {
+  const { actor, session, holder } = request;
+  return {
+    actor,
+    memberId: session.member.id,
+    sessionId: session.id,
+    holderId: holder?.id ?? null,
+    from: originOf(request),
+  };
 }
 
 /** A path of the console; for anything else the home page, so that no link can redirect to another site. */

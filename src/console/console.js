@@ -59,6 +59,12 @@
     });
   }
 
+  function printOnClick() {
+    document.addEventListener('click', function (event) {
+      if (event.target.closest && event.target.closest('[data-print]')) window.print();
+    });
+  }
+
   // Ctrl+K, or a slash outside of a field.
   function focusSearchByKey() {
     document.addEventListener('keydown', function (event) {
@@ -212,6 +218,7 @@
   enhance();
   showCurrentMenuItem();
   copyOnClick();
+  printOnClick();
   focusSearchByKey();
   sendFormsOnce();
   followFields();

@@ -6,10 +6,12 @@ import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile } from 
 import { type ConsoleRequest, queryOf } from './console-request.ts';
 import { postButton, postForm } from './form-components.ts';
 import { type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
+import { noticeBox } from './notice-box.ts';
 import { BUILDERS, EVERYONE } from './route.ts';
 
 const STYLE = styleFile(new URL('./console.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./console.js', import.meta.url));
+const PASSKEY_SCRIPT = scriptFile(new URL('./passkey.js', import.meta.url));
 
 export type MenuKey = keyof ConsoleMessages['menu'];
 type NoticeKey = keyof ConsoleMessages['notices'];
@@ -51,6 +53,8 @@ export type ConsoleContent = {
   live?: number;
   /** Without menu and header, as for visitors who are not signed in. */
   alone?: boolean;
+  /** The page has a form for passkeys, which needs a script. */
+  passkeys?: boolean;
 };
 
 export function layoutPage(request: ConsoleRequest, content: ConsoleContent): HtmlPage {
@@ -61,7 +65,7 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent): Ht
     language: request.language,
     title: `${content.title} – ${request.ctx.config.brandName}`,
     styles: [STYLE],
-    scripts: [SCRIPT],
+    scripts: content.passkeys ? [SCRIPT, PASSKEY_SCRIPT] : [SCRIPT],
     referrer: 'same-origin',
     attributes: html`
       class="${alone ? 'alone' : 'in'}"
@@ -95,6 +99,7 @@ function main(request: ConsoleRequest, content: ConsoleContent): Html {
   return html`
     <main id="main">
       ${notice && html`<p class="box success" role="status">${notice}</p>`}
+      ${content.alone !== true && noticeBox(request)}
       <div class="page-head">
         <div>
           <h1>${content.title}</h1>

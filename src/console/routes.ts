@@ -16,20 +16,27 @@ import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
 import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
+import { confirmRoutes } from './confirm.ts';
 import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { debtRoutes } from './debts.ts';
+import { factorRoutes } from './factor-pages.ts';
+import { factorProofRoutes } from './factor-proof.ts';
 import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { consoleLinkRoutes } from './links.ts';
+import { noticeRoutes } from './notices.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
+import { passkeyRoutes } from './passkey-pages.ts';
 import { payoutFileRoutes } from './payout-file-page.ts';
 import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
+import { secondStepRoutes } from './pending-sign-in.ts';
 import { profileRoutes } from './profile.ts';
+import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
@@ -47,9 +54,16 @@ const FORM_LIMIT_BYTES = 4 * 1024 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
+  ...secondStepRoutes,
   ...signUpRoutes,
   ...invitationRoutes,
   ...profileRoutes,
+  ...factorProofRoutes,
+  ...factorRoutes,
+  ...passkeyRoutes,
+  ...recoveryCodeRoutes,
+  ...confirmRoutes,
+  ...noticeRoutes,
   ...homeRoutes,
   ...integrationRoutes,
   ...integrationPageRoutes,

@@ -32,7 +32,8 @@ import { errorBox, form, postButton } from './form-components.ts';
 import { knownBrowser, rememberBrowser } from './known-browser.ts';
 import { redirect, renderPage } from './layout.ts';
 import { limitMails } from './mail-limits.ts';
-import { checkCode, continueSignIn } from './pending-sign-in.ts';
+import { passkeyForm } from './passkey-form.ts';
+import { continueSignIn } from './pending-sign-in.ts';
 import { type ConsoleRoute, forAnyone, forMember } from './route.ts';
 
 export const signInRoutes: ConsoleRoute[] = [
@@ -40,7 +41,6 @@ export const signInRoutes: ConsoleRoute[] = [
     request.session ? redirect(request, '/console') : signInPage(request),
   ),
   forAnyone('POST', '/sign-in', signIn),
-  forAnyone('POST', '/sign-in/code', checkCode),
   forAnyone('GET', '/sign-in/link', (request) => mailLinkPage(request)),
   forAnyone('POST', '/sign-in/link', mailLink),
   forAnyone('GET', '/login/:token', loginLinkPage),
@@ -54,18 +54,27 @@ async function signInPage(
   problem?: { status: number; message: string },
 ): Promise<FastifyReply> {
   const { t } = request;
+  const next = safePath(request.form.get('next') ?? queryOf(request, 'next', 500));
   return renderPage(request, {
     title: t.signIn.title,
     alone: true,
+    passkeys: true,
     ...(problem ? { status: problem.status } : {}),
     body: html`
       <div class="card">
         ${problem && errorBox(request, undefined, problem.message)}
         ${form(request, {
           action: '/sign-in',
-          hidden: { next: safePath(request.form.get('next') ?? queryOf(request, 'next', 500)) },
+          hidden: { next },
           fields: [emailField(request), passwordField(request)],
           submit: t.signIn.button,
+        })}
+        ${passkeyForm(request, {
+          kind: 'get',
+          action: '/sign-in/passkey',
+          hidden: { next },
+          submit: t.passkeys.signIn,
+          variant: 'secondary',
         })}
       </div>
       ${
@@ -162,7 +171,9 @@ async function loginLinkPage(request: ConsoleRequest): Promise<FastifyReply> {
 }
 
 async function signInByLink(request: ConsoleRequest): Promise<FastifyReply> {
-  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console');
+  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console', {
+    byLink: true,
+  });
 }
 
 async function signOut(request: MemberRequest): Promise<FastifyReply> {

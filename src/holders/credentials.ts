@@ -1,8 +1,11 @@
-// What lets a person in: password, second factor, sessions. And the proof that the person has the e-mail address: until then
+// What lets a person in: password, second factors, sessions. And the proof that the person has the e-mail address: until then
 // all of it may have been set by somebody else, who took the address first.
 
+import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
-import { recordAudit } from './audit.ts';
+import { type Actor, recordAudit } from './audit.ts';
+import { forgetBrowsers } from './known-browsers.ts';
+import { forgetRecoveryCodes } from './recovery-codes.ts';
 
 /** `unproven`: there is an account, and nobody has shown that they read mail at its address. */
 export type AddressState = 'new' | 'unproven' | 'proven';
@@ -28,6 +31,19 @@ export async function forgetCredentials(tx: Tx, memberId: bigint, at: Date): Pro
     [memberId],
   );
   await tx.query('update sessions set revoked_at = $2 where member_id = $1 and revoked_at is null', [memberId, at]);
+  await tx.query('delete from passkeys where member_id = $1', [memberId]);
+  await forgetRecoveryCodes(tx, memberId);
+  await forgetBrowsers(tx, memberId);
+}
+
+/** For a person who has lost the second factor and the recovery codes: only a login link lets them in again. */
+export function resetCredentials(ctx: Context, actor: Actor, member: { id: bigint; email: string }): Promise<void> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    await forgetCredentials(tx, member.id, at);
+    const action = 'member.credentials_reset';
+    await recordAudit(tx, { holderId: null, actor, action, subject: member.email }, at);
+  });
 }
 
 /** The person used a link that only the owner of the address could have. What was set before is forgotten. False: it was proven. */

@@ -1,9 +1,10 @@
-// Deletes expired idempotency keys, sign-in links, tokens, sessions, mails and counts of guesses, in batches, so that no
-// transaction takes long.
+// Deletes expired idempotency keys, sign-in links, tokens, sessions, challenges, known browsers, mails,
+// counts of guesses and old notices, in batches, so that no transaction takes long.
 
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { LONGEST_GUESS_WINDOW_MS } from './guesses.ts';
+import { KNOWN_BROWSER_MS } from './known-browsers.ts';
 
 const BATCH_ROWS = 1_000;
 
@@ -50,6 +51,24 @@ const PURGES = [
     keepMs: LONGEST_GUESS_WINDOW_MS,
     sql: `delete from guesses where key in
             (select key from guesses where since < $1 limit $2 for update skip locked)
+          returning 1`,
+  },
+  {
+    keepMs: 0,
+    sql: `delete from passkey_challenges where challenge_hash in
+            (select challenge_hash from passkey_challenges where expires_at < $1 limit $2)
+          returning 1`,
+  },
+  {
+    keepMs: KNOWN_BROWSER_MS,
+    sql: `delete from known_browsers where (member_id, token_hash) in
+            (select member_id, token_hash from known_browsers where last_seen_at < $1 limit $2)
+          returning 1`,
+  },
+  {
+    keepMs: 365 * DAY_MS,
+    sql: `delete from security_notices where id in
+            (select id from security_notices where at < $1 order by id limit $2)
           returning 1`,
   },
 ];

@@ -1,5 +1,6 @@
 // Members (the users of the console), their one-time sign-in links and their sessions. Tokens are stored hashed.
 
+import { sessionIdleMs } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -9,7 +10,6 @@ import { type Actor, recordAudit } from './audit.ts';
 import { proveEmail } from './credentials.ts';
 
 const LOGIN_LINK_MS = 30 * 60_000;
-const SESSION_IDLE_MS = 60 * 60_000;
 const SESSION_MS = 12 * 3_600_000;
 
 export const ROLES = ['owner', 'developer', 'finance', 'viewer'] as const;
@@ -23,7 +23,13 @@ export type Session = {
   /** The holder that was chosen in the console; null before. */
   holderId: bigint | null;
   hasPassword: boolean;
+  /** Any second factor: codes of an app, or a passkey. */
   hasFactor: boolean;
+  hasTotp: boolean;
+  hasPasskey: boolean;
+  /** Until then the first second factor may be set up. */
+  enrolUntil: Date | null;
+  hasUnreadNotices: boolean;
 };
 
 const MEMBER_COLUMNS = 'id, email, name, is_admin';
@@ -159,28 +165,50 @@ export async function useLoginLink(ctx: Context, token: string): Promise<bigint>
 }
 
 /**
- * Opens a session. `credentialsVersion` is that of the member when the proof was made: when the credentials were forgotten since
- * then, the session is over before it begins.
+ * What a new session begins with: where it is used from, and what its member has just proved. `credentialsVersion` is that of the
+ * member when the proof was made: when the credentials were forgotten since then, the session is over before it begins.
  */
-export async function createSession(
+export type NewSession = {
+  userAgent: string;
+  address: string;
+  credentialsVersion?: bigint | undefined;
+  holderId?: bigint | undefined;
+  confirmedUntil?: Date | null;
+  enrolUntil?: Date | null;
+};
+
+export function createSession(
   ctx: Context,
   memberId: bigint,
-  from: { userAgent: string; address: string; credentialsVersion?: bigint | undefined },
+  session: NewSession,
+): Promise<{ token: string; expiresAt: Date }> {
+  return ctx.db.transaction((tx) => insertSession(tx, memberId, session, ctx.clock.now()));
+}
+
+export async function insertSession(
+  tx: Tx,
+  memberId: bigint,
+  session: NewSession,
+  at: Date,
 ): Promise<{ token: string; expiresAt: Date }> {
   const token = randomSecret();
-  const at = ctx.clock.now();
   const expiresAt = new Date(at.getTime() + SESSION_MS);
-  await ctx.db.query(
-    `insert into sessions (member_id, token_hash, user_agent, address, created_at, last_seen_at, expires_at, credentials_version)
-     select id, $2, $3, $4, $5, $5, $6, coalesce($7, credentials_version) from members where id = $1`,
+  const { userAgent, address, credentialsVersion, holderId, confirmedUntil, enrolUntil } = session;
+  await tx.query(
+    `insert into sessions (member_id, token_hash, user_agent, address, created_at, last_seen_at, expires_at, credentials_version,
+       holder_id, confirmed_until, enrol_until)
+     select id, $2, $3, $4, $5, $5, $6, coalesce($7, credentials_version), $8, $9, $10 from members where id = $1`,
     [
       memberId,
       sha256(token),
-      from.userAgent.slice(0, 300),
-      from.address,
+      userAgent.slice(0, 300),
+      address,
       at,
       expiresAt,
-      from.credentialsVersion ?? null,
+      credentialsVersion ?? null,
+      holderId ?? null,
+      confirmedUntil ?? null,
+      enrolUntil ?? null,
     ],
   );
   return { token, expiresAt };
@@ -194,15 +222,20 @@ export async function findSession(ctx: Context, token: string, idle = false): Pr
     confirmed_until: Date | null;
     holder_id: bigint | null;
     has_password: boolean;
-    has_factor: boolean;
+    has_totp: boolean;
+    has_passkey: boolean;
+    enrol_until: Date | null;
+    has_unread_notices: boolean;
   };
   const [row] = await ctx.db.query<Row>(
     `update sessions s set last_seen_at = case when $4 then s.last_seen_at else $2 end from members m
      where s.token_hash = $1 and m.id = s.member_id and s.revoked_at is null and s.expires_at > $2 and s.last_seen_at > $3
        and s.credentials_version = m.credentials_version
      returning s.id as session_id, s.confirmed_until, s.holder_id, m.password_hash is not null as has_password,
-               m.totp_sealed is not null as has_factor, m.id, m.email, m.name, m.is_admin`,
-    [sha256(token), at, new Date(at.getTime() - SESSION_IDLE_MS), idle],
+               m.totp_sealed is not null as has_totp, s.enrol_until, m.id, m.email, m.name, m.is_admin,
+               exists (select 1 from passkeys p where p.member_id = m.id) as has_passkey,
+               exists (select 1 from security_notices n where n.member_id = m.id and n.read_at is null) as has_unread_notices`,
+    [sha256(token), at, new Date(at.getTime() - sessionIdleMs(ctx.config)), idle],
   );
   if (!row) return null;
   return {
@@ -211,7 +244,11 @@ export async function findSession(ctx: Context, token: string, idle = false): Pr
     confirmedUntil: row.confirmed_until,
     holderId: row.holder_id,
     hasPassword: row.has_password,
-    hasFactor: row.has_factor,
+    hasFactor: row.has_totp || row.has_passkey,
+    hasTotp: row.has_totp,
+    hasPasskey: row.has_passkey,
+    enrolUntil: row.enrol_until,
+    hasUnreadNotices: row.has_unread_notices,
   };
 }
 
@@ -222,6 +259,11 @@ export async function revokeSession(ctx: Context, memberId: bigint, sessionId: b
     memberId,
     ctx.clock.now(),
   ]);
+}
+
+/** Until then, the first second factor may be set up in this session. */
+export async function allowEnrolment(ctx: Context, sessionId: bigint, until: Date): Promise<void> {
+  await ctx.db.query('update sessions set enrol_until = $2 where id = $1', [sessionId, until]);
 }
 
 /** Until then, actions that need a fresh proof of identity do not ask again. */
@@ -235,12 +277,13 @@ export async function chooseHolder(ctx: Context, sessionId: bigint, holderId: bi
 
 type SessionRow = { id: bigint; user_agent: string; address: string; created_at: Date; last_seen_at: Date };
 
-/** The live sessions of a member, newest first. */
-export function listSessions(reader: Reader, memberId: bigint, now: Date): Promise<SessionRow[]> {
-  return reader.query<SessionRow>(
+/** The live sessions of a member, the one used last first. */
+export function listSessions(ctx: Context, memberId: bigint): Promise<SessionRow[]> {
+  const now = ctx.clock.now();
+  return ctx.db.query<SessionRow>(
     `select id, user_agent, address, created_at, last_seen_at from sessions
      where member_id = $1 and revoked_at is null and expires_at > $2 and last_seen_at > $3 order by last_seen_at desc limit 100`,
-    [memberId, now, new Date(now.getTime() - SESSION_IDLE_MS)],
+    [memberId, now, new Date(now.getTime() - sessionIdleMs(ctx.config))],
   );
 }
 
@@ -267,7 +310,8 @@ export type TeamRow = Member & {
 /** The members of a holder. */
 export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
   return reader.query<TeamRow>(
-    `select p.id, p.email, p.name, p.is_admin, m.role, m.created_at as joined_at, p.totp_sealed is not null as has_factor,
+    `select p.id, p.email, p.name, p.is_admin, m.role, m.created_at as joined_at,
+            (p.totp_sealed is not null or exists (select 1 from passkeys k where k.member_id = p.id)) as has_factor,
             p.email_proven_at is not null as is_proven,
             (select max(s.last_seen_at) from sessions s where s.member_id = p.id) as last_seen_at
      from memberships m join members p on p.id = m.member_id where m.holder_id = $1 order by m.created_at, p.id`,

@@ -6,8 +6,10 @@ import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { takeGuess } from './guesses.ts';
 import { memberGuesses } from './limits.ts';
+import { recordNotice } from './notices.ts';
 import { hashOf, isPasswordOf } from './password-hashing.ts';
 import { MAX_PASSWORD_CHARACTERS } from './password-strength.ts';
+import type { RequestOrigin } from './sessions.ts';
 
 /** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
 export function refuseGuessing(ctx: Context, person: string, address: string): void {
@@ -61,16 +63,23 @@ export async function findByPassword(
   return (await provePassword(ctx, email, password, { address, browser: null }))?.memberId ?? null;
 }
 
-/** Changes a password and ends every other session of the member. The password was accepted by `findPasswordProblem`. */
+/**
+ * Changes a password and ends every other session of the member, who is told about it when it came `from` a page. The password
+ * was accepted by `findPasswordProblem`.
+ */
 export async function setPassword(
   ctx: Context,
   actor: Actor,
   memberId: bigint,
   password: string,
-  keep: { sessionId: bigint | null; holderId: bigint | null },
+  keep: { sessionId: bigint | null; holderId: bigint | null; from?: RequestOrigin },
 ): Promise<void> {
   const hashed = await hashOf(ctx, password);
-  await ctx.db.transaction((tx) => storePassword(tx, actor, memberId, hashed, keep, ctx.clock.now()));
+  const at = ctx.clock.now();
+  await ctx.db.transaction(async (tx) => {
+    await storePassword(tx, actor, memberId, hashed, keep, at);
+    if (keep.from) await recordNotice(tx, ctx, memberId, { kind: 'password_changed' }, keep.from, at);
+  });
 }
 
 /** Hashing takes tens of milliseconds, so it is done before the transaction that stores the hash. */

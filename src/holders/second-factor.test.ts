@@ -49,9 +49,11 @@ describe('a member with a second factor', () => {
     const secret = await startFactor(ctx, id);
     assert.deepEqual(await pendingFactor(ctx, id), secret);
     const codeNow = () => new TOTP({ secret: base32(secret) }).generate({ timestamp: ctx.clock.millis() });
-    assert.equal(await finishFactor(ctx, COMMAND_LINE, id, holderId, '000000'), false);
+    const from = { address: '192.0.2.1', userAgent: '', language: 'en' } as const;
+    const who = { actor: COMMAND_LINE, memberId: id, sessionId: 0n, holderId, from };
+    assert.equal(await finishFactor(ctx, who, '000000'), null);
     const first = codeNow();
-    assert.equal(await finishFactor(ctx, COMMAND_LINE, id, holderId, first), true);
+    assert.equal((await finishFactor(ctx, who, first))?.recoveryCodes.length, 10);
     assert.equal(await proveFactor(ctx, id, first, '192.0.2.1'), false, 'the code of the enrolment');
     ctx.clock.advance(30_000);
     const proofs = await Promise.all(Array.from({ length: 5 }, () => proveFactor(ctx, id, codeNow(), '192.0.2.1')));

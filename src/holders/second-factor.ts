@@ -1,12 +1,13 @@
-// The second factor: time-based one-time passwords (RFC 6238: SHA-1, six digits, thirty seconds), which every
+// The second factor of an authenticator app: time-based one-time passwords (RFC 6238: SHA-1, six digits, thirty seconds), which every
 // authenticator app supports. The secret is sealed under the master key; a code is accepted once.
 
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
-import { type Actor, recordAudit } from './audit.ts';
-import { countFailure, refuseGuessing } from './passwords.ts';
+import { recordFactorChange } from './factor-changes.ts';
+import { requireGuess } from './guess-limit.ts';
+import type { SignedInMember } from './sessions.ts';
 
 const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
@@ -36,61 +37,64 @@ export async function pendingFactor(ctx: Context, memberId: bigint): Promise<Buf
   return row?.totp_pending ? openSecret(ctx, memberId, row.totp_pending) : null;
 }
 
-/** Finishes an enrolment: sign-in asks for a code from now on. False: the code is wrong. */
+/**
+ * Finishes an enrolment: sign-in asks for a code from now on. Returns the recovery codes when this is the first second
+ * factor; null: the code is wrong.
+ */
 export async function finishFactor(
   ctx: Context,
-  actor: Actor,
-  memberId: bigint,
-  holderId: bigint | null,
+  who: SignedInMember,
   code: string,
-): Promise<boolean> {
+): Promise<{ recoveryCodes: string[] } | null> {
+  const { memberId } = who;
+  const guess = await requireGuess(ctx, { kind: 'code', person: String(memberId), address: who.from.address });
   const secret = await pendingFactor(ctx, memberId);
   const step = secret ? matchingStep(secret, code, ctx.clock.millis()) : null;
-  if (step === null) return false;
+  if (step === null) return null;
   const at = ctx.clock.now();
-  await ctx.db.transaction(async (tx) => {
-    await tx.query(
-      'update members set totp_sealed = totp_pending, totp_pending = null, totp_last_step = $2 where id = $1',
+  const finished = await ctx.db.transaction(async (tx) => {
+    const updated = await tx.query(
+      `update members set totp_sealed = totp_pending, totp_pending = null, totp_last_step = $2
+       where id = $1 and totp_pending is not null returning 1`,
       [memberId, step],
     );
-    await recordAudit(tx, { holderId, actor, action: 'member.second_factor_on' }, at);
+    if (updated.length === 0) return null;
+    return recordFactorChange(tx, ctx, who, { action: 'member.second_factor_on', kind: 'factor_on' }, at);
   });
-  return true;
+  if (finished) await guess.giveBack();
+  return finished;
 }
 
-export function removeFactor(ctx: Context, actor: Actor, memberId: bigint, holderId: bigint | null): Promise<void> {
+export function removeFactor(ctx: Context, who: SignedInMember): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    await tx.query('update members set totp_sealed = null, totp_pending = null, totp_last_step = null where id = $1', [
-      memberId,
-    ]);
-    await recordAudit(tx, { holderId, actor, action: 'member.second_factor_off' }, at);
+    const removed = await tx.query(
+      `update members set totp_sealed = null, totp_pending = null, totp_last_step = null
+       where id = $1 and totp_sealed is not null returning 1`,
+      [who.memberId],
+    );
+    if (removed.length === 0) return;
+    await recordFactorChange(tx, ctx, who, { action: 'member.second_factor_off', kind: 'factor_off' }, at);
   });
-}
-
-export async function hasFactor(ctx: Context, memberId: bigint): Promise<boolean> {
-  const rows = await ctx.db.query('select 1 from members where id = $1 and totp_sealed is not null', [memberId]);
-  return rows.length > 0;
 }
 
 /** Whether the code is right and not used before. Of two requests with one code, the update lets the first pass. */
 export async function proveFactor(ctx: Context, memberId: bigint, code: string, address: string): Promise<boolean> {
-  refuseGuessing(ctx, `factor ${memberId}`, address);
+  // Counted before it is compared: of many guesses at once, only as many as the limit are compared.
+  const guess = await requireGuess(ctx, { kind: 'code', person: String(memberId), address });
   const [row] = await ctx.db.query<{ totp_sealed: Buffer | null }>('select totp_sealed from members where id = $1', [
     memberId,
   ]);
   if (!row?.totp_sealed) throw new Problem('forbidden', { message: 'There is no second factor to prove.' });
   const step = matchingStep(openSecret(ctx, memberId, row.totp_sealed), code, ctx.clock.millis());
-  const used =
-    step === null
-      ? []
-      : await ctx.db.query(
-          `update members set totp_last_step = $2 where id = $1 and (totp_last_step is null or totp_last_step < $2) returning 1`,
-          [memberId, step],
-        );
-  if (used.length > 0) return true;
-  countFailure(ctx, `factor ${memberId}`, address);
-  return false;
+  if (step === null) return false;
+  const used = await ctx.db.query(
+    `update members set totp_last_step = $2 where id = $1 and (totp_last_step is null or totp_last_step < $2) returning 1`,
+    [memberId, step],
+  );
+  if (used.length === 0) return false;
+  await guess.giveBack();
+  return true;
 }
 
 /** The time step whose code this is, within the window around now; null when the code is wrong. */

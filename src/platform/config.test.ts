@@ -15,6 +15,7 @@ import {
   publicUrl,
   readConfig,
   SETTINGS,
+  sessionIdleMs,
 } from './config.ts';
 
 const HEX_KEY = 'ab'.repeat(32);
@@ -151,6 +152,11 @@ describe('settings', () => {
     assert.equal(publicUrl(config), 'https://pay.example.org');
     assert.equal(publicUrl(readConfig({ PORT: '9' })), 'http://localhost:9');
     assert.equal(config.allowSignUp, true);
+    const idleMinutes = (environment: Environment) => sessionIdleMs(readConfig(environment)) / 60_000;
+    assert.deepEqual(
+      [idleMinutes({}), idleMinutes(LIVE), idleMinutes({ ...LIVE, SESSION_IDLE_MINUTES: '5' })],
+      [60, 15, 5],
+    );
     assert.equal(dataPath(readConfig({ DATA_DIR: '/var/simbi' }), 'a', 'b'), '/var/simbi/a/b');
     assert.deepEqual(masterKeyBytes(HEX_KEY), Buffer.alloc(32, 0xab));
     for (const encoding of ['base64', 'base64url'] as const)

@@ -34,6 +34,12 @@ function integer(about: string, fallback: number, least: number, most: number): 
   };
 }
 
+/** A whole number whose default depends on other settings: null when it is not set. */
+function optionalInteger(about: string, least: number, most: number): Setting<number | null> {
+  const setting = integer(about, least, least, most);
+  return { ...setting, fallback: '', parse: (value) => (value === '' ? null : setting.parse(value)) };
+}
+
 function choice<const T extends string>(about: string, fallback: T, ...values: T[]): Setting<T> {
   return {
     about: `${about} One of: ${values.join(', ')}.`,
@@ -165,6 +171,11 @@ export const SETTINGS = {
       'Empty: no mail is sent, and links are shown to the person who makes them.',
   ),
   MAIL_FROM: sender('Sender of those mails. Required with SMTP_URL.'),
+  SESSION_IDLE_MINUTES: optionalInteger(
+    'Minutes without a request after which a console session ends. Empty: 15 in live mode, 60 in sandbox mode.',
+    1,
+    720,
+  ),
   REQUEST_LOG: choice(
     'Whether API requests are kept for thirty days and shown in the console (no bodies, one small row each).',
     'on',
@@ -272,6 +283,11 @@ export function masterKeyBytes(value: string): Buffer | null {
 
 export function publicUrl(config: Config): string {
   return config.publicUrl || `http://localhost:${config.port}`;
+}
+
+/** How long a console session lives without a request. */
+export function sessionIdleMs({ sessionIdleMinutes, mode }: Config): number {
+  return (sessionIdleMinutes ?? (mode === 'live' ? 15 : 60)) * 60_000;
 }
 
 export function dataPath(config: Config, ...names: string[]): string {

@@ -153,6 +153,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('team', '/team'),
       at('audit', '/audit'),
       at('account', '/account'),
+      at('account proof', '/account/proof'),
       at('confirm', '/confirm'),
       at('not found', '/transactions/TX_00000000000000000000000000'),
       at('admin', '/admin'),
