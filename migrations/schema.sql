@@ -221,8 +221,10 @@ create table integrations (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
+  redirect_hosts text[] not null default '{}'::text[],
   constraint integrations_pkey PRIMARY KEY (id),
   constraint integration_client_id_unique UNIQUE (client_id),
+  constraint integration_redirect_hosts_few CHECK ((cardinality(redirect_hosts) <= 50)),
   constraint integration_status_known CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text]))),
   constraint integration_title_length CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120))),
   constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
@@ -233,26 +235,49 @@ comment on column integrations.title is
   'The sender of the specification, compared exactly.';
 comment on column integrations.allowed_addresses is
   'Empty: any address may call.';
+comment on column integrations.redirect_hosts is
+  'Hosts that a payment link may send the payer to; *.example.org stands for every host below it. Empty: any.';
 CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
-CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url, redirect_hosts ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table integration_secrets (
   integration_id bigint not null,
   kind text not null,
-  slot smallint not null,
+  slot integer not null,
   sealed bytea not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
+  id bigint not null generated always as identity,
+  name text not null default 'default'::text,
+  scopes text[] not null default '{collect,read,refund,links}'::text[],
+  allowed_addresses text[] not null default '{}'::text[],
+  last_used_at timestamp with time zone,
   constraint integration_secrets_pkey PRIMARY KEY (integration_id, kind, slot),
+  constraint secret_id_unique UNIQUE (id),
   constraint secret_kind_known CHECK ((kind = ANY (ARRAY['api'::text, 'callback'::text]))),
-  constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
+  constraint secret_name_form CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,39}$'::text)),
+  constraint secret_scopes_known CHECK (((scopes <@ '{collect,read,refund,links}'::text[]) AND (cardinality(scopes) > 0))),
+  constraint secret_slot_sane CHECK ((slot > 0)),
   constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table integration_secrets is
-  'Secrets of an integration. Two slots of each kind: there are never more than two live secrets, and a rotation overwrites the older one.';
+  'Secrets of an integration. An API key is a name: a rotation adds a secret with the same name and sets the end of the one before it.';
+comment on column integration_secrets.slot is
+  'Numbers the secrets of a kind.';
 comment on column integration_secrets.expires_at is
-  'The end of the overlap after a rotation. Null: valid until it is replaced.';
-CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+  'When it stops working: the end of the overlap after a rotation, or the moment it was revoked.';
+comment on column integration_secrets.id is
+  'Tokens name the secret that made them by it. A secret that replaces another has its own.';
+comment on column integration_secrets.name is
+  'The key that the secret belongs to. Callback secrets have one name.';
+comment on column integration_secrets.scopes is
+  'What an API key may do. Callback secrets do not use it.';
+comment on column integration_secrets.allowed_addresses is
+  'Empty: any address that the integration allows. Otherwise a request must come from an address that both lists allow.';
+comment on column integration_secrets.last_used_at is
+  'Written at most once a minute.';
+CREATE UNIQUE INDEX secret_current_once ON public.integration_secrets USING btree (integration_id, kind, name) WHERE (expires_at IS NULL);
+CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE OF integration_id, kind, slot, sealed, expires_at, name, scopes, allowed_addresses ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table tokens (
   id bigint not null generated always as identity,
@@ -261,12 +286,24 @@ create table tokens (
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  secret_id bigint not null,
+  address text not null default ''::text,
+  last_used_at timestamp with time zone,
+  last_address text,
   constraint tokens_pkey PRIMARY KEY (id),
+  constraint token_secret FOREIGN KEY (secret_id) REFERENCES integration_secrets(id),
   constraint tokens_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table tokens is
   'Bearer tokens of the API. Only a hash is stored.';
+comment on column tokens.secret_id is
+  'The secret that it was bought with. It ends with it, has its scopes and signs with it.';
+comment on column tokens.address is
+  'Where it was asked for from.';
+comment on column tokens.last_used_at is
+  'Written at most once a minute.';
 CREATE INDEX tokens_by_integration ON public.tokens USING btree (integration_id);
+CREATE INDEX tokens_by_secret ON public.tokens USING btree (secret_id, id);
 
 create table spent_signatures (
   signed_at timestamp with time zone not null,
@@ -1377,6 +1414,26 @@ comment on column verify_runs.checked is
 comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
+
+-- 0022_holders_keys.sql
+
+create table unverified_requests (
+  holder_id bigint not null,
+  integration_id bigint not null,
+  at timestamp with time zone not null,
+  id uuid not null,
+  status smallint not null,
+  route text not null,
+  address text not null,
+  network text not null,
+  code text,
+  constraint unverified_request_id PRIMARY KEY (holder_id, integration_id, at, id)
+);
+comment on table unverified_requests is
+  'Requests that named an integration and were refused before its signature or secret was verified. Everybody who knows a client_id can send them, so they are not in request_log: few are kept for each integration and address, for a week.';
+comment on column unverified_requests.network is
+  'What limits are counted by: the IPv4 address, or the /64 of an IPv6 address.';
+CREATE INDEX unverified_requests_by_age ON public.unverified_requests USING brin (at);
 
 -- 
 

@@ -114,7 +114,7 @@ async function checkWithIntegration(
 ): Promise<void> {
   const timestamp = typeof body.timestamp === 'number' ? body.timestamp : 0;
   const signature = textOf(body.signature);
-  const matching = integration.apiKeys.some((key) => matches(key, ours, signature));
+  const matching = integration.keys.some(({ secret }) => matches(secret, ours, signature));
   checks.push(checkSender(integration, textOf(body.sender)));
   checks.push(checkAddress(integration, input.address));
   checks.push(checkTimestamp(ctx, timestamp));
@@ -178,10 +178,10 @@ function findMistake(
   signature: string,
 ): Mistake {
   const hex = signature.toLowerCase();
-  const signs = (text: string) => integration.apiKeys.some((key) => matches(key, text, hex));
+  const signs = (text: string) => integration.keys.some(({ secret }) => matches(secret, text, hex));
   if (signature !== hex && signs(ours)) return 'upper_case';
   const bytes = Buffer.from(signature, 'base64');
-  if (integration.apiKeys.some((key) => constantTimeEqual(digest(key, ours), bytes))) return 'base64';
+  if (integration.keys.some(({ secret }) => constantTimeEqual(digest(secret, ours), bytes))) return 'base64';
   if (!/^[0-9a-f]{64}$/i.test(signature)) return 'not_hex';
   if (input.ownString !== '' && signs(input.ownString)) return 'own_string';
   if (signs(withoutSignature(input.body)) || signs(input.body.trim())) return 'as_sent';
