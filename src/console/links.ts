@@ -146,6 +146,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
         holderId: holder.id,
         integrationId: integration?.id ?? null,
         defaultCallbackUrl: integration?.defaultCallbackUrl ?? null,
+        redirectHosts: integration?.redirectHosts ?? [],
       },
       reading.params,
       (tx, made) =>

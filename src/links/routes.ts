@@ -167,6 +167,7 @@ async function createSigned(
     holderId: integration.holderId,
     integrationId: integration.id,
     defaultCallbackUrl: integration.defaultCallbackUrl,
+    redirectHosts: integration.redirectHosts,
   };
   const operation = { name: OPERATION, messages: LINK_MESSAGES, idempotencyHeader };
   return performOnce(ctx, request, operation, async (record) => {
