@@ -154,7 +154,10 @@ test('security S3: rotation and revocation under load in two processes: live key
   }
   const attempts = (await Promise.all(lanes)).flat();
   const shown = ({ credential, status, code, sentAt }: Attempt) =>
-    `${credential.kind} ${status} ${code}, sent ${sentAt - credential.from} ms after its start, ${sentAt - credential.until} ms after its end`;
+    [
+      `${credential.kind} ${status} ${code}`,
+      `sent ${sentAt - credential.from} ms after its start, ${sentAt - credential.until} ms after its end`,
+    ].join(', ');
   const whileLive = attempts.filter(
     ({ credential, sentAt, answeredAt }) => sentAt >= credential.from && answeredAt < credential.until,
   );

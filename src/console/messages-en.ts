@@ -275,7 +275,7 @@ export const english = {
     overlaps: { '0': 'immediately', '3600': 'in an hour', '86400': 'in a day', '604800': 'in a week' },
     rotated: 'New secret',
     previousUntil: 'The previous secret works until',
-    revoke: 'Revoke',
+    revoke: 'Revoke the integration',
     revokeMeaning: 'All requests of this integration are rejected immediately. This cannot be undone.',
   },
   keys: {

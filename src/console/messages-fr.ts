@@ -278,7 +278,7 @@ export const french: ConsoleMessages = {
     overlaps: { '0': 'immédiatement', '3600': 'dans une heure', '86400': 'dans un jour', '604800': 'dans une semaine' },
     rotated: 'Nouveau secret',
     previousUntil: 'Le secret précédent reste valable jusqu’au',
-    revoke: 'Révoquer',
+    revoke: 'Révoquer l’intégration',
     revokeMeaning: 'Toutes les requêtes de cette intégration sont refusées immédiatement. Cette action est définitive.',
   },
   keys: {
