@@ -155,7 +155,7 @@ function addRefusals(operation: OperationObject, method: string, facts: RouteFac
   const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
   const problems: ProblemMessages = {
     ...(method === 'post' ? WITH_BODY : {}),
-    ...(needsToken ? { unauthenticated: {} } : {}),
+    ...(needsToken ? { unauthenticated: {}, account_not_found: {}, account_suspended: {} } : {}),
     ...facts?.problems,
     ...EVERYWHERE,
   };

@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts';
 import { addressOf } from '../platform/http.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
 import { limitRate, type SignedCall } from './envelope.ts';
+import { type HolderRefusal, refuseInactiveHolder } from './holders.ts';
 import type { LiveIntegration } from './integrations.ts';
 import { authenticateToken, bearerToken } from './tokens.ts';
 
@@ -18,14 +19,19 @@ export function signedCall(request: FastifyRequest, reply: FastifyReply): Signed
   };
 }
 
-/** The integration that the request's bearer token belongs to. Counts the request against its rate limit. */
+/**
+ * The integration that the request's bearer token belongs to. Counts the request against its rate limit. A token of a suspended
+ * or closed holder is refused as its signature would be; `refusal` is what this operation answers then.
+ */
 export async function requireToken(
   ctx: Context,
   request: FastifyRequest,
   reply: FastifyReply,
+  refusal: HolderRefusal = {},
 ): Promise<LiveIntegration> {
   const integration = await authenticateToken(ctx, bearerToken(request.headers.authorization));
   request.logged.client_id = integration.clientId;
   limitRate(ctx, integration, { setHeaders: (headers) => void reply.headers(headers) });
+  refuseInactiveHolder(integration.holderStatus, refusal);
   return integration;
 }

@@ -29,7 +29,9 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
         body: TokenRequest,
         response: { 200: TokenAnswer },
       },
-      config: { problems: { invalid_params: {}, credentials_not_verified: {} } },
+      config: {
+        problems: { invalid_params: {}, credentials_not_verified: {}, account_not_found: {}, account_suspended: {} },
+      },
     },
     async (request) => {
       const { client_id, secret_key } = tokenRequest.require(request.body);

@@ -6,6 +6,7 @@ import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import { refuseInactiveHolder } from './holders.ts';
 import { findLiveIntegration, type LiveIntegration, loadLiveIntegration } from './integrations.ts';
 import { credentialGuesses } from './limits.ts';
 
@@ -34,6 +35,7 @@ export async function exchangeCredentials(
     credentialGuesses(ctx).addFailure(clientId, address);
     throw new Problem('credentials_not_verified');
   }
+  refuseInactiveHolder(integration.holderStatus);
   return issueToken(ctx, integration.id);
 }
 
