@@ -30,8 +30,8 @@ type ShowPage = (request: HolderRequest, errors: FieldErrors) => Promise<Fastify
 export function integrationKeyRoutes(showPage: ShowPage): ConsoleRoute[] {
   return [
     forRoles(BUILDERS, 'POST', '/integrations/:id/keys', (request) => add(request, showPage), { confirm: true }),
-    forRoles(BUILDERS, 'POST', '/integrations/:id/keys/revoke', revoke, { confirm: true }),
-    forRoles(BUILDERS, 'POST', '/integrations/:id/tokens/revoke', endToken),
+    forRoles(BUILDERS, 'POST', '/integrations/:id/keys/revoke', revoke, { confirm: true, whenSuspended: true }),
+    forRoles(BUILDERS, 'POST', '/integrations/:id/tokens/revoke', endToken, { whenSuspended: true }),
   ];
 }
 

@@ -31,7 +31,7 @@ export const integrationPageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/integrations/:id', (request) => integrationPage(request)),
   forRoles(BUILDERS, 'POST', '/integrations/:id', change, { confirm: true }),
   forRoles(BUILDERS, 'POST', '/integrations/:id/rotate', rotate, { confirm: true }),
-  forRoles(BUILDERS, 'POST', '/integrations/:id/revoke', revoke, { confirm: true }),
+  forRoles(BUILDERS, 'POST', '/integrations/:id/revoke', revoke, { confirm: true, whenSuspended: true }),
   ...integrationKeyRoutes(integrationPage),
 ];
 

@@ -35,6 +35,12 @@ Every answer has success and message; a refusal has a code too, and each code ha
 
 /** Refusals that any route may answer. */
 const EVERYWHERE: ProblemMessages = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };
+const FOR_TOKENS: ProblemMessages = {
+  unauthenticated: {},
+  address_not_allowed: {},
+  account_not_found: {},
+  account_suspended: {},
+};
 const WITH_BODY: ProblemMessages = { invalid_json: {}, body_too_large: {}, unsupported_media_type: {} };
 
 export type SchemaObject = { [keyword: string]: unknown };
@@ -174,7 +180,7 @@ function addRefusals(operation: OperationObject, method: string, facts: RouteFac
   const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
   const problems: ProblemMessages = {
     ...(method === 'post' ? WITH_BODY : {}),
-    ...(needsToken ? { unauthenticated: {}, address_not_allowed: {} } : {}),
+    ...(needsToken ? FOR_TOKENS : {}),
     ...facts?.problems,
     ...(scope && scope !== 'any' ? { scope_missing: { message: missingScopeMessage(scope) } } : {}),
     ...EVERYWHERE,

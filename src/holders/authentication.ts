@@ -6,6 +6,7 @@ import type { Context } from '../platform/context.ts';
 import { addressOf } from '../platform/http.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
 import { limitRate, requireScope, type SignedCall } from './envelope.ts';
+import { type HolderRefusal, refuseInactiveHolder } from './holders.ts';
 import type { LiveIntegration } from './integrations.ts';
 import { authenticateToken, bearerToken, type TokenCaller } from './tokens.ts';
 
@@ -25,11 +26,15 @@ export function signedCall(request: FastifyRequest, reply: FastifyReply): Signed
   };
 }
 
-/** Who the request's bearer token belongs to. Counts the request against the rate limit of the integration. */
+/**
+ * Who the request's bearer token belongs to. Counts the request against the rate limit of the integration. A token of a suspended
+ * or closed holder is refused as its signature would be; `refusal` is what this operation answers then.
+ */
 export async function requireTokenCaller(
   ctx: Context,
   request: FastifyRequest,
   reply: FastifyReply,
+  refusal: HolderRefusal = {},
 ): Promise<TokenCaller> {
   const address = addressOf(request);
   const caller = await authenticateToken(ctx, bearerToken(request.headers.authorization), address);
@@ -38,6 +43,7 @@ export async function requireTokenCaller(
   request.logged.token_id = String(caller.tokenId);
   limitRate(ctx, caller.integration, { setHeaders: (headers) => void reply.headers(headers) });
   requireScope(caller.key, routeOf(request));
+  refuseInactiveHolder(caller.integration.holderStatus, refusal);
   return caller;
 }
 
@@ -46,6 +52,7 @@ export async function requireToken(
   ctx: Context,
   request: FastifyRequest,
   reply: FastifyReply,
+  refusal: HolderRefusal = {},
 ): Promise<LiveIntegration> {
-  return (await requireTokenCaller(ctx, request, reply)).integration;
+  return (await requireTokenCaller(ctx, request, reply, refusal)).integration;
 }

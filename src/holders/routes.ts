@@ -40,7 +40,15 @@ function getTokenRoute(app: HttpServer, ctx: Context): void {
         body: TokenRequest,
         response: { 200: TokenAnswer },
       },
-      config: { problems: { invalid_params: {}, credentials_not_verified: {}, address_not_allowed: {} } },
+      config: {
+        problems: {
+          invalid_params: {},
+          credentials_not_verified: {},
+          address_not_allowed: {},
+          account_not_found: {},
+          account_suspended: {},
+        },
+      },
     },
     async (request, reply) => {
       void reply.headers(NO_STORE);

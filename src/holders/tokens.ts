@@ -8,6 +8,7 @@ import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import { type HolderStatus, refuseInactiveHolder } from './holders.ts';
 import { openAllAlike } from './integration-secrets.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from './integrations.ts';
 import { credentialGuesses } from './limits.ts';
@@ -20,6 +21,7 @@ export type IssuedToken = { token: string; expiresAt: Date };
 
 type SecretRow = {
   integration_id: bigint;
+  holder_status: HolderStatus;
   allowed_addresses: string[];
   secret_id: bigint | null;
   sealed: Buffer;
@@ -39,8 +41,10 @@ export async function exchangeCredentials(
 ): Promise<IssuedToken> {
   credentialGuesses(ctx).refuse(clientId, address);
   const rows = await ctx.db.query<SecretRow>(
-    `select i.id as integration_id, i.allowed_addresses, s.id as secret_id, s.sealed, s.allowed_addresses as key_addresses
+    `select i.id as integration_id, h.status as holder_status, i.allowed_addresses, s.id as secret_id, s.sealed,
+            s.allowed_addresses as key_addresses
      from integrations i
+     join holders h on h.id = i.holder_id
      left join integration_secrets s
        on s.integration_id = i.id and s.kind = 'api' and (s.expires_at is null or s.expires_at > $2)
      where i.client_id = $1 and i.status = 'active'`,
@@ -56,6 +60,7 @@ export async function exchangeCredentials(
   // Only a caller who knows the secret learns that its address is the reason.
   if (!lists.every((allowedAddresses) => isAddressAllowed({ allowedAddresses }, address)))
     throw new Problem('address_not_allowed');
+  refuseInactiveHolder(found.holder_status);
   return issueToken(ctx, found, address);
 }
 
