@@ -4,11 +4,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { signedCall } from '../src/holders/authentication.ts';
+import { requireToken, signedCall } from '../src/holders/authentication.ts';
 import { handleSigned } from '../src/holders/envelope.ts';
 import { purgeExpired } from '../src/holders/housekeeping.ts';
 import { rotateSecret, updateIntegration } from '../src/holders/integrations.ts';
+import { listKeys } from '../src/holders/keys.ts';
 import { keepRequestLog, type RequestLog } from '../src/holders/request-log.ts';
+import { listTokens } from '../src/holders/tokens.ts';
 import { listUnverified, writeUnverified } from '../src/holders/unverified-requests.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { Problem } from '../src/platform/errors.ts';
@@ -151,6 +153,30 @@ describe('the request log', () => {
         [shop.id],
       )
     ).map(({ code, address }) => `${address} ${code}`);
+
+  test('security S3: a token shows when and from where it was last used, written at most once a minute', async () => {
+    const { ctx } = gateway;
+    app.get('/api/v3/test-token', async (request, reply) => ({
+      id: (await requireToken(ctx, request, reply)).id.toString(),
+    }));
+    const client = await createClient(gateway, 'Used');
+    const token = await client.token();
+    const use = async (remoteAddress: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      await app.inject({ url: '/api/v3/test-token', headers, remoteAddress });
+      await log.flush();
+      const [listed] = await listTokens(ctx.db, { integrationId: client.shop.id }, { now: ctx.clock.now(), limit: 10 });
+      return [listed?.last_used_at?.getTime(), listed?.last_address];
+    };
+    const first = ctx.clock.millis();
+    assert.deepEqual(await use('203.0.113.7'), [first, '203.0.113.7']);
+    ctx.clock.advance(59 * SECOND_MS);
+    assert.deepEqual(await use('203.0.113.8'), [first, '203.0.113.7']);
+    ctx.clock.advance(SECOND_MS);
+    assert.deepEqual(await use('203.0.113.8'), [first + 60 * SECOND_MS, '203.0.113.8']);
+    const [key] = await listKeys(ctx.db, client.shop.holderId, client.shop.id, ctx.clock.now());
+    assert.equal(key?.lastUsedAt?.getTime(), first + 60 * SECOND_MS);
+  });
 
   test('security S19: a stranger who knows a client_id writes nothing into its request log', async () => {
     const client = await createClient(gateway, 'Flooded');

@@ -200,5 +200,12 @@ describe('identity', () => {
     const count = async (table: string) => (await ctx.db.query(`select 1 from ${table}`)).length;
     assert.deepEqual(await ctx.db.query('select key from idempotency_keys'), [{ key: 'young' }]);
     assert.deepEqual([await count('tokens'), await count('login_links')], [1, 0]);
+    await rotateSecret(ctx, COMMAND_LINE, shop.holderId, shop.id, 'api', 0);
+    const secrets = () => ctx.db.query('select 1 from integration_secrets where integration_id = $1', [shop.id]);
+    while ((await purgeExpired(ctx)) > 0);
+    assert.equal((await secrets()).length, 3, 'an ended secret stays for a week');
+    ctx.clock.advance(8 * 24 * HOUR_MS);
+    while ((await purgeExpired(ctx)) > 0);
+    assert.deepEqual([(await secrets()).length, await count('tokens')], [2, 0], 'then it goes with its tokens');
   });
 });
