@@ -5,9 +5,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { COMMAND_LINE, listAudit } from '../src/holders/audit.ts';
 import { MAX_LIVE_SECRETS, openAllAlike } from '../src/holders/integration-secrets.ts';
-import { rotateSecret } from '../src/holders/integrations.ts';
+import { loadLiveIntegration, rotateSecret } from '../src/holders/integrations.ts';
 import { addKey, listKeys, revokeKey } from '../src/holders/keys.ts';
 import { exchangeCredentials } from '../src/holders/tokens.ts';
+import { createVirtualClock } from '../src/platform/clock.ts';
+import { createMemory } from '../src/platform/memory.ts';
 import { type KeyScope, ROUTE_SCOPES, SCOPES } from '../src/platform/scopes.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { type Client, clientOf, createClient, PATHS, ugandanCollection } from './client.ts';
@@ -118,6 +120,23 @@ describe('keys', () => {
     );
     assert.equal((await kept.deleteWithToken(`${PATHS.tokens}/${token.split('|')[0]}`)).status, 404);
     await end('kept');
+  });
+
+  test('a revoked key is dead at once also for a process whose clock is slow', async () => {
+    const { ctx } = gateway;
+    const gone = await clientWith('gone', SCOPES);
+    const slow = {
+      ...ctx,
+      clock: createVirtualClock(new Date(ctx.clock.millis() - 25_000).toISOString()),
+      memory: createMemory(),
+    };
+    const lives = async () => {
+      const integration = await loadLiveIntegration(slow, { id: gone.shop.id });
+      return integration?.keys.some(({ name }) => name === 'gone');
+    };
+    assert.equal(await lives(), true);
+    await end('gone');
+    assert.equal(await lives(), false);
   });
 
   test('a rotation keeps name, scopes and addresses; the list and the audit log show it', async () => {

@@ -3,6 +3,7 @@
 
 import { isAddressOrRange } from '../platform/addresses.ts';
 import type { Context } from '../platform/context.ts';
+import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
@@ -70,7 +71,7 @@ export async function insertSecret(
 
 /**
  * Sets the end of the live secrets of a name: the current one works until `currentUntil`, one that a rotation had already
- * replaced ends now. Returns the access of the current one; null when there is none.
+ * replaced ends now. Returns the access of the current one; null when there is none. `at` is the time of the database.
  */
 export async function endSecrets(
   tx: Tx,
@@ -80,13 +81,15 @@ export async function endSecrets(
   currentUntil: Date,
   at: Date,
 ): Promise<KeyAccess | null> {
+  // A process whose clock is slow must refuse at once, too, what ends now.
+  const now = new Date(at.getTime() - MAX_CLOCK_SKEW_MS);
   const rows = await tx.query<{ was_current: boolean; scopes: KeyScope[]; allowed_addresses: string[] }>(
-    `update integration_secrets s set expires_at = case when old.expires_at is null then $4 else $5 end
+    `update integration_secrets s set expires_at = case when old.expires_at is null then $4::timestamptz else $6 end
      from (select id, expires_at from integration_secrets where integration_id = $1 and kind = $2 and name = $3
              and (expires_at is null or expires_at > $5) for update) old
      where s.id = old.id
      returning old.expires_at is null as was_current, s.scopes, s.allowed_addresses`,
-    [integrationId, kind, name, currentUntil, at],
+    [integrationId, kind, name, currentUntil <= at ? now : currentUntil, at, now],
   );
   const current = rows.find((row) => row.was_current);
   return current ? { name, scopes: current.scopes, allowedAddresses: current.allowed_addresses } : null;

@@ -128,7 +128,7 @@ export function createIntegration(
  * Adds a secret to a key; the current one keeps working for `overlapSeconds`. Without an overlap it ends now, and every token
  * that was made with it. The new one is shown once.
  */
-export function rotateSecret(
+export async function rotateSecret(
   ctx: Context,
   actor: Actor,
   holderId: bigint,
@@ -137,7 +137,7 @@ export function rotateSecret(
   overlapSeconds = DEFAULT_OVERLAP_SECONDS,
   name = DEFAULT_KEY,
 ): Promise<{ secret: string; previousExpiresAt: Date }> {
-  const at = ctx.clock.now();
+  const at = await ctx.databaseTime.now();
   const previousExpiresAt = new Date(at.getTime() + overlapSeconds * 1000);
   return ctx.db.transaction(async (tx) => {
     const integration = await lockIntegration(tx, holderId, integrationId);

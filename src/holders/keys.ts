@@ -66,14 +66,14 @@ export function addKey(
 }
 
 /** Ends a key and every token that was made with it. */
-export function revokeKey(
+export async function revokeKey(
   ctx: Context,
   actor: Actor,
   holderId: bigint,
   integrationId: bigint,
   name: string,
 ): Promise<{ at: Date }> {
-  const at = ctx.clock.now();
+  const at = await ctx.databaseTime.now();
   return ctx.db.transaction(async (tx) => {
     const integration = await lockIntegration(tx, holderId, integrationId);
     const ended = await endSecrets(tx, integrationId, 'api', name, at, at);

@@ -1,6 +1,7 @@
 // API tokens: `<numeric id>|<secret>`, exchanged for client_id and secret_key, presented as a bearer token. Only the hash of the
 // secret is stored. A token belongs to the secret_key that made it: it has its scopes and addresses, and ends with it.
 
+import { limitKey } from '../platform/addresses.ts';
 import { refreshCaches } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
@@ -39,7 +40,8 @@ export async function exchangeCredentials(
   address: string,
   known: (clientId: string) => void = () => {},
 ): Promise<IssuedToken> {
-  credentialGuesses(ctx).refuse(clientId, address);
+  const network = limitKey(address);
+  credentialGuesses(ctx).refuse(clientId, network);
   const rows = await ctx.db.query<SecretRow>(
     `select i.id as integration_id, h.status as holder_status, i.allowed_addresses, s.id as secret_id, s.sealed,
             s.allowed_addresses as key_addresses
@@ -53,7 +55,7 @@ export async function exchangeCredentials(
   const found = findSecret(ctx, rows, secretKey);
   if (rows.length > 0) known(clientId);
   if (!found) {
-    credentialGuesses(ctx).addFailure(clientId, address);
+    credentialGuesses(ctx).addFailure(clientId, network);
     throw new Problem('credentials_not_verified');
   }
   const lists = [found.allowed_addresses, found.key_addresses];
