@@ -147,6 +147,7 @@ const rows = describeCommands(createProgram(createTestTerminal({})));
 const leaves = rows.filter((row) => row.options.includes('--json'));
 /** The required options of a command. */
 const REQUIRED: Record<string, string[]> = {
+  'integration key add': ['--name', 'x'],
   collect: ['--phone', '1'],
   'payout create': ['--phone', '1'],
   'payout approve': ['--as', 'a@b.c'],
