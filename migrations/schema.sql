@@ -122,14 +122,10 @@ create table members (
   totp_last_step bigint,
   is_admin boolean not null default false,
   created_at timestamp with time zone not null,
-  email_proven_at timestamp with time zone,
-  credentials_version bigint not null default 0,
-  passkey_user_id bytea,
   constraint members_pkey PRIMARY KEY (id),
   constraint member_email_unique UNIQUE (email),
   constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
-  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120))),
-  constraint member_passkey_user_id_length CHECK ((octet_length(passkey_user_id) = 32))
+  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
 );
 comment on table members is
   'A person who signs in to the console.';
@@ -141,12 +137,6 @@ comment on column members.totp_last_step is
   'The newest time step whose code was accepted: a code works once.';
 comment on column members.is_admin is
   'Admins run the gateway and see every holder.';
-comment on column members.email_proven_at is
-  'When somebody used a link that only the reader of this mailbox, or the host, could have given them. Null: the person may be anybody, and gets no rights from another holder or from the host.';
-comment on column members.credentials_version is
-  'Grows when password, second factor and sessions are forgotten: a sign-in that was on its way then opens no session.';
-comment on column members.passkey_user_id is
-  'The name of this person in their passkeys: random, so that a passkey tells nobody who its owner is.';
 
 create table memberships (
   member_id bigint not null,
@@ -174,8 +164,6 @@ create table sessions (
   confirmed_until timestamp with time zone,
   revoked_at timestamp with time zone,
   holder_id bigint,
-  credentials_version bigint not null default 0,
-  enrol_until timestamp with time zone,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint session_token_unique UNIQUE (token_hash),
   constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
@@ -187,10 +175,6 @@ comment on column sessions.confirmed_until is
   'Until then the person has proved the second factor or the password for dangerous actions.';
 comment on column sessions.holder_id is
   'The holder that the person is looking at.';
-comment on column sessions.credentials_version is
-  'That of the member when the sign-in began. A session with an older one is over.';
-comment on column sessions.enrol_until is
-  'Until then the first second factor may be set up: the person has just typed the password, or used a login link.';
 CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
 
 create table login_links (
@@ -208,26 +192,22 @@ comment on table login_links is
 create table invitations (
   id bigint not null generated always as identity,
   token_hash bytea not null,
-  holder_id bigint,
+  holder_id bigint not null,
   email text not null,
-  role text,
+  role text not null,
   invited_by text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
   withdrawn_at timestamp with time zone,
-  proves_email boolean not null default false,
   constraint invitations_pkey PRIMARY KEY (id),
   constraint invitation_token_unique UNIQUE (token_hash),
   constraint invitation_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
-  constraint invitation_holder_has_role CHECK (((holder_id IS NULL) = (role IS NULL))),
   constraint invitation_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
   constraint invitations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 comment on table invitations is
-  'An offer to join a holder. Without a holder: the offer to be an admin of the gateway.';
-comment on column invitations.proves_email is
-  'The link was sent by mail, or made on the host: who uses it has the address. A link that an inviter saw proves nothing.';
+  'An offer to join a holder, sent by e-mail.';
 CREATE INDEX invitations_by_holder ON public.invitations USING btree (holder_id, id DESC);
 
 create table integrations (
@@ -241,8 +221,10 @@ create table integrations (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
+  redirect_hosts text[] not null default '{}'::text[],
   constraint integrations_pkey PRIMARY KEY (id),
   constraint integration_client_id_unique UNIQUE (client_id),
+  constraint integration_redirect_hosts_few CHECK ((cardinality(redirect_hosts) <= 50)),
   constraint integration_status_known CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text]))),
   constraint integration_title_length CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120))),
   constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
@@ -253,26 +235,49 @@ comment on column integrations.title is
   'The sender of the specification, compared exactly.';
 comment on column integrations.allowed_addresses is
   'Empty: any address may call.';
+comment on column integrations.redirect_hosts is
+  'Hosts that a payment link may send the payer to; *.example.org stands for every host below it. Empty: any.';
 CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
-CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url, redirect_hosts ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table integration_secrets (
   integration_id bigint not null,
   kind text not null,
-  slot smallint not null,
+  slot integer not null,
   sealed bytea not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
+  id bigint not null generated always as identity,
+  name text not null default 'default'::text,
+  scopes text[] not null default '{collect,read,refund,links}'::text[],
+  allowed_addresses text[] not null default '{}'::text[],
+  last_used_at timestamp with time zone,
   constraint integration_secrets_pkey PRIMARY KEY (integration_id, kind, slot),
+  constraint secret_id_unique UNIQUE (id),
   constraint secret_kind_known CHECK ((kind = ANY (ARRAY['api'::text, 'callback'::text]))),
-  constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
+  constraint secret_name_form CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,39}$'::text)),
+  constraint secret_scopes_known CHECK (((scopes <@ '{collect,read,refund,links}'::text[]) AND (cardinality(scopes) > 0))),
+  constraint secret_slot_sane CHECK ((slot > 0)),
   constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table integration_secrets is
-  'Secrets of an integration. Two slots of each kind: there are never more than two live secrets, and a rotation overwrites the older one.';
+  'Secrets of an integration. An API key is a name: a rotation adds a secret with the same name and sets the end of the one before it.';
+comment on column integration_secrets.slot is
+  'Numbers the secrets of a kind.';
 comment on column integration_secrets.expires_at is
-  'The end of the overlap after a rotation. Null: valid until it is replaced.';
-CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+  'When it stops working: the end of the overlap after a rotation, or the moment it was revoked.';
+comment on column integration_secrets.id is
+  'Tokens name the secret that made them by it. A secret that replaces another has its own.';
+comment on column integration_secrets.name is
+  'The key that the secret belongs to. Callback secrets have one name.';
+comment on column integration_secrets.scopes is
+  'What an API key may do. Callback secrets do not use it.';
+comment on column integration_secrets.allowed_addresses is
+  'Empty: any address that the integration allows. Otherwise a request must come from an address that both lists allow.';
+comment on column integration_secrets.last_used_at is
+  'Written at most once a minute.';
+CREATE UNIQUE INDEX secret_current_once ON public.integration_secrets USING btree (integration_id, kind, name) WHERE (expires_at IS NULL);
+CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE OF integration_id, kind, slot, sealed, expires_at, name, scopes, allowed_addresses ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table tokens (
   id bigint not null generated always as identity,
@@ -281,12 +286,24 @@ create table tokens (
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  secret_id bigint not null,
+  address text not null default ''::text,
+  last_used_at timestamp with time zone,
+  last_address text,
   constraint tokens_pkey PRIMARY KEY (id),
+  constraint token_secret FOREIGN KEY (secret_id) REFERENCES integration_secrets(id),
   constraint tokens_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table tokens is
   'Bearer tokens of the API. Only a hash is stored.';
+comment on column tokens.secret_id is
+  'The secret that it was bought with. It ends with it, has its scopes and signs with it.';
+comment on column tokens.address is
+  'Where it was asked for from.';
+comment on column tokens.last_used_at is
+  'Written at most once a minute.';
 CREATE INDEX tokens_by_integration ON public.tokens USING btree (integration_id);
+CREATE INDEX tokens_by_secret ON public.tokens USING btree (secret_id, id);
 
 create table spent_signatures (
   signed_at timestamp with time zone not null,
@@ -1398,181 +1415,25 @@ comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
--- 0020_holders_people.sql
+-- 0022_holders_keys.sql
 
-create table sign_ups (
-  token_hash bytea not null,
-  business text not null,
-  name text not null,
-  email text not null,
-  created_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  used_at timestamp with time zone,
-  constraint sign_up_token PRIMARY KEY (token_hash),
-  constraint sign_up_business_length CHECK (((char_length(business) >= 1) AND (char_length(business) <= 120))),
-  constraint sign_up_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
-  constraint sign_up_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
-);
-comment on table sign_ups is
-  'Sign-ups that wait for their e-mail to be confirmed. The password is chosen after that: who typed the address may not be its owner.';
-
-create table role_changes (
+create table unverified_requests (
   holder_id bigint not null,
-  id uuid not null,
-  member_id bigint not null,
-  role text not null,
-  requested_by text not null,
-  requested_by_member bigint,
-  requested_at timestamp with time zone not null,
-  effective_at timestamp with time zone not null,
-  confirmed_by text,
-  confirmed_by_member bigint,
-  applied_at timestamp with time zone,
-  withdrawn_by text,
-  withdrawn_at timestamp with time zone,
-  constraint role_change_id PRIMARY KEY (holder_id, id),
-  constraint role_change_applied_late CHECK (((applied_at IS NULL) OR (confirmed_by IS NOT NULL) OR (applied_at >= effective_at))),
-  constraint role_change_by_two_people CHECK (((confirmed_by_member IS NULL) OR ((confirmed_by_member <> member_id) AND (confirmed_by_member IS DISTINCT FROM requested_by_member)))),
-  constraint role_change_confirmed_whole CHECK (((confirmed_by IS NULL) = (confirmed_by_member IS NULL))),
-  constraint role_change_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'finance'::text]))),
-  constraint role_change_waits_a_day CHECK ((effective_at >= (requested_at + '24:00:00'::interval))),
-  constraint role_change_withdrawn_or_applied CHECK (((withdrawn_at IS NULL) OR (applied_at IS NULL))),
-  constraint role_change_withdrawn_whole CHECK (((withdrawn_by IS NULL) = (withdrawn_at IS NULL))),
-  constraint role_changes_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
-  constraint role_changes_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-comment on table role_changes is
-  'A role that lets a person approve money, at a holder that requires two people. It holds when a second owner confirms it, or after a day.';
-CREATE UNIQUE INDEX role_change_open_once ON public.role_changes USING btree (holder_id, member_id) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
-CREATE INDEX role_changes_due ON public.role_changes USING btree (effective_at) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
-
-create table mails (
-  id bigint not null generated always as identity,
-  to_address text not null,
-  subject text not null,
-  text text,
-  text_sealed bytea,
-  attempts integer not null default 0,
-  created_at timestamp with time zone not null,
-  due_at timestamp with time zone not null,
-  constraint mail_id PRIMARY KEY (id),
-  constraint mail_attempts_sane CHECK ((attempts >= 0)),
-  constraint mail_subject_plain CHECK ((((char_length(subject) >= 1) AND (char_length(subject) <= 200)) AND (subject !~ '[[:cntrl:]]'::text))),
-  constraint mail_text_once CHECK (((text IS NULL) <> (text_sealed IS NULL))),
-  constraint mail_to_length CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
-);
-comment on table mails is
-  'Mails to send. A row is deleted when the mail server took it, or when it did not for a day.';
-comment on column mails.text_sealed is
-  'A text with a link that signs in, sealed under the master key.';
-comment on column mails.due_at is
-  'When it is tried next. A process that sends it moves this, so that no other one does.';
-CREATE INDEX mails_due ON public.mails USING btree (due_at);
-
-create unlogged table guesses (
-  key bytea not null,
-  since timestamp with time zone not null,
-  guesses integer not null,
-  constraint guess_key PRIMARY KEY (key),
-  constraint guesses_sane CHECK ((guesses >= 0))
-);
-comment on table guesses is
-  'Guesses of passwords and codes, counted before they are compared. Unlogged: after a crash of PostgreSQL counting begins again.';
-comment on column guesses.key is
-  'Hash of what is limited: a person or an address, the kind of guess, and the length of the window.';
-comment on column guesses.since is
-  'When the window began: with its first guess.';
-CREATE INDEX guesses_by_age ON public.guesses USING btree (since);
-
--- 0021_holders_factors.sql
-
-create table passkeys (
-  id bigint not null generated always as identity,
-  member_id bigint not null,
-  credential_id bytea not null,
-  public_key bytea not null,
-  counter bigint not null,
-  transports text[] not null,
-  name text not null,
-  created_at timestamp with time zone not null,
-  last_used_at timestamp with time zone,
-  constraint passkeys_pkey PRIMARY KEY (id),
-  constraint passkey_credential_unique UNIQUE (credential_id),
-  constraint passkey_counter_sane CHECK ((counter >= 0)),
-  constraint passkey_credential_length CHECK (((octet_length(credential_id) >= 1) AND (octet_length(credential_id) <= 1023))),
-  constraint passkey_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60))),
-  constraint passkeys_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-comment on table passkeys is
-  'Credentials of WebAuthn: a device that signs in for a person. Only public keys are stored.';
-comment on column passkeys.counter is
-  'The last counter of the device. One that does not grow comes from a copy and is refused; 0: the device has none.';
-CREATE INDEX passkeys_by_member ON public.passkeys USING btree (member_id, id);
-
-create table passkey_challenges (
-  challenge_hash bytea not null,
-  purpose text not null,
-  member_id bigint,
-  browser_hash bytea not null,
-  address text not null,
-  expires_at timestamp with time zone not null,
-  constraint passkey_challenges_pkey PRIMARY KEY (challenge_hash),
-  constraint passkey_challenge_member_known CHECK (((purpose = 'sign_in'::text) = (member_id IS NULL))),
-  constraint passkey_challenge_purpose_known CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'second_step'::text, 'confirm'::text, 'register'::text]))),
-  constraint passkey_challenges_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-comment on table passkey_challenges is
-  'What a passkey was asked to sign. A challenge is deleted when it is answered, so it works once.';
-comment on column passkey_challenges.browser_hash is
-  'The browser that asked: no other may answer.';
-comment on column passkey_challenges.address is
-  'The caller''s address (IPv6: its /64), which may have a limited number of open challenges.';
-CREATE INDEX passkey_challenges_by_address ON public.passkey_challenges USING btree (address, expires_at);
-CREATE INDEX passkey_challenges_by_expiry ON public.passkey_challenges USING btree (expires_at);
-
-create table recovery_codes (
-  member_id bigint not null,
-  code_hash bytea not null,
-  created_at timestamp with time zone not null,
-  used_at timestamp with time zone,
-  constraint recovery_codes_pkey PRIMARY KEY (member_id, code_hash),
-  constraint recovery_codes_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-comment on table recovery_codes is
-  'Codes that replace the second factor once each. They have 80 random bits, so a plain hash is enough.';
-
-create table known_browsers (
-  member_id bigint not null,
-  token_hash bytea not null,
-  first_seen_at timestamp with time zone not null,
-  last_seen_at timestamp with time zone not null,
-  constraint known_browsers_pkey PRIMARY KEY (member_id, token_hash),
-  constraint known_browsers_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
-comment on table known_browsers is
-  'Browsers in which a person has signed in before, by the hash of a random cookie.';
-CREATE INDEX known_browsers_by_age ON public.known_browsers USING btree (last_seen_at);
-
-create table security_notices (
-  id bigint not null generated always as identity,
-  member_id bigint not null,
-  kind text not null,
-  detail text not null default ''::text,
-  address text not null,
-  user_agent text not null,
+  integration_id bigint not null,
   at timestamp with time zone not null,
-  read_at timestamp with time zone,
-  constraint security_notices_pkey PRIMARY KEY (id),
-  constraint security_notice_detail_length CHECK ((char_length(detail) <= 60)),
-  constraint security_notice_kind_known CHECK ((kind = ANY (ARRAY['new_browser'::text, 'password_changed'::text, 'factor_on'::text, 'factor_off'::text, 'passkey_added'::text, 'passkey_removed'::text, 'recovery_code_used'::text, 'recovery_codes_created'::text]))),
-  constraint security_notices_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+  id uuid not null,
+  status smallint not null,
+  route text not null,
+  address text not null,
+  network text not null,
+  code text,
+  constraint unverified_request_id PRIMARY KEY (holder_id, integration_id, at, id)
 );
-comment on table security_notices is
-  'What happened to an account, shown to its owner until they say that they have read it.';
-comment on column security_notices.detail is
-  'The name of a passkey, or how many recovery codes are left.';
-CREATE INDEX security_notices_by_age ON public.security_notices USING btree (at);
-CREATE INDEX security_notices_unread ON public.security_notices USING btree (member_id, id) WHERE (read_at IS NULL);
+comment on table unverified_requests is
+  'Requests that named an integration and were refused before its signature or secret was verified. Everybody who knows a client_id can send them, so they are not in request_log: few are kept for each integration and address, for a week.';
+comment on column unverified_requests.network is
+  'What limits are counted by: the IPv4 address, or the /64 of an IPv6 address.';
+CREATE INDEX unverified_requests_by_age ON public.unverified_requests USING brin (at);
 
 -- 
 

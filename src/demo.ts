@@ -6,6 +6,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { type Actor, COMMAND_LINE } from './holders/audit.ts';
 import { createHolder, findActiveHolder, listHolders } from './holders/holders.ts';
+import { DEFAULT_KEY } from './holders/integration-secrets.ts';
 import {
   createIntegration,
   type Integration,
@@ -99,7 +100,11 @@ export async function prepareDemo(ctx: PaymentsContext): Promise<Demo | null> {
   const file: DemoFile = {
     base_url: base,
     client_id: demo.integration.clientId,
-    secret_key: live?.apiSecrets[0]?.toString('utf8') ?? '',
+    secret_key:
+      live?.keys
+        .find((key) => key.name === DEFAULT_KEY)
+        ?.secret.export()
+        .toString('utf8') ?? '',
     sender: demo.integration.title,
     callback_secret: live?.callbackSecrets[0] ?? '',
     console_url: `${base}/console`,

@@ -22,6 +22,7 @@ export const PATHS = {
   countries: '/api/v3/countries',
   preflight: '/api/v3/preflight',
   events: '/api/v3/events',
+  tokens: '/api/v3/tokens',
 } as const;
 
 const FEED_TRIES = 500;
@@ -40,6 +41,7 @@ export type Client = {
   /** With a bearer token of the integration. */
   get(path: string): Promise<Reply>;
   postWithToken(path: string, body: JsonValue): Promise<Reply>;
+  deleteWithToken(path: string): Promise<Reply>;
   envelope(params?: JsonObject, changes?: JsonObject): JsonObject & { signature: string };
   token(): Promise<string>;
 };
@@ -61,6 +63,8 @@ export function clientOf(gateway: TestGateway, shop: Shop): Client {
     get: async (path) => send(app, 'GET', path, undefined, { authorization: `Bearer ${await client.token()}` }),
     postWithToken: async (path, body) =>
       send(app, 'POST', path, body, { authorization: `Bearer ${await client.token()}` }),
+    deleteWithToken: async (path) =>
+      send(app, 'DELETE', path, undefined, { authorization: `Bearer ${await client.token()}` }),
     async token() {
       const now = ctx.clock.millis();
       if (token && now - token.at <= TOKEN_KEPT_MS) return token.text;
@@ -74,7 +78,7 @@ export function clientOf(gateway: TestGateway, shop: Shop): Client {
 
 export async function send(
   app: HttpServer,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'DELETE',
   url: string,
   body?: JsonValue,
   headers: Record<string, string> = {},

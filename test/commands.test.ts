@@ -69,6 +69,11 @@ holder close <id> [--json] [--yes]
 integration
 integration create <holder> <title> [--json] [--callback-url <url>]
 integration rotate <client_id> [--json] [--kind <kind>] [--overlap <seconds>]
+integration key
+integration key add <client_id> [--json] [--name <name>] [--scopes <list>] [--allow <list>]
+integration key rotate <client_id> <name> [--json] [--overlap <seconds>]
+integration key list <client_id> [--json]
+integration key revoke <client_id> <name> [--json] [--yes]
 integration list [--json] [--holder <id>]
 integration revoke <client_id> [--json] [--yes]
 admin
@@ -76,6 +81,7 @@ admin add <email> [--json]
 admin remove <email> [--json]
 login-link [email] [--json] [--reset]
 token [--json]
+token list [--json] [--client-id <client_id>] [--key <name>] [--limit <number>]
 token revoke <id> [--json]
 sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
 `
@@ -142,6 +148,7 @@ const rows = describeCommands(createProgram(createTestTerminal({})));
 const leaves = rows.filter((row) => row.options.includes('--json'));
 /** The required options of a command. */
 const REQUIRED: Record<string, string[]> = {
+  'integration key add': ['--name', 'x'],
   collect: ['--phone', '1'],
   'payout create': ['--phone', '1'],
   'payout approve': ['--as', 'a@b.c'],
@@ -564,6 +571,44 @@ describe('beside a running gateway', () => {
     });
     assert.equal((await run(['admin', 'add', 'nobody'], settings)).code, 2);
     assert.equal((await run(['holder', 'create', 'Kiosk', '--owner', 'nobody'], settings)).code, 2);
+  });
+
+  test('keys and tokens of an integration: what --json prints', async () => {
+    const { token } = await simbiJson<{ token: string }>(0, 'token');
+    const tokens = await simbiJson<{ id: number; client_id: string }[]>(0, 'token', 'list', '--key', 'default');
+    assert.equal(tokens[0]?.id, Number(token.split('|')[0]));
+    const listedToken = [
+      'id',
+      'client_id',
+      'key',
+      'secret_id',
+      'created_at',
+      'expires_at',
+      'last_used_at',
+      'address',
+      'last_address',
+    ];
+    assert.deepEqual(keys(tokens[0] ?? {}), listedToken);
+    const clientId = tokens[0]?.client_id ?? '';
+    assert.deepEqual(await simbiJson(0, 'token', 'list', '--client-id', clientId, '--key', 'shop'), []);
+    const key = (...args: string[]) => ['integration', 'key', ...args];
+    const add = key('add', clientId, '--name', 'shop', '--scopes', 'collect,read', '--allow', '203.0.113.0/24');
+    const added = await simbiJson<{ scopes: string[] }>(0, ...add);
+    assert.deepEqual(keys(added), ['client_id', 'name', 'scopes', 'allowed_addresses', 'secret_key']);
+    assert.deepEqual(added.scopes, ['collect', 'read']);
+    assert.equal((await run(add, settings)).code, 1, 'the name is taken');
+    assert.equal((await run(key('add', clientId, '--name', 'x', '--scopes', 'all'), settings)).code, 2);
+    const rotated = await simbiJson(0, ...key('rotate', clientId, 'shop', '--overlap', '0'));
+    assert.deepEqual(keys(rotated), ['client_id', 'name', 'secret_key', 'previous_expires_at']);
+    const listed = await simbiJson<{ name: string; status: string }[]>(0, ...key('list', clientId));
+    assert.deepEqual(
+      listed.map(({ name, status }) => `${name} ${status}`),
+      ['shop active', 'default active', 'shop ended'],
+    );
+    const revoked = await simbiJson(0, ...key('revoke', clientId, 'shop', '--yes'));
+    assert.deepEqual(keys(revoked), ['client_id', 'name', 'revoked_at']);
+    assert.equal((await run(key('revoke', clientId, 'shop', '--yes'), settings)).code, 4);
+    assert.equal((await run(key('list', 'client_x'), settings)).code, 4);
   });
 
   test('a holder and its integration from creation to closing: what --json prints', async () => {

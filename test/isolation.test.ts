@@ -3,12 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { withApp } from '../scripts/openapi.ts';
 import { idFromRef } from '../src/payments/transactions.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, readFeed, send, textOf, ugandanCollection } from './client.ts';
 import { eventsOfTransaction } from './events.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
+import { listRoutes } from './route-list.ts';
+import { tokenOf } from './shop.ts';
 
 /** What one holder has and another may try to reach. */
 type HolderRecords = {
@@ -154,6 +155,20 @@ const CASES: Record<string, Case> = {
     const mixed = { client_id: owner.client.shop.clientId, secret_key: stranger.client.shop.secretKey };
     assertMissing(await stranger.client.post(PATHS.token, mixed), 401, 'credentials_not_verified');
   },
+  [`GET ${PATHS.tokens}`]: async () => {
+    const mine = Number((await stranger.client.token()).split('|')[0]);
+    const theirs = Number((await owner.client.token()).split('|')[0]);
+    const ids = ((await stranger.client.get(PATHS.tokens)).body.data as JsonObject[]).map(({ id }) => id);
+    assert.ok(ids.includes(mine) && !ids.includes(theirs));
+  },
+  'DELETE /api/v3/tokens/:id': async () => {
+    const ask = async (of: HolderRecords) => {
+      const [id] = (await tokenOf(gateway.ctx, of.client.shop)).split('|');
+      return stranger.client.deleteWithToken(`${PATHS.tokens}/${id}`);
+    };
+    assertMissing(await ask(owner), 404, 'not_found');
+    assert.equal((await ask(stranger)).status, 200);
+  },
   [`POST ${PATHS.collect}`]: async () => {
     // The owner's idempotency key answers the owner only.
     const key = { 'idempotency-key': 'shared' };
@@ -197,23 +212,6 @@ const OTHERS: [pattern: RegExp, why: string][] = [
   [/^\/(healthz|readyz|metrics)$/, 'the ops team'],
   [/^\/$/, 'the front door'],
 ];
-
-async function listRoutes(): Promise<string[]> {
-  const text = await withApp((app) => app.printRoutes({ commonPrefix: false }));
-  const routes: string[] = [];
-  const path: string[] = [];
-  for (const line of text.split('\n')) {
-    const entry = /^((?:[│ ] {3})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?/.exec(line);
-    if (!entry) continue;
-    const [, indent = '', part = '', methods = ''] = entry;
-    const depth = indent.length / 4;
-    path.length = depth;
-    path[depth] = part;
-    for (const method of methods.split(', ').filter((name) => name !== '' && name !== 'HEAD' && name !== 'OPTIONS'))
-      routes.push(`${method} ${path.join('')}`);
-  }
-  return routes;
-}
 
 const routes = await listRoutes();
 const pathOf = (route: string) => route.slice(route.indexOf(' ') + 1);

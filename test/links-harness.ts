@@ -7,7 +7,6 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { signatureOf } from '../src/holders/envelope.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { type CreatedIntegration, createIntegration } from '../src/holders/integrations.ts';
-import { issueToken } from '../src/holders/tokens.ts';
 import { linkRoutes } from '../src/links/routes.ts';
 import type { PaymentsContext } from '../src/payments/context.ts';
 import type { Environment } from '../src/platform/config.ts';
@@ -15,6 +14,7 @@ import { createHttpServer, type HttpServer } from '../src/platform/http.ts';
 import type { JsonObject } from '../src/platform/strict-json.ts';
 import { createRails } from '../src/rails/registry.ts';
 import { createTestContext, type TestContext } from './harness.ts';
+import { tokenOf } from './shop.ts';
 
 export const CREATE_PATH = '/api/v3/payment-link-api/create';
 export const LIST_PATH = '/api/payment-link-api/list';
@@ -54,7 +54,7 @@ export async function createLinksHarness(settings: Environment = {}): Promise<Li
   const newShop = async (name: string) =>
     createIntegration(ctx, COMMAND_LINE, (await createHolder(ctx, COMMAND_LINE, name)).id, name);
   const shop = await newShop('Shop');
-  const token = async (by = shop) => (await issueToken(ctx, by.id)).token;
+  const token = (by = shop) => tokenOf(ctx, by);
   const envelope = (params: JsonObject, by = shop): JsonObject => {
     const unsigned = {
       client_id: by.clientId,

@@ -17,6 +17,7 @@ import type { JsonObject, JsonValue } from '../src/platform/strict-json.ts';
 import { type Client, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
 import { eventsOfTransaction } from './events.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
+import { tokenOf } from './shop.ts';
 
 const JSON_TYPE = 'application/json';
 const RUNS = 150;
@@ -98,6 +99,7 @@ const today: Record<string, () => Promise<JsonObject>> = {
   },
   getToken: async () => ({ client_id: client.shop.clientId, secret_key: client.shop.secretKey }),
   createSignature: async () => ({ client_id: client.shop.clientId }),
+  revokeToken: async () => ({ id: (await tokenOf(gateway.ctx, client.shop)).split('|')[0] ?? '' }),
   resendEvent: async () => {
     const ref = await paidCollection({ callback_url: 'http://127.0.0.1:9/nobody' });
     const [event] = await eventsOfTransaction(gateway.ctx.db, idFromRef(ref) ?? '');
@@ -110,6 +112,7 @@ async function sendExample(path: string, method: string, operation: OperationObj
   const changes = (await today[operation.operationId]?.()) ?? {};
   const url = path.replace(/\{(\w+)\}/g, (_, name: string) => textOf(changes[name]));
   if (method === 'GET') return client.get(url);
+  if (method === 'DELETE') return client.deleteWithToken(url);
   const params = example?.params;
   if (example?.signature !== undefined) return client.signed(url, { ...(params as JsonObject), ...changes });
   return client.postWithToken(url, url === path ? { ...example, ...changes } : (example ?? {}));
@@ -163,7 +166,7 @@ describe('the OpenAPI document', () => {
       test('its refusals are documented, to the letter', async () => {
         const body: JsonObject = operation.requestBody ? { client_id: 'x' } : {};
         const replies = [
-          await send(gateway.app, method === 'GET' ? 'GET' : 'POST', path, method === 'GET' ? undefined : body),
+          await send(gateway.app, method as 'GET' | 'POST' | 'DELETE', path, method === 'POST' ? body : undefined),
           ...(operation.requestBody ? [await client.post(path, 5)] : []),
           ...(operation.requestBody ? [await client.signed(path, { id: 5 }, {}, { client_id: 'nobody' })] : []),
           ...(operation.requestBody ? [await client.signed(path, { id: 5, currency: 5 })] : []),

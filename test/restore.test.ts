@@ -11,7 +11,7 @@ import { type RestoreOptions, restoreBackup } from '../src/backup/restore.ts';
 import { listEvents } from '../src/callbacks/feed.ts';
 import { finishRestore } from '../src/commands/finish-restore.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { authenticateToken, issueToken } from '../src/holders/tokens.ts';
+import { authenticateToken } from '../src/holders/tokens.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
 import { approvePayout, cancelPayout } from '../src/payments/order-decisions.ts';
@@ -34,7 +34,7 @@ import { createEmptyDatabase, type TestDatabase } from './database.ts';
 import { createTestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { acceptCollection, CAPABILITIES, CURRENCY, collectionOrder, silentRail, withPayments } from './payments.ts';
-import { createShop, type Shop, signBody } from './shop.ts';
+import { createShop, type Shop, signBody, tokenOf } from './shop.ts';
 
 const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
 const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payment', definitelyNotFound: true };
@@ -372,7 +372,7 @@ describe('what was issued before a restore', () => {
       const { ctx } = gateway;
       const client = await createClient(gateway);
       const owner = await addPerson(gateway, client.shop.holderId, 'owner');
-      const { token } = await issueToken(ctx, client.shop.id);
+      const token = await tokenOf(ctx, client.shop);
       assert.equal((await owner.get('/console')).status, 200);
       const early = signBody(client.shop, ctx.clock.millis(), {});
       assert.equal((await client.post(PATHS.balance, early)).status, 200);
@@ -388,7 +388,7 @@ describe('what was issued before a restore', () => {
         assert.equal(reply.body.code, 'timestamp_out_of_range');
       }
       assert.equal((await client.signed(PATHS.balance)).status, 200);
-      await assert.rejects(authenticateToken(ctx, token), refused('unauthenticated'));
+      await assert.rejects(authenticateToken(ctx, token, '127.0.0.1'), refused('unauthenticated'));
       assert.notEqual((await owner.get('/console')).status, 200);
       const [entry] = await ctx.db.query<{ details: { sessions: number; tokens: number } }>(
         `select details from audit_log where action = 'gateway.restored'`,

@@ -53,6 +53,8 @@ function contract(doc: Document): string {
     ['PaymentLink', answer('createPaymentLink')],
     ['PaymentLink[]', answer('listPaymentLinks')],
     ['Token', answer('getToken')],
+    ['ListedToken[]', answer('listTokens')],
+    ['RevokedToken', answer('revokeToken')],
     ['Countries', answer('listCountries')],
     ['Preflight', answer('preflight')],
     ['EventType', typeOf(doc, at(doc, '/properties/type', event))],
@@ -63,6 +65,7 @@ function contract(doc: Document): string {
     ['LinkStatus', `(${answer('listPaymentLinks')})[number]['status']`],
     ['"limit" | "cursor" | "status"', query('listPaymentLinks')],
     ['"after" | "limit"', query('listEvents')],
+    ['"limit" | "cursor"', query('listTokens')],
   ];
   const requests: [client: string, api: string][] = [
     ['CollectionParams', params('createCollection')],

@@ -6,6 +6,7 @@ import { signedCall } from '../src/holders/authentication.ts';
 import { canonicalEnvelope, handleSigned, type OperationMessages, spendOrRefuse } from '../src/holders/envelope.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { type CreatedIntegration, createIntegration } from '../src/holders/integrations.ts';
+import { exchangeCredentials } from '../src/holders/tokens.ts';
 import type { Context } from '../src/platform/context.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { randomSecret } from '../src/platform/ids.ts';
@@ -16,6 +17,11 @@ export type Shop = CreatedIntegration;
 export async function createShop(ctx: Context, name = 'Test shop'): Promise<Shop> {
   const holder = await createHolder(ctx, COMMAND_LINE, name);
   return await createIntegration(ctx, COMMAND_LINE, holder.id, name);
+}
+
+/** A token that the shop's secret_key buys. */
+export async function tokenOf(ctx: Context, shop: Pick<Shop, 'clientId' | 'secretKey'>): Promise<string> {
+  return (await exchangeCredentials(ctx, shop.clientId, shop.secretKey, '127.0.0.1')).token;
 }
 
 /** A complete body. `changes` are made before it is signed. */

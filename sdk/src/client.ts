@@ -23,6 +23,7 @@ import type {
   CollectionParams,
   Countries,
   LinkStatus,
+  ListedToken,
   PaymentLink,
   PaymentLinkParams,
   Preflight,
@@ -30,6 +31,7 @@ import type {
   Refund,
   RefundParams,
   RefundRecord,
+  RevokedToken,
   SimbiEvent,
   Token,
   Transaction,
@@ -108,8 +110,14 @@ export type Client = {
     list(filter?: CallOptions & { status?: LinkStatus; pageSize?: number }): List<PaymentLink>;
   };
   balances: { get(params?: BalanceParams, options?: CallOptions): Promise<WithResponse<Balance[]>> };
-  /** A bearer token, kept until shortly before its end. The client uses it by itself. */
-  tokens: { get(options?: CallOptions): Promise<Token> };
+  tokens: {
+    /** A bearer token, kept until shortly before its end. The client uses it by itself. */
+    get(options?: CallOptions): Promise<Token>;
+    /** Live tokens that were made with the same key, newest first. */
+    list(options?: CallOptions & { pageSize?: number }): List<ListedToken>;
+    /** Ends a token of the same key. */
+    revoke(id: number, options?: CallOptions): Promise<WithResponse<RevokedToken>>;
+  };
   countries(options?: CallOptions): Promise<WithResponse<Countries>>;
   /** What a payment would become. Creates nothing. */
   preflight(params: PreflightParams, options?: CallOptions): Promise<WithResponse<Preflight>>;
@@ -168,7 +176,12 @@ export function createClient(options: ClientOptions): Client {
     balances: {
       get: (params = {}, settings) => call({ path: '/api/v3/get-unified-balance', params, repeatable: true }, settings),
     },
-    tokens: { get: (settings) => tokens.get(settings) },
+    tokens: {
+      get: (settings) => tokens.get(settings),
+      list: (settings) => listTokens(transport, tokens.source, settings),
+      revoke: (id, settings) =>
+        call({ path: `/api/v3/tokens/${id}`, method: 'DELETE', token: tokens.source, repeatable: false }, settings),
+    },
     countries: (settings) => call({ path: '/api/v3/countries', token: tokens.source, repeatable: true }, settings),
     preflight: (params, settings) =>
       call({ path: '/api/v3/preflight', body: params, token: tokens.source, repeatable: true }, settings),
@@ -198,6 +211,19 @@ function listLinks(
     const { body } = await transport.send({ path, query, token, repeatable: true }, settings);
     const meta = body.meta as { next_cursor: string | null } | undefined;
     return { items: body.data as PaymentLink[], next: meta?.next_cursor ?? null };
+  });
+}
+
+function listTokens(
+  transport: Transport,
+  token: TokenSource,
+  { pageSize = PAGE_SIZE, ...settings }: CallOptions & { pageSize?: number } = {},
+): List<ListedToken> {
+  return createList(async (cursor) => {
+    const query = { limit: pageSize, cursor };
+    const { body } = await transport.send({ path: '/api/v3/tokens', query, token, repeatable: true }, settings);
+    const { next_cursor } = body.meta as { next_cursor: number | null };
+    return { items: body.data as ListedToken[], next: next_cursor === null ? null : String(next_cursor) };
   });
 }
 

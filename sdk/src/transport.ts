@@ -45,6 +45,8 @@ export type CallOptions = { signal?: AbortSignal; timeoutMs?: number; maxRetries
 
 export type Call = {
   path: string;
+  /** Without it: POST when there is a body, else GET. */
+  method?: 'DELETE';
   /** Sent as the envelope's params (signed), or as the body itself. Neither: a GET. */
   params?: object;
   body?: object;
@@ -110,7 +112,7 @@ export function createTransport(settings: Settings): Transport {
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
     const url = (call.onAuthUrl ? settings.authUrl : settings.baseUrl) + call.path + queryText(call.query);
     const request: RequestInit = {
-      method: body === undefined ? 'GET' : 'POST',
+      method: call.method ?? (body === undefined ? 'GET' : 'POST'),
       headers,
       // A signed request belongs to one gateway: it is not carried elsewhere.
       redirect: 'manual',

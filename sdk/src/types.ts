@@ -190,6 +190,24 @@ export type Balance = {
 
 export type Token = { token: string; token_type: 'Bearer'; expires_at: string };
 
+/** A live token, without its secret. */
+export type ListedToken = {
+  /** The number before the bar of the token. */
+  id: number;
+  /** Name of the key that it was made with. */
+  key: string;
+  secret_id: number;
+  /** Whether it is the token of the request that lists them. */
+  current: boolean;
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
+  address: string;
+  last_address: string | null;
+};
+
+export type RevokedToken = { id: number; revoked_at: string };
+
 export type PaymentMethod = {
   code: string;
   name: string;
@@ -280,6 +298,7 @@ export type ProblemCode =
   | 'timestamp_out_of_range'
   | 'signature_mismatch'
   | 'signature_reused'
+  | 'scope_missing'
   | 'account_not_found'
   | 'account_suspended'
   | 'invalid_params'

@@ -5,10 +5,10 @@ import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { newEvent, record, startDeliverer, startReceiver } from '../../test/callback-harness.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { tokenOf } from '../../test/shop.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { createHolder } from '../holders/holders.ts';
 import { callbackSecrets, createIntegration, rotateSecret } from '../holders/integrations.ts';
-import { issueToken } from '../holders/tokens.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { callbackRoutes } from './routes.ts';
 
@@ -23,7 +23,7 @@ before(async () => {
   callbackRoutes(app, ctx);
   const holder = await createHolder(ctx, COMMAND_LINE, 'Duka');
   integration = await createIntegration(ctx, COMMAND_LINE, holder.id, 'Duka shop');
-  authorization = `Bearer ${(await issueToken(ctx, integration.id)).token}`;
+  authorization = `Bearer ${await tokenOf(ctx, integration)}`;
 });
 after(async () => {
   await app.close();
@@ -80,7 +80,7 @@ test('without a token, with an unknown id or a wrong limit, the error says so', 
 
 test('a secret that is rotated while an event is being retried: the retry carries both signatures', async () => {
   ctx.clock.set(new Date());
-  authorization = `Bearer ${(await issueToken(ctx, integration.id)).token}`;
+  authorization = `Bearer ${await tokenOf(ctx, integration)}`;
   const receiver = await startReceiver((_, response) => void response.writeHead(500).end());
   const deliverer = startDeliverer(ctx, { secretsOf: (id) => callbackSecrets(ctx, id) });
   const [event] = await record(ctx, [newEvent(ctx, receiver.url, mine())]);

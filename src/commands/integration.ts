@@ -5,7 +5,6 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
 import {
   createIntegration,
-  findByClientId,
   type Integration,
   listAllIntegrations,
   listIntegrations,
@@ -13,7 +12,7 @@ import {
   rotateSecret,
   updateIntegration,
 } from '../holders/integrations.ts';
-import type { Context } from '../platform/context.ts';
+import { integrationKeyCommands, requireByClientId } from './integration-keys.ts';
 import {
   addCommand,
   addGroup,
@@ -22,17 +21,17 @@ import {
   EXIT,
   parseId,
   print,
+  readOverlap,
   type Terminal,
   table,
   withContext,
 } from './terminal.ts';
 
-const MAX_OVERLAP_SECONDS = 30 * 86_400;
-
 export function integrationCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'integration', 'create, list, rotate and revoke API integrations');
+  const group = addGroup(program, 'integration', 'create, list, rotate and revoke API integrations, and their keys');
   addCreate(group, terminal);
   addRotate(group, terminal);
+  integrationKeyCommands(group, terminal);
 
   addCommand(group, 'list', 'list integrations', [
     'npx simbi integration list',
@@ -56,7 +55,7 @@ export function integrationCommands(program: Command, terminal: Terminal): void 
     .action(async (clientId: string, options: { json?: boolean; yes?: boolean }) => {
       await confirm(terminal, options, `Revoking ${clientId} cannot be undone. Its requests are refused at once.`);
       const revoked = await withContext(terminal, async (ctx) => {
-        const { holderId, id } = await requireIntegration(ctx, clientId);
+        const { holderId, id } = await requireByClientId(ctx, clientId);
         return await updateIntegration(ctx, COMMAND_LINE, holderId, id, { status: 'revoked' });
       });
       print(terminal, options, dataOf(revoked), rowsOf([revoked]));
@@ -94,15 +93,17 @@ function addRotate(group: Command, terminal: Terminal): void {
     'npx simbi integration rotate client_7k… --kind callback --overlap 3600',
   ])
     .option('--kind <kind>', 'api or callback', 'api')
-    .option('--overlap <seconds>', 'how long the current secret keeps working', '86400')
+    .option(
+      '--overlap <seconds>',
+      'how long the current secret and its tokens keep working; 0 when it has leaked',
+      '86400',
+    )
     .action(async (clientId: string, options: { json?: boolean; kind: string; overlap: string }) => {
       const { kind } = options;
       if (kind !== 'api' && kind !== 'callback') throw new CommandError('--kind must be api or callback.', EXIT.usage);
-      const overlap = /^\d{1,8}$/.test(options.overlap) ? Number(options.overlap) : Number.NaN;
-      if (!(overlap <= MAX_OVERLAP_SECONDS))
-        throw new CommandError(`--overlap must be a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
+      const overlap = readOverlap(options.overlap);
       const rotated = await withContext(terminal, async (ctx) => {
-        const { holderId, id } = await requireIntegration(ctx, clientId);
+        const { holderId, id } = await requireByClientId(ctx, clientId);
         return await rotateSecret(ctx, COMMAND_LINE, holderId, id, kind, overlap);
       });
       const data = {
@@ -116,12 +117,6 @@ function addRotate(group: Command, terminal: Terminal): void {
         `Store it now; it is not shown again. The previous secret works until ${rotated.previousExpiresAt.toISOString()}.`,
       );
     });
-}
-
-async function requireIntegration(ctx: Context, clientId: string): Promise<Integration> {
-  const integration = await findByClientId(ctx.db, clientId);
-  if (!integration) throw new CommandError(`There is no integration ${clientId}.`, EXIT.notFound);
-  return integration;
 }
 
 /** The JSON of an integration, with the field names of the API. */

@@ -10,6 +10,7 @@ import { isEmail } from '../platform/email.ts';
 import { createLogger } from '../platform/log.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 
+const MAX_OVERLAP_SECONDS = 30 * 86_400;
 const MAX_INPUT_BYTES = 4 * 1024 * 1024;
 
 /** Documented in the help. Scripts depend on these numbers. */
@@ -132,6 +133,14 @@ export function parseId(text: string): bigint {
   if (!/^[1-9]\d{0,17}$/.test(text))
     throw new CommandError(`"${text}" is not an id. An id is a whole number.`, EXIT.usage);
   return BigInt(text);
+}
+
+/** The seconds of --overlap. */
+export function readOverlap(text: string): number {
+  const overlap = /^\d{1,8}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(overlap <= MAX_OVERLAP_SECONDS))
+    throw new CommandError(`--overlap must be a number of seconds, at most ${MAX_OVERLAP_SECONDS}.`, EXIT.usage);
+  return overlap;
 }
 
 /** The number of --limit. */

@@ -33,7 +33,7 @@ import { evidenceTimeline } from './transaction-timeline.ts';
 export const casePageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/cases/:id', (request) => showCase(memberView(request))),
   forRoles(TREASURERS, 'POST', '/cases/:id/decisions', (request) => propose(memberView(request))),
-  forRoles(TREASURERS, 'POST', '/cases/:id/withdraw', withdraw),
+  forRoles(TREASURERS, 'POST', '/cases/:id/withdraw', withdraw, { whenSuspended: true }),
   forRoles(TREASURERS, 'GET', '/cases/:id/documents/:decision', memberDocument),
   forAdmin('GET', '/admin/cases/:id', (request) => showCase(adminView(request))),
   forAdmin('POST', '/admin/cases/:id/decisions', (request) => propose(adminView(request))),

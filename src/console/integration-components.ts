@@ -1,11 +1,12 @@
 // What the pages of integrations share.
 
+import type { SecretKind } from '../holders/integration-secrets.ts';
 import type { Integration } from '../holders/integrations.ts';
 import { type Html, html } from '../platform/html.ts';
 import { isHttpUrl, MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { copyLine, tag } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
-import type { InputField } from './form-components.ts';
+import { form, type InputField } from './form-components.ts';
 
 export function integrationTag({ t }: HolderRequest, integration: Integration): Html {
   return integration.status === 'active' ? tag('success', t.active) : tag('error', t.integrations.revoked);
@@ -34,4 +35,44 @@ export function labelledLine(request: HolderRequest, id: string, text: string, l
 
 export function storedButton({ t }: HolderRequest, id: bigint): Html {
   return html`<p><a class="button" href="/console/integrations/${id}">${t.integrations.secretsSaved}</a></p>`;
+}
+
+export const MAX_ADDRESSES_CHARACTERS = 4_000;
+
+/** The entries of a text with one on each line, or with commas between them. */
+export function splitLines(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+/** How long a rotated secret keeps working, in seconds. */
+export const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
+export const DEFAULT_OVERLAP = '86400';
+
+/** `secret` tells the fields of several keys on one page apart. */
+export function rotateForm(
+  request: HolderRequest,
+  path: string,
+  label: string,
+  hidden: { kind: SecretKind; key?: string; secret?: string },
+): Html {
+  const { t } = request;
+  return html`
+    <details>
+      <summary>${label}…</summary>
+      ${form(request, {
+        action: `${path}/rotate`,
+        hidden,
+        fields: [
+          {
+            type: 'select',
+            name: `overlap_${hidden.secret ?? hidden.kind}`,
+            label: t.integrations.overlap,
+            value: DEFAULT_OVERLAP,
+            choices: OVERLAPS.map((seconds) => [seconds, t.integrations.overlaps[seconds]] as const),
+          },
+        ],
+        submit: label,
+      })}
+    </details>
+  `;
 }

@@ -1,33 +1,47 @@
 // The page of one integration: its callback URL and allowed IP addresses, and rotating or revoking its secrets.
 
 import type { FastifyReply } from 'fastify';
-import type { SecretKind } from '../holders/integration-secrets.ts';
+import { DEFAULT_KEY, type SecretKind } from '../holders/integration-secrets.ts';
 import { type Integration, requireIntegration, rotateSecret, updateIntegration } from '../holders/integrations.ts';
+import { listKeys } from '../holders/keys.ts';
+import { listTokens } from '../holders/tokens.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { facts, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
 import { dangerForm, errorBox, form } from './form-components.ts';
-import { callbackField, checkUrl, integrationTag, labelledLine, storedButton } from './integration-components.ts';
+import {
+  callbackField,
+  checkUrl,
+  DEFAULT_OVERLAP,
+  integrationTag,
+  labelledLine,
+  MAX_ADDRESSES_CHARACTERS,
+  OVERLAPS,
+  rotateForm,
+  splitLines,
+  storedButton,
+} from './integration-components.ts';
+import { integrationKeyRoutes, keysSection, TOKENS_SHOWN, tokensSection } from './integration-keys.ts';
 import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-
-/** How long a rotated secret keeps working, in seconds. */
-const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
-const DEFAULT_OVERLAP = '86400';
-const MAX_ADDRESSES_CHARACTERS = 4_000;
 
 export const integrationPageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/integrations/:id', (request) => integrationPage(request)),
   forRoles(BUILDERS, 'POST', '/integrations/:id', change, { confirm: true }),
   forRoles(BUILDERS, 'POST', '/integrations/:id/rotate', rotate, { confirm: true }),
-  forRoles(BUILDERS, 'POST', '/integrations/:id/revoke', revoke, { confirm: true }),
+  forRoles(BUILDERS, 'POST', '/integrations/:id/revoke', revoke, { confirm: true, whenSuspended: true }),
+  ...integrationKeyRoutes(integrationPage),
 ];
 
 async function integrationPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
-  const { t, role } = request;
-  const integration = await requireIntegration(request.ctx.db, request.holder.id, idOf(paramOf(request, 'id')));
+  const { t, role, ctx, holder } = request;
+  const integration = await requireIntegration(ctx.db, holder.id, idOf(paramOf(request, 'id')));
+  const now = ctx.clock.now();
+  const keys = await listKeys(ctx.db, holder.id, integration.id, now);
+  const owner = { holderId: holder.id, integrationId: integration.id };
+  const tokens = await listTokens(ctx.db, owner, { now, limit: TOKENS_SHOWN });
   const canChange = BUILDERS.includes(role) && integration.status === 'active';
   return renderPage(request, {
     title: integration.title,
@@ -43,9 +57,12 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
           [t.created, timeTag(integration.createdAt)],
           [t.integrations.callbackUrl, integration.defaultCallbackUrl ?? '–'],
           [t.integrations.allowedAddresses, integration.allowedAddresses.join(', ') || t.integrations.anyAddress],
+          [t.keys.redirectHosts, integration.redirectHosts.join(', ') || t.keys.anyHost],
         ])}
         <p><a href="/console/requests?integration=${integration.id}">${t.menu.requests}</a></p>
       </div>
+      ${keysSection(request, integration, keys, canChange, errors)}
+      ${tokensSection(request, integration, tokens, canChange)}
       ${
         canChange &&
         html`
@@ -61,16 +78,20 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
 
 function settingsSection(request: HolderRequest, integration: Integration, errors: FieldErrors | undefined): Html {
   const { t } = request;
-  const callbackUrl = errors
+  const wasSent = errors !== undefined && request.form.has('allowed_addresses');
+  const callbackUrl = wasSent
     ? fieldOf(request, 'callback_url', MAX_URL_CHARACTERS)
     : (integration.defaultCallbackUrl ?? '');
-  const allowedAddresses = errors
+  const allowedAddresses = wasSent
     ? fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)
     : integration.allowedAddresses.join('\n');
+  const redirectHosts = wasSent
+    ? fieldOf(request, 'redirect_hosts', MAX_ADDRESSES_CHARACTERS)
+    : integration.redirectHosts.join('\n');
   return html`
     <section class="card">
       <h2>${t.settings}</h2>
-      ${errorBox(request, errors)}
+      ${wasSent && errorBox(request, errors)}
       ${form(request, {
         action: `/integrations/${integration.id}`,
         errors,
@@ -82,6 +103,14 @@ function settingsSection(request: HolderRequest, integration: Integration, error
             label: t.integrations.allowedAddresses,
             hint: t.integrations.allowedAddressesHint,
             value: allowedAddresses,
+            rows: 3,
+          },
+          {
+            type: 'textarea',
+            name: 'redirect_hosts',
+            label: t.keys.redirectHosts,
+            hint: t.keys.redirectHostsHint,
+            value: redirectHosts,
             rows: 3,
           },
         ],
@@ -98,33 +127,9 @@ function secretsSection(request: HolderRequest, integration: Integration): Html 
     <section class="card">
       <h2>${t.integrations.secrets}</h2>
       <p class="muted">${t.integrations.rotateText}</p>
-      ${rotateForm(request, path, 'api', t.integrations.rotateApi)}
-      ${rotateForm(request, path, 'callback', t.integrations.rotateCallback)}
+      ${rotateForm(request, path, t.integrations.rotateCallback, { kind: 'callback' })}
       ${dangerForm(request, `${path}/revoke`, t.integrations.revoke, t.integrations.revokeMeaning)}
     </section>
-  `;
-}
-
-function rotateForm(request: HolderRequest, path: string, kind: SecretKind, label: string): Html {
-  const { t } = request;
-  return html`
-    <details>
-      <summary>${label}…</summary>
-      ${form(request, {
-        action: `${path}/rotate`,
-        hidden: { kind },
-        fields: [
-          {
-            type: 'select',
-            name: `overlap_${kind}`,
-            label: t.integrations.overlap,
-            value: DEFAULT_OVERLAP,
-            choices: OVERLAPS.map((seconds) => [seconds, t.integrations.overlaps[seconds]] as const),
-          },
-        ],
-        submit: label,
-      })}
-    </details>
   `;
 }
 
@@ -133,13 +138,13 @@ async function change(request: HolderRequest): Promise<FastifyReply> {
   const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS);
   const urlError = checkUrl(request, callbackUrl);
   if (urlError !== null) return integrationPage(request, { callback_url: [urlError] });
-  const allowedAddresses = fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)
-    .split(/[\s,]+/)
-    .filter(Boolean);
+  const allowedAddresses = splitLines(fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS));
+  const redirectHosts = splitLines(fieldOf(request, 'redirect_hosts', MAX_ADDRESSES_CHARACTERS).toLowerCase());
   try {
     await updateIntegration(request.ctx, request.actor, request.holder.id, id, {
       allowedAddresses,
       defaultCallbackUrl: callbackUrl || null,
+      redirectHosts,
     });
   } catch (error) {
     if (error instanceof Problem && error.details.errors) return integrationPage(request, error.details.errors);
@@ -152,7 +157,8 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
   const id = idOf(paramOf(request, 'id'));
   const kind: SecretKind = fieldOf(request, 'kind') === 'callback' ? 'callback' : 'api';
-  const overlap = OVERLAPS.find((seconds) => seconds === fieldOf(request, `overlap_${kind}`)) ?? DEFAULT_OVERLAP;
+  const chosen = fieldOf(request, `overlap_${fieldOf(request, 'secret') || kind}`);
+  const overlap = OVERLAPS.find((seconds) => seconds === chosen) ?? DEFAULT_OVERLAP;
   const { secret, previousExpiresAt } = await rotateSecret(
     request.ctx,
     request.actor,
@@ -160,6 +166,7 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
     id,
     kind,
     Number(overlap),
+    fieldOf(request, 'key') || DEFAULT_KEY,
   );
   const name = kind === 'api' ? 'secret_key' : t.integrations.callbackSecret;
   return renderPage(request, {

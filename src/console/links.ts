@@ -43,7 +43,7 @@ export const consoleLinkRoutes: ConsoleRoute[] = [
   forRoles(MAKERS, 'GET', '/links/new', (request) => newPage(request)),
   forRoles(MAKERS, 'POST', '/links', create),
   forRoles(EVERYONE, 'GET', '/links/:id', linkPage),
-  forRoles(MAKERS, 'POST', '/links/:id/disable', disable),
+  forRoles(MAKERS, 'POST', '/links/:id/disable', disable, { whenSuspended: true }),
 ];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
@@ -146,6 +146,7 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
         holderId: holder.id,
         integrationId: integration?.id ?? null,
         defaultCallbackUrl: integration?.defaultCallbackUrl ?? null,
+        redirectHosts: integration?.redirectHosts ?? [],
       },
       reading.params,
       (tx, made) =>

@@ -26,7 +26,7 @@ const MAX_LINE = 1_000_000;
 export const payoutFileRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/payouts/files/:ref', filePage),
   forRoles(TREASURERS, 'POST', '/payouts/files/:ref/approve', approve, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/files/:ref/cancel', cancel, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/files/:ref/cancel', cancel, { confirm: true, whenSuspended: true }),
 ];
 
 /** The sum of each currency, with its fees. */

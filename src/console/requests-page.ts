@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import { KEPT_DAYS, type LoggedRequest, listRequests } from '../holders/request-log.ts';
+import { listUnverified, type UnverifiedRequest } from '../holders/unverified-requests.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -31,6 +32,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const integrations = await listIntegrations(ctx.db, holder.id);
   const filter = readFilter(request, integrations);
   const rows = await findRows(request, filter);
+  const unverified = await findUnverified(request, filter);
   return renderPage(request, {
     title: t.menu.requests,
     lead: t.requests.lead,
@@ -40,6 +42,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${filterForm(request, filter, integrations)}
       ${rows.length === 0 ? emptyState(t.requests.none, t.requests.noneText) : table(request, rows, integrations)}
       ${pager(request, nextPage(rows, filter))}
+      ${unverified.length > 0 && unverifiedSection(request, unverified, integrations)}
     `,
   });
 }
@@ -69,6 +72,56 @@ function findRows(request: HolderRequest, { integration, family, code, id }: Fil
     },
     PAGE_ROWS,
   );
+}
+
+/** Below the first page only. */
+async function findUnverified(request: HolderRequest, filter: Filter): Promise<UnverifiedRequest[]> {
+  const { integration, family, code, id } = filter;
+  if (queryOf(request, 'before') !== '' || (family !== undefined && family !== '4')) return [];
+  return listUnverified(
+    request.ctx.db,
+    request.holder.id,
+    { integrationId: integration?.id, code: code || undefined, id: uuidFromPublicId('req', id) ?? undefined },
+    PAGE_ROWS,
+  );
+}
+
+function unverifiedSection(
+  request: HolderRequest,
+  rows: readonly UnverifiedRequest[],
+  integrations: readonly Integration[],
+): Html {
+  const { t } = request;
+  const titles = new Map(integrations.map((each) => [each.id, each.title]));
+  return html`
+    <h2>${t.requests.unverified}</h2>
+    <p class="muted">${t.requests.unverifiedText} <a href="/console/debugger">${t.requests.debug}</a></p>
+    ${dataTable(
+      t.requests.unverified,
+      [t.time, t.requests.request, t.requests.result, t.address, 'request_id'].map((label) => ({ label })),
+      rows.map((row) => [
+        timeTag(row.at),
+        requestCell(row.route, titles.get(row.integration_id)),
+        resultCell(row),
+        row.address,
+        html`<code>…${publicId('req', row.id).slice(-8)}</code>`,
+      ]),
+    )}
+  `;
+}
+
+function requestCell(route: string, title: string | undefined): Html {
+  return html`
+    <code>${route}</code>
+    <span class="muted"><bdi>${title ?? ''}</bdi></span>
+  `;
+}
+
+function resultCell({ status, code }: { status: number; code: string | null }): Html {
+  return html`
+    ${tag(status < 400 ? 'success' : 'error', String(status))}
+    ${code && html` <a href="/docs/errors/${code}">${code}</a>`}
+  `;
 }
 
 function filterForm(request: HolderRequest, filter: Filter, integrations: readonly Integration[]): Html {
@@ -122,14 +175,8 @@ function table(request: HolderRequest, rows: readonly LoggedRequest[], integrati
     ],
     rows.map((row) => [
       timeTag(row.at),
-      html`
-        <code>${row.route}</code>
-        <span class="muted"><bdi>${titles.get(row.integration_id) ?? ''}</bdi></span>
-      `,
-      html`
-        ${tag(row.status < 400 ? 'success' : 'error', String(row.status))}
-        ${row.code && html` <a href="/docs/errors/${row.code}">${row.code}</a>`}
-      `,
+      requestCell(row.route, titles.get(row.integration_id)),
+      resultCell(row),
       `${row.ms.toFixed(1)} ms`,
       row.transaction_id && transactionLink(refOf({ id: row.transaction_id })),
       row.address,

@@ -15,6 +15,8 @@ export type ConsoleRoute = {
   access: Access;
   /** Asks for the second factor (or the password) again when that was not done in the last minutes. */
   confirm: boolean;
+  /** A form that only stops or takes back: it works while the holder is suspended or closed. Every other form is refused then. */
+  whenSuspended: boolean;
   handle(request: ConsoleRequest): Promise<FastifyReply>;
 };
 
@@ -24,14 +26,14 @@ export const BUILDERS: readonly MemberRole[] = ['owner', 'developer'];
 export const TREASURERS: readonly MemberRole[] = ['owner', 'finance'];
 export const MAKERS: readonly MemberRole[] = ['owner', 'developer', 'finance'];
 
-type Options = { confirm?: true };
+type Options = { confirm?: true; whenSuspended?: true };
 
 export function forAnyone(
   method: ConsoleRoute['method'],
   path: string,
   handle: (request: ConsoleRequest) => Promise<FastifyReply>,
 ): ConsoleRoute {
-  return { method, path, access: 'anyone', confirm: false, handle };
+  return { method, path, access: 'anyone', ...flagsOf({}), handle };
 }
 
 /** For every member with a session, whatever their role. */
@@ -45,7 +47,7 @@ export function forMember(
     method,
     path,
     access: 'member',
-    confirm: options.confirm ?? false,
+    ...flagsOf(options),
     handle: (request) => handle(known(request)),
   };
 }
@@ -60,7 +62,7 @@ export function forAdmin(
     method,
     path,
     access: 'admin',
-    confirm: options.confirm ?? false,
+    ...flagsOf(options),
     handle: (request) => handle(known(request)),
   };
 }
@@ -77,13 +79,17 @@ export function forRoles(
     method,
     path,
     access,
-    confirm: options.confirm ?? false,
+    ...flagsOf(options),
     handle(request) {
       const { holder, role } = request;
       if (!holder || !role) throw new Error('a route of holders was served without a holder');
       return handle({ ...known(request), holder, role });
     },
   };
+}
+
+function flagsOf(options: Options): Pick<ConsoleRoute, 'confirm' | 'whenSuspended'> {
+  return { confirm: options.confirm ?? false, whenSuspended: options.whenSuspended ?? false };
 }
 
 function known(request: ConsoleRequest): MemberRequest {

@@ -127,6 +127,7 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     requireAccess(request, session, route.access);
   }
   if (route.method === 'POST') requireOwnForm(request);
+  if (route.method === 'POST' && Array.isArray(route.access) && !route.whenSuspended) requireActive(request);
   if (route.confirm && !isConfirmed(request))
     return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
   return route.handle(request);
@@ -141,6 +142,11 @@ function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session,
   }
   if (!holder || !role) throw new Problem('forbidden', { message: t.noHolder });
   if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleNotAllowed });
+}
+
+/** While a holder is suspended or closed its people read, stop and take back; they order and create nothing. */
+function requireActive({ t, holder }: ConsoleRequest): void {
+  if (holder?.status !== 'active') throw new Problem('account_suspended', { message: t.home.notActive });
 }
 
 /** Where a member returns to after a proof: this page, or the one whose form was sent. */

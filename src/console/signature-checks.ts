@@ -3,7 +3,7 @@
 
 import { createHmac, type KeyObject } from 'node:crypto';
 import { canonicalEnvelope } from '../holders/envelope.ts';
-import { findLiveIntegration, isAddressAllowed, type LiveIntegration } from '../holders/integrations.ts';
+import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from '../holders/integrations.ts';
 import { isSignatureSpent } from '../holders/signatures.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import type { Context } from '../platform/context.ts';
@@ -114,16 +114,16 @@ async function checkWithIntegration(
 ): Promise<void> {
   const timestamp = typeof body.timestamp === 'number' ? body.timestamp : 0;
   const signature = textOf(body.signature);
-  const matching = integration.apiKeys.some((key) => matches(key, ours, signature));
+  const key = integration.keys.find(({ secret }) => matches(secret, ours, signature));
   checks.push(checkSender(integration, textOf(body.sender)));
-  checks.push(checkAddress(integration, input.address));
+  checks.push(checkAddress(key ? [integration, key] : [integration], input.address));
   checks.push(checkTimestamp(ctx, timestamp));
   checks.push(
-    matching
-      ? { name: 'signature', result: 'passed' }
+    key
+      ? { name: 'signature', result: 'passed', detail: `${key.name}: ${key.scopes.join(', ')}` }
       : { name: 'signature', result: 'failed', mistake: findMistake(integration, body, input, ours, signature) },
   );
-  if (matching) {
+  if (key) {
     const spent = await isSignatureSpent(ctx.db, {
       signature: Buffer.from(signature, 'hex'),
       signedAt: new Date(timestamp * 1000),
@@ -138,10 +138,12 @@ function checkSender({ title }: LiveIntegration, sender: string): SignatureStep 
   return { name: 'sender', result: 'failed', detail: `"${sender}" ≠ "${title}"` };
 }
 
-function checkAddress(integration: LiveIntegration, address: string): SignatureStep {
-  if (integration.allowedAddresses.length === 0) return { name: 'address', result: 'passed' };
+/** The integration and the key that signed each may have a list. */
+function checkAddress(owners: readonly Pick<LiveKey, 'allowedAddresses'>[], address: string): SignatureStep {
+  if (owners.every(({ allowedAddresses }) => allowedAddresses.length === 0))
+    return { name: 'address', result: 'passed' };
   if (address === '') return { name: 'address', result: 'skipped' };
-  return { name: 'address', result: resultOf(isAddressAllowed(integration, address)) };
+  return { name: 'address', result: resultOf(owners.every((owner) => isAddressAllowed(owner, address))) };
 }
 
 function checkTimestamp(ctx: Context, timestamp: number): SignatureStep {
@@ -178,10 +180,10 @@ function findMistake(
   signature: string,
 ): Mistake {
   const hex = signature.toLowerCase();
-  const signs = (text: string) => integration.apiKeys.some((key) => matches(key, text, hex));
+  const signs = (text: string) => integration.keys.some(({ secret }) => matches(secret, text, hex));
   if (signature !== hex && signs(ours)) return 'upper_case';
   const bytes = Buffer.from(signature, 'base64');
-  if (integration.apiKeys.some((key) => constantTimeEqual(digest(key, ours), bytes))) return 'base64';
+  if (integration.keys.some(({ secret }) => constantTimeEqual(digest(secret, ours), bytes))) return 'base64';
   if (!/^[0-9a-f]{64}$/i.test(signature)) return 'not_hex';
   if (input.ownString !== '' && signs(input.ownString)) return 'own_string';
   if (signs(withoutSignature(input.body)) || signs(input.body.trim())) return 'as_sent';

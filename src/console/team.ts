@@ -35,9 +35,9 @@ import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 export const teamRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/team', (request) => teamPage(request)),
   forRoles(OWNER, 'POST', '/team/invite', invite, { confirm: true }),
-  forRoles(OWNER, 'POST', '/team/invitations/:id/withdraw', withdraw),
+  forRoles(OWNER, 'POST', '/team/invitations/:id/withdraw', withdraw, { whenSuspended: true }),
   forRoles(OWNER, 'POST', '/team/changes/:id/confirm', confirmChange, { confirm: true }),
-  forRoles(EVERYONE, 'POST', '/team/changes/:id/withdraw', withdrawChange),
+  forRoles(EVERYONE, 'POST', '/team/changes/:id/withdraw', withdrawChange, { whenSuspended: true }),
   forRoles(OWNER, 'POST', '/team/:id', change, { confirm: true }),
 ];
 

@@ -20,7 +20,7 @@ export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
   forRoles(BUILDERS, 'POST', '/transactions/:ref/resend', resend),
   forRoles(TREASURERS, 'POST', '/transactions/:ref/approve', approve, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true, whenSuspended: true }),
 ];
 
 export function actionButtons(request: HolderRequest, details: TransactionDetails): Html | false {

@@ -13,6 +13,7 @@ const DEFAULT_URL = 'http://localhost:8080';
 const ORDER = [
   'quickstart',
   'signing',
+  'keys',
   'collections',
   'refunds',
   'payment-links',

@@ -8,6 +8,7 @@ import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { type KeyScope, missingScopeMessage, ROUTE_SCOPES } from '../platform/scopes.ts';
 
 export const API_VERSION = '3.0.0';
 const TITLE = 'Unified Payments API';
@@ -34,6 +35,12 @@ Every answer has success and message; a refusal has a code too, and each code ha
 
 /** Refusals that any route may answer. */
 const EVERYWHERE: ProblemMessages = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };
+const FOR_TOKENS: ProblemMessages = {
+  unauthenticated: {},
+  address_not_allowed: {},
+  account_not_found: {},
+  account_suspended: {},
+};
 const WITH_BODY: ProblemMessages = { invalid_json: {}, body_too_large: {}, unsupported_media_type: {} };
 
 export type SchemaObject = { [keyword: string]: unknown };
@@ -76,6 +83,8 @@ export type ApiDocument = {
 };
 
 type RouteFacts = {
+  /** What a key needs to call it; undefined: nothing, or no key at all. */
+  scope: KeyScope | 'any' | undefined;
   problems: ProblemMessages;
   problemBody: (body: Record<string, unknown>) => Record<string, unknown>;
 };
@@ -85,8 +94,14 @@ export function collectRoutes(app: HttpServer, ctx: Context): () => ApiDocument 
   const facts = new Map<string, RouteFacts>();
   app.addHook('onRoute', (route) => {
     const { problems = {}, problemBody = same } = route.config ?? {};
-    for (const method of [route.method].flat())
-      facts.set(`${method.toLowerCase()} ${route.url.replace(/:([A-Za-z]+)/g, '{$1}')}`, { problems, problemBody });
+    for (const method of [route.method].flat()) {
+      const scope = ROUTE_SCOPES[`${method} ${route.url}`];
+      facts.set(`${method.toLowerCase()} ${route.url.replace(/:([A-Za-z]+)/g, '{$1}')}`, {
+        scope,
+        problems,
+        problemBody,
+      });
+    }
   });
   const options = {
     openapi: {
@@ -134,8 +149,11 @@ function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDoc
     .filter(([, operations]) => Object.keys(operations).length > 0)
     .sort(([left, a], [right, b]) => order(a) - order(b) || (left < right ? -1 : 1));
   for (const [path, operations] of entries)
-    for (const [method, operation] of Object.entries(operations))
-      addRefusals(operation, method, facts.get(`${method} ${path}`));
+    for (const [method, operation] of Object.entries(operations)) {
+      const known = facts.get(`${method} ${path}`);
+      addScope(operation, known?.scope);
+      addRefusals(operation, method, known);
+    }
   const known = new Set(
     entries.flatMap(([, operations]) => Object.values(operations).flatMap(({ tags = [] }) => tags)),
   );
@@ -150,13 +168,21 @@ function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDoc
   };
 }
 
+function addScope(operation: OperationObject, scope: KeyScope | 'any' | undefined): void {
+  if (scope === undefined) return;
+  const sentence = scope === 'any' ? 'A key with any scope may call it.' : `The key needs the scope \`${scope}\`.`;
+  operation.description = [operation.description, sentence].filter(Boolean).join(' ');
+}
+
 /** Refusals grouped by status, each with an example of its exact message. */
 function addRefusals(operation: OperationObject, method: string, facts: RouteFacts | undefined): void {
+  const scope = facts?.scope;
   const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
   const problems: ProblemMessages = {
     ...(method === 'post' ? WITH_BODY : {}),
-    ...(needsToken ? { unauthenticated: {} } : {}),
+    ...(needsToken ? FOR_TOKENS : {}),
     ...facts?.problems,
+    ...(scope && scope !== 'any' ? { scope_missing: { message: missingScopeMessage(scope) } } : {}),
     ...EVERYWHERE,
   };
   const byStatus = Map.groupBy(

@@ -3,16 +3,18 @@
 
 import { createHmac, type KeyObject } from 'node:crypto';
 import Type, { type Static } from 'typebox';
+import { refreshCaches } from '../platform/cache.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, type ProblemCode } from '../platform/errors.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
 import { findLastRestore } from '../platform/restores.ts';
+import { findMissingScope, missingScopeMessage } from '../platform/scopes.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
-import { findLiveIntegration, isAddressAllowed, type LiveIntegration } from './integrations.ts';
+import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from './integrations.ts';
 import { integrationRate } from './limits.ts';
 import { isSignatureSpent, type SpentSignature, spendForRead } from './signatures.ts';
 
@@ -67,9 +69,13 @@ const envelopeReader = createReader(Envelope);
 /** A request that passed every check but "used before", which the database decides when the signature is spent. */
 export type SignedRequest = SpentSignature & { integration: LiveIntegration; params: JsonObject; address: string };
 
+type VerifiedRequest = SignedRequest & { key: LiveKey };
+
 export type SignedCall = {
   body: JsonValue;
   address: string;
+  /** Method and path, as the table of scopes names them. */
+  route: string;
   logged: Record<string, unknown>;
   setHeaders(headers: Record<string, string>): void;
 };
@@ -97,6 +103,7 @@ export async function handleSigned<T>(
   const request = await verifyEnvelope(ctx, messages, call);
   limitRate(ctx, request.integration, call);
   try {
+    requireScope(request.key, call.route);
     requireLiveAccount(request.integration, messages);
     return await perform(request);
   } catch (error) {
@@ -115,12 +122,40 @@ export function signatureReused(messages: OperationMessages): Problem {
   return new Problem('signature_reused', { message: messages.notVerified });
 }
 
-async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: SignedCall): Promise<SignedRequest> {
+/** Refusals that may only be due to a cache that does not know yet what was changed a moment ago. */
+const DEPENDS_ON_CACHE: readonly ProblemCode[] = [
+  'integration_not_found',
+  'client_mismatch',
+  'address_not_allowed',
+  'signature_mismatch',
+];
+
+async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: SignedCall): Promise<VerifiedRequest> {
   const envelope = readEnvelope(call.body, messages);
-  const integration = await findLiveIntegration(ctx, { clientId: envelope.client_id });
+  const by = { clientId: envelope.client_id };
+  const cached = await findLiveIntegration(ctx, by);
+  try {
+    return await verifyAgainst(ctx, messages, call, envelope, cached);
+  } catch (error) {
+    if (!(error instanceof Problem) || !DEPENDS_ON_CACHE.includes(error.code)) throw error;
+    await refreshCaches(ctx);
+    const current = await findLiveIntegration(ctx, by);
+    if (current === cached) throw error;
+    return verifyAgainst(ctx, messages, call, envelope, current);
+  }
+}
+
+async function verifyAgainst(
+  ctx: Context,
+  messages: OperationMessages,
+  call: SignedCall,
+  envelope: Static<typeof Envelope>,
+  integration: LiveIntegration | null,
+): Promise<VerifiedRequest> {
   if (integration?.status !== 'active')
     throw new Problem('integration_not_found', { message: messages.integrationNotFound });
-  call.logged.client_id = integration.clientId;
+  // Everybody may know a client_id. It counts as the caller's only after the signature.
+  call.logged.claimed_client_id = integration.clientId;
   if (envelope.sender !== integration.title) throw new Problem('client_mismatch', { message: messages.clientMismatch });
   if (!isAddressAllowed(integration, call.address))
     throw new Problem('address_not_allowed', { message: messages.notVerified });
@@ -131,23 +166,39 @@ async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: S
     throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
   const canonical = canonicalEnvelope(call.body as JsonObject);
   const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;
-  // Every live key is tried, so that the response time does not reveal which one matched.
-  const matches = integration.apiKeys.map((key) => {
-    const expected = createHmac('sha256', key).update(canonical).digest();
-    return claimed !== null && constantTimeEqual(expected, claimed);
-  });
-  if (claimed === null || !matches.includes(true))
+  const key = findSigningKey(integration, canonical, claimed);
+  if (claimed === null || !key)
     throw new Problem('signature_mismatch', {
       message: messages.notVerified,
       extra: debugCanonical(ctx, canonical, skewSeconds),
     });
+  delete call.logged.claimed_client_id;
+  call.logged.client_id = integration.clientId;
+  call.logged.key_id = String(key.id);
+  if (!isAddressAllowed(key, call.address)) throw new Problem('address_not_allowed', { message: messages.notVerified });
   return {
     integration,
+    key,
     params: envelope.params,
     signature: claimed,
     signedAt: new Date(envelope.timestamp * 1000),
     address: call.address,
   };
+}
+
+/** The key whose signature this is. Every live key is tried, so that the response time does not reveal which one matched. */
+function findSigningKey(integration: LiveIntegration, canonical: string, claimed: Buffer | null): LiveKey | null {
+  const matches = integration.keys.filter(({ secret }) => {
+    const expected = createHmac('sha256', secret).update(canonical).digest();
+    return claimed !== null && constantTimeEqual(expected, claimed);
+  });
+  return matches[0] ?? null;
+}
+
+/** Refuses a key that may not call this route. */
+export function requireScope(key: LiveKey, route: string): void {
+  const missing = findMissingScope(key.scopes, route);
+  if (missing !== null) throw new Problem('scope_missing', { message: missingScopeMessage(missing) });
 }
 
 function readEnvelope(body: JsonValue, messages: OperationMessages): Static<typeof Envelope> {

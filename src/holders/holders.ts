@@ -82,6 +82,14 @@ export async function requireActiveHolder(tx: Tx, id: bigint): Promise<Holder> {
   return holder;
 }
 
+export type HolderRefusal = { status?: number; message?: string };
+
+/** Refuses the program of a holder that is suspended or closed. */
+export function refuseInactiveHolder(status: HolderStatus, answer: HolderRefusal = {}): void {
+  if (status === 'closed') throw new Problem('account_not_found', answer);
+  if (status === 'suspended') throw new Problem('account_suspended', answer);
+}
+
 /** The holder, whose status nobody can change until the transaction ends. */
 export async function holdHolder(tx: Tx, id: bigint): Promise<Holder | null> {
   const [holder] = await tx.query<Holder>(`select ${HOLDER_COLUMNS} from holders where id = $1 for share`, [id]);

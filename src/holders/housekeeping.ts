@@ -1,10 +1,11 @@
-// Deletes expired idempotency keys, sign-in links, tokens, sessions, challenges, known browsers, mails,
+// Deletes expired idempotency keys, sign-in links, tokens, secrets, sessions, challenges, known browsers, mails,
 // counts of guesses and old notices, in batches, so that no transaction takes long.
 
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { LONGEST_GUESS_WINDOW_MS } from './guesses.ts';
 import { KNOWN_BROWSER_MS } from './known-browsers.ts';
+import { UNVERIFIED_KEPT_DAYS } from './unverified-requests.ts';
 
 const BATCH_ROWS = 1_000;
 
@@ -26,6 +27,27 @@ const PURGES = [
     keepMs: 7 * DAY_MS,
     sql: `delete from tokens where id in
             (select id from tokens where expires_at < $1 order by id limit $2)
+          returning 1`,
+  },
+  // A token may outlive its secret by a year, so it goes with it.
+  {
+    keepMs: 7 * DAY_MS,
+    sql: `delete from tokens where id in
+            (select t.id from tokens t join integration_secrets s on s.id = t.secret_id
+             where s.expires_at < $1 order by t.id limit $2)
+          returning 1`,
+  },
+  {
+    keepMs: 7 * DAY_MS,
+    sql: `delete from integration_secrets where id in
+            (select s.id from integration_secrets s
+             where s.expires_at < $1 and not exists (select 1 from tokens t where t.secret_id = s.id) order by s.id limit $2)
+          returning 1`,
+  },
+  {
+    keepMs: UNVERIFIED_KEPT_DAYS * DAY_MS,
+    sql: `delete from unverified_requests where (holder_id, integration_id, at, id) in
+            (select holder_id, integration_id, at, id from unverified_requests where at < $1 limit $2)
           returning 1`,
   },
   {

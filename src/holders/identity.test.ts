@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
-import { createShop } from '../../test/shop.ts';
+import { createShop, tokenOf } from '../../test/shop.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createMemory } from '../platform/memory.ts';
@@ -31,7 +31,6 @@ import {
   roleAt,
   useLoginLink,
 } from './members.ts';
-import { issueToken } from './tokens.ts';
 
 const HOUR_MS = 3_600_000;
 const notFound = { code: 'not_found' };
@@ -71,7 +70,8 @@ describe('identity', () => {
 
   test('there are at most two live secrets of each kind; the third rotation ends the first', async () => {
     const shop = await createShop(ctx, 'Rotating');
-    const live = async () => (await loadLiveIntegration(ctx, { id: shop.id }))?.apiSecrets.map(String);
+    const live = async () =>
+      (await loadLiveIntegration(ctx, { id: shop.id }))?.keys.map((key) => String(key.secret.export()));
     ctx.clock.advance(1);
     const second = await rotateSecret(ctx, COMMAND_LINE, shop.holderId, shop.id, 'api');
     assert.deepEqual(await live(), [second.secret, shop.secretKey]);
@@ -192,13 +192,20 @@ describe('identity', () => {
         [shop.holderId, shop.id, name, ctx.clock.now()],
       );
     await key('old');
-    await issueToken(ctx, shop.id);
+    await tokenOf(ctx, shop);
     ctx.clock.advance(9 * 24 * HOUR_MS);
     await key('young');
-    await issueToken(ctx, shop.id);
+    await tokenOf(ctx, shop);
     while ((await purgeExpired(ctx)) > 0);
     const count = async (table: string) => (await ctx.db.query(`select 1 from ${table}`)).length;
     assert.deepEqual(await ctx.db.query('select key from idempotency_keys'), [{ key: 'young' }]);
     assert.deepEqual([await count('tokens'), await count('login_links')], [1, 0]);
+    await rotateSecret(ctx, COMMAND_LINE, shop.holderId, shop.id, 'api', 0);
+    const secrets = () => ctx.db.query('select 1 from integration_secrets where integration_id = $1', [shop.id]);
+    while ((await purgeExpired(ctx)) > 0);
+    assert.equal((await secrets()).length, 3, 'an ended secret stays for a week');
+    ctx.clock.advance(8 * 24 * HOUR_MS);
+    while ((await purgeExpired(ctx)) > 0);
+    assert.deepEqual([(await secrets()).length, await count('tokens')], [2, 0], 'then it goes with its tokens');
   });
 });

@@ -1,19 +1,28 @@
 // Integrations: the API credentials of a holder. An integration has a public client_id, a title (the specification's
-// `sender`), up to two live API secrets and up to two live callback secrets.
+// `sender`), API keys with names, and a callback secret. During a rotation a key has two live secrets.
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { isAddressIn, isAddressOrRange } from '../platform/addresses.ts';
+import { isAddressIn } from '../platform/addresses.ts';
 import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomName } from '../platform/ids.ts';
+import type { KeyScope } from '../platform/scopes.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { HolderStatus } from './holders.ts';
-import { openSecret, putSecret, type SecretKind } from './integration-secrets.ts';
+import {
+  DEFAULT_KEY,
+  endSecrets,
+  FULL_ACCESS,
+  insertSecret,
+  openSecret,
+  requireAllowList,
+  type SecretKind,
+} from './integration-secrets.ts';
+import { requireRedirectHosts } from './redirect-hosts.ts';
 
 const DEFAULT_OVERLAP_SECONDS = 86_400;
-const MAX_ALLOWED_ADDRESSES = 50;
 export const MAX_INTEGRATIONS_LISTED = 1_000;
 
 export type Integration = {
@@ -25,14 +34,25 @@ export type Integration = {
   status: 'active' | 'revoked';
   allowedAddresses: string[];
   defaultCallbackUrl: string | null;
+  /** Hosts that its payment links may send the payer to. Empty: any. */
+  redirectHosts: string[];
   createdAt: Date;
   lastUsedAt: Date | null;
 };
 
+/** One live secret of an API key. The id is the secret's: after a rotation the key has another. */
+export type LiveKey = {
+  id: bigint;
+  name: string;
+  scopes: readonly KeyScope[];
+  allowedAddresses: readonly string[];
+  secret: KeyObject;
+};
+
 /** An integration with its live secrets decrypted. Never stored. */
 export type LiveIntegration = Integration & {
-  apiKeys: KeyObject[];
-  apiSecrets: Buffer[];
+  /** The newest first. */
+  keys: LiveKey[];
   callbackSecrets: string[];
   /** When the first of its secrets expires, in milliseconds; Infinity when none does. */
   validUntil: number;
@@ -49,13 +69,14 @@ type IntegrationRow = {
   status: 'active' | 'revoked';
   allowed_addresses: string[];
   default_callback_url: string | null;
+  redirect_hosts: string[];
   created_at: Date;
   last_used_at: Date | null;
 };
 
 const SELECT_INTEGRATION = `
   select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
-         i.default_callback_url, i.created_at, i.last_used_at
+         i.default_callback_url, i.redirect_hosts, i.created_at, i.last_used_at
   from integrations i join holders h on h.id = i.holder_id`;
 
 function integrationFrom(row: IntegrationRow): Integration {
@@ -68,6 +89,7 @@ function integrationFrom(row: IntegrationRow): Integration {
     status: row.status,
     allowedAddresses: row.allowed_addresses,
     defaultCallbackUrl: row.default_callback_url,
+    redirectHosts: row.redirect_hosts,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
   };
@@ -90,8 +112,8 @@ export function createIntegration(
       [holderId, clientId, title, options.defaultCallbackUrl ?? null, at],
     );
     if (!row) throw new Error('insert returned no integration');
-    const secretKey = await putSecret(tx, ctx.vault, row.id, 'api', 1, at);
-    const callbackSecret = await putSecret(tx, ctx.vault, row.id, 'callback', 1, at);
+    const secretKey = await insertSecret(tx, ctx.vault, row.id, 'api', FULL_ACCESS, at);
+    const callbackSecret = await insertSecret(tx, ctx.vault, row.id, 'callback', FULL_ACCESS, at);
     await recordAudit(
       tx,
       { holderId, actor, action: 'integration.created', subject: title, details: { clientId } },
@@ -102,29 +124,26 @@ export function createIntegration(
   });
 }
 
-/** Adds a secret; the current one keeps working for `overlapSeconds`. The new one is shown once. */
-export function rotateSecret(
+/**
+ * Adds a secret to a key; the current one keeps working for `overlapSeconds`. Without an overlap it ends now, and every token
+ * that was made with it. The new one is shown once.
+ */
+export async function rotateSecret(
   ctx: Context,
   actor: Actor,
   holderId: bigint,
   integrationId: bigint,
   kind: SecretKind,
   overlapSeconds = DEFAULT_OVERLAP_SECONDS,
+  name = DEFAULT_KEY,
 ): Promise<{ secret: string; previousExpiresAt: Date }> {
-  const at = ctx.clock.now();
+  const at = await ctx.databaseTime.now();
   const previousExpiresAt = new Date(at.getTime() + overlapSeconds * 1000);
   return ctx.db.transaction(async (tx) => {
-    const integration = await requireIntegration(tx, holderId, integrationId);
-    const secrets = await tx.query<{ slot: number }>(
-      `select slot from integration_secrets where integration_id = $1 and kind = $2 order by created_at desc, slot desc for update`,
-      [integrationId, kind],
-    );
-    const newest = secrets[0]?.slot ?? 2;
-    await tx.query(
-      'update integration_secrets set expires_at = $4 where integration_id = $1 and kind = $2 and slot = $3',
-      [integrationId, kind, newest, previousExpiresAt],
-    );
-    const secret = await putSecret(tx, ctx.vault, integrationId, kind, newest === 1 ? 2 : 1, at);
+    const integration = await lockIntegration(tx, holderId, integrationId);
+    const access = await endSecrets(tx, integrationId, kind, name, previousExpiresAt, at);
+    if (!access) throw new Problem('not_found', { message: `There is no live key "${name}".` });
+    const secret = await insertSecret(tx, ctx.vault, integrationId, kind, access, at);
     await recordAudit(
       tx,
       {
@@ -132,7 +151,7 @@ export function rotateSecret(
         actor,
         action: `integration.${kind}_secret_rotated`,
         subject: integration.title,
-        details: { previousExpiresAt },
+        details: { previousExpiresAt, ...(kind === 'api' ? { key: name } : {}) },
       },
       at,
     );
@@ -140,7 +159,18 @@ export function rotateSecret(
   });
 }
 
-type IntegrationChange = { allowedAddresses?: string[]; defaultCallbackUrl?: string | null; status?: 'revoked' };
+/** The integration, locked: two changes of its secrets follow each other. */
+export async function lockIntegration(tx: Tx, holderId: bigint, id: bigint): Promise<Integration> {
+  await tx.query('select 1 from integrations where holder_id = $1 and id = $2 for no key update', [holderId, id]);
+  return requireIntegration(tx, holderId, id);
+}
+
+type IntegrationChange = {
+  allowedAddresses?: string[];
+  defaultCallbackUrl?: string | null;
+  redirectHosts?: string[];
+  status?: 'revoked';
+};
 
 export function updateIntegration(
   ctx: Context,
@@ -149,20 +179,14 @@ export function updateIntegration(
   integrationId: bigint,
   change: IntegrationChange,
 ): Promise<Integration> {
-  const wrong = change.allowedAddresses?.find((address) => !isAddressOrRange(address));
-  if (wrong !== undefined)
-    throw new Problem('invalid_params', {
-      errors: { allowed_addresses: [`"${wrong}" is not an IP address or a range such as 203.0.113.0/24.`] },
-    });
-  if ((change.allowedAddresses?.length ?? 0) > MAX_ALLOWED_ADDRESSES)
-    throw new Problem('invalid_params', {
-      errors: { allowed_addresses: [`At most ${MAX_ALLOWED_ADDRESSES} entries.`] },
-    });
+  if (change.allowedAddresses) requireAllowList(change.allowedAddresses);
+  if (change.redirectHosts) requireRedirectHosts(change.redirectHosts);
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     const before = await requireIntegration(tx, holderId, integrationId);
     await tx.query(
-      `update integrations set allowed_addresses = $3, default_callback_url = $4, status = $5, updated_at = $6
+      `update integrations
+       set allowed_addresses = $3, default_callback_url = $4, status = $5, updated_at = $6, redirect_hosts = $7
        where id = $1 and holder_id = $2`,
       [
         integrationId,
@@ -171,6 +195,7 @@ export function updateIntegration(
         change.defaultCallbackUrl === undefined ? before.defaultCallbackUrl : change.defaultCallbackUrl,
         change.status ?? before.status,
         at,
+        change.redirectHosts ?? before.redirectHosts,
       ],
     );
     const action = change.status === 'revoked' ? 'integration.revoked' : 'integration.changed';
@@ -225,36 +250,54 @@ export async function findByClientId(reader: Reader, clientId: string): Promise<
   return row ? integrationFrom(row) : null;
 }
 
+type LiveRow = IntegrationRow & {
+  secret_id: bigint | null;
+  kind: SecretKind;
+  sealed: Buffer;
+  name: string;
+  scopes: KeyScope[];
+  key_addresses: string[];
+  expires_at: Date | null;
+};
+
 /** Reads an integration with its live secrets from the database, without the cache. */
 export async function loadLiveIntegration(
   ctx: Context,
   by: { clientId: string } | { id: bigint },
 ): Promise<LiveIntegration | null> {
   const [column, value] = 'clientId' in by ? ['client_id', by.clientId] : ['id', by.id];
-  const rows = await ctx.db.query<
-    IntegrationRow & { kind: SecretKind | null; sealed: Buffer | null; expires_at: Date | null }
-  >(
+  const rows = await ctx.db.query<LiveRow>(
     `select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
-            i.default_callback_url, i.created_at, i.last_used_at, s.kind, s.sealed, s.expires_at
+            i.default_callback_url, i.redirect_hosts, i.created_at, i.last_used_at, s.id as secret_id, s.kind, s.sealed, s.name,
+            s.scopes, s.allowed_addresses as key_addresses, s.expires_at
      from integrations i
      join holders h on h.id = i.holder_id
      left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $2)
      where i.${column} = $1
-     order by s.created_at desc`,
+     order by s.created_at desc, s.slot desc`,
     [value, ctx.clock.now()],
   );
   const first = rows[0];
   if (!first) return null;
-  const open = (kind: SecretKind) =>
-    rows.flatMap((row) => (row.kind === kind && row.sealed ? [openSecret(ctx.vault, kind, row.id, row.sealed)] : []));
-  const apiSecrets = open('api').map((secret) => Buffer.from(secret, 'utf8'));
-  // Signing with a KeyObject is eight times faster than with raw bytes.
   return {
     ...integrationFrom(first),
-    apiSecrets,
-    apiKeys: apiSecrets.map((secret) => createSecretKey(secret)),
-    callbackSecrets: open('callback'),
+    keys: rows.flatMap((row) => keyFrom(ctx, row) ?? []),
+    callbackSecrets: rows.flatMap((row) =>
+      row.secret_id !== null && row.kind === 'callback' ? [openSecret(ctx.vault, 'callback', row.id, row.sealed)] : [],
+    ),
     validUntil: Math.min(...rows.map((row) => row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
+  };
+}
+
+function keyFrom(ctx: Context, row: LiveRow): LiveKey | null {
+  if (row.secret_id === null || row.kind !== 'api') return null;
+  return {
+    id: row.secret_id,
+    name: row.name,
+    scopes: row.scopes,
+    allowedAddresses: row.key_addresses,
+    // Signing with a KeyObject is eight times faster than with raw bytes.
+    secret: createSecretKey(Buffer.from(openSecret(ctx.vault, 'api', row.id, row.sealed), 'utf8')),
   };
 }
 
@@ -277,7 +320,7 @@ export async function callbackSecrets(ctx: Context, integrationId: bigint): Prom
   return (await findLiveIntegration(ctx, { id: integrationId }))?.callbackSecrets ?? [];
 }
 
-/** Whether requests from this address are allowed. An empty list allows every address. */
-export function isAddressAllowed(integration: Integration, address: string): boolean {
-  return integration.allowedAddresses.length === 0 || isAddressIn(integration.allowedAddresses, address);
+/** Whether an integration, or a key, takes requests from this address. An empty list allows every address. */
+export function isAddressAllowed({ allowedAddresses }: Pick<LiveKey, 'allowedAddresses'>, address: string): boolean {
+  return allowedAddresses.length === 0 || isAddressIn(allowedAddresses, address);
 }

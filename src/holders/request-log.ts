@@ -1,6 +1,6 @@
 // The log of API requests: one row a request, collected in memory and written once a second, so no request waits for its
-// row. When the database is too slow, rows are dropped and counted. The same pass notes when an integration was last
-// used, at most once a minute each.
+// row. When the database is too slow, rows are dropped and counted. The same pass notes when integrations, keys and tokens were
+// last used, at most once a minute each. A request whose caller is not verified goes elsewhere (unverified-requests.ts).
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DAY_MS } from '../platform/clock.ts';
@@ -9,14 +9,18 @@ import type { Reader } from '../platform/db.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
+import { noteKeyUse } from './integration-secrets.ts';
 import { findLiveIntegration, type Integration, noteUse } from './integrations.ts';
+import { noteTokenUse } from './tokens.ts';
+import { createSampler, writeUnverified } from './unverified-requests.ts';
 
 const FLUSH_EVERY_MS = 1_000;
 const MAX_BUFFERED = 20_000;
 const ROWS_PER_STATEMENT = 5_000;
-/** Everybody who knows a client_id can send requests in its name that are refused: so many are kept each second. */
+/** A program that goes on after it was told to wait is refused without end: so many of an integration are kept each second. */
 const MAX_REFUSED = 100;
 const USE_NOTED_EVERY_MS = 60_000;
+const MAX_USES_REMEMBERED = 20_000;
 export const KEPT_DAYS = 30;
 /** Pages and pictures are not logged. */
 const LOGGED = /^\/api\//;
@@ -33,6 +37,10 @@ type Entry = {
   route: string;
   address: string;
   code: string | null;
+  /** Whether the request proved that it comes from the integration. */
+  verified: boolean;
+  keyId: bigint | null;
+  tokenId: bigint | null;
 };
 
 type LogRow = Entry & { integrationId: bigint; holderId: bigint };
@@ -50,14 +58,16 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
   let dropped = 0;
   let writing: Promise<number> | null = null;
   const writeRows = createWriter(ctx);
+  const isSampled = createSampler(ctx.clock);
 
-  if (ctx.config.requestLog === 'on')
-    app.addHook('onResponse', (request, reply, done) => {
-      const entry = entryOf(ctx, request, reply);
-      if (entry && entries.length >= MAX_BUFFERED) dropped++;
-      else if (entry) entries.push(entry);
-      done();
-    });
+  app.addHook('onResponse', (request, reply, done) => {
+    const entry = entryOf(ctx, request, reply);
+    if (entry && !entry.verified) ctx.metrics.unverifiedRequests.inc({ code: entry.code ?? 'none' });
+    const kept = entry && (entry.verified || isSampled(entry.clientId, entry.address));
+    if (kept && entries.length >= MAX_BUFFERED) dropped++;
+    else if (kept) entries.push(entry);
+    done();
+  });
 
   async function write(): Promise<number> {
     const taken = entries;
@@ -93,7 +103,8 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
 
 function entryOf(ctx: Context, request: FastifyRequest, reply: FastifyReply): Entry | null {
   const route = request.routeOptions.url;
-  const { client_id: clientId, ref, code } = request.logged;
+  const { client_id, claimed_client_id, key_id, token_id, ref, code } = request.logged;
+  const clientId = client_id ?? claimed_client_id;
   if (route === undefined || !LOGGED.test(route) || typeof clientId !== 'string') return null;
   return {
     at: ctx.clock.now(),
@@ -105,34 +116,60 @@ function entryOf(ctx: Context, request: FastifyRequest, reply: FastifyReply): En
     route: `${request.method} ${route}`,
     address: addressOf(request),
     code: typeof code === 'string' ? code : null,
+    verified: client_id !== undefined,
+    keyId: typeof key_id === 'string' ? BigInt(key_id) : null,
+    tokenId: typeof token_id === 'string' ? BigInt(token_id) : null,
   };
 }
 
 function withoutExcessRefusals(entries: readonly Entry[]): Entry[] {
   const refused = new Map<string, number>();
   return entries.filter((entry) => {
-    if (entry.status < 400) return true;
+    if (entry.status < 400 || !entry.verified) return true;
     const count = (refused.get(entry.clientId) ?? 0) + 1;
     refused.set(entry.clientId, count);
     return count <= MAX_REFUSED;
   });
 }
 
-/** Writes rows, makes the partitions of days to come, drops old ones, and notes the use of integrations. */
-function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<number> {
-  const noted = new Map<bigint, number>();
-  let maintainedDay = -1;
+/** Notes the last use of integrations, keys and tokens, each at most once a minute. */
+function createUseNotes(ctx: Context): (rows: readonly LogRow[]) => Promise<void> {
+  const noted = new Map<string, number>();
 
-  async function noteUses(rows: readonly LogRow[]): Promise<void> {
+  /** The last row of each id, without those that were noted a moment ago. */
+  function dueOf(kind: string, rows: readonly LogRow[], idOf: (row: LogRow) => bigint | null): Map<bigint, LogRow> {
     const now = ctx.clock.millis();
-    const used = new Set(rows.filter((row) => row.status < 400).map((row) => row.integrationId));
-    const due = [...used].filter((id) => now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS);
-    if (due.length > 0) await noteUse(ctx.db, due, ctx.clock.now());
-    for (const id of due) noted.set(id, now);
+    const due = new Map<bigint, LogRow>();
+    for (const row of rows) {
+      const id = idOf(row);
+      if (id !== null && now - (noted.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS)
+        due.set(id, row);
+    }
+    if (noted.size > MAX_USES_REMEMBERED) noted.clear();
+    for (const id of due.keys()) noted.set(`${kind} ${id}`, now);
+    return due;
   }
 
-  return async (entries) => {
-    const rows = await withIntegrations(ctx, entries);
+  return async (rows) => {
+    const now = ctx.clock.now();
+    const accepted = rows.filter((row) => row.status < 400);
+    const integrations = dueOf('integration', accepted, (row) => row.integrationId);
+    if (integrations.size > 0) await noteUse(ctx.db, [...integrations.keys()], now);
+    // Whether a key or a token is still in use does not depend on the answer.
+    const keys = dueOf('key', rows, (row) => row.keyId);
+    if (keys.size > 0) await noteKeyUse(ctx.db, [...keys.keys()], now);
+    const tokens = dueOf('token', rows, (row) => row.tokenId);
+    const uses = [...tokens].map(([tokenId, { at, address }]) => ({ tokenId, at, address }));
+    if (uses.length > 0) await noteTokenUse(ctx.db, uses);
+  };
+}
+
+/** Writes rows, makes the partitions of days to come, drops old ones, and notes last uses. */
+function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<number> {
+  const noteUses = createUseNotes(ctx);
+  let maintainedDay = -1;
+
+  async function writeLog(rows: readonly LogRow[]): Promise<void> {
     // A day at a time: each has a partition of its own.
     for (const ofDay of Object.values(Object.groupBy(rows, (row) => Math.floor(row.at.getTime() / DAY_MS))))
       for (let from = 0; ofDay && from < ofDay.length; from += ROWS_PER_STATEMENT) {
@@ -142,9 +179,26 @@ function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<numb
     const day = Math.floor(ctx.clock.millis() / DAY_MS);
     if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);
     maintainedDay = day;
-    await noteUses(rows);
+  }
+
+  return async (entries) => {
+    const rows = await withIntegrations(ctx, entries);
+    const verified = rows.filter((row) => row.verified);
+    if (ctx.config.requestLog === 'on') {
+      await writeLog(verified);
+      const unverified = rows.filter((row) => !row.verified);
+      await writeUnverified(
+        ctx,
+        unverified.map((row) => ({ ...row, id: uuidOf(row) })),
+      );
+    }
+    await noteUses(verified);
     return rows.length;
   };
+}
+
+function uuidOf({ id }: Entry): string {
+  return uuidFromPublicId('req', id) ?? '00000000-0000-0000-0000-000000000000';
 }
 
 /** Entries with their integration and holder; entries of an unknown client_id are left out. */
@@ -171,7 +225,7 @@ async function insert(reader: Reader, rows: readonly LogRow[]): Promise<void> {
     },
     [
       rows.map((row) => row.at),
-      rows.map((row) => uuidFromPublicId('req', row.id) ?? '00000000-0000-0000-0000-000000000000'),
+      rows.map(uuidOf),
       rows.map((row) => row.holderId),
       rows.map((row) => row.integrationId),
       rows.map((row) => (row.ref === null ? null : uuidFromPublicId('TX', row.ref))),

@@ -1,4 +1,4 @@
-// The two operations about credentials: exchange them for a token, and sign an envelope.
+// The operations about credentials: exchange them for a token, list and end tokens, and sign an envelope.
 
 import { createHmac } from 'node:crypto';
 import { isoMicroseconds } from '../platform/clock.ts';
@@ -8,32 +8,55 @@ import { addressOf, type HttpServer } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { createReader, refuse } from '../platform/validation.ts';
-import { requireToken } from './authentication.ts';
+import { requireTokenCaller } from './authentication.ts';
 import { canonicalEnvelope } from './envelope.ts';
-import type { LiveIntegration } from './integrations.ts';
 import { SignatureAnswer, SignatureRequest, TokenAnswer, TokenRequest } from './schemas.ts';
-import { exchangeCredentials } from './tokens.ts';
+import { tokenRoutes } from './token-routes.ts';
+import { exchangeCredentials, type TokenCaller } from './tokens.ts';
 
 const tokenRequest = createReader(TokenRequest);
 const signatureRequest = createReader(SignatureRequest);
 
+/** Of answers that contain a credential. */
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
 export function holderRoutes(app: HttpServer, ctx: Context): void {
+  getTokenRoute(app, ctx);
+  signatureRoute(app, ctx);
+  tokenRoutes(app, ctx);
+}
+
+function getTokenRoute(app: HttpServer, ctx: Context): void {
   app.post(
     '/api/integration/get-token',
     {
       schema: {
         summary: 'Get token',
-        description: 'Exchanges the credentials of an integration for a bearer token.',
+        description:
+          'Exchanges the credentials of an integration for a bearer token. The token has the scopes of the key that it was made ' +
+          'with, works from the same addresses, and ends with it.',
         tags: ['Credentials'],
         operationId: 'getToken',
         body: TokenRequest,
         response: { 200: TokenAnswer },
       },
-      config: { problems: { invalid_params: {}, credentials_not_verified: {} } },
+      config: {
+        problems: {
+          invalid_params: {},
+          credentials_not_verified: {},
+          address_not_allowed: {},
+          account_not_found: {},
+          account_suspended: {},
+        },
+      },
     },
-    async (request) => {
+    async (request, reply) => {
+      void reply.headers(NO_STORE);
       const { client_id, secret_key } = tokenRequest.require(request.body);
-      const issued = await exchangeCredentials(ctx, client_id, secret_key, addressOf(request));
+      const issued = await exchangeCredentials(ctx, client_id, secret_key, addressOf(request), (known) => {
+        request.logged.claimed_client_id = known;
+      });
+      delete request.logged.claimed_client_id;
       request.logged.client_id = client_id;
       return {
         success: true,
@@ -42,14 +65,17 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
       };
     },
   );
+}
 
+function signatureRoute(app: HttpServer, ctx: Context): void {
   app.post(
     '/api/service-signature',
     {
       schema: {
         summary: 'Sign a request',
         description:
-          'Signs an envelope for callers that cannot compute an HMAC. Signing does not use the signature up; sending it does.',
+          'Signs an envelope for callers that cannot compute an HMAC, with the secret that the token was made with. ' +
+          'Signing does not use the signature up; sending it does.',
         tags: ['Credentials'],
         operationId: 'createSignature',
         body: SignatureRequest,
@@ -59,30 +85,29 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
       config: { problems: { invalid_envelope: {}, integration_not_found: {}, client_mismatch: {} } },
     },
     async (request, reply) => {
-      const integration = await requireToken(ctx, request, reply);
+      void reply.headers(NO_STORE);
+      const caller = await requireTokenCaller(ctx, request, reply);
       return {
         success: true,
         message: 'Signature generated.',
-        data: signFor(ctx, integration, request.body),
+        data: signFor(ctx, caller, request.body),
       };
     },
   );
 }
 
-/** Signs an envelope with the newest secret of the integration. Signing does not spend the signature. */
-function signFor(ctx: Context, integration: LiveIntegration, body: unknown): JsonObject {
+/** Signs an envelope with the secret that the token was made with. Signing does not spend the signature. */
+function signFor(ctx: Context, { integration, key }: TokenCaller, body: unknown): JsonObject {
   const { fields, errors, hasErrors } = signatureRequest.read(body);
   if (errors.body) throw refuse(errors);
   if (fields.client_id !== integration.clientId) throw new Problem('integration_not_found');
   if (fields.sender !== integration.title) throw new Problem('client_mismatch');
   if (hasErrors()) throw refuse(errors, { code: 'invalid_envelope' });
-  const key = integration.apiKeys[0];
-  if (!key) throw new Problem('integration_not_found');
   // Members that the schema does not know are signed too.
   const { signature: _, ...rest } = body as JsonObject;
   const timestamp = fields.timestamp ?? Math.floor(ctx.clock.millis() / 1000);
   const salt = fields.salt ?? randomSecret(16);
   const unsigned: JsonObject = { ...rest, timestamp, salt };
-  const signature = createHmac('sha256', key).update(canonicalEnvelope(unsigned)).digest('hex');
+  const signature = createHmac('sha256', key.secret).update(canonicalEnvelope(unsigned)).digest('hex');
   return { signature, timestamp, salt, envelope: { ...unsigned, signature } };
 }

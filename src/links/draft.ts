@@ -6,6 +6,7 @@ import { checkAmount } from '../catalog/amounts.ts';
 import type { LinkCountry } from '../catalog/catalog.ts';
 import { findLinkCountry, findPayerCountry, listLinkCountries } from '../catalog/countries.ts';
 import { normaliseContactNumber } from '../catalog/phone.ts';
+import { isRedirectAllowed } from '../holders/redirect-hosts.ts';
 import { checkCallbackUrl } from '../payments/callback-url.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { optionalAmount } from '../payments/params.ts';
@@ -41,7 +42,9 @@ export const LinkParams = Type.Object(
     business_name: name('Name shown at the head of the page; the name of the account when left out.'),
     item_name: name('What is paid for.'),
     callback_url: optionalUrl('Where results are sent; the default of the integration when left out.'),
-    redirection_url: optionalUrl('Where the payer is sent after a success.'),
+    redirection_url: optionalUrl(
+      'Where the payer is sent after a success. An integration may limit the hosts, see docs/keys.',
+    ),
     currency: Type.String({
       minLength: 1,
       description: 'Currency code of a payment-link country.',
@@ -88,7 +91,13 @@ export const LinkParams = Type.Object(
 const linkParams = createReader(LinkParams);
 
 /** Who owns the link. `integrationId` is null when it is created in the console. */
-export type LinkOwner = { holderId: bigint; integrationId: bigint | null; defaultCallbackUrl: string | null };
+export type LinkOwner = {
+  holderId: bigint;
+  integrationId: bigint | null;
+  defaultCallbackUrl: string | null;
+  /** Hosts that redirection_url may lead to. Empty or left out: any. */
+  redirectHosts?: readonly string[];
+};
 
 /** A link that passed every check and only needs to be written. */
 export type LinkDraft = {
@@ -124,6 +133,8 @@ export async function draftLink(ctx: PaymentsContext, owner: LinkOwner, params: 
   const expiresAt = fields.expires_at ? new Date(fields.expires_at) : null;
   if (expiresAt && expiresAt <= ctx.clock.now()) add('expires_at', 'expires_at must lie in the future.');
   checkCallbackUrl(ctx, fields.callback_url, add);
+  if (fields.redirection_url && !isRedirectAllowed(owner.redirectHosts ?? [], fields.redirection_url))
+    add('redirection_url', 'redirection_url must lead to a host that the settings of the integration allow.');
   const logo = await checkLogo(ctx, fields.logo, add);
   if (!places || reading.hasErrors()) throw refuse(reading.errors, { message: NOT_CREATED });
   return {

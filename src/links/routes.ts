@@ -167,6 +167,7 @@ async function createSigned(
     holderId: integration.holderId,
     integrationId: integration.id,
     defaultCallbackUrl: integration.defaultCallbackUrl,
+    redirectHosts: integration.redirectHosts,
   };
   const operation = { name: OPERATION, messages: LINK_MESSAGES, idempotencyHeader };
   return performOnce(ctx, request, operation, async (record) => {
@@ -181,12 +182,7 @@ async function createSigned(
 }
 
 async function answerList(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const integration = await requireToken(ctx, request, reply);
-  if (integration.holderStatus !== 'active')
-    throw new Problem(integration.holderStatus === 'closed' ? 'account_not_found' : 'account_suspended', {
-      status: 404,
-      message: 'User not found',
-    });
+  const integration = await requireToken(ctx, request, reply, { status: 404, message: 'User not found' });
   const { limit, ...query } = readListQuery(request.query);
   if (limit !== null) return answerPage(ctx, integration.holderId, { ...query, limit });
   const stream = await openLinkStream(ctx, integration.holderId, { ...query, limit });

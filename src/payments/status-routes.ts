@@ -1,7 +1,7 @@
 // The HTTP operations that read: status v2 and v3, and balance.
 
 import { signedCall } from '../holders/authentication.ts';
-import { handleSigned, type OperationMessages } from '../holders/envelope.ts';
+import { handleSigned, type OperationMessages, type SignedRequest } from '../holders/envelope.ts';
 import { envelopeErrors } from '../holders/schemas.ts';
 import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
@@ -58,7 +58,7 @@ function statusV2Route(
     (request, reply) => {
       void reply.headers({ Deprecation: `@${V2_DEPRECATED_AT}`, Link: successor });
       return handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
-        await requireOwnApiKey(ctx, request.headers['x-api-key'], signed.integration.id, messages.notVerified);
+        await requireOwnApiKey(ctx, request.headers['x-api-key'], signed, messages.notVerified);
         try {
           const { id } = statusV2Params.require(signed.params, { message: messages.badParams });
           const transaction = await readStatus(ctx, engine, messages, signed, { id });
@@ -143,10 +143,10 @@ function balanceRoute(app: HttpServer, ctx: PaymentsContext): void {
 async function requireOwnApiKey(
   ctx: PaymentsContext,
   header: string | string[] | undefined,
-  integrationId: bigint,
+  { integration, address }: SignedRequest,
   refusal: string,
 ): Promise<void> {
   if (header === undefined) return;
-  const owner = typeof header === 'string' ? await authenticateToken(ctx, header).catch(() => null) : null;
-  if (owner?.id !== integrationId) throw new Problem('unauthenticated', { status: 403, message: refusal });
+  const owner = typeof header === 'string' ? await authenticateToken(ctx, header, address).catch(() => null) : null;
+  if (owner?.integration.id !== integration.id) throw new Problem('unauthenticated', { status: 403, message: refusal });
 }

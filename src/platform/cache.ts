@@ -67,10 +67,25 @@ const changeWatch = perProcess(
 async function clearChanged(ctx: Context, watch: ChangeWatch): Promise<void> {
   // The absolute value: after the clock was set back, the next check must not be hours away.
   if (Math.abs(ctx.clock.millis() - watch.checkedAt) < CHECK_MS) return;
+  await startCheck(ctx, watch);
+}
+
+/**
+ * Reads the counter now, so that the next `get` sees every change made before this call: for a refusal that may only be due
+ * to an old entry. Calls at the same time share one query.
+ */
+export async function refreshCaches(ctx: Context): Promise<void> {
+  const watch = changeWatch(ctx);
+  // A check that is under way may have read the counter before the change.
+  await watch.checking?.catch(() => {});
+  await startCheck(ctx, watch);
+}
+
+function startCheck(ctx: Context, watch: ChangeWatch): Promise<void> {
   watch.checking ??= checkVersion(ctx, watch).finally(() => {
     watch.checking = null;
   });
-  await watch.checking;
+  return watch.checking;
 }
 
 async function checkVersion(ctx: Context, watch: ChangeWatch): Promise<void> {

@@ -34,8 +34,8 @@ export const PROBLEMS = {
   address_not_allowed: {
     status: 403,
     message: 'Request was not verified.',
-    cause: 'The integration has an address allow-list and the request came from another address.',
-    fix: 'Add the address of your server to the allow-list of the integration, or send from a listed address.',
+    cause: 'The integration or its key has an address allow-list and the request came from another address.',
+    fix: 'Add the address of your server to the allow-list of the integration and of the key, or send from a listed address.',
   },
   timestamp_out_of_range: {
     status: 403,
@@ -57,6 +57,12 @@ export const PROBLEMS = {
     message: 'Request was not verified.',
     cause: 'This exact signature was already used. Each signature works once, on reads too.',
     fix: 'Sign again with a new salt or timestamp. To retry safely, use the same Idempotency-Key with a new signature.',
+  },
+  scope_missing: {
+    status: 403,
+    message: 'This key does not have the scope that the operation needs.',
+    cause: 'The request was signed with an API key, or a token of a key, whose scopes do not include this operation.',
+    fix: 'Use a key with the scope that the message names, or make one in the console. docs/keys lists the scope of each operation.',
   },
   account_not_found: {
     status: 400,
@@ -194,7 +200,7 @@ export const PROBLEMS = {
   unauthenticated: {
     status: 401,
     message: 'Unauthenticated.',
-    cause: 'The bearer token is missing, expired, revoked or malformed.',
+    cause: 'The bearer token is missing, expired, revoked or malformed, or the secret that made it has ended.',
     fix: 'Get a token from POST /api/integration/get-token and send it as `Authorization: Bearer <token>`.',
   },
   forbidden: {

@@ -30,6 +30,12 @@ export function createMetrics() {
       labelNames: ['code'] as const,
       registers,
     }),
+    unverifiedRequests: new Counter({
+      name: 'simbi_unverified_requests_total',
+      help: 'Requests that named an integration and were refused before their signature or secret was verified, by error code.',
+      labelNames: ['code'] as const,
+      registers,
+    }),
     shed: new Counter({
       name: 'simbi_http_shed_total',
       help: 'Requests refused because too many were in flight.',

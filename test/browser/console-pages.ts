@@ -4,20 +4,23 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
-import { updateIntegration } from '../../src/holders/integrations.ts';
+import { rotateSecret, updateIntegration } from '../../src/holders/integrations.ts';
 import { inviteMember } from '../../src/holders/invitations.ts';
+import { addKey } from '../../src/holders/keys.ts';
 import { createLoginLink } from '../../src/holders/members.ts';
+import { writeUnverified } from '../../src/holders/unverified-requests.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
 import { listCasesOf } from '../../src/payments/cases.ts';
 import { applyOutcomes } from '../../src/payments/outcomes.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { idFromRef } from '../../src/payments/transactions.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
-import { publicId } from '../../src/platform/ids.ts';
+import type { Context } from '../../src/platform/context.ts';
+import { createUuid, publicId } from '../../src/platform/ids.ts';
 import { collectInKenya } from '../client.ts';
 import { addPerson, importPayouts, type Person, payOut } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
-import { createShop, type Shop } from '../shop.ts';
+import { createShop, type Shop, tokenOf } from '../shop.ts';
 import type { State } from './states.ts';
 
 const DAYS = 10;
@@ -100,6 +103,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null },
     { country_id: 1, currency: 'KES', item_name: 'Donation' },
   );
+  await addCredentials(ctx, shop);
   await inviteMember(ctx, COMMAND_LINE, shop.holderId, 'new@example.org', 'developer', 'page');
   await ctx.db.query(
     `insert into cases (id, holder_id, transaction_id, kind, opened_at) values (gen_random_uuid(), $1, null, 'unknown_reference', $2)`,
@@ -166,4 +170,21 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin ledger', '/admin/ledger'),
     ],
   };
+}
+
+/** A second key, a token, and a request that nobody signed. */
+async function addCredentials(ctx: Context, shop: Shop): Promise<void> {
+  const access = { name: 'web-shop', scopes: ['collect', 'read'], allowedAddresses: ['203.0.113.0/24'] } as const;
+  await addKey(ctx, COMMAND_LINE, shop.holderId, shop.id, access);
+  await rotateSecret(ctx, COMMAND_LINE, shop.holderId, shop.id, 'api', 86_400, 'web-shop');
+  await tokenOf(ctx, shop);
+  const { holderId, id: integrationId } = shop;
+  const request = {
+    status: 403,
+    route: 'POST /api/v3/get-unified-balance',
+    address: '203.0.113.7',
+    code: 'signature_mismatch',
+  };
+  const id = createUuid(ctx.clock.millis());
+  await writeUnverified(ctx, [{ ...request, holderId, integrationId, id, at: ctx.clock.now() }]);
 }
