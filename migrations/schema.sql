@@ -885,7 +885,7 @@ comment on table callback_deliveries is
   'One row for each event that was not delivered yet. A leased row belongs to one process until due_at. An infinite due_at waits for a person: the receiver answered 410 Gone.';
 comment on column callback_deliveries.started_at is
   'Thirty days later the delivery is given up. A resend starts the time again.';
-CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
+CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (holder_id, origin, due_at) WHERE (NOT leased);
 
 create table callback_attempts (
   holder_id bigint not null,
@@ -909,15 +909,16 @@ comment on column callback_attempts.signature is
 CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (holder_id, event_id);
 
 create table callback_receivers (
+  holder_id bigint not null,
   origin text not null,
   failing_since timestamp with time zone not null,
   last_error text not null,
   probe_at timestamp with time zone not null,
   recovered_at timestamp with time zone,
-  constraint callback_receivers_pkey PRIMARY KEY (origin)
+  constraint callback_receiver_once PRIMARY KEY (holder_id, origin)
 );
 comment on table callback_receivers is
-  'Receivers (scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
+  'Receivers (a holder''s scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
 comment on column callback_receivers.recovered_at is
   'When it answered again: everything last tried before then is due at once.';
 
