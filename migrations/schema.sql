@@ -1049,9 +1049,8 @@ comment on column checkout_attempts.form_id is
 comment on column checkout_attempts.live is
   'It may still take money, or has taken it. Only the refusal of the operator ends it; a success stays live for ever.';
 comment on column checkout_attempts.msisdn is
-  'Digits with the dial code: a number may only be prompted so often, over all holders.';
+  'Digits with the dial code.';
 CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (holder_id, link_id) WHERE (live AND single_use);
-CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
 
 create table receipts (
   holder_id bigint not null,
@@ -1378,6 +1377,33 @@ comment on column verify_runs.checked is
 comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
+
+-- 0025_payments_number_limits.sql
+
+create unlogged table number_limits (
+  msisdn text not null,
+  prompt_ids uuid[] not null default '{}'::uuid[],
+  prompt_holders bigint[] not null default '{}'::bigint[],
+  prompted_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  wrong_tokens integer not null default 0,
+  wrong_since timestamp with time zone,
+  refused_kind text,
+  refused integer not null default 0,
+  refused_since timestamp with time zone,
+  refused_until timestamp with time zone,
+  seen_at timestamp with time zone not null,
+  constraint number_limit_once PRIMARY KEY (msisdn),
+  constraint number_limit_kind_known CHECK ((refused_kind = ANY (ARRAY['prompts'::text, 'tokens'::text]))),
+  constraint number_limit_prompts_whole CHECK (((cardinality(prompt_ids) = cardinality(prompted_at)) AND (cardinality(prompt_ids) = cardinality(prompt_holders))))
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=70);
+comment on table number_limits is
+  'Prompts and wrong tokens of each phone number in the last day. Deleted when nothing was asked for a day.';
+comment on column number_limits.prompt_ids is
+  'Collections of the last day that may still count, with their holders and dates in the next two columns.';
+comment on column number_limits.wrong_since is
+  'The day of the wrong tokens begins here.';
+comment on column number_limits.refused is
+  'Requests refused since refused_since, for the page that shows who is held back.';
 
 -- 
 

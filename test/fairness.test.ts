@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { createClient, PATHS, ugandanCollection } from './client.ts';
+import { openShop } from './browser/shop.ts';
+import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
+import { addPerson } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 const CALLBACK_TIMEOUT_MS = 300;
@@ -59,4 +61,108 @@ describe('two holders whose callbacks go to one host', () => {
     const tried = arrived['/hang'] - triedBefore;
     assert.ok(tried < 32, `the other holder had ${tried} more attempts first`);
   });
+});
+
+describe('one phone number', () => {
+  let gateway: TestGateway;
+
+  before(async () => {
+    gateway = await createTestGateway({
+      OPEN_PROMPTS_PER_NUMBER: '3',
+      PROMPTS_PER_NUMBER_PER_DAY: '10',
+      WRONG_TOKENS_PER_NUMBER_PER_DAY: '20',
+    });
+  });
+  after(() => gateway.close());
+
+  test('security S10: 214 prompts to one number by two holders: three arrive, the rest is 429 with Retry-After', async () => {
+    const clients = [await createClient(gateway, 'One'), await createClient(gateway, 'Two')];
+    const asked = Array.from({ length: 214 }, (_, index) =>
+      clients[index % 2]?.signed(PATHS.collect, ugandanCollection('456')),
+    );
+    const replies = (await Promise.all(asked)).flatMap((reply) => reply ?? []);
+    assert.equal(replies.filter((reply) => reply.status === 200).length, 3);
+    for (const reply of replies.filter((each) => each.status !== 200)) {
+      assert.equal(reply.status, 429);
+      assert.equal(reply.body.code, 'number_limited');
+      const seconds = Number(reply.headers['retry-after']);
+      assert.ok(seconds > 0 && seconds <= 600, `${seconds}`);
+    }
+    await gateway.settle();
+    const [row] = await gateway.ctx.db.query<{ count: bigint }>(
+      `select count(*) from sandbox_payments where msisdn = '256772123456'`,
+    );
+    assert.equal(row?.count, 3n);
+  });
+
+  test('security S10: a repeated request with its idempotency key counts once, and a refused one takes no key', async () => {
+    const client = await createClient(gateway, 'Idempotent');
+    const params = ugandanCollection('457');
+    const send = (key: string) => client.signed(PATHS.collect, params, { 'idempotency-key': key });
+    for (let count = 0; count < 5; count++) assert.equal((await send('first')).status, 200);
+    assert.equal((await send('second')).status, 200);
+    assert.equal((await send('third')).status, 200);
+    assert.equal((await send('fourth')).status, 429);
+    gateway.ctx.clock.advance(600_000);
+    const reply = await send('fourth');
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers['idempotent-replayed'], undefined);
+  });
+
+  test('security S10: the hosted page and the test payment of the console count with the API', async () => {
+    const client = await createClient(gateway, 'Everywhere');
+    const collection = { amount: 100, mobile: '254711200555', country_id: 1, currency: 'KES' };
+    const person = await addPerson(gateway, client.shop.holderId, 'owner', 'owner@everywhere.example');
+    const test = () => person.post('/console/test-payment', { country_id: '1', mobile: '0711200555', amount: '100' });
+    assert.equal((await client.signed(PATHS.collect, collection)).status, 200);
+    assert.match((await test()).location ?? '', /transactions/);
+    const shop = await openShop(gateway);
+    const pay = async () => {
+      const { url } = await shop.link({ country_id: 1, currency: 'KES', amount: '100', business_name: 'Duka' });
+      const path = new URL(url).pathname;
+      const page = (await gateway.app.inject({ url: path })).body;
+      const form = /name="form" value="([^"]+)"/.exec(page)?.[1] ?? '';
+      const fields = { form, country: '1', method: 'MPESA_KEN', phone: '0711200555', confirmed: '1' };
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const payload = new URLSearchParams(fields).toString();
+      const answer = await gateway.app.inject({ method: 'POST', url: path, headers, payload });
+      return (await gateway.app.inject({ url: textOf(answer.headers.location) })).body;
+    };
+    assert.match(await pay(), /Check your phone/i);
+    assert.match(await pay(), /several payment requests/);
+    assert.equal((await client.signed(PATHS.collect, collection)).status, 429);
+    const refused = await test();
+    assert.equal(refused.status, 429, refused.text);
+  });
+
+  test('security S10: wrong tokens are counted by number, over all its transactions', async () => {
+    const client = await createClient(gateway, 'Guesser');
+    const guess = async (ref: string) => client.signed(PATHS.verify, { id: ref, token: await wrongToken() });
+    const codes: unknown[] = [];
+    for (let count = 0; count < 10; count++) {
+      const ref = await collectByToken(client);
+      for (let tries = 0; tries < 5; tries++) codes.push((await guess(ref)).body.code);
+    }
+    assert.deepEqual(codes.slice(0, 20), Array(20).fill('verification_failed'));
+    assert.deepEqual(codes.slice(20), Array(30).fill('number_limited'));
+    const reply = await guess(await collectByToken(client));
+    assert.equal(reply.status, 429);
+    const seconds = Number(reply.headers['retry-after']);
+    assert.ok(seconds > 0 && seconds <= 86_400, `${seconds}`);
+  });
+
+  /** Not the one of the latest SMS. */
+  async function wrongToken(): Promise<string> {
+    const [sms] = await gateway.ctx.db.query<{ text: string }>(
+      'select text from sandbox_messages order by id desc limit 1',
+    );
+    return sms?.text.includes('123456') ? '654321' : '123456';
+  }
+
+  async function collectByToken(client: Client): Promise<string> {
+    const reply = await client.signed(PATHS.collect, ugandanCollection('012'));
+    assert.equal(reply.status, 200);
+    await gateway.settle();
+    return textOf(reply.data.ref);
+  }
 });

@@ -113,6 +113,24 @@ export const SETTINGS = {
     0,
     1_000_000,
   ),
+  OPEN_PROMPTS_PER_NUMBER: integer(
+    'Prompts that may wait on one phone at the same time, of all holders, for ten minutes each. 0: no limit.',
+    3,
+    0,
+    1_000,
+  ),
+  PROMPTS_PER_NUMBER_PER_DAY: integer(
+    'Prompts that one phone number may get in a day without paying, of all holders. 0: no limit.',
+    10,
+    0,
+    1_000,
+  ),
+  WRONG_TOKENS_PER_NUMBER_PER_DAY: integer(
+    'Wrong verification tokens that are judged for one phone number in a day, in all its payments together. 0: no limit.',
+    20,
+    0,
+    1_000,
+  ),
   MAX_IN_FLIGHT: integer(
     'Requests that one process handles at the same time; further ones get 503 at once.',
     1_000,
