@@ -77,10 +77,10 @@ describe('one phone number', () => {
 
   test('security S10: 214 prompts to one number by two holders: three arrive, the rest is 429 with Retry-After', async () => {
     const clients = [await createClient(gateway, 'One'), await createClient(gateway, 'Two')];
-    const asked = Array.from({ length: 214 }, (_, index) =>
-      clients[index % 2]?.signed(PATHS.collect, ugandanCollection('456')),
+    const asked = clients.flatMap((client) =>
+      Array.from({ length: 107 }, () => client.signed(PATHS.collect, ugandanCollection('456'))),
     );
-    const replies = (await Promise.all(asked)).flatMap((reply) => reply ?? []);
+    const replies = await Promise.all(asked);
     assert.equal(replies.filter((reply) => reply.status === 200).length, 3);
     for (const reply of replies.filter((each) => each.status !== 200)) {
       assert.equal(reply.status, 429);
