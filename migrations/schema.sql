@@ -122,6 +122,8 @@ create table members (
   totp_last_step bigint,
   is_admin boolean not null default false,
   created_at timestamp with time zone not null,
+  email_proven_at timestamp with time zone,
+  credentials_version bigint not null default 0,
   constraint members_pkey PRIMARY KEY (id),
   constraint member_email_unique UNIQUE (email),
   constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
@@ -137,6 +139,10 @@ comment on column members.totp_last_step is
   'The newest time step whose code was accepted: a code works once.';
 comment on column members.is_admin is
   'Admins run the gateway and see every holder.';
+comment on column members.email_proven_at is
+  'When somebody used a link that only the reader of this mailbox, or the host, could have given them. Null: the person may be anybody, and gets no rights from another holder or from the host.';
+comment on column members.credentials_version is
+  'Grows when password, second factor and sessions are forgotten: a sign-in that was on its way then opens no session.';
 
 create table memberships (
   member_id bigint not null,
@@ -164,6 +170,7 @@ create table sessions (
   confirmed_until timestamp with time zone,
   revoked_at timestamp with time zone,
   holder_id bigint,
+  credentials_version bigint not null default 0,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint session_token_unique UNIQUE (token_hash),
   constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
@@ -175,6 +182,8 @@ comment on column sessions.confirmed_until is
   'Until then the person has proved the second factor or the password for dangerous actions.';
 comment on column sessions.holder_id is
   'The holder that the person is looking at.';
+comment on column sessions.credentials_version is
+  'That of the member when the sign-in began. A session with an older one is over.';
 CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
 
 create table login_links (
@@ -192,22 +201,26 @@ comment on table login_links is
 create table invitations (
   id bigint not null generated always as identity,
   token_hash bytea not null,
-  holder_id bigint not null,
+  holder_id bigint,
   email text not null,
-  role text not null,
+  role text,
   invited_by text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
   withdrawn_at timestamp with time zone,
+  proves_email boolean not null default false,
   constraint invitations_pkey PRIMARY KEY (id),
   constraint invitation_token_unique UNIQUE (token_hash),
   constraint invitation_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+  constraint invitation_holder_has_role CHECK (((holder_id IS NULL) = (role IS NULL))),
   constraint invitation_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
   constraint invitations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 comment on table invitations is
-  'An offer to join a holder, sent by e-mail.';
+  'An offer to join a holder. Without a holder: the offer to be an admin of the gateway.';
+comment on column invitations.proves_email is
+  'The link was sent by mail, or made on the host: who uses it has the address. A link that an inviter saw proves nothing.';
 CREATE INDEX invitations_by_holder ON public.invitations USING btree (holder_id, id DESC);
 
 create table integrations (
@@ -1377,6 +1390,92 @@ comment on column verify_runs.checked is
 comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
+
+-- 0020_holders_people.sql
+
+create table sign_ups (
+  token_hash bytea not null,
+  business text not null,
+  name text not null,
+  email text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint sign_up_token PRIMARY KEY (token_hash),
+  constraint sign_up_business_length CHECK (((char_length(business) >= 1) AND (char_length(business) <= 120))),
+  constraint sign_up_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+  constraint sign_up_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
+);
+comment on table sign_ups is
+  'Sign-ups that wait for their e-mail to be confirmed. The password is chosen after that: who typed the address may not be its owner.';
+
+create table role_changes (
+  holder_id bigint not null,
+  id uuid not null,
+  member_id bigint not null,
+  role text not null,
+  requested_by text not null,
+  requested_by_member bigint,
+  requested_at timestamp with time zone not null,
+  effective_at timestamp with time zone not null,
+  confirmed_by text,
+  confirmed_by_member bigint,
+  applied_at timestamp with time zone,
+  withdrawn_by text,
+  withdrawn_at timestamp with time zone,
+  constraint role_change_id PRIMARY KEY (holder_id, id),
+  constraint role_change_applied_late CHECK (((applied_at IS NULL) OR (confirmed_by IS NOT NULL) OR (applied_at >= effective_at))),
+  constraint role_change_by_two_people CHECK (((confirmed_by_member IS NULL) OR ((confirmed_by_member <> member_id) AND (confirmed_by_member IS DISTINCT FROM requested_by_member)))),
+  constraint role_change_confirmed_whole CHECK (((confirmed_by IS NULL) = (confirmed_by_member IS NULL))),
+  constraint role_change_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'finance'::text]))),
+  constraint role_change_waits_a_day CHECK ((effective_at >= (requested_at + '24:00:00'::interval))),
+  constraint role_change_withdrawn_or_applied CHECK (((withdrawn_at IS NULL) OR (applied_at IS NULL))),
+  constraint role_change_withdrawn_whole CHECK (((withdrawn_by IS NULL) = (withdrawn_at IS NULL))),
+  constraint role_changes_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint role_changes_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table role_changes is
+  'A role that lets a person approve money, at a holder that requires two people. It holds when a second owner confirms it, or after a day.';
+CREATE UNIQUE INDEX role_change_open_once ON public.role_changes USING btree (holder_id, member_id) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
+CREATE INDEX role_changes_due ON public.role_changes USING btree (effective_at) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
+
+create table mails (
+  id bigint not null generated always as identity,
+  to_address text not null,
+  subject text not null,
+  text text,
+  text_sealed bytea,
+  attempts integer not null default 0,
+  created_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  constraint mail_id PRIMARY KEY (id),
+  constraint mail_attempts_sane CHECK ((attempts >= 0)),
+  constraint mail_subject_plain CHECK ((((char_length(subject) >= 1) AND (char_length(subject) <= 200)) AND (subject !~ '[[:cntrl:]]'::text))),
+  constraint mail_text_once CHECK (((text IS NULL) <> (text_sealed IS NULL))),
+  constraint mail_to_length CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
+);
+comment on table mails is
+  'Mails to send. A row is deleted when the mail server took it, or when it did not for a day.';
+comment on column mails.text_sealed is
+  'A text with a link that signs in, sealed under the master key.';
+comment on column mails.due_at is
+  'When it is tried next. A process that sends it moves this, so that no other one does.';
+CREATE INDEX mails_due ON public.mails USING btree (due_at);
+
+create unlogged table guesses (
+  key bytea not null,
+  since timestamp with time zone not null,
+  guesses integer not null,
+  constraint guess_key PRIMARY KEY (key),
+  constraint guesses_sane CHECK ((guesses >= 0))
+);
+comment on table guesses is
+  'Guesses of passwords and codes, counted before they are compared. Unlogged: after a crash of PostgreSQL counting begins again.';
+comment on column guesses.key is
+  'Hash of what is limited: a person or an address, the kind of guess, and the length of the window.';
+comment on column guesses.since is
+  'When the window began: with its first guess.';
+CREATE INDEX guesses_by_age ON public.guesses USING btree (since);
 
 -- 0025_payments_number_limits.sql
 

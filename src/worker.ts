@@ -2,11 +2,13 @@
 
 import { applyRuleChanges } from './holders/approval-rules.ts';
 import { purgeExpired } from './holders/housekeeping.ts';
+import { sendMails } from './holders/mail-queue.ts';
 import { maintainSignatures } from './holders/signatures.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
 import type { Services } from './services.ts';
 
 const EVERY_MINUTE = { shortest: 60_000, longest: 60_000 };
+const MAIL_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const EVERY_TEN_MINUTES = { shortest: 600_000, longest: 600_000 };
 
 export type Workers = { stop(): Promise<void> };
@@ -16,6 +18,7 @@ function jobsOf({ ctx, jobs }: Services): Job[] {
     ...jobs,
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
     { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
+    { name: 'mails', pass: () => sendMails(ctx), idleMs: MAIL_IDLE_MS },
     { name: 'purge_expired', pass: () => purgeExpired(ctx), idleMs: EVERY_TEN_MINUTES },
   ];
 }

@@ -1,7 +1,9 @@
-// Deletes expired idempotency keys, sign-in links, tokens and sessions, in batches, so that no transaction takes long.
+// Deletes expired idempotency keys, sign-in links, tokens, sessions, mails and counts of guesses, in batches, so that no
+// transaction takes long.
 
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
+import { LONGEST_GUESS_WINDOW_MS } from './guesses.ts';
 
 const BATCH_ROWS = 1_000;
 
@@ -29,6 +31,25 @@ const PURGES = [
     keepMs: 30 * DAY_MS,
     sql: `delete from sessions where id in
             (select id from sessions where expires_at < $1 order by id limit $2)
+          returning 1`,
+  },
+  {
+    keepMs: DAY_MS,
+    sql: `delete from sign_ups where token_hash in
+            (select token_hash from sign_ups where expires_at < $1 limit $2)
+          returning 1`,
+  },
+  // Mails that could not even be tried: SMTP_URL was taken out of the settings.
+  {
+    keepMs: 2 * DAY_MS,
+    sql: `delete from mails where id in
+            (select id from mails where created_at < $1 order by id limit $2)
+          returning 1`,
+  },
+  {
+    keepMs: LONGEST_GUESS_WINDOW_MS,
+    sql: `delete from guesses where key in
+            (select key from guesses where since < $1 limit $2 for update skip locked)
           returning 1`,
   },
 ];

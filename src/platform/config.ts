@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isAddressOrRange } from './addresses.ts';
+import { isEmail } from './email.ts';
 
 type Setting<T> = {
   about: string;
@@ -62,6 +63,32 @@ function list(about: string, fallback: string, check: (item: string) => boolean,
       const wrong = items.find((item) => !check(item));
       if (wrong !== undefined) throw new Error(`must be a comma-separated list of ${what}; "${wrong}" is not one`);
       return items;
+    },
+  };
+}
+
+/** Where mail is handed over: smtp:// (TLS when the server offers it, always in live mode) or smtps://. */
+function mailServer(about: string): Setting<string> {
+  return {
+    about,
+    fallback: '',
+    secret: true,
+    parse(value) {
+      const url = URL.canParse(value) ? new URL(value) : null;
+      if (value !== '' && (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === ''))
+        throw new Error('must be a mail server such as smtps://user:password@mail.example.org');
+      return value;
+    },
+  };
+}
+
+function sender(about: string): Setting<string> {
+  return {
+    about,
+    fallback: '',
+    parse(value) {
+      if (value !== '' && !isEmail(value)) throw new Error('must be an e-mail address such as pay@example.org');
+      return value;
     },
   };
 }
@@ -151,6 +178,11 @@ export const SETTINGS = {
   ),
   ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
   ALLOW_SIGN_UP: flag('Whether anybody may open an account in the console.'),
+  SMTP_URL: mailServer(
+    'Mail server for invitations, login links and notices, smtps://user:password@host:port. ' +
+      'Empty: no mail is sent, and links are shown to the person who makes them.',
+  ),
+  MAIL_FROM: sender('Sender of those mails. Required with SMTP_URL.'),
   REQUEST_LOG: choice(
     'Whether API requests are kept for thirty days and shown in the console (no bodies, one small row each).',
     'on',
@@ -231,6 +263,7 @@ function errorsBetween(config: Config): string[] {
     errors.push('MASTER_KEY must be 32 bytes: 64 hexadecimal characters, or base64');
   if (config.databaseUrl && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     errors.push('DATABASE_URL must begin with postgres://');
+  if (config.smtpUrl && config.mailFrom === '') errors.push('MAIL_FROM is required with SMTP_URL');
   if (config.catalogFile && !existsSync(config.catalogFile))
     errors.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {
