@@ -9,10 +9,7 @@ create unlogged table number_limits (
   prompted_at timestamptz[] not null default '{}',
   wrong_tokens integer not null default 0,
   wrong_since timestamptz,
-  refused_kind text constraint number_limit_kind_known check (refused_kind in ('prompts', 'tokens')),
-  refused integer not null default 0,
-  refused_since timestamptz,
-  refused_until timestamptz,
+  limited_until timestamptz,
   seen_at timestamptz not null,
   constraint number_limit_prompts_whole check (
     cardinality(prompt_ids) = cardinality(prompted_at) and cardinality(prompt_ids) = cardinality(prompt_holders))
@@ -22,7 +19,7 @@ comment on table number_limits is
 comment on column number_limits.prompt_ids is
   'Collections of the last day that may still count, with their holders and dates in the next two columns.';
 comment on column number_limits.wrong_since is 'The day of the wrong tokens begins here.';
-comment on column number_limits.refused is 'Requests refused since refused_since, for the page that shows who is held back.';
+comment on column number_limits.limited_until is 'When another prompt is allowed, as the last refusal said.';
 
 -- The hosted page counted its own attempts by number; the one rule above replaces that.
 drop index checkout_attempts_by_number;

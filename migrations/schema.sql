@@ -922,12 +922,12 @@ comment on column callback_attempts.signature is
 CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (holder_id, event_id);
 
 create table callback_receivers (
-  holder_id bigint not null,
   origin text not null,
   failing_since timestamp with time zone not null,
   last_error text not null,
   probe_at timestamp with time zone not null,
   recovered_at timestamp with time zone,
+  holder_id bigint not null,
   constraint callback_receiver_once PRIMARY KEY (holder_id, origin)
 );
 comment on table callback_receivers is
@@ -1477,6 +1477,43 @@ comment on column guesses.since is
   'When the window began: with its first guess.';
 CREATE INDEX guesses_by_age ON public.guesses USING btree (since);
 
+-- 0024_platform_limits.sql
+
+create unlogged table limit_buckets (
+  key text not null,
+  tokens double precision not null,
+  at timestamp with time zone not null,
+  constraint limit_bucket_once PRIMARY KEY (key)
+) with (fillfactor=50);
+comment on table limit_buckets is
+  'What is left of a rate limit in all processes together. Only busy keys; each process subtracts what it let through.';
+
+create unlogged table limit_sharers (
+  key text not null,
+  process text not null,
+  at timestamp with time zone not null,
+  constraint limit_sharer_once PRIMARY KEY (key, process)
+) with (fillfactor=50);
+comment on table limit_sharers is
+  'Which processes used a limit lately: they share what is left of it.';
+
+create unlogged table limit_refusals (
+  kind text not null,
+  key text not null,
+  subject text not null,
+  refused bigint not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint limit_refusal_once PRIMARY KEY (kind, key)
+);
+comment on table limit_refusals is
+  'Who was held back by which limit in the last hour, for the page of admins. Written by each process about once a second.';
+comment on column limit_refusals.subject is
+  'Whom it is about, as the page shows it. Phone numbers are without their middle digits.';
+comment on column limit_refusals.until is
+  'When the limit allows something again, if nothing more is asked.';
+
 -- 0025_payments_number_limits.sql
 
 create unlogged table number_limits (
@@ -1486,13 +1523,9 @@ create unlogged table number_limits (
   prompted_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
   wrong_tokens integer not null default 0,
   wrong_since timestamp with time zone,
-  refused_kind text,
-  refused integer not null default 0,
-  refused_since timestamp with time zone,
-  refused_until timestamp with time zone,
+  limited_until timestamp with time zone,
   seen_at timestamp with time zone not null,
   constraint number_limit_once PRIMARY KEY (msisdn),
-  constraint number_limit_kind_known CHECK ((refused_kind = ANY (ARRAY['prompts'::text, 'tokens'::text]))),
   constraint number_limit_prompts_whole CHECK (((cardinality(prompt_ids) = cardinality(prompted_at)) AND (cardinality(prompt_ids) = cardinality(prompt_holders))))
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=70);
 comment on table number_limits is
@@ -1501,8 +1534,8 @@ comment on column number_limits.prompt_ids is
   'Collections of the last day that may still count, with their holders and dates in the next two columns.';
 comment on column number_limits.wrong_since is
   'The day of the wrong tokens begins here.';
-comment on column number_limits.refused is
-  'Requests refused since refused_since, for the page that shows who is held back.';
+comment on column number_limits.limited_until is
+  'When another prompt is allowed, as the last refusal said.';
 
 -- 
 

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { createIntegration } from '../src/holders/integrations.ts';
 import { openShop } from './browser/shop.ts';
-import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
+import { type Client, clientOf, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { addPerson } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
@@ -165,4 +167,23 @@ describe('one phone number', () => {
     await gateway.settle();
     return textOf(reply.data.ref);
   }
+});
+
+test('security S10: the integrations of one holder share a limit, so a further one does not raise it', async () => {
+  const gateway = await createTestGateway({ RATE_LIMIT_PER_SECOND: '10', HOLDER_RATE_LIMIT_PER_SECOND: '15' });
+  const first = await createClient(gateway, 'Many keys');
+  const { holderId } = first.shop;
+  const others = [2, 3, 4].map((number) => createIntegration(gateway.ctx, COMMAND_LINE, holderId, `Key ${number}`));
+  const clients = [first, ...(await Promise.all(others)).map((shop) => clientOf(gateway, shop))];
+  const other = await createClient(gateway, 'Another holder');
+  let allowed = 0;
+  for (const client of clients)
+    for (let count = 0; count < 20; count++) {
+      const reply = await client.signed(PATHS.balance);
+      if (reply.status === 200) allowed++;
+      else assert.match(textOf(reply.headers.ratelimit), /^"holder"/);
+    }
+  assert.equal(allowed, 30, 'the burst of the holder');
+  assert.equal((await other.signed(PATHS.balance)).status, 200);
+  await gateway.close();
 });

@@ -96,7 +96,7 @@ export async function acceptWithin(
   const transaction = await ctx.db.transaction(async (tx) => {
     const { accepted } = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
     const [result] = accepted;
-    if (result?.kind === 'number_limited') throw numberLimited(ctx, result.until);
+    if (result?.kind === 'number_limited') throw numberLimited(ctx, 'prompts', order.msisdn ?? '', result.until);
     if (result?.kind !== 'accepted') throw new Error('a collection without a signature was not accepted');
     await within(tx, result.transaction);
     return result.transaction;
@@ -175,7 +175,7 @@ const WRITE = {
     )
     select i.id, i.id in (select id from accepted) as accepted,
            i.signature is null or i.signature in (select signature from spent) as fresh,
-           case when i.id not in (select id from allowed) then p.refused_until end as limited_until
+           case when i.id not in (select id from allowed) then p.limited_until end as limited_until
     from input i left join prompted p using (msisdn)`,
 };
 

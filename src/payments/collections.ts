@@ -56,7 +56,7 @@ export async function createCollection(
     idempotency: key ? { ...key, operation: OPERATION, answer } : null,
   });
   if (acceptance.kind === 'signature_reused') throw signatureReused(messages);
-  if (acceptance.kind === 'number_limited') throw numberLimited(ctx, acceptance.until);
+  if (acceptance.kind === 'number_limited') throw numberLimited(ctx, 'prompts', order.msisdn ?? '', acceptance.until);
   if (acceptance.kind === 'accepted') return { data: answer(acceptance.transaction), replayed: false };
   const first = key ? await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : null;
   // The request that wrote the key may still be rolled back. Then there is no answer yet, and the caller retries.

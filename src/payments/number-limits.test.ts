@@ -10,7 +10,7 @@ import { createMemory } from '../platform/memory.ts';
 import { type CollectionOrder, type CollectionWriter, createCollectionWriter } from './accept.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
-import { countsAsPrompt, listLimitedNumbers, purgeNumberLimits } from './number-limits.ts';
+import { countsAsPrompt, purgeNumberLimits } from './number-limits.ts';
 
 const TEN_MINUTES_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
@@ -112,11 +112,8 @@ describe('prompts of one number', () => {
     assert.equal(await cost('444'), await cost('000'));
   });
 
-  test('who is held back is listed, and forgotten a day after nobody asked any more', async () => {
-    for (let count = 0; count < 6; count++) await ask('256772000400');
-    const [held] = await listLimitedNumbers(ctx.db, new Date(ctx.clock.millis() - 1));
-    assert.equal(held?.refused, 3);
-    assert.equal(held?.kind, 'prompts');
+  test('a number is forgotten a day after nobody asked any more', async () => {
+    await ask('256772000400');
     assert.equal(await purgeNumberLimits(ctx), 0);
     ctx.clock.advance(DAY_MS + 1);
     assert.equal(await purgeNumberLimits(ctx), 1);

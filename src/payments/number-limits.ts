@@ -9,9 +9,10 @@ import type { Config } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { noteRefusal } from '../platform/held-back.ts';
+import { sha256 } from '../platform/secrets.ts';
 
 const PURGED_PER_PASS = 5_000;
-const MAX_LISTED = 200;
 /** Stands for "no limit" where the statement needs a number. */
 const UNLIMITED = 1_000_000;
 /** Numbers of the sandbox that answer by themselves, in the same way each time. Programs use them again and again. */
@@ -48,41 +49,26 @@ const OLD_PROMPTS = `
 
 /** `input` are new collections: id, holder_id, msisdn, counted. Returns the prompts of each number that are allowed. */
 export const COUNT_PROMPTS = `
-  insert into number_limits as known
-    (msisdn, prompt_ids, prompt_holders, prompted_at, refused_kind, refused, refused_since, refused_until, seen_at)
-  select msisdn, (array_agg(id order by id))[:fits], (array_agg(holder_id order by id))[:fits],
-         array_fill($1::timestamptz, array[fits]), case when refused > 0 then 'prompts' end, refused,
-         case when refused > 0 then $1 end, case when refused > 0 then $1 + interval '10 minutes' end, $1
-  from (
-    select *, least(count(*) over number, $4::int, $5::int)::int as fits,
-           greatest(count(*) over number - least($4::int, $5::int), 0)::int as refused
-    from input where counted and (signature is null or signature in (select signature from spent))
-    window number as (partition by msisdn)
-  ) asked
-  group by msisdn, fits, refused order by msisdn
-  on conflict (msisdn) do update set
-    (prompt_ids, prompt_holders, prompted_at, refused_kind, refused, refused_since, refused_until, seen_at) = (
-      with old as materialized (${OLD_PROMPTS}), room as materialized (
-        select greatest(least($5::int - count(*), $4::int - count(*) filter (where open)), 0)::int as places,
-               greatest((array_agg(at order by at desc))[$5::int] + interval '1 day',
-                        (array_agg(at order by at desc) filter (where open))[$4::int] + interval '10 minutes') as until
-        from old
-      ), refusal as materialized (
-        select cardinality(excluded.prompt_ids) + excluded.refused - least(cardinality(excluded.prompt_ids), places) as more,
-               known.refused_kind = 'prompts' and known.refused_until > $1 as goes_on
-        from room
-      )
-      select array(select id from old order by n) || excluded.prompt_ids[:places],
-             array(select holder_id from old order by n) || excluded.prompt_holders[:places],
-             array(select at from old order by n) || excluded.prompted_at[:places],
-             case when more > 0 then 'prompts' else known.refused_kind end,
-             case when more = 0 then known.refused when goes_on then known.refused + more else more end,
-             case when more = 0 or goes_on then known.refused_since else $1 end,
-             case when more = 0 then known.refused_until else coalesce(until, $1 + interval '10 minutes') end,
-             $1
-      from room, refusal
+  insert into number_limits as known (msisdn, prompt_ids, prompt_holders, prompted_at, limited_until, seen_at)
+  select msisdn, (array_agg(id order by id))[:least($4::int, $5::int)],
+         (array_agg(holder_id order by id))[:least($4::int, $5::int)],
+         array_fill($1::timestamptz, array[least(count(*), $4::int, $5::int)::int]), $1 + interval '10 minutes', $1
+  from input where counted and (signature is null or signature in (select signature from spent))
+  group by msisdn order by msisdn
+  on conflict (msisdn) do update set (prompt_ids, prompt_holders, prompted_at, limited_until, seen_at) = (
+    with old as materialized (${OLD_PROMPTS}), room as materialized (
+      select greatest(least($5::int - count(*), $4::int - count(*) filter (where open)), 0)::int as places,
+             greatest((array_agg(at order by at desc))[$5::int] + interval '1 day',
+                      (array_agg(at order by at desc) filter (where open))[$4::int] + interval '10 minutes') as until
+      from old
     )
-  returning msisdn, prompt_ids, refused_until`;
+    select array(select id from old order by n) || excluded.prompt_ids[:places],
+           array(select holder_id from old order by n) || excluded.prompt_holders[:places],
+           array(select at from old order by n) || excluded.prompted_at[:places],
+           coalesce(until, excluded.limited_until), $1
+    from room
+  )
+  returning msisdn, prompt_ids, limited_until`;
 
 /** Takes back prompts that were counted for collections which were not written after all. */
 export async function takeBackPrompts(reader: Reader, prompts: { msisdn: string | null; id: string }[]): Promise<void> {
@@ -98,11 +84,16 @@ export async function takeBackPrompts(reader: Reader, prompts: { msisdn: string 
   );
 }
 
-/** The refusal of a collection: Retry-After is when the number may be asked again, if nothing is answered before. */
-export function numberLimited(ctx: Context, until: Date): Problem {
-  ctx.metrics.limited.inc({ kind: 'number' });
+/** The refusal of a prompt or a token: Retry-After is when the number may be asked again, if nothing is answered before. */
+export function numberLimited(ctx: Context, kind: 'prompts' | 'tokens', msisdn: string, until: Date): Problem {
+  noteRefusal(ctx, { kind, key: sha256(msisdn).toString('hex'), subject: hideMiddle(msisdn), until });
   const seconds = Math.ceil((until.getTime() - ctx.clock.millis()) / 1000);
   return new Problem('number_limited', { retryAfterSeconds: Math.max(seconds, 1) });
+}
+
+/** Enough for an admin to recognise a number that somebody reports, and no more. */
+function hideMiddle(msisdn: string): string {
+  return `+${msisdn.slice(0, 5)}••••${msisdn.slice(-2)}`;
 }
 
 /**
@@ -122,47 +113,12 @@ export async function takeTokenGuess(tx: Tx, ctx: Context, msisdn: string): Prom
     [msisdn, at],
   );
   if (row && row.wrong_tokens > limit)
-    throw new TooManyTokensError(msisdn, new Date(row.wrong_since.getTime() + DAY_MS));
+    throw numberLimited(ctx, 'tokens', msisdn, new Date(row.wrong_since.getTime() + DAY_MS));
   return {
     async giveBack() {
       await tx.query('update number_limits set wrong_tokens = wrong_tokens - 1 where msisdn = $1', [msisdn]);
     },
   };
-}
-
-/** Thrown inside the transaction of a verification; the refusal is noted after it was rolled back. */
-export class TooManyTokensError extends Error {
-  readonly msisdn: string;
-  readonly until: Date;
-  constructor(msisdn: string, until: Date) {
-    super('too many wrong tokens for this number');
-    this.msisdn = msisdn;
-    this.until = until;
-  }
-}
-
-/** Notes a refused token for the page that shows who is held back, and returns the refusal. */
-export async function refuseToken(ctx: Context, { msisdn, until }: TooManyTokensError): Promise<Problem> {
-  await ctx.db.query(
-    `update number_limits set refused_kind = 'tokens',
-       refused = case when refused_kind = 'tokens' and refused_until > $2 then refused + 1 else 1 end,
-       refused_since = case when refused_kind = 'tokens' and refused_until > $2 then refused_since else $2 end,
-       refused_until = $3
-     where msisdn = $1`,
-    [msisdn, ctx.clock.now(), until],
-  );
-  return numberLimited(ctx, until);
-}
-
-export type LimitedNumber = { msisdn: string; kind: 'prompts' | 'tokens'; refused: number; since: Date; until: Date };
-
-/** Numbers that were refused something since a moment, or still are. */
-export async function listLimitedNumbers(reader: Reader, since: Date): Promise<LimitedNumber[]> {
-  return reader.query<LimitedNumber>(
-    `select msisdn, refused_kind as kind, refused, refused_since as since, refused_until as until from number_limits
-     where refused_kind is not null and (refused_since > $1 or refused_until > $1) order by refused_since desc limit $2`,
-    [since, MAX_LISTED],
-  );
 }
 
 /** Forgets numbers of which nothing counts any more. Returns how many. */

@@ -10,7 +10,7 @@ import { formatAmount } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
-import { refuseToken, TooManyTokensError, takeTokenGuess } from './number-limits.ts';
+import { takeTokenGuess } from './number-limits.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { type Status, VERIFICATION_MS } from './states.ts';
@@ -64,9 +64,7 @@ export async function verifyToken(
   token: string,
   within: (tx: Tx) => Promise<void>,
 ): Promise<Transaction | Problem> {
-  const decision = await checkToken(ctx, holderId, id, token, within).catch(async (error: unknown) => {
-    throw error instanceof TooManyTokensError ? await refuseToken(ctx, error) : error;
-  });
+  const decision = await checkToken(ctx, holderId, id, token, within);
   if (decision.right) return decision.transaction;
   ctx.sendCallbacksNow(decision.events);
   const left =

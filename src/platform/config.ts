@@ -34,6 +34,11 @@ function integer(about: string, fallback: number, least: number, most: number): 
   };
 }
 
+function optionalInteger(about: string, least: number, most: number): Setting<number | null> {
+  const setting = integer(about, least, least, most);
+  return { about, fallback: '', parse: (value) => (value === '' ? null : setting.parse(value)) };
+}
+
 function choice<const T extends string>(about: string, fallback: T, ...values: T[]): Setting<T> {
   return {
     about: `${about} One of: ${values.join(', ')}.`,
@@ -129,13 +134,19 @@ export const SETTINGS = {
   SIGNATURE_TOLERANCE_SECONDS: integer('How far a signed timestamp may be from our clock, either side.', 300, 1, 3600),
   TOKEN_TTL_SECONDS: integer('Lifetime of an API token.', 86_400, 60, 31_536_000),
   RATE_LIMIT_PER_SECOND: integer(
-    'Requests a second that one integration may make; the burst is twice that. 0: no limit.',
+    'Requests a second that one integration may make, over all processes; the burst is twice that. 0: no limit.',
     100,
     0,
     1_000_000,
   ),
+  HOLDER_RATE_LIMIT_PER_SECOND: optionalInteger(
+    'Requests a second that all integrations of one holder may make together; the burst is twice that. 0: no limit. ' +
+      'Empty: five times RATE_LIMIT_PER_SECOND.',
+    0,
+    1_000_000,
+  ),
   RATE_LIMIT_PER_ADDRESS_PER_SECOND: integer(
-    'Requests a second from one address, before anything is read; the burst is twice that. 0: no limit.',
+    'Requests a second from one address (of IPv6: one /64), before anything is read; the burst is twice that. 0: no limit.',
     500,
     0,
     1_000_000,
