@@ -73,6 +73,7 @@ integration revoke <client_id> [--json] [--yes]
 admin
 admin add <email> [--json]
 admin remove <email> [--json]
+limits [--json]
 login-link [email] [--json]
 token [--json]
 token revoke <id> [--json]

@@ -5,7 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { takeGuess } from '../src/holders/guesses.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
+import { flushRefusals } from '../src/platform/held-back.ts';
 import { openShop } from './browser/shop.ts';
 import { type Client, clientOf, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { addPerson } from './console-harness.ts';
@@ -169,8 +171,9 @@ describe('one phone number', () => {
   }
 });
 
-test('security S10: the integrations of one holder share a limit, so a further one does not raise it', async () => {
+test('security S10: the integrations of one holder share a limit, so a further one does not raise it', async (t) => {
   const gateway = await createTestGateway({ RATE_LIMIT_PER_SECOND: '10', HOLDER_RATE_LIMIT_PER_SECOND: '15' });
+  t.after(() => gateway.close());
   const first = await createClient(gateway, 'Many keys');
   const { holderId } = first.shop;
   const others = [2, 3, 4].map((number) => createIntegration(gateway.ctx, COMMAND_LINE, holderId, `Key ${number}`));
@@ -185,5 +188,32 @@ test('security S10: the integrations of one holder share a limit, so a further o
     }
   assert.equal(allowed, 30, 'the burst of the holder');
   assert.equal((await other.signed(PATHS.balance)).status, 200);
-  await gateway.close();
+});
+
+test('admins see who is held back, and can release a limit of guesses', async (t) => {
+  const gateway = await createTestGateway({ OPEN_PROMPTS_PER_NUMBER: '3', RATE_LIMIT_PER_SECOND: '5' });
+  t.after(() => gateway.close());
+  const client = await createClient(gateway, 'Busy shop');
+  const admin = await addPerson(gateway, client.shop.holderId, 'owner', 'admin@example.org', { admin: true });
+  for (let count = 0; count < 12; count++) await client.signed(PATHS.balance);
+  gateway.ctx.clock.advance(60_000);
+  for (let count = 0; count < 5; count++) await client.signed(PATHS.collect, ugandanCollection('456'));
+  const guess = { kind: 'password' as const, person: 'ama@example.org', address: '203.0.113.7' };
+  for (let count = 0; count < 12; count++) await takeGuess(gateway.ctx, guess);
+  assert.equal((await takeGuess(gateway.ctx, guess)).allowed, false);
+  await flushRefusals(gateway.ctx);
+  const page = await admin.get('/console/admin/limits');
+  assert.equal(page.status, 200);
+  assert.match(page.text, /Busy shop \(/);
+  assert.match(page.text, /\+25677••••56/);
+  assert.doesNotMatch(page.text, /256772123456/);
+  assert.match(page.text, /203\.0\.113\.7 \(password\)/);
+  assert.match((await admin.get('/console/admin/limits', { 'accept-language': 'fr' })).text, /Mots de passe et codes/);
+  const keys = [...page.text.matchAll(/name="key" value="([0-9a-f]{64})"/g)].map(([, key = '']) => key);
+  assert.ok(keys.length > 0);
+  for (const key of keys) assert.equal((await admin.post('/console/admin/limits/release', { key })).status, 303);
+  assert.equal((await takeGuess(gateway.ctx, { ...guess, person: 'kofi@example.org' })).allowed, true);
+  assert.doesNotMatch((await admin.get('/console/admin/limits')).text, /203\.0\.113\.7/);
+  const owner = await addPerson(gateway, client.shop.holderId, 'owner', 'owner@example.org');
+  assert.equal((await owner.get('/console/admin/limits')).status, 403);
 });

@@ -29,6 +29,25 @@ export async function listFailingReceivers(reader: Reader, holderId: bigint): Pr
   }));
 }
 
+export type HeldBackReceiver = { holderId: bigint; origin: string; since: Date; probeAt: Date; waiting: number };
+
+/** Receivers of all holders that fail: their callbacks wait, and a probe is sent from time to time. */
+export async function listHeldBackReceivers(reader: Reader): Promise<HeldBackReceiver[]> {
+  const rows = await reader.query<{ holder_id: bigint; origin: string; since: Date; probe_at: Date; waiting: bigint }>(
+    `select r.holder_id, r.origin, r.failing_since as since, r.probe_at, (
+       select count(*) from callback_deliveries d where d.holder_id = r.holder_id and d.origin = r.origin) as waiting
+     from callback_receivers r where r.recovered_at is null order by r.failing_since desc limit $1`,
+    [MAX_LISTED],
+  );
+  return rows.map(({ holder_id: holderId, origin, since, probe_at: probeAt, waiting }) => ({
+    holderId,
+    origin,
+    since,
+    probeAt,
+    waiting: Number(waiting),
+  }));
+}
+
 export async function listPausedAddresses(reader: Reader, holderId: bigint): Promise<PausedAddress[]> {
   const rows = await reader.query<{ url: string; integration_id: bigint; paused_at: Date }>(
     'select url, integration_id, paused_at from callback_pauses where holder_id = $1 order by paused_at desc limit $2',

@@ -23,6 +23,7 @@ import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { layoutPage, redirect } from './layout.ts';
+import { limitsRoutes } from './limits-page.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
 import { payoutFileRoutes } from './payout-file-page.ts';
@@ -72,6 +73,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...adminHolderRoutes,
   ...adminRoutes,
   ...operatorReportRoutes,
+  ...limitsRoutes,
   ...debtRoutes,
 ];
 
