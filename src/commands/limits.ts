@@ -10,7 +10,7 @@ export function limitsCommands(program: Command, terminal: Terminal): void {
     'npx simbi limits --json',
   ]).action(async (options: { json?: boolean }) => {
     const entries = await withContext(terminal, readHeldBack);
-    const data = entries.map(({ key: _, ...entry }) => entry);
+    const data = entries.map(({ kind, subject, count, since, until }) => ({ kind, subject, count, since, until }));
     const rows = data.map(({ kind, subject, count, since, until }) => [
       kind,
       subject,

@@ -51,7 +51,10 @@ function heldBackTable(request: MemberRequest, entries: readonly HeldBackEntry[]
       timeTag(each.since),
       each.until > now || each.kind === 'receiver' ? timeTag(each.until) : tag('neutral', t.limits.ended),
       each.key !== null &&
-        postButton(request, '/admin/limits/release', t.limits.release, { hidden: { key: each.key } }),
+        postButton(request, '/admin/limits/release', t.limits.release, {
+          variant: 'secondary',
+          hidden: { key: each.key },
+        }),
     ]),
   );
 }
