@@ -595,6 +595,7 @@ describe('beside a running gateway', () => {
       assert.equal(changed.status, status);
       assert.deepEqual(keys(changed), holderKeys);
     }
+    assert.deepEqual(keys(await simbiJson(0, 'limits')), ['held_back']);
     const signed = ['client_id', 'sender', 'timestamp', 'salt', 'params', 'signature'];
     assert.deepEqual(keys(await simbiJson(0, 'sign', '--params', '{}')), signed);
     const checks = await simbiJson<object[]>(0, 'doctor');
