@@ -922,7 +922,7 @@ comment on table callback_deliveries is
   'One row for each event that was not delivered yet. A leased row belongs to one process until due_at. An infinite due_at waits for a person: the receiver answered 410 Gone.';
 comment on column callback_deliveries.started_at is
   'Thirty days later the delivery is given up. A resend starts the time again.';
-CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
+CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (holder_id, origin, due_at) WHERE (NOT leased);
 
 create table callback_attempts (
   holder_id bigint not null,
@@ -951,10 +951,11 @@ create table callback_receivers (
   last_error text not null,
   probe_at timestamp with time zone not null,
   recovered_at timestamp with time zone,
-  constraint callback_receivers_pkey PRIMARY KEY (origin)
+  holder_id bigint not null,
+  constraint callback_receiver_once PRIMARY KEY (holder_id, origin)
 );
 comment on table callback_receivers is
-  'Receivers (scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
+  'Receivers (a holder''s scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
 comment on column callback_receivers.recovered_at is
   'When it answered again: everything last tried before then is due at once.';
 
@@ -1085,9 +1086,8 @@ comment on column checkout_attempts.form_id is
 comment on column checkout_attempts.live is
   'It may still take money, or has taken it. Only the refusal of the operator ends it; a success stays live for ever.';
 comment on column checkout_attempts.msisdn is
-  'Digits with the dial code: a number may only be prompted so often, over all holders.';
+  'Digits with the dial code.';
 CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (holder_id, link_id) WHERE (live AND single_use);
-CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
 
 create table receipts (
   holder_id bigint not null,
@@ -1434,6 +1434,66 @@ comment on table unverified_requests is
 comment on column unverified_requests.network is
   'What limits are counted by: the IPv4 address, or the /64 of an IPv6 address.';
 CREATE INDEX unverified_requests_by_age ON public.unverified_requests USING brin (at);
+
+-- 0024_platform_limits.sql
+
+create unlogged table limit_buckets (
+  key text not null,
+  tokens double precision not null,
+  at timestamp with time zone not null,
+  constraint limit_bucket_once PRIMARY KEY (key)
+) with (fillfactor=50);
+comment on table limit_buckets is
+  'What is left of a rate limit in all processes together. Only busy keys; each process subtracts what it let through.';
+
+create unlogged table limit_sharers (
+  key text not null,
+  process text not null,
+  at timestamp with time zone not null,
+  constraint limit_sharer_once PRIMARY KEY (key, process)
+) with (fillfactor=50);
+comment on table limit_sharers is
+  'Which processes used a limit lately: they share what is left of it.';
+
+create unlogged table limit_refusals (
+  kind text not null,
+  key text not null,
+  subject text not null,
+  refused bigint not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint limit_refusal_once PRIMARY KEY (kind, key)
+);
+comment on table limit_refusals is
+  'Who was held back by which limit in the last hour, for the page of admins. Written by each process about once a second.';
+comment on column limit_refusals.subject is
+  'Whom it is about, as the page shows it. Phone numbers are without their middle digits.';
+comment on column limit_refusals.until is
+  'When the limit allows something again, if nothing more is asked.';
+
+-- 0025_payments_number_limits.sql
+
+create unlogged table number_limits (
+  msisdn text not null,
+  prompt_ids uuid[] not null default '{}'::uuid[],
+  prompt_holders bigint[] not null default '{}'::bigint[],
+  prompted_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  wrong_tokens integer not null default 0,
+  wrong_since timestamp with time zone,
+  limited_until timestamp with time zone,
+  seen_at timestamp with time zone not null,
+  constraint number_limit_once PRIMARY KEY (msisdn),
+  constraint number_limit_prompts_whole CHECK (((cardinality(prompt_ids) = cardinality(prompted_at)) AND (cardinality(prompt_ids) = cardinality(prompt_holders))))
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=70);
+comment on table number_limits is
+  'Prompts and wrong tokens of each phone number in the last day. Deleted when nothing was asked for a day.';
+comment on column number_limits.prompt_ids is
+  'Collections of the last day that may still count, with their holders and dates in the next two columns.';
+comment on column number_limits.wrong_since is
+  'The day of the wrong tokens begins here.';
+comment on column number_limits.limited_until is
+  'When another prompt is allowed, as the last refusal said.';
 
 -- 
 

@@ -13,6 +13,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { holderCommands } from './commands/holder.ts';
 import { integrationCommands } from './commands/integration.ts';
 import { ledgerCommands } from './commands/ledger.ts';
+import { limitsCommands } from './commands/limits.ts';
 import { linkCommands } from './commands/link.ts';
 import { loginLinkCommand } from './commands/login-link.ts';
 import { migrateCommand } from './commands/migrate.ts';
@@ -53,6 +54,7 @@ const COMMANDS = [
   holderCommands,
   integrationCommands,
   adminCommands,
+  limitsCommands,
   loginLinkCommand,
   tokenCommand,
   signCommand,

@@ -10,6 +10,7 @@ import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
 import { measureMoney } from './payments/money-metrics.ts';
+import { purgeNumberLimits } from './payments/number-limits.ts';
 import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator-callbacks.ts';
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
@@ -74,6 +75,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'rejected_callbacks', pass: () => purgeRejectedCallbacks(base), idleMs: PURGE_IDLE_MS },
     deliverer,
     createCallbackHousekeeping(base),
+    { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },
     { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },

@@ -5,7 +5,9 @@ import { purgeExpired } from './holders/housekeeping.ts';
 import { sendMails } from './holders/mail-queue.ts';
 import { applyRoleChanges } from './holders/role-changes.ts';
 import { maintainSignatures } from './holders/signatures.ts';
+import { purgeRefusals } from './platform/held-back.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
+import { purgeSharedLimits } from './platform/shared-limits.ts';
 import type { Services } from './services.ts';
 
 const EVERY_MINUTE = { shortest: 60_000, longest: 60_000 };
@@ -21,6 +23,8 @@ function jobsOf({ ctx, jobs }: Services): Job[] {
     { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'role_changes', pass: () => applyRoleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'mails', pass: () => sendMails(ctx), idleMs: MAIL_IDLE_MS },
+    { name: 'shared_limits', pass: () => purgeSharedLimits(ctx), idleMs: EVERY_MINUTE },
+    { name: 'limit_refusals', pass: () => purgeRefusals(ctx), idleMs: EVERY_TEN_MINUTES },
     { name: 'purge_expired', pass: () => purgeExpired(ctx), idleMs: EVERY_TEN_MINUTES },
   ];
 }

@@ -79,6 +79,7 @@ integration revoke <client_id> [--json] [--yes]
 admin
 admin add <email> [--json]
 admin remove <email> [--json]
+limits [--json]
 login-link [email] [--json] [--reset]
 token [--json]
 token list [--json] [--client-id <client_id>] [--key <name>] [--limit <number>]
@@ -644,6 +645,7 @@ describe('beside a running gateway', () => {
       assert.equal(changed.status, status);
       assert.deepEqual(keys(changed), holderKeys);
     }
+    assert.deepEqual(keys(await simbiJson(0, 'limits')), ['held_back']);
     const signed = ['client_id', 'sender', 'timestamp', 'salt', 'params', 'signature'];
     assert.deepEqual(keys(await simbiJson(0, 'sign', '--params', '{}')), signed);
     const checks = await simbiJson<object[]>(0, 'doctor');

@@ -13,6 +13,9 @@ import { createMetrics } from '../src/platform/metrics.ts';
 import { createVault } from '../src/platform/secrets.ts';
 import { createTestDatabase } from './database.ts';
 
+/** Most tests ask one number again and again. Those of the limits set them. */
+const NO_NUMBER_LIMITS = { OPEN_PROMPTS_PER_NUMBER: '0', PROMPTS_PER_NUMBER_PER_DAY: '0' };
+
 export const START_TIME = '2026-03-02T09:00:00.000Z';
 
 /** The database's time in a test: the virtual clock, minus what `setSkew` says. */
@@ -30,7 +33,7 @@ export type TestContext = Context & {
 /** A context on a fresh database. `settings` are environment variables, as an operator would set them. */
 export async function createTestContext(settings: Environment = {}): Promise<TestContext & { close(): Promise<void> }> {
   const database = await createTestDatabase();
-  const config = readConfig({ LOG_LEVEL: 'silent', DATABASE_URL: database.url, ...settings });
+  const config = readConfig({ LOG_LEVEL: 'silent', DATABASE_URL: database.url, ...NO_NUMBER_LIMITS, ...settings });
   const db = connectDatabase({
     url: database.url,
     poolSize: config.databasePoolSize,

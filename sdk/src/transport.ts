@@ -15,8 +15,8 @@ const SALT_BYTES = 16;
 const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 /** Refusals that say: nothing was done. After these even a call that must not happen twice may be repeated. */
 const NOTHING_DONE = new Set(['rate_limited', 'overloaded', 'database_unavailable', 'operator_unavailable']);
-/** Waiting half a minute unasked would surprise: the caller decides. */
-const NOT_BY_ITSELF = new Set(['resend_too_soon']);
+/** Waiting half a minute or longer unasked would surprise: the caller decides. */
+const NOT_BY_ITSELF = new Set(['resend_too_soon', 'number_limited']);
 
 /** What the machine gives us; tests and unusual runtimes give their own. */
 export type Runtime = {

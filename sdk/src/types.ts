@@ -331,6 +331,7 @@ export type ProblemCode =
   | 'unsupported_media_type'
   | 'request_timeout'
   | 'rate_limited'
+  | 'number_limited'
   | 'overloaded'
   | 'database_unavailable'
   | 'not_ready'

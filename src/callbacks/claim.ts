@@ -24,40 +24,46 @@ export type ClaimedRow = {
   body: Buffer;
 };
 
-// `heads` jumps along the index from receiver to receiver and reads one entry of each, so a receiver with a
-// million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has
-// recovered, or is to be probed) only as many rows are claimed as this process can soon send.
+// `heads` jumps along the index from receiver to receiver (a holder at an origin) and reads one entry of each, so a receiver
+// with a million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has
+// recovered, or is to be probed) only as many rows are claimed as this process can soon send. Holders take turns: `turn`
+// puts the first receiver of each holder before the second of any, so that one with many receivers does not fill the claim.
 const CLAIM = {
   name: 'claim_callbacks',
   text: `
     with recursive heads as (
-      (select origin, due_at from callback_deliveries where not leased order by origin, due_at limit 1)
+      (select holder_id, origin, due_at from callback_deliveries where not leased order by holder_id, origin, due_at limit 1)
       union all
-      select next.origin, next.due_at
+      select next.holder_id, next.origin, next.due_at
       from heads, lateral (
-        select d.origin, d.due_at from callback_deliveries d
-        where not d.leased and d.origin > heads.origin order by d.origin, d.due_at limit 1
+        select d.holder_id, d.origin, d.due_at from callback_deliveries d
+        where not d.leased and (d.holder_id, d.origin) > (heads.holder_id, heads.origin)
+        order by d.holder_id, d.origin, d.due_at limit 1
       ) next
     ), receivers as (
-      select h.origin, r.recovered_at,
+      select h.holder_id, h.origin, h.due_at, r.recovered_at,
              r.origin is not null and r.recovered_at is null as failing,
              r.origin is not null and r.recovered_at is null and h.due_at > $1 as probe,
              case when r.origin is not null and r.recovered_at is null then 1 else $5::int end - coalesce(l.load, 0) as room
       from heads h
-      left join callback_receivers r on r.origin = h.origin
-      left join unnest($3::text[], $4::int[]) as l (origin, load) on l.origin = h.origin
+      left join callback_receivers r on r.holder_id = h.holder_id and r.origin = h.origin
+      left join unnest($7::bigint[], $3::text[], $4::int[]) as l (holder_id, origin, load)
+        on l.holder_id = h.holder_id and l.origin = h.origin
       where h.due_at < 'infinity' and (h.due_at <= $1 or r.recovered_at is not null or r.probe_at <= $1)
+    ), turns as (
+      select *, row_number() over (partition by holder_id order by due_at, origin) as turn from receivers where room > 0
     ), picked as (
-      select d.holder_id, d.event_id, d.due_at, r.origin, r.probe, r.failing
-      from receivers r cross join lateral (
-        select w.holder_id, w.event_id, w.due_at from callback_deliveries w
-        where w.origin = r.origin and not w.leased and w.due_at < 'infinity'
+      select r.holder_id, d.event_id, d.due_at, r.origin, r.probe, r.failing
+      from (select * from turns order by turn, due_at) r cross join lateral (
+        select w.event_id, w.due_at from callback_deliveries w
+        where w.holder_id = r.holder_id and w.origin = r.origin and not w.leased and w.due_at < 'infinity'
           and (w.due_at <= $1 or r.probe or w.tried_at < r.recovered_at)
-        order by w.due_at limit greatest(r.room, 0) for update skip locked
+        order by w.due_at limit r.room for update skip locked
       ) d
       limit $6
     ), probed as (
-      update callback_receivers r set probe_at = $1 + interval '1 minute' from picked p where p.probe and r.origin = p.origin
+      update callback_receivers r set probe_at = $1 + interval '1 minute' from picked p
+      where p.probe and r.holder_id = p.holder_id and r.origin = p.origin
     ), claimed as (
       update callback_deliveries d set leased = true, due_at = $2 from picked p
       where d.holder_id = p.holder_id and d.event_id = p.event_id
@@ -75,15 +81,16 @@ const CLAIM = {
 export function claimDeliveries(
   ctx: Context,
   now: Date,
-  loads: { receiver: string; load: number }[],
+  loads: { holderId: bigint; origin: string; load: number }[],
 ): Promise<ClaimedRow[]> {
   return ctx.db.query<ClaimedRow>(CLAIM, [
     now,
     new Date(now.getTime() + LEASE_MS),
-    loads.map((each) => each.receiver),
+    loads.map((each) => each.origin),
     loads.map((each) => each.load),
     CLAIM_PER_RECEIVER,
     CLAIM_IN_ALL,
+    loads.map((each) => each.holderId),
   ]);
 }
 
@@ -106,7 +113,7 @@ export async function tidyDeliveries(ctx: Context, now: Date): Promise<void> {
     `delete from callback_receivers r
      where (r.recovered_at is not null or r.probe_at <= $1) and not exists (
        select from callback_deliveries d
-       where d.origin = r.origin and not d.leased and d.due_at < 'infinity'
+       where d.holder_id = r.holder_id and d.origin = r.origin and not d.leased and d.due_at < 'infinity'
          and (r.recovered_at is null or d.tried_at < r.recovered_at))`,
     [now],
   );

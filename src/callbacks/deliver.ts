@@ -11,7 +11,7 @@ import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendD
 import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
 import { type DeliveryResult, recordDeliveryResults } from './delivery-results.ts';
 import type { RecordedEvent } from './events.ts';
-import { createFairQueue } from './queue.ts';
+import { createFairQueue, type ReceiverName, receiverKey } from './queue.ts';
 import { createReceiverHealth } from './receiver-health.ts';
 import { createKeyCache } from './signature.ts';
 
@@ -55,8 +55,8 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   const unsent: string[] = [];
   const queue = createFairQueue<PendingDelivery>({
     work: oneByOne((delivery) => delivery.transactionId, deliver),
-    onEmpty: (origin) => {
-      if (withBacklog.delete(origin)) wakeLoop();
+    onEmpty: (receiver) => {
+      if (withBacklog.delete(receiverKey(receiver))) wakeLoop();
     },
   });
 
@@ -67,7 +67,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     try {
       const answer = await makeAttempt(ctx, options, delivery, at);
       // A 410 concerns one address of a receiver that works, so the receiver is healthy.
-      const receiver = recordHealth(delivery.origin, answer.delivered || answer.gone);
+      const receiver = recordHealth(delivery, answer.delivered || answer.gone);
       // Not awaited: the queue can start the next delivery while the result is written.
       void results.add({ ...answer, receiver }).catch((error) => logUnrecorded(ctx, error));
     } catch (error) {
@@ -75,10 +75,10 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     }
   }
 
-  function recordHealth(origin: string, healthy: boolean): DeliveryResult['receiver'] {
-    const change = health.record(origin, healthy);
-    queue.setFailing(origin, health.isFailing(origin));
-    if (change === 'recovered') withBacklog.add(origin);
+  function recordHealth(receiver: ReceiverName, healthy: boolean): DeliveryResult['receiver'] {
+    const change = health.record(receiver, healthy);
+    queue.setFailing(receiver, health.isFailing(receiver));
+    if (change === 'recovered') withBacklog.add(receiverKey(receiver));
     return change;
   }
 
@@ -87,11 +87,12 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     await tidy(now);
     const rows = await claimDeliveries(ctx, now, queue.loads());
     for (const row of rows) {
-      if (row.failing) health.setFailing(row.origin);
-      queue.setFailing(row.origin, health.isFailing(row.origin));
-      queue.add(row.origin, deliveryOfRow(row, now));
+      const delivery = deliveryOfRow(row, now);
+      if (row.failing) health.setFailing(delivery);
+      queue.setFailing(delivery, health.isFailing(delivery));
+      queue.add(delivery);
     }
-    for (const origin of receiversWithMore(rows)) withBacklog.add(origin);
+    for (const receiver of receiversWithMore(rows)) withBacklog.add(receiver);
     return rows.length;
   }
 
@@ -109,7 +110,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     wake: () => waker.wake(),
     deliverFresh(events) {
       // When the queue is full, the row waits in the table and is claimed when its lease ends.
-      for (const delivery of events.map(deliveryOfEvent)) if (delivery) queue.add(delivery.origin, delivery);
+      for (const delivery of events.map(deliveryOfEvent)) if (delivery) queue.add(delivery);
     },
     onCapacity(callback) {
       wakeLoop = callback;
@@ -162,8 +163,11 @@ async function makeAttempt(
 /** Receivers of which so much was claimed that more is probably due. */
 function receiversWithMore(rows: readonly ClaimedRow[]): string[] {
   const claimed = new Map<string, number>();
-  for (const { origin } of rows) claimed.set(origin, (claimed.get(origin) ?? 0) + 1);
-  return [...claimed].flatMap(([origin, count]) => (count >= CLAIM_PER_RECEIVER / 2 ? [origin] : []));
+  for (const { holder_id, origin } of rows) {
+    const receiver = receiverKey({ holderId: holder_id, origin });
+    claimed.set(receiver, (claimed.get(receiver) ?? 0) + 1);
+  }
+  return [...claimed].flatMap(([receiver, count]) => (count >= CLAIM_PER_RECEIVER / 2 ? [receiver] : []));
 }
 
 function createTidier(ctx: Context): (now: Date) => Promise<void> {

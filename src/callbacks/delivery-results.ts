@@ -4,6 +4,7 @@
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
+import { receiverKey } from './queue.ts';
 
 const PROBE_EVERY_MS = 60_000;
 
@@ -94,21 +95,22 @@ async function recordPlain(reader: Reader, results: readonly DeliveryResult[]): 
   ]);
 }
 
-/** Rows are changed in the order of their origins, so that two processes cannot deadlock. */
+/** Rows are changed in the order of their keys, so that two processes cannot deadlock. */
 async function recordHealth(reader: Reader, results: readonly DeliveryResult[]): Promise<void> {
   const last = new Map<string, DeliveryResult>();
-  for (const result of results) if (result.receiver !== 'unchanged') last.set(result.origin, result);
-  const changes = [...last.values()].sort((left, right) => (left.origin < right.origin ? -1 : 1));
+  for (const result of results) if (result.receiver !== 'unchanged') last.set(receiverKey(result), result);
+  const changes = [...last].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, change]) => change);
   const failing = changes.filter((change) => change.receiver === 'failing');
   const recovered = changes.filter((change) => change.receiver === 'recovered');
   if (failing.length > 0)
     await reader.query(
-      `insert into callback_receivers as r (origin, failing_since, last_error, probe_at)
-       select * from unnest($1::text[], $2::timestamptz[], $3::text[], $4::timestamptz[])
-       on conflict (origin) do update set
+      `insert into callback_receivers as r (holder_id, origin, failing_since, last_error, probe_at)
+       select * from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[], $5::timestamptz[])
+       on conflict (holder_id, origin) do update set
          failing_since = case when r.recovered_at is null then r.failing_since else excluded.failing_since end,
          last_error = excluded.last_error, probe_at = excluded.probe_at, recovered_at = null`,
       [
+        failing.map((change) => change.holderId),
         failing.map((change) => change.origin),
         failing.map((change) => change.at),
         failing.map((change) => change.error ?? ''),
@@ -117,8 +119,9 @@ async function recordHealth(reader: Reader, results: readonly DeliveryResult[]):
     );
   if (recovered.length > 0)
     await reader.query(
-      'update callback_receivers set recovered_at = $2 where origin = any ($1::text[]) and recovered_at is null',
-      [recovered.map((change) => change.origin), recovered[0]?.at],
+      `update callback_receivers set recovered_at = $3
+       where (holder_id, origin) in (select * from unnest($1::bigint[], $2::text[])) and recovered_at is null`,
+      [recovered.map((change) => change.holderId), recovered.map((change) => change.origin), recovered[0]?.at],
     );
 }
 
@@ -130,7 +133,7 @@ async function pauseAddress(reader: Reader, result: DeliveryResult): Promise<voi
   );
   await reader.query(
     `update callback_deliveries set due_at = 'infinity'
-     where origin = $1 and not leased and holder_id = $2 and integration_id = $3 and url = $4`,
+     where holder_id = $2 and origin = $1 and not leased and integration_id = $3 and url = $4`,
     [result.origin, result.holderId, result.integrationId, result.url],
   );
 }

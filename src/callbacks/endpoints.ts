@@ -11,13 +11,13 @@ const MAX_COUNTED = 100_000;
 export type FailingReceiver = { origin: string; failingSince: Date; lastError: string; waiting: number };
 export type PausedAddress = { url: string; integrationId: bigint; pausedAt: Date };
 
-/** Failing receivers that hold back deliveries of this holder. */
+/** Receivers of this holder that fail and have deliveries waiting. */
 export async function listFailingReceivers(reader: Reader, holderId: bigint): Promise<FailingReceiver[]> {
   const rows = await reader.query<{ origin: string; failing_since: Date; last_error: string; waiting: bigint }>(
     `select r.origin, r.failing_since, r.last_error, count(*) as waiting
      from callback_receivers r
-     join callback_deliveries d on d.origin = r.origin and d.holder_id = $1
-     where r.recovered_at is null
+     join callback_deliveries d on d.holder_id = r.holder_id and d.origin = r.origin
+     where r.holder_id = $1 and r.recovered_at is null
      group by r.origin, r.failing_since, r.last_error order by r.failing_since limit $2`,
     [holderId, MAX_LISTED],
   );
@@ -26,6 +26,25 @@ export async function listFailingReceivers(reader: Reader, holderId: bigint): Pr
     failingSince: row.failing_since,
     lastError: row.last_error,
     waiting: Number(row.waiting),
+  }));
+}
+
+export type HeldBackReceiver = { holderId: bigint; origin: string; since: Date; probeAt: Date; waiting: number };
+
+/** Receivers of all holders that fail: their callbacks wait, and a probe is sent from time to time. */
+export async function listHeldBackReceivers(reader: Reader): Promise<HeldBackReceiver[]> {
+  const rows = await reader.query<{ holder_id: bigint; origin: string; since: Date; probe_at: Date; waiting: bigint }>(
+    `select r.holder_id, r.origin, r.failing_since as since, r.probe_at, (
+       select count(*) from callback_deliveries d where d.holder_id = r.holder_id and d.origin = r.origin) as waiting
+     from callback_receivers r where r.recovered_at is null order by r.failing_since desc limit $1`,
+    [MAX_LISTED],
+  );
+  return rows.map(({ holder_id: holderId, origin, since, probe_at: probeAt, waiting }) => ({
+    holderId,
+    origin,
+    since,
+    probeAt,
+    waiting: Number(waiting),
   }));
 }
 

@@ -3,20 +3,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createFairQueue } from './queue.ts';
+import { createFairQueue, type ReceiverName, receiverKey } from './queue.ts';
 
-type Item = { receiver: string; finish(): void };
+type Item = { finish(): void };
+const HOLDER = 1n;
+
+/** A receiver of the holder; its origin is its name. */
+const at = (origin: string, holderId = HOLDER) => ({ holderId, origin });
 
 function createHarness() {
   const running = new Map<string, Item[]>();
   let done = 0;
-  const queue = createFairQueue<{ receiver: string }>({
-    work: ({ receiver }) =>
+  const queue = createFairQueue<ReceiverName>({
+    work: (item) =>
       new Promise((resolve) => {
+        const receiver = item.holderId === HOLDER ? item.origin : receiverKey(item);
         const list = running.get(receiver) ?? [];
         running.set(receiver, list);
         list.push({
-          receiver,
           finish: () => {
             done++;
             resolve();
@@ -39,11 +43,11 @@ test('a receiver never has more running than its cap, and a failing one has one'
         for (const step of steps) {
           const receiver = `r${step.receiver}`;
           const active = running.get(receiver)?.length ?? 0;
-          if (step.failing && active === 0) queue.setFailing(receiver, true);
-          if (queue.add(receiver, { receiver })) taken++;
+          if (step.failing && active === 0) queue.setFailing(at(receiver), true);
+          if (queue.add(at(receiver))) taken++;
           assert.ok((running.get(receiver)?.length ?? 0) <= 16);
           if (step.failing && active === 0) assert.ok((running.get(receiver)?.length ?? 0) <= 1);
-          queue.setFailing(receiver, false);
+          queue.setFailing(at(receiver), false);
           if (step.finish) {
             running.get(receiver)?.shift()?.finish();
             await Promise.resolve();
@@ -64,19 +68,54 @@ test('a receiver never has more running than its cap, and a failing one has one'
 
 test('when half of all places are used, another receiver still starts at once', () => {
   const { queue, running } = createHarness();
+  const hanging = (receiver: number) => at(`hanging${receiver}`, BigInt(2 + (receiver % 4)));
   for (let receiver = 0; receiver < 400; receiver++)
-    for (let count = 0; count < 50; count++) queue.add(`hanging${receiver}`, { receiver: `hanging${receiver}` });
-  queue.add('healthy', { receiver: 'healthy' });
+    for (let count = 0; count < 50; count++) queue.add(hanging(receiver));
+  queue.add(at('healthy'));
   assert.equal(running.get('healthy')?.length, 1);
-  for (let receiver = 0; receiver < 400; receiver++) assert.ok((running.get(`hanging${receiver}`)?.length ?? 0) >= 1);
+  for (let receiver = 0; receiver < 400; receiver++)
+    assert.ok((running.get(receiverKey(hanging(receiver)))?.length ?? 0) >= 1);
 });
 
 test('the queue is limited: what does not fit is refused and stays in the database', () => {
   const { queue } = createHarness();
   let taken = 0;
-  while (queue.add('one', { receiver: 'one' })) taken++;
+  while (queue.add(at('one'))) taken++;
   assert.equal(taken, 20_000 + 16);
-  queue.setFailing('failing', true);
-  assert.ok(queue.add('failing', { receiver: 'failing' }));
-  assert.ok(!queue.add('failing', { receiver: 'failing' }));
+  const other = at('failing', 2n);
+  queue.setFailing(other, true);
+  assert.ok(queue.add(other));
+  assert.ok(!queue.add(other));
+});
+
+test('security S9: holders at one origin get their first places before anybody gets a further one', async () => {
+  const { queue, running } = createHarness();
+  const origin = 'https://hooks.example';
+  const runs = (holder: number) => running.get(receiverKey(at(origin, BigInt(holder))))?.length ?? 0;
+  // Thirty holders hang there, each with more waiting than it may have running.
+  for (let holder = 2; holder < 32; holder++)
+    for (let count = 0; count < 50; count++) queue.add(at(origin, BigInt(holder)));
+  assert.ok(runs(2) <= 16);
+  for (let holder = 2; holder < 32; holder++) assert.ok(runs(holder) >= 1, `holder ${holder} has no place`);
+  for (let holder = 32; holder < 66; holder++) queue.add(at(origin, BigInt(holder)));
+  const all = () => [...running.values()].reduce((sum, list) => sum + list.length, 0);
+  assert.equal(all(), 64, 'the cap of an origin');
+  // The next places go to holders that have none, in the order they came, although the first have more waiting.
+  const waiting = Array.from({ length: 34 }, (_, index) => index + 32).filter((holder) => runs(holder) === 0);
+  assert.ok(waiting.length > 0);
+  for (const holder of waiting) {
+    const busiest = runs(2) > 0 ? 2n : 3n;
+    const [item] = running.get(receiverKey(at(origin, busiest)))?.splice(0, 1) ?? [];
+    item?.finish();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(runs(holder), 1, `holder ${holder} waited although a place was free`);
+  }
+});
+
+test('a holder with many hanging origins leaves half of all places to others', () => {
+  const { queue, running } = createHarness();
+  for (let origin = 0; origin < 2_000; origin++) queue.add(at(`o${origin}`));
+  assert.equal(running.size, 512);
+  queue.add(at('healthy', 2n));
+  assert.equal(running.size, 513);
 });

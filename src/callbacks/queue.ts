@@ -1,137 +1,207 @@
-// A fair queue in memory: deliveries wait by receiver, each receiver has its own cap, and the first place of one receiver
-// comes before the second place of another. So a healthy receiver is served at once, even while many others hang.
+// A fair queue in memory. A receiver is one holder at one origin (scheme, host and port), and has its own cap. Above it are
+// caps of the holder, of the origin and of the process, and each gives the first place of one receiver before the second
+// place of another. So a receiver that works is served at once, even while many others hang, at the same host too.
 
 const PER_RECEIVER = 16;
 /** A receiver that keeps failing gets one place, until it answers again. */
 const PER_FAILING_RECEIVER = 1;
+/** Above half of these a receiver gets no second place and failing receivers get none: the rest is for first places. */
+const PER_HOLDER = 512;
+const PER_ORIGIN = 64;
 const TOTAL = 1_024;
-/** Above this a receiver gets no second place and failing receivers get none: the rest is reserved for first places. */
-const SHARED = 512;
 /** About a kilobyte each. What is refused here waits in the database until its lease ends. */
-const MAX_WAITING_PER_RECEIVER = 20_000;
+const MAX_WAITING_PER_HOLDER = 20_000;
 const MAX_WAITING = 40_000;
 
+export type ReceiverName = { holderId: bigint; origin: string };
+
 interface FairQueue<Item> {
-  /** Adds an item. Returns false when the receiver, or the queue, has too much waiting already. */
-  add(receiver: string, item: Item): boolean;
+  /** Adds an item. Returns false when the receiver, its holder, or the queue has too much waiting already. */
+  add(item: Item): boolean;
   /** A failing receiver has one place at a time. */
-  setFailing(receiver: string, failing: boolean): void;
+  setFailing(receiver: ReceiverName, failing: boolean): void;
   /** Running plus waiting items of each receiver that has any. */
-  loads(): { receiver: string; load: number }[];
+  loads(): (ReceiverName & { load: number })[];
   /** Resolves when nothing waits or runs. */
   idle(): Promise<void>;
 }
 
-type Receiver<Item> = { name: string; waiting: Item[]; head: number; active: number };
+/** The order in which places are given: a first place, the only place of a failing receiver, a further place. */
+const RANKS = [0, 1, 2] as const;
+type Rank = (typeof RANKS)[number];
+
+/** What shares a number of places: all receivers of a holder, of an origin, or of the process. */
+type Group<Item> = {
+  key: string;
+  max: number;
+  active: number;
+  failingActive: number;
+  waiting: number;
+  /** Receivers that wait for a place of this group, by rank, longest first. */
+  held: Record<Rank, Set<Receiver<Item>>>;
+};
+
+type Receiver<Item> = ReceiverName & {
+  key: string;
+  waiting: Item[];
+  head: number;
+  active: number;
+  holder: Group<Item>;
+  groups: Group<Item>[];
+  /** Where it waits for a place. A receiver at its own cap is served again when it finishes. */
+  heldIn: Set<Receiver<Item>> | null;
+};
 
 type QueueOptions<Item> = {
   work: (item: Item) => Promise<void>;
   /** Called when a receiver has nothing more waiting. */
-  onEmpty?: (receiver: string) => void;
+  onEmpty?: (receiver: ReceiverName) => void;
 };
 
 type QueueState<Item> = QueueOptions<Item> & {
   receivers: Map<string, Receiver<Item>>;
+  groups: Map<string, Group<Item>>;
   failing: Set<string>;
-  /** Receivers held back by the total alone, longest first. A receiver at its own cap is served again when it finishes. */
-  held: Set<Receiver<Item>>;
-  active: number;
-  failingActive: number;
-  waiting: number;
+  total: Group<Item>;
   idleWaiters: (() => void)[];
 };
 
-export function createFairQueue<Item>(options: QueueOptions<Item>): FairQueue<Item> {
+/** The name of a receiver as one text, for maps. */
+export function receiverKey({ holderId, origin }: ReceiverName): string {
+  return `${holderId} ${origin}`;
+}
+
+export function createFairQueue<Item extends ReceiverName>(options: QueueOptions<Item>): FairQueue<Item> {
   const state: QueueState<Item> = {
     ...options,
     receivers: new Map(),
+    groups: new Map(),
     failing: new Set(),
-    held: new Set(),
-    active: 0,
-    failingActive: 0,
-    waiting: 0,
+    total: createGroup('', TOTAL),
     idleWaiters: [],
   };
   return {
-    add: (name, item) => addItem(state, name, item),
+    add: (item) => addItem(state, item),
     setFailing(name, isFailing) {
-      if (isFailing) state.failing.add(name);
-      else state.failing.delete(name);
+      const key = receiverKey(name);
+      if (isFailing) return void state.failing.add(key);
+      const receiver = state.failing.delete(key) ? state.receivers.get(key) : undefined;
+      if (receiver?.heldIn) serve(state, receiver);
     },
     loads: () =>
       Array.from(state.receivers.values(), (receiver) => ({
-        receiver: receiver.name,
+        holderId: receiver.holderId,
+        origin: receiver.origin,
         load: receiver.active + countWaiting(receiver),
       })),
     idle: () => (isIdle(state) ? Promise.resolve() : new Promise((resolve) => state.idleWaiters.push(resolve))),
   };
 }
 
-function isIdle<Item>(state: QueueState<Item>): boolean {
-  return state.active === 0 && state.waiting === 0;
+function createGroup<Item>(key: string, max: number): Group<Item> {
+  return { key, max, active: 0, failingActive: 0, waiting: 0, held: { 0: new Set(), 1: new Set(), 2: new Set() } };
+}
+
+function isIdle<Item>({ total }: QueueState<Item>): boolean {
+  return total.active === 0 && total.waiting === 0;
 }
 
 function countWaiting<Item>(receiver: Receiver<Item>): number {
   return receiver.waiting.length - receiver.head;
 }
 
-function addItem<Item>(state: QueueState<Item>, name: string, item: Item): boolean {
-  const known = state.receivers.get(name);
-  const receiver = known ?? { name, waiting: [], head: 0, active: 0 };
-  const max = state.failing.has(name) ? PER_FAILING_RECEIVER - receiver.active : MAX_WAITING_PER_RECEIVER;
-  if (state.waiting >= MAX_WAITING || countWaiting(receiver) >= max) return false;
-  if (!known) state.receivers.set(name, receiver);
+function addItem<Item extends ReceiverName>(state: QueueState<Item>, item: Item): boolean {
+  const key = receiverKey(item);
+  const receiver = state.receivers.get(key) ?? createReceiver(state, key, item);
+  const full =
+    state.total.waiting >= MAX_WAITING ||
+    receiver.holder.waiting >= MAX_WAITING_PER_HOLDER ||
+    (state.failing.has(key) && countWaiting(receiver) + receiver.active >= PER_FAILING_RECEIVER);
+  if (full) return false;
+  if (!state.receivers.has(key)) register(state, receiver);
   receiver.waiting.push(item);
-  state.waiting++;
+  for (const group of receiver.groups) group.waiting++;
   serve(state, receiver);
   return true;
 }
 
-/** Starts as many items of the receiver as its cap and the total allow. */
+function createReceiver<Item>(state: QueueState<Item>, key: string, name: ReceiverName): Receiver<Item> {
+  const { holderId, origin } = name;
+  const groupOf = (groupKey: string, max: number) => state.groups.get(groupKey) ?? createGroup<Item>(groupKey, max);
+  const holder = groupOf(`holder ${holderId}`, PER_HOLDER);
+  const groups = [holder, groupOf(`origin ${origin}`, PER_ORIGIN), state.total];
+  return { key, holderId, origin, waiting: [], head: 0, active: 0, holder, groups, heldIn: null };
+}
+
+function register<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
+  state.receivers.set(receiver.key, receiver);
+  for (const group of receiver.groups) if (group !== state.total) state.groups.set(group.key, group);
+}
+
+/** Starts as many items of the receiver as its cap and its groups allow. */
 function serve<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
-  state.held.delete(receiver);
-  const isFailing = state.failing.has(receiver.name);
+  receiver.heldIn?.delete(receiver);
+  receiver.heldIn = null;
+  const isFailing = state.failing.has(receiver.key);
   const cap = isFailing ? PER_FAILING_RECEIVER : PER_RECEIVER;
   while (countWaiting(receiver) > 0 && receiver.active < cap) {
-    const full =
-      state.active >= TOTAL ||
-      (receiver.active > 0 && state.active >= SHARED) ||
-      (isFailing && state.failingActive >= SHARED);
-    if (full) return void state.held.add(receiver);
-    start(state, receiver);
-  }
-}
-
-function serveHeld<Item>(state: QueueState<Item>): void {
-  for (const receiver of state.held) {
-    if (state.active >= TOTAL) return;
-    const before = state.active;
-    serve(state, receiver);
-    // Nothing started although there is room: the other receivers are held for the same reason.
-    if (state.active === before && state.active >= SHARED) return;
-  }
-}
-
-function start<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
-  const item = takeFirst(receiver);
-  const countsAsFailing = state.failing.has(receiver.name);
-  state.waiting--;
-  state.active++;
-  receiver.active++;
-  if (countsAsFailing) state.failingActive++;
-  void state.work(item).finally(() => {
-    state.active--;
-    receiver.active--;
-    if (countsAsFailing) state.failingActive--;
-    if (countWaiting(receiver) === 0) {
-      if (receiver.active === 0) state.receivers.delete(receiver.name);
-      state.onEmpty?.(receiver.name);
+    const rank = isFailing ? 1 : receiver.active === 0 ? 0 : 2;
+    const full = receiver.groups.find((group) => !hasPlace(group, rank));
+    if (full) {
+      receiver.heldIn = full.held[rank].add(receiver);
+      return;
     }
-    serve(state, receiver);
-    serveHeld(state);
-    if (!isIdle(state)) return;
-    for (const resolve of state.idleWaiters.splice(0)) resolve();
+    start(state, receiver, isFailing);
+  }
+}
+
+function hasPlace<Item>(group: Group<Item>, rank: Rank): boolean {
+  if (group.active >= group.max) return false;
+  return rank === 0 || (rank === 1 ? group.failingActive : group.active) < group.max / 2;
+}
+
+/** Gives the free places of a group to the receivers that wait for one, in turn. */
+function serveHeld<Item>(state: QueueState<Item>, group: Group<Item>): void {
+  for (const rank of RANKS)
+    for (const receiver of group.held[rank]) {
+      if (!hasPlace(group, rank)) break;
+      serve(state, receiver);
+    }
+}
+
+function start<Item>(state: QueueState<Item>, receiver: Receiver<Item>, countsAsFailing: boolean): void {
+  const item = takeFirst(receiver);
+  receiver.active++;
+  for (const group of receiver.groups) {
+    group.waiting--;
+    group.active++;
+    if (countsAsFailing) group.failingActive++;
+  }
+  void state.work(item).finally(() => {
+    receiver.active--;
+    for (const group of receiver.groups) {
+      group.active--;
+      if (countsAsFailing) group.failingActive--;
+    }
+    finish(state, receiver);
   });
+}
+
+function finish<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
+  if (countWaiting(receiver) === 0) {
+    if (receiver.active === 0) forget(state, receiver);
+    state.onEmpty?.({ holderId: receiver.holderId, origin: receiver.origin });
+  }
+  // Those that wait for the place come first; the receiver that had it waits behind them when there is no other.
+  for (const group of receiver.groups) serveHeld(state, group);
+  serve(state, receiver);
+  if (!isIdle(state)) return;
+  for (const resolve of state.idleWaiters.splice(0)) resolve();
+}
+
+function forget<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
+  state.receivers.delete(receiver.key);
+  for (const group of receiver.groups) if (group.active + group.waiting === 0) state.groups.delete(group.key);
 }
 
 function takeFirst<Item>(receiver: Receiver<Item>): Item {

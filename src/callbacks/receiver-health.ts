@@ -1,35 +1,37 @@
-// Which receivers fail, counted in this process. A failing receiver gets one attempt at a time and is probed.
+// Which receivers (a holder at an origin) fail, counted in this process. A failing receiver gets one attempt at a time and is probed.
 
 import type { DeliveryResult } from './delivery-results.ts';
+import { type ReceiverName, receiverKey } from './queue.ts';
 
 /** Failures in a row after which a receiver counts as failing. */
 const FAILING_AFTER = 3;
 
 interface ReceiverHealth {
-  isFailing(origin: string): boolean;
+  isFailing(receiver: ReceiverName): boolean;
   /** Another process found the receiver failing. */
-  setFailing(origin: string): void;
+  setFailing(receiver: ReceiverName): void;
   /** Counts one attempt. Returns how the health of the receiver changed. */
-  record(origin: string, healthy: boolean): DeliveryResult['receiver'];
+  record(receiver: ReceiverName, healthy: boolean): DeliveryResult['receiver'];
 }
 
 export function createReceiverHealth(): ReceiverHealth {
   /** Failures in a row, by receiver; a healthy receiver has no entry. */
   const failures = new Map<string, number>();
-  const isFailing = (origin: string) => (failures.get(origin) ?? 0) >= FAILING_AFTER;
+  const isFailing = (receiver: ReceiverName) => (failures.get(receiverKey(receiver)) ?? 0) >= FAILING_AFTER;
   return {
     isFailing,
-    setFailing(origin) {
-      if (!isFailing(origin)) failures.set(origin, FAILING_AFTER);
+    setFailing(receiver) {
+      if (!isFailing(receiver)) failures.set(receiverKey(receiver), FAILING_AFTER);
     },
-    record(origin, healthy) {
-      const wasFailing = isFailing(origin);
+    record(receiver, healthy) {
+      const key = receiverKey(receiver);
+      const wasFailing = isFailing(receiver);
       if (healthy) {
-        failures.delete(origin);
+        failures.delete(key);
         return wasFailing ? 'recovered' : 'unchanged';
       }
-      failures.set(origin, (failures.get(origin) ?? 0) + 1);
-      return isFailing(origin) ? 'failing' : 'unchanged';
+      failures.set(key, (failures.get(key) ?? 0) + 1);
+      return isFailing(receiver) ? 'failing' : 'unchanged';
     },
   };
 }

@@ -19,6 +19,7 @@ import { stageOf } from './stages.ts';
 
 /** How long "Check now" waits for the operator's answer before it waits for any change. */
 const REFRESH_PATIENCE_MS = 2_000;
+const HOUR_MS = 3_600_000;
 
 export async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
   const instructions =
@@ -69,7 +70,7 @@ export async function showAttempt(
       : null;
   const stage = stageOf(transaction, instructions, ctx.clock.now());
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
-  const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n);
+  const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n, ctx.clock.millis());
   const auto = query.auto === '1';
   const merchant = showName(await merchantName(ctx, transaction));
   const page = attemptPage(ctx, view, { transaction, stage, instructions, merchant, receipt, notice, auto });
@@ -91,8 +92,14 @@ export async function giveCode(
   } catch (error) {
     // The code was given already, or the payment has ended: the page shows which. Or it is asked about after a restore.
     if (isAboutTheState(error)) return reply.redirect(addressWith(view, path), 303);
+    if (error instanceof Problem && error.code === 'number_limited')
+      return reply.redirect(addressWith(view, path, { n: `limited-${hoursOf(error)}` }), 303);
     throw error;
   }
+}
+
+function hoursOf({ details }: Problem): number {
+  return Math.ceil(((details.retryAfterSeconds ?? 0) * 1000) / HOUR_MS);
 }
 
 export async function sendCodeAgain(
@@ -117,10 +124,11 @@ function isAboutTheState(error: unknown): boolean {
   return error instanceof Problem && (error.code === 'verification_failed' || error.code === 'operator_asked_first');
 }
 
-/** A notice from the address: one of three kinds and a small number. */
-function readNotice(text: unknown): AttemptNotice | null {
-  const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait)-(\d{1,2})$/.exec(text)) || [];
+/** A notice from the address: one of four kinds and a small number. */
+function readNotice(text: unknown, now: number): AttemptNotice | null {
+  const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait|limited)-(\d{1,2})$/.exec(text)) || [];
   if (kind === 'wrong') return { kind, left: Number(number) };
   if (kind === 'sent') return { kind };
-  return kind === 'wait' ? { kind, seconds: Number(number) } : null;
+  if (kind === 'wait') return { kind, seconds: Number(number) };
+  return kind === 'limited' ? { kind, until: new Date(now + Number(number) * HOUR_MS) } : null;
 }

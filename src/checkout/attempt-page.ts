@@ -33,6 +33,7 @@ export type AttemptNotice =
   | { kind: 'wrong'; left: number }
   | { kind: 'sent' }
   | { kind: 'wait'; seconds: number }
+  | { kind: 'limited'; until: Date }
   | { kind: 'not_yet' };
 
 export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: AttemptPage): HtmlPage {
@@ -230,7 +231,7 @@ function checkForm(view: LinkView, attempt: AttemptPage, label: string): Html {
 }
 
 function noticeBox(view: LinkView, notice: AttemptNotice): Html {
-  const { t } = view.locale;
+  const { t, time } = view.locale;
   switch (notice.kind) {
     case 'wrong':
       return html`<p class="notice error" role="alert"><a href="#code">${t.otpWrong(notice.left)}</a></p>`;
@@ -238,6 +239,8 @@ function noticeBox(view: LinkView, notice: AttemptNotice): Html {
       return statusBox('success', t.otpResent);
     case 'wait':
       return statusBox('warning', t.otpWait(notice.seconds));
+    case 'limited':
+      return statusBox('warning', t.numberLimit(time(notice.until)));
     case 'not_yet':
       return statusBox('warning', t.notYet);
   }

@@ -1,21 +1,15 @@
 // Attempts to pay a link: the rows, and the rules under which one is written. The database lets one form make one
 // attempt, and one attempt of a single-use link be live at a time.
 
-import { createHash } from 'node:crypto';
 import { linkStatus, lockLink } from '../links/links.ts';
 import { readTransactions } from '../payments/transactions.ts';
-import { DAY_MS } from '../platform/clock.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 
-/** Prompts that one number may get without paying, so that nobody can harass the owner of a number. */
-const PROMPTS_PER_TEN_MINUTES = 3;
-const PROMPTS_PER_DAY = 10;
 const TEN_MINUTES_MS = 10 * 60_000;
 /** Attempts that a single-use link may have in ten minutes. Not for ever: a stranger with its address could then end it. */
 const ATTEMPTS_PER_TEN_MINUTES = 20;
 const MAX_SHOWN = 60;
-const MAX_COUNTED = 100;
 
 export type NewAttempt = {
   transactionId: string;
@@ -36,7 +30,6 @@ export type AttemptRefusal =
   /** The same, but decided by a constraint: the transaction is aborted and cannot say which attempt it is. */
   | { kind: 'exists_elsewhere' }
   | { kind: 'link_closed' }
-  | { kind: 'number_limit'; until: Date }
   | { kind: 'link_limit' };
 
 /** Thrown by `writeAttempt`, so that the collection in the same transaction is rolled back. */
@@ -57,7 +50,6 @@ export async function writeAttempt(tx: Tx, attempt: NewAttempt): Promise<void> {
   const same = await findAttemptByForm(tx, link.id, formId);
   if (same) throw new AttemptRefusedError({ kind: 'exists', transactionId: same });
   if (!link.reusable) await endFailedAttempts(tx, attempt);
-  await checkNumberLimits(tx, msisdn, at);
   await tx
     .query(
       `insert into checkout_attempts
@@ -102,35 +94,6 @@ async function endFailedAttempts(tx: Tx, { link, attemptsSeen, at }: NewAttempt)
     holderOfUuid(link.id),
     transactions.map(({ id }) => id),
   ]);
-}
-
-async function checkNumberLimits(tx: Tx, msisdn: string, at: Date): Promise<void> {
-  // Requests for one number take turns, so that many at once cannot pass together.
-  const lock = createHash('sha256').update(`checkout ${msisdn}`).digest().readBigInt64BE();
-  await tx.query('select pg_advisory_xact_lock($1)', [lock]);
-  const rows = await tx.query<{ transaction_id: string; created_at: Date }>(
-    `select transaction_id, created_at from checkout_attempts where msisdn = $1 and created_at > $2
-     order by created_at desc limit $3`,
-    [msisdn, new Date(at.getTime() - DAY_MS), MAX_COUNTED],
-  );
-  const recent = rows.filter((row) => at.getTime() - row.created_at.getTime() < TEN_MINUTES_MS);
-  if (rows.length < PROMPTS_PER_DAY && recent.length < PROMPTS_PER_TEN_MINUTES) return;
-  const transactions = await readTransactions(
-    tx,
-    rows.map((row) => row.transaction_id),
-  );
-  const paid = new Set(transactions.filter(({ status }) => status === 'success').map(({ id }) => id));
-  const unpaid = rows.filter((row) => !paid.has(row.transaction_id));
-  checkLimit(unpaid, at, PROMPTS_PER_DAY, DAY_MS);
-  checkLimit(unpaid, at, PROMPTS_PER_TEN_MINUTES, TEN_MINUTES_MS);
-}
-
-function checkLimit(unpaid: { created_at: Date }[], at: Date, limit: number, windowMs: number): void {
-  const within = unpaid.filter((row) => at.getTime() - row.created_at.getTime() < windowMs);
-  const oldest = within[limit - 1];
-  if (!oldest) return;
-  const until = new Date(oldest.created_at.getTime() + windowMs);
-  throw new AttemptRefusedError({ kind: 'number_limit', until });
 }
 
 export type PayAttempt = { transactionId: string; live: boolean; createdAt: Date };

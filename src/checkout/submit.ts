@@ -165,8 +165,14 @@ async function submit(
     if (error instanceof AttemptRefusedError) return afterRefusal(ctx, link.id, token, error, backToForm);
     if (error instanceof Problem && error.code === 'operator_unavailable')
       return backToForm({ kind: 'operator_down', method: payment.method.code });
+    if (error instanceof Problem && error.code === 'number_limited')
+      return backToForm({ kind: 'number_limit', until: retryTime(ctx, error) });
     throw error;
   }
+}
+
+function retryTime(ctx: PaymentsContext, { details }: Problem): number {
+  return ctx.clock.millis() + (details.retryAfterSeconds ?? 0) * 1000;
 }
 
 async function afterRefusal(
@@ -188,8 +194,6 @@ async function afterRefusal(
     }
     case 'link_closed':
       return { kind: 'link' };
-    case 'number_limit':
-      return backToForm({ kind: 'number_limit', until: refusal.until.getTime() });
     case 'link_limit':
       return backToForm({ kind: 'rate_limited' });
   }

@@ -38,6 +38,7 @@ const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
   { key: 'reports', path: '/admin/reports' },
   { key: 'debts', path: '/admin/debts' },
   { key: 'ledger', path: '/admin/ledger' },
+  { key: 'limits', path: '/admin/limits' },
 ];
 
 export type ConsoleContent = {

@@ -27,6 +27,7 @@ import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
+import { limitsRoutes } from './limits-page.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { noticeRoutes } from './notices.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
@@ -88,6 +89,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...adminHolderRoutes,
   ...adminRoutes,
   ...operatorReportRoutes,
+  ...limitsRoutes,
   ...debtRoutes,
 ];
 

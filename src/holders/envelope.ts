@@ -15,7 +15,7 @@ import { constantTimeEqual } from '../platform/secrets.ts';
 import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from './integrations.ts';
-import { integrationRate } from './limits.ts';
+import { holderRate, integrationRate } from './limits.ts';
 import { isSignatureSpent, type SpentSignature, spendForRead } from './signatures.ts';
 
 /** Beyond this a number of seconds has no date; far outside every tolerance anyway. */
@@ -216,9 +216,10 @@ function requireLiveAccount(integration: LiveIntegration, messages: OperationMes
 
 /** Counted after the signature check, so that nobody can use up the limit of another integration. */
 export function limitRate(ctx: Context, integration: LiveIntegration, call: Pick<SignedCall, 'setHeaders'>): void {
-  if (ctx.config.rateLimitPerSecond === 0) return;
-  const result = integrationRate(ctx).take(integration.clientId);
+  const result = integrationRate(ctx).take(integration.clientId, `${integration.title} (${integration.clientId})`);
   if (!result.allowed) throw tooManyRequests(result, 'integration');
+  const ofHolder = holderRate(ctx).take(String(integration.holderId));
+  if (!ofHolder.allowed) throw tooManyRequests(ofHolder, 'holder');
   call.setHeaders(rateLimitHeaders(result, 'integration'));
 }
 

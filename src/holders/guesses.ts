@@ -7,7 +7,9 @@
 
 import { limitKey } from '../platform/addresses.ts';
 import type { Context } from '../platform/context.ts';
+import { forgetRefusal, noteRefusal } from '../platform/held-back.ts';
 import { sha256 } from '../platform/secrets.ts';
+import { type Actor, recordAudit } from './audit.ts';
 
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -47,6 +49,8 @@ type Guess = {
 export type GuessResult =
   | { allowed: true /** Takes the guess out of the counts: it was right. */; giveBack(): Promise<void> }
   | { allowed: false; retryAfterSeconds: number };
+
+type KeyedLimit = Limit & { subject: string; key: Buffer };
 
 type Counted = { key: Buffer; since: Date; guesses: number };
 
@@ -96,7 +100,19 @@ export async function takeGuess(ctx: Context, { kind, person, address }: Guess):
     if (!count || count.guesses <= limit.guesses) return [];
     return [Math.ceil((count.since.getTime() - at.getTime()) / 1_000) + limit.seconds];
   });
-  if (waits.length > 0) return { allowed: false, retryAfterSeconds: Math.max(1, ...waits) };
+  if (waits.length > 0) {
+    const retryAfterSeconds = Math.max(1, ...waits);
+    const until = new Date(at.getTime() + retryAfterSeconds * 1_000);
+    for (const limit of all)
+      if (counted.some(({ key, guesses }) => key.equals(limit.key) && guesses > limit.guesses))
+        noteRefusal(ctx, {
+          kind: 'guess',
+          key: limit.key.toString('hex'),
+          subject: `${limit.subject} (${kind})`,
+          until,
+        });
+    return { allowed: false, retryAfterSeconds };
+  }
   return {
     allowed: true,
     async giveBack() {
@@ -106,7 +122,23 @@ export async function takeGuess(ctx: Context, { kind, person, address }: Guess):
   };
 }
 
+/** Ends a limit of guesses that admins see, by its key in hexadecimal. Returns false when there is none. */
+export function releaseGuesses(ctx: Context, actor: Actor, key: string): Promise<boolean> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const released = await tx.query('delete from guesses where key = $1 returning 1', [Buffer.from(key, 'hex')]);
+    await forgetRefusal(tx, 'guess', key);
+    if (released.length === 0) return false;
+    await recordAudit(
+      tx,
+      { holderId: null, actor, action: 'limit.released', subject: `guess ${key.slice(0, 16)}` },
+      at,
+    );
+    return true;
+  });
+}
+
 /** Hashed: the table holds no e-mail addresses, and its keys have one length, whatever a stranger typed. */
-function withKey(limit: Limit, kind: GuessKind, of: 'address' | 'person', subject: string): Limit & { key: Buffer } {
-  return { ...limit, key: sha256(`${kind} ${of} ${limit.seconds} ${subject}`) };
+function withKey(limit: Limit, kind: GuessKind, of: 'address' | 'person', subject: string): KeyedLimit {
+  return { ...limit, subject, key: sha256(`${kind} ${of} ${limit.seconds} ${subject}`) };
 }

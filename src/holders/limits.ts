@@ -1,15 +1,18 @@
-// What is limited per process: guesses of a secret, and the requests of an integration.
+// What is limited: guesses of a secret, per process, and the requests of an integration and of a holder, over all processes.
 
 import { limitKey } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { perProcess } from '../platform/memory.ts';
-import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
+import { createFailureCounter } from '../platform/rate-limit.ts';
+import { createSharedLimiter } from '../platform/shared-limits.ts';
 
 const FAILURES_PER_SUBJECT = 10;
 const FAILURES_PER_ADDRESS = 50;
 const WINDOW_SECONDS = 60;
+/** Without a setting, a holder has the limit of this many integrations. */
+const HOLDER_SHARE = 5;
 
 /** Slows guessing down. Failures count per caller's address, so a stranger cannot lock anybody out. */
 type GuessLimit = {
@@ -43,5 +46,11 @@ export const credentialGuesses = perProcess((ctx: Context) => createGuessLimit(c
 
 /** Requests of each integration, in a burst of up to two seconds' worth. */
 export const integrationRate = perProcess((ctx: Context) =>
-  createRateLimiter(ctx.clock, ctx.config.rateLimitPerSecond, ctx.config.rateLimitPerSecond * 2),
+  createSharedLimiter(ctx, 'integration', ctx.config.rateLimitPerSecond, ctx.config.rateLimitPerSecond * 2),
 );
+
+/** Requests of all integrations of a holder: another integration is not another limit. */
+export const holderRate = perProcess((ctx: Context) => {
+  const perSecond = ctx.config.holderRateLimitPerSecond ?? ctx.config.rateLimitPerSecond * HOLDER_SHARE;
+  return createSharedLimiter(ctx, 'holder', perSecond, perSecond * 2);
+});

@@ -7,13 +7,14 @@ import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { columns } from '../platform/columns.ts';
 import { requireRightClock } from '../platform/database-time.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { COUNT_PROMPTS, countsAsPrompt, numberLimited, promptLimits, takeBackPrompts } from './number-limits.ts';
 import { type JobKind, LEASE_MS } from './payment-jobs.ts';
 import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
@@ -46,7 +47,9 @@ type Acceptance =
   | { kind: 'accepted'; transaction: Transaction }
   | { kind: 'signature_reused' }
   /** Another request with the same idempotency key was written first. */
-  | { kind: 'key_taken' };
+  | { kind: 'key_taken' }
+  /** The phone number has too many prompts already. */
+  | { kind: 'number_limited'; until: Date };
 
 type Item = { order: CollectionOrder; once: OnceOnly | null };
 
@@ -63,13 +66,11 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
       await requireRightClock(ctx);
       const signedAt = items.find((item) => item.once)?.once?.signature.signedAt ?? ctx.clock.now();
       const handOver = engine.hasCapacity();
-      const write = (tx: Tx) => writeAcceptances(tx, ctx, items, handOver);
-      // A second statement is needed only for a key that exists already.
-      const keyed = items.some((item) => item.once?.idempotency);
-      const accepted = await withPartitions(ctx, SIGNATURE_PARTITIONS, signedAt, () =>
-        keyed ? ctx.db.transaction(write) : ctx.db.single(write),
+      const { accepted, unused } = await withPartitions(ctx, SIGNATURE_PARTITIONS, signedAt, () =>
+        ctx.db.single((tx) => writeAcceptances(tx, ctx, items, handOver)),
       );
       failpoint('accept-committed');
+      await releaseUnused(ctx, unused);
       if (handOver)
         for (const entry of accepted)
           if (entry.kind === 'accepted')
@@ -82,7 +83,7 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
 
 /**
  * Accepts one collection together with what the caller writes in the same transaction (the attempt of the hosted page).
- * `within` may throw: then nothing is written.
+ * `within` may throw: then nothing is written. Throws `number_limited` when the number has too many prompts.
  */
 export async function acceptWithin(
   ctx: PaymentsContext,
@@ -93,7 +94,9 @@ export async function acceptWithin(
   await requireRightClock(ctx);
   const handOver = engine.hasCapacity();
   const transaction = await ctx.db.transaction(async (tx) => {
-    const [result] = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
+    const { accepted } = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
+    const [result] = accepted;
+    if (result?.kind === 'number_limited') throw numberLimited(ctx, 'prompts', order.msisdn ?? '', result.until);
     if (result?.kind !== 'accepted') throw new Error('a collection without a signature was not accepted');
     await within(tx, result.transaction);
     return result.transaction;
@@ -115,6 +118,8 @@ type AcceptedRow = Transaction & {
   params_hash: Buffer | null;
   answer: string | null;
   job: JobKind;
+  /** It counts against the limit of its number. */
+  counted: boolean;
 };
 
 const ONCE_TYPES = {
@@ -125,8 +130,9 @@ const ONCE_TYPES = {
   params_hash: 'bytea',
   answer: 'json',
   job: 'text',
+  counted: 'boolean',
 };
-const ACCEPTED = columns<AcceptedRow>(4, { ...TRANSACTION_TYPES, ...ONCE_TYPES });
+const ACCEPTED = columns<AcceptedRow>(6, { ...TRANSACTION_TYPES, ...ONCE_TYPES });
 const TRANSACTION = columns<Transaction>(0, TRANSACTION_TYPES);
 
 const WRITE = {
@@ -140,10 +146,15 @@ const WRITE = {
       insert into spent_signatures (signed_at, signature)
       select signed_at, signature from input where signature is not null
       on conflict do nothing returning signature
+    ), prompted as (${COUNT_PROMPTS}
+    ), allowed as materialized (
+      select id from input where not counted
+      union all
+      select unnest(prompt_ids) from prompted
     ), keyed as (
       insert into idempotency_keys as known (holder_id, integration_id, key, operation, params_hash, answer, created_at)
       select holder_id, integration_id, key, operation, params_hash, answer, $1
-      from input where key is not null and signature in (select signature from spent)
+      from input where key is not null and signature in (select signature from spent) and id in (select id from allowed)
       order by holder_id, integration_id, key
       on conflict (holder_id, integration_id, key) do update
         set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer,
@@ -154,6 +165,7 @@ const WRITE = {
       insert into transactions (${TRANSACTION.names})
       select ${TRANSACTION.names} from input
       where (signature is null or signature in (select signature from spent))
+        and id in (select id from allowed)
         and (key is null or (integration_id, key) in (select integration_id, key from keyed))
       returning id
     ), queued as (
@@ -162,11 +174,22 @@ const WRITE = {
       from input where id in (select id from accepted)
     )
     select i.id, i.id in (select id from accepted) as accepted,
-           i.signature is null or i.signature in (select signature from spent) as fresh
-    from input i`,
+           i.signature is null or i.signature in (select signature from spent) as fresh,
+           case when i.id not in (select id from allowed) then p.limited_until end as limited_until
+    from input i left join prompted p using (msisdn)`,
 };
 
-async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], handOver: boolean): Promise<Acceptance[]> {
+type AnswerRow = { id: string; accepted: boolean; fresh: boolean; limited_until: Date | null };
+
+/** What was written for a request that was not accepted after all. */
+type Unused = { once: OnceOnly | null; row: Transaction; prompted: boolean };
+
+async function writeAcceptances(
+  tx: Tx,
+  ctx: PaymentsContext,
+  items: Item[],
+  handOver: boolean,
+): Promise<{ accepted: Acceptance[]; unused: Unused[] }> {
   const at = ctx.clock.now();
   const rows = items.map(({ order }) => orderedTransaction(order, at));
   // Of two equal signatures (or keys) in one batch only the first goes to the database.
@@ -183,37 +206,57 @@ async function writeAcceptances(tx: Tx, ctx: PaymentsContext, items: Item[], han
   const written = items.flatMap((item, index) =>
     results[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
   );
-  const answers = await tx.query<{ id: string; accepted: boolean; fresh: boolean }>(WRITE, [
+  const answers = await tx.query<AnswerRow>(WRITE, [
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
     new Date(at.getTime() - KEY_TTL_MS),
-    ...ACCEPTED.arrays(written.map(({ item, row }) => acceptedRow(item, row, handOver))),
+    ...promptLimits(ctx.config),
+    ...ACCEPTED.arrays(written.map(({ item, row }) => acceptedRow(ctx, item, row, handOver))),
   ]);
   const byId = new Map(answers.map((answer) => [answer.id, answer]));
-  const unused: SpentSignature[] = [];
+  const unused: Unused[] = [];
   for (const { item, row, index } of written) {
     const result = byId.get(row.id);
     if (result?.accepted) results[index] = { kind: 'accepted', transaction: row };
     else if (!result?.fresh) results[index] = { kind: 'signature_reused' };
     else {
-      results[index] = { kind: 'key_taken' };
-      if (item.once) unused.push(item.once.signature);
+      const until = result.limited_until;
+      results[index] = until ? { kind: 'number_limited', until } : { kind: 'key_taken' };
+      unused.push({ once: item.once, row, prompted: !until });
     }
   }
-  await unspend(tx, unused);
-  return results.map((result) => result ?? { kind: 'key_taken' });
+  return { accepted: results.map((result) => result ?? { kind: 'key_taken' }), unused };
 }
 
-/** Releases the signature of a request whose key exists already: the request that is answered instead spends it. */
-async function unspend(tx: Tx, signatures: SpentSignature[]): Promise<void> {
+/**
+ * A refused request keeps its signature, and the request that is answered from its key spends it then. After the commit and
+ * in a statement of its own: if it fails, the caller only has to sign again.
+ */
+async function releaseUnused(ctx: PaymentsContext, unused: Unused[]): Promise<void> {
+  if (unused.length === 0) return;
+  try {
+    await unspend(
+      ctx.db,
+      unused.flatMap(({ once }) => once?.signature ?? []),
+    );
+    await takeBackPrompts(
+      ctx.db,
+      unused.flatMap(({ row, prompted }) => (prompted ? row : [])),
+    );
+  } catch (error) {
+    ctx.log.warn({ err: error }, 'signatures of refused requests stay used');
+  }
+}
+
+async function unspend(reader: Reader, signatures: SpentSignature[]): Promise<void> {
   if (signatures.length === 0) return;
-  await tx.query(
+  await reader.query(
     'delete from spent_signatures where (signed_at, signature) in (select * from unnest($1::timestamptz[], $2::bytea[]))',
     [signatures.map((entry) => entry.signedAt), signatures.map((entry) => entry.signature)],
   );
 }
 
-function acceptedRow({ once }: Item, row: Transaction, handOver: boolean): AcceptedRow {
+function acceptedRow(ctx: PaymentsContext, { once }: Item, row: Transaction, handOver: boolean): AcceptedRow {
   const idempotency = once?.idempotency ?? null;
   return {
     ...row,
@@ -224,6 +267,7 @@ function acceptedRow({ once }: Item, row: Transaction, handOver: boolean): Accep
     params_hash: idempotency?.paramsHash ?? null,
     answer: idempotency ? JSON.stringify(idempotency.answer(row)) : null,
     job: handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row),
+    counted: countsAsPrompt(ctx.config, row),
   };
 }
 

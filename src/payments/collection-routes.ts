@@ -56,6 +56,7 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
           country_not_found: {},
           country_not_supported: {},
           idempotency_conflict: {},
+          number_limited: {},
           operator_unavailable: {},
         },
       },
@@ -94,13 +95,13 @@ function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
         summary: 'Verify a collection by token',
         description:
           'For collections whose verification.method is otp. ' +
-          'Five wrong tokens fail the transaction; ten minutes expire it.',
+          'Five wrong tokens fail the transaction; ten minutes expire it. Wrong tokens also count by phone number.',
         tags: ['Collections'],
         operationId: 'verifyCollection',
         body: VerifyBody,
         response: { 200: VerifyAnswer },
       },
-      config: { problems: tokenProblems(messages) },
+      config: { problems: { ...tokenProblems(messages), number_limited: {} } },
     },
     async (request, reply) => {
       const result = await handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {

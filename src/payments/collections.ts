@@ -16,6 +16,7 @@ import type { CollectionOrder, CollectionWriter } from './accept.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
+import { numberLimited } from './number-limits.ts';
 import { type CollectionFields, collectionParams } from './params.ts';
 import { VERIFICATION_MS } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
@@ -55,6 +56,7 @@ export async function createCollection(
     idempotency: key ? { ...key, operation: OPERATION, answer } : null,
   });
   if (acceptance.kind === 'signature_reused') throw signatureReused(messages);
+  if (acceptance.kind === 'number_limited') throw numberLimited(ctx, 'prompts', order.msisdn ?? '', acceptance.until);
   if (acceptance.kind === 'accepted') return { data: answer(acceptance.transaction), replayed: false };
   const first = key ? await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : null;
   // The request that wrote the key may still be rolled back. Then there is no answer yet, and the caller retries.

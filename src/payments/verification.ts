@@ -3,12 +3,14 @@
 // transaction itself: the payer was certainly not charged. After a restore that is certain only once the operator was asked.
 
 import { createHmac, randomInt } from 'node:crypto';
+import type { RecordedEvent } from '../callbacks/events.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { formatAmount } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
+import { takeTokenGuess } from './number-limits.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { type Status, VERIFICATION_MS } from './states.ts';
@@ -62,7 +64,29 @@ export async function verifyToken(
   token: string,
   within: (tx: Tx) => Promise<void>,
 ): Promise<Transaction | Problem> {
-  const decision = await ctx.db.transaction(async (tx) => {
+  const decision = await checkToken(ctx, holderId, id, token, within);
+  if (decision.right) return decision.transaction;
+  ctx.sendCallbacksNow(decision.events);
+  const left =
+    decision.left === 0
+      ? 'The transaction has failed.'
+      : `${decision.left} ${decision.left === 1 ? 'try is' : 'tries are'} left.`;
+  return new Problem('verification_failed', {
+    errors: { token: [`The token is wrong. ${left}`] },
+    extra: { tries_left: decision.left },
+  });
+}
+
+type TokenCheck = { transaction: Transaction; right: boolean; left: number; events: RecordedEvent[] };
+
+function checkToken(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  id: string,
+  token: string,
+  within: (tx: Tx) => Promise<void>,
+): Promise<TokenCheck> {
+  return ctx.db.transaction(async (tx) => {
     const transaction = await findTransaction(tx, holderId, id);
     if (!transaction) throw new Problem('transaction_not_found');
     await refuseBeforeAsked(tx, holderId, id);
@@ -78,6 +102,7 @@ export async function verifyToken(
         errors: { id: ['The transaction was already verified, has ended, or is not verified by a token.'] },
       });
     await within(tx);
+    const guess = await takeTokenGuess(tx, ctx, transaction.msisdn ?? '');
     const right = TOKEN.test(token) && constantTimeEqual(row.token_hash, hashToken(ctx, id, token));
     const wrongTries = row.wrong_tries + (right ? 0 : 1);
     if (!right)
@@ -97,22 +122,13 @@ export async function verifyToken(
     ]);
     const after = applied[0]?.transaction ?? transaction;
     // Verified: it may be sent to the operator now.
+    if (right) await guess.giveBack();
     if (right)
       await tx.query(
         `update payment_jobs set kind = 'submit', due_at = $3, since = $3 where holder_id = $1 and transaction_id = $2`,
         [holderId, id, ctx.clock.now()],
       );
     return { transaction: after, right, left: 0, events };
-  });
-  if (decision.right) return decision.transaction;
-  ctx.sendCallbacksNow(decision.events);
-  const left =
-    decision.left === 0
-      ? 'The transaction has failed.'
-      : `${decision.left} ${decision.left === 1 ? 'try is' : 'tries are'} left.`;
-  return new Problem('verification_failed', {
-    errors: { token: [`The token is wrong. ${left}`] },
-    extra: { tries_left: decision.left },
   });
 }
 

@@ -135,16 +135,40 @@ export const SETTINGS = {
   SIGNATURE_TOLERANCE_SECONDS: integer('How far a signed timestamp may be from our clock, either side.', 300, 1, 3600),
   TOKEN_TTL_SECONDS: integer('Lifetime of an API token.', 86_400, 60, 31_536_000),
   RATE_LIMIT_PER_SECOND: integer(
-    'Requests a second that one integration may make; the burst is twice that. 0: no limit.',
+    'Requests a second that one integration may make, over all processes; the burst is twice that. 0: no limit.',
     100,
     0,
     1_000_000,
   ),
+  HOLDER_RATE_LIMIT_PER_SECOND: optionalInteger(
+    'Requests a second that all integrations of one holder may make together; the burst is twice that. 0: no limit. ' +
+      'Empty: five times RATE_LIMIT_PER_SECOND.',
+    0,
+    1_000_000,
+  ),
   RATE_LIMIT_PER_ADDRESS_PER_SECOND: integer(
-    'Requests a second from one address, before anything is read; the burst is twice that. 0: no limit.',
+    'Requests a second from one address (of IPv6: one /64), before anything is read; the burst is twice that. 0: no limit.',
     500,
     0,
     1_000_000,
+  ),
+  OPEN_PROMPTS_PER_NUMBER: integer(
+    'Prompts that may wait on one phone at the same time, of all holders, for ten minutes each. 0: no limit.',
+    3,
+    0,
+    1_000,
+  ),
+  PROMPTS_PER_NUMBER_PER_DAY: integer(
+    'Prompts that one phone number may get in a day without paying, of all holders. 0: no limit.',
+    10,
+    0,
+    1_000,
+  ),
+  WRONG_TOKENS_PER_NUMBER_PER_DAY: integer(
+    'Wrong verification tokens that are judged for one phone number in a day, in all its payments together. 0: no limit.',
+    20,
+    0,
+    1_000,
   ),
   MAX_IN_FLIGHT: integer(
     'Requests that one process handles at the same time; further ones get 503 at once.',

@@ -118,6 +118,14 @@ export const PROBLEMS = {
     cause: 'After a restore, nothing is decided about an open payment before its operator has answered.',
     fix: 'Try again in a minute. If the operator already knows the payment, its status shows that.',
   },
+  number_limited: {
+    status: 429,
+    message: 'This phone number has had too many payment requests. Nothing was sent to it.',
+    cause:
+      'A number gets at most three prompts that wait for an answer in ten minutes, ten unpaid ones in a day, and twenty wrong ' +
+      'tokens in a day, from all businesses together. The administrator of the gateway can change these limits.',
+    fix: 'Ask the customer to answer the prompts on the phone, or wait for the seconds in Retry-After.',
+  },
   resend_too_soon: {
     status: 429,
     message: 'A token was sent less than 30 seconds ago.',

@@ -2,11 +2,13 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { limitKey } from './addresses.ts';
 import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
-import { createRateLimiter, type RateLimitResult } from './rate-limit.ts';
+import type { RateLimitResult } from './rate-limit.ts';
+import { createSharedLimiter } from './shared-limits.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
 
 export const BODY_LIMIT_BYTES = 64 * 1024;
@@ -124,7 +126,7 @@ function parseOnlyStrictJson(app: HttpServer): void {
 /** Refuses before the body is read: too many requests in flight, or too many from one address. */
 function shedAndLimit(app: HttpServer, ctx: Context): void {
   const perSecond = ctx.config.rateLimitPerAddressPerSecond;
-  const addresses = createRateLimiter(ctx.clock, perSecond, perSecond * 2);
+  const addresses = createSharedLimiter(ctx, 'address', perSecond, perSecond * 2);
   let inFlight = 0;
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
@@ -139,7 +141,7 @@ function shedAndLimit(app: HttpServer, ctx: Context): void {
     reply.raw.once('close', () => {
       inFlight--;
     });
-    const limit = request.routeOptions.config.unlimited ? null : addresses.take(request.ip);
+    const limit = request.routeOptions.config.unlimited ? null : addresses.take(limitKey(request.ip));
     done(limit && !limit.allowed ? tooManyRequests(limit, 'address') : undefined);
   });
 }

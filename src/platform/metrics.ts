@@ -36,6 +36,12 @@ export function createMetrics() {
       labelNames: ['code'] as const,
       registers,
     }),
+    limited: new Counter({
+      name: 'simbi_limited_total',
+      help: 'Requests refused by a limit, by kind of limit.',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
     shed: new Counter({
       name: 'simbi_http_shed_total',
       help: 'Requests refused because too many were in flight.',

@@ -16,7 +16,8 @@ import {
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_ANSWER_BYTES = 16_384;
 const MAX_ANSWER_HEADER_BYTES = 16_384;
-const CONNECTIONS_PER_RECEIVER = 16;
+/** As many as callbacks of all holders together may use (callbacks/queue.ts), so that none waits here for another. */
+const CONNECTIONS_PER_RECEIVER = 64;
 /** The addresses of a name are used this long, and an idle connection lives no longer. */
 const RESOLVED_FOR_MS = 5_000;
 const IDLE_CONNECTION_MS = 4_000;

@@ -1,4 +1,5 @@
-// Token buckets, in the memory of each process and limited in number: the bucket that was idle longest is dropped first.
+// Token buckets, in the memory of each process and limited in number: the bucket that was idle longest is dropped first. Limits
+// that hold over all processes are in shared-limits.ts.
 
 import type { Clock } from './clock.ts';
 
@@ -7,8 +8,8 @@ const MAX_KEYS = 50_000;
 export type RateLimitResult = { allowed: boolean; limit: number; remaining: number; resetSeconds: number };
 
 export interface RateLimiter {
-  /** Takes one token of `key`'s bucket, if there is one. */
-  take(key: string): RateLimitResult;
+  /** Takes one token of `key`'s bucket, if there is one. `subject` is how admins are shown the key. */
+  take(key: string, subject?: string): RateLimitResult;
 }
 
 /** `perSecond` tokens a second, at most `burst` at once. `perSecond` may be a fraction (ten a minute is 1/6). */

@@ -16,6 +16,7 @@ import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { idFromRef } from '../../src/payments/transactions.ts';
 import { DAY_MS } from '../../src/platform/clock.ts';
 import type { Context } from '../../src/platform/context.ts';
+import { flushRefusals, type LimitKind, noteRefusal } from '../../src/platform/held-back.ts';
 import { createUuid, publicId } from '../../src/platform/ids.ts';
 import { collectInKenya } from '../client.ts';
 import { addPerson, importPayouts, type Person, payOut } from '../console-harness.ts';
@@ -30,6 +31,24 @@ export type FullConsole = { shop: Shop; person: Person; pages: State[]; receiver
 /** The last digits of a number decide what becomes of it. */
 const FAILED = { state: 'failed', failureCode: 'PAYER_CANCELLED', rawCode: 'CANCELLED', message: '' } as const;
 const ENDINGS = ['000', '000', '001', '000', '002', '000', '000', '011'];
+
+/** One entry of each kind for the page of limits. */
+async function holdSomebodyBack({ ctx }: TestGateway, shop: Shop): Promise<void> {
+  const until = new Date(ctx.clock.millis() + 540_000);
+  const refuse = (kind: LimitKind, key: string, subject: string) => noteRefusal(ctx, { kind, key, subject, until });
+  refuse('integration', shop.clientId, `${shop.title} (${shop.clientId})`);
+  refuse('holder', String(shop.holderId), String(shop.holderId));
+  refuse('prompts', 'number', '+25471••••56');
+  refuse('tokens', 'number', '+25471••••56');
+  refuse('address', '2001:db8:12:34::/64', '2001:db8:12:34::/64');
+  refuse('guess', 'ab'.repeat(32), 'a.rather.long.name@post.example.org (password)');
+  await flushRefusals(ctx);
+  await ctx.db.query(
+    `insert into callback_receivers (holder_id, origin, failing_since, last_error, probe_at)
+     values ($1, 'https://hooks.example.org', $2, 'The receiver answered 500.', $3)`,
+    [shop.holderId, ctx.clock.now(), until],
+  );
+}
 
 export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   const { ctx } = gateway;
@@ -115,6 +134,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   });
   const cases = await listCasesOf(ctx.db, shop.holderId, id);
   const caseRef = publicId('case', cases[0]?.id ?? '');
+  await holdSomebodyBack(gateway, shop);
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
   const filePath = (file.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
@@ -168,6 +188,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin debts', '/admin/debts'),
       at('admin reports', '/admin/reports'),
       at('admin ledger', '/admin/ledger'),
+      at('admin limits', '/admin/limits'),
     ],
   };
 }

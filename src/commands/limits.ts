@@ -1,0 +1,24 @@
+// simbi limits: who is held back by a limit now, or was in the last hour.
+
+import type { Command } from 'commander';
+import { readHeldBack } from '../console/held-back-list.ts';
+import { addCommand, print, type Terminal, table, withContext } from './terminal.ts';
+
+export function limitsCommands(program: Command, terminal: Terminal): void {
+  addCommand(program, 'limits', 'show who is held back by a limit, now or in the last hour', [
+    'npx simbi limits',
+    'npx simbi limits --json',
+  ]).action(async (options: { json?: boolean }) => {
+    const entries = await withContext(terminal, readHeldBack);
+    const data = entries.map(({ kind, subject, count, since, until }) => ({ kind, subject, count, since, until }));
+    const rows = data.map(({ kind, subject, count, since, until }) => [
+      kind,
+      subject,
+      String(count),
+      since.toISOString(),
+      until.toISOString(),
+    ]);
+    const lines = table(['Limit', 'Who', 'Count', 'Since', 'Until'], rows);
+    print(terminal, options, { held_back: data }, rows.length === 0 ? 'Nobody is held back.' : lines);
+  });
+}
