@@ -1378,6 +1378,29 @@ comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
+-- 0028_platform_vault_keys.sql
+
+create table vault_keys (
+  version integer not null,
+  wrapped bytea,
+  wrapper text not null,
+  fingerprint bytea not null,
+  created_at timestamp with time zone not null,
+  retired_at timestamp with time zone,
+  constraint vault_keys_pkey PRIMARY KEY (version),
+  constraint vault_key_destroyed_when_retired CHECK (((wrapped IS NOT NULL) OR ((retired_at IS NOT NULL) AND (version > 0)))),
+  constraint vault_key_fingerprint_length CHECK ((octet_length(fingerprint) = 16)),
+  constraint vault_key_version_sane CHECK ((version >= 0))
+);
+comment on table vault_keys is
+  'Keys that seal secrets; the newest seals. Version 0 opens values from before versions, and derives the keys that never change.';
+comment on column vault_keys.wrapped is
+  'The data key, encrypted by the wrapper. Null: retired and destroyed.';
+comment on column vault_keys.wrapper is
+  'What encrypted the key: local:<check of the master key>, aws-kms:<key> or vault-transit:<key>.';
+comment on column vault_keys.fingerprint is
+  'Shows that a key is the right one for this version; reveals nothing about it.';
+
 -- 
 
 create table schema_migrations (

@@ -42,7 +42,7 @@ describe('form tokens', () => {
     assert.equal(readFormToken(ctx, LINK, token), null);
   });
 
-  test('drafts open for their own link only, and hide what was typed', () => {
+  test('drafts open for their own link only, and hide what was typed', async () => {
     const draft: FormDraft = {
       country: 9,
       method: 'ORANGE_SEN',
@@ -54,10 +54,10 @@ describe('form tokens', () => {
       notice: null,
     };
     const sealed = sealDraft(ctx, LINK, draft);
-    assert.deepEqual(openDraft(ctx, LINK, sealed), draft);
-    assert.equal(openDraft(ctx, OTHER, sealed), null);
-    assert.equal(openDraft(ctx, LINK, `${sealed.slice(0, -2)}AA`), null);
-    assert.equal(openDraft(ctx, LINK, undefined), null);
+    assert.deepEqual(await openDraft(ctx, LINK, sealed), draft);
+    assert.equal(await openDraft(ctx, OTHER, sealed), null);
+    assert.equal(await openDraft(ctx, LINK, `${sealed.slice(0, -2)}AA`), null);
+    assert.equal(await openDraft(ctx, LINK, undefined), null);
     assert.ok(!Buffer.from(sealed, 'base64url').includes('771234567'));
   });
 });

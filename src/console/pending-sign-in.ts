@@ -25,7 +25,7 @@ export async function continueSignIn(request: ConsoleRequest, memberId: bigint, 
 /** The code ends the sign-in. Secrets and payouts ask for another one. */
 export async function checkCode(request: ConsoleRequest): Promise<FastifyReply> {
   const pending = fieldOf(request, 'pending', 1_000);
-  const { memberId, next } = openPending(request, pending);
+  const { memberId, next } = await openPending(request, pending);
   const right = await proveFactor(request.ctx, memberId, fieldOf(request, 'code', 10), addressOf(request.raw));
   return right ? openSession(request, memberId, next, null) : codePage(request, pending, true);
 }
@@ -69,9 +69,9 @@ function sealPending({ ctx }: ConsoleRequest, memberId: bigint, next: string): s
   return ctx.vault.seal(JSON.stringify(note), SEAL_PURPOSE).toString('base64url');
 }
 
-function openPending({ ctx, t }: ConsoleRequest, text: string): { memberId: bigint; next: string } {
+async function openPending({ ctx, t }: ConsoleRequest, text: string): Promise<{ memberId: bigint; next: string }> {
   try {
-    const note = JSON.parse(ctx.vault.open(Buffer.from(text, 'base64url'), SEAL_PURPOSE)) as PendingSignIn;
+    const note = JSON.parse(await ctx.vault.open(Buffer.from(text, 'base64url'), SEAL_PURPOSE)) as PendingSignIn;
     if (note.until > ctx.clock.millis()) return { memberId: BigInt(note.member), next: safePath(note.next) };
   } catch {
     // A note that cannot be read is answered like one that is too old.

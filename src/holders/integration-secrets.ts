@@ -1,4 +1,4 @@
-// The secrets of integrations, sealed in the database under the master key. Each kind has two slots, so that a secret can
+// The secrets of integrations, sealed in the database by the vault. Each kind has two slots, so that a secret can
 // be rotated while the one before it still works.
 
 import type { Context } from '../platform/context.ts';
@@ -8,6 +8,9 @@ import type { Vault } from '../platform/secrets.ts';
 
 export type SecretKind = 'api' | 'callback';
 
+/** The row that a secret belongs to. A sealed secret opens in its own row only. */
+export type SecretPlace = { holderId: bigint; integrationId: bigint; kind: SecretKind; slot: number };
+
 function newSecret(kind: SecretKind): string {
   // Standard Webhooks secrets are whsec_ and base 64.
   return kind === 'api'
@@ -16,39 +19,35 @@ function newSecret(kind: SecretKind): string {
 }
 
 /** Stores a new secret in a slot; the one that was in it is gone. */
-export async function putSecret(
-  tx: Tx,
-  vault: Vault,
-  integrationId: bigint,
-  kind: SecretKind,
-  slot: number,
-  at: Date,
-): Promise<string> {
+export async function putSecret(tx: Tx, vault: Vault, place: SecretPlace, at: Date): Promise<string> {
+  const { integrationId, kind, slot } = place;
   const secret = newSecret(kind);
   await tx.query(
     `insert into integration_secrets (integration_id, kind, slot, sealed, created_at) values ($1, $2, $3, $4, $5)
      on conflict (integration_id, kind, slot) do update set sealed = excluded.sealed, created_at = excluded.created_at, expires_at = null`,
-    [integrationId, kind, slot, vault.seal(secret, sealPurpose(kind, integrationId)), at],
+    [integrationId, kind, slot, vault.seal(secret, sealPurpose(place)), at],
   );
   return secret;
 }
 
-function sealPurpose(kind: SecretKind, integrationId: bigint): string {
-  return `integration-secret:${kind}:${integrationId}`;
+export function sealPurpose({ holderId, integrationId, kind, slot }: SecretPlace): string {
+  return `integration-secret:${kind}:${holderId}:${integrationId}:${slot}`;
 }
 
-export function openSecret(vault: Vault, kind: SecretKind, integrationId: bigint, sealed: Buffer): string {
-  return vault.open(sealed, sealPurpose(kind, integrationId));
+export function openSecret(vault: Vault, place: SecretPlace, sealed: Buffer): Promise<string> {
+  // Before versions, holder and slot were not part of it.
+  return vault.open(sealed, sealPurpose(place), `integration-secret:${place.kind}:${place.integrationId}`);
 }
 
-/** Whether the secrets of this database were sealed with this master key. */
-export async function canOpenSecrets(ctx: Context): Promise<boolean> {
-  const [row] = await ctx.db.query<{ integration_id: bigint; kind: SecretKind; sealed: Buffer }>(
-    'select integration_id, kind, sealed from integration_secrets limit 1',
+/** Whether the secrets of this database were sealed with the keys of this vault. */
+export async function canOpenSecrets({ db, vault }: Pick<Context, 'db' | 'vault'>): Promise<boolean> {
+  const [row] = await db.query<SecretPlace & { sealed: Buffer }>(
+    `select i.holder_id as "holderId", s.integration_id as "integrationId", s.kind, s.slot, s.sealed
+     from integration_secrets s join integrations i on i.id = s.integration_id limit 1`,
   );
   if (!row) return true;
   try {
-    openSecret(ctx.vault, row.kind, row.integration_id, row.sealed);
+    await openSecret(vault, row, row.sealed);
     return true;
   } catch {
     return false;

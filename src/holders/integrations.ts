@@ -10,7 +10,7 @@ import { Problem } from '../platform/errors.ts';
 import { randomName } from '../platform/ids.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { HolderStatus } from './holders.ts';
-import { openSecret, putSecret, type SecretKind } from './integration-secrets.ts';
+import { openSecret, putSecret, type SecretKind, type SecretPlace } from './integration-secrets.ts';
 
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_ALLOWED_ADDRESSES = 50;
@@ -90,8 +90,13 @@ export function createIntegration(
       [holderId, clientId, title, options.defaultCallbackUrl ?? null, at],
     );
     if (!row) throw new Error('insert returned no integration');
-    const secretKey = await putSecret(tx, ctx.vault, row.id, 'api', 1, at);
-    const callbackSecret = await putSecret(tx, ctx.vault, row.id, 'callback', 1, at);
+    const secretKey = await putSecret(tx, ctx.vault, { holderId, integrationId: row.id, kind: 'api', slot: 1 }, at);
+    const callbackSecret = await putSecret(
+      tx,
+      ctx.vault,
+      { holderId, integrationId: row.id, kind: 'callback', slot: 1 },
+      at,
+    );
     await recordAudit(
       tx,
       { holderId, actor, action: 'integration.created', subject: title, details: { clientId } },
@@ -124,7 +129,7 @@ export function rotateSecret(
       'update integration_secrets set expires_at = $4 where integration_id = $1 and kind = $2 and slot = $3',
       [integrationId, kind, newest, previousExpiresAt],
     );
-    const secret = await putSecret(tx, ctx.vault, integrationId, kind, newest === 1 ? 2 : 1, at);
+    const secret = await putSecret(tx, ctx.vault, { holderId, integrationId, kind, slot: newest === 1 ? 2 : 1 }, at);
     await recordAudit(
       tx,
       {
@@ -232,10 +237,10 @@ export async function loadLiveIntegration(
 ): Promise<LiveIntegration | null> {
   const [column, value] = 'clientId' in by ? ['client_id', by.clientId] : ['id', by.id];
   const rows = await ctx.db.query<
-    IntegrationRow & { kind: SecretKind | null; sealed: Buffer | null; expires_at: Date | null }
+    IntegrationRow & { kind: SecretKind | null; slot: number; sealed: Buffer | null; expires_at: Date | null }
   >(
     `select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
-            i.default_callback_url, i.created_at, i.last_used_at, s.kind, s.sealed, s.expires_at
+            i.default_callback_url, i.created_at, i.last_used_at, s.kind, s.slot, s.sealed, s.expires_at
      from integrations i
      join holders h on h.id = i.holder_id
      left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $2)
@@ -245,17 +250,23 @@ export async function loadLiveIntegration(
   );
   const first = rows[0];
   if (!first) return null;
-  const open = (kind: SecretKind) =>
-    rows.flatMap((row) => (row.kind === kind && row.sealed ? [openSecret(ctx.vault, kind, row.id, row.sealed)] : []));
-  const apiSecrets = open('api').map((secret) => Buffer.from(secret, 'utf8'));
+  const open = async (kind: SecretKind) => {
+    const places = rows.filter((row) => row.kind === kind).map((row) => ({ ...row, place: placeOf(row, kind) }));
+    return Promise.all(places.flatMap(({ place, sealed }) => (sealed ? [openSecret(ctx.vault, place, sealed)] : [])));
+  };
+  const apiSecrets = (await open('api')).map((secret) => Buffer.from(secret, 'utf8'));
   // Signing with a KeyObject is eight times faster than with raw bytes.
   return {
     ...integrationFrom(first),
     apiSecrets,
     apiKeys: apiSecrets.map((secret) => createSecretKey(secret)),
-    callbackSecrets: open('callback'),
+    callbackSecrets: await open('callback'),
     validUntil: Math.min(...rows.map((row) => row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   };
+}
+
+function placeOf(row: { id: bigint; holder_id: bigint; slot: number }, kind: SecretKind): SecretPlace {
+  return { holderId: row.holder_id, integrationId: row.id, kind, slot: row.slot };
 }
 
 const live = createCache(
