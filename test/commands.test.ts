@@ -55,9 +55,15 @@ callbacks resend <event> [--json]
 callbacks replay [--json] [--since <moment>]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
-backup <file> [--json] [--include-master-key] [--force] [--yes]
-restore <file> [--json] [--data-dir <folder>] [--dry-run]
+backup <file> [--json] [--recipient <key...>] [--unencrypted] [--include-master-key] [--force] [--yes]
+restore <file> [--json] [--data-dir <folder>] [--identity-file <file>] [--allow-unsigned] [--dry-run]
 after-restore [--json] [--yes]
+keys
+keys list [--json]
+keys rotate [--json] [--master]
+keys reseal [--json]
+keys retire <version> [--json] [--now] [--yes]
+keys backup-key <file> [--json]
 migrate [--json] [--dry-run]
 holder
 holder create <name> [--json] [--owner <email>]
