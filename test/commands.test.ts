@@ -524,7 +524,7 @@ describe('beside a running gateway', () => {
     const file = join(folder, 'all.backup');
     assert.equal((await run(['backup', file, '--include-master-key'], settings)).code, 2);
     const made = await simbiJson<{ rows: Record<string, number> }>(0, 'backup', file, '--include-master-key', '--yes');
-    assert.deepEqual(keys(made), ['file', 'bytes', 'rows', 'sha256', 'made_at', 'schema', 'master_key']);
+    assert.deepEqual(keys(made), ['file', 'bytes', 'rows', 'sha256', 'made_at', 'schema', 'master_key', 'encrypted']);
     assert.equal((await run(['backup', file], settings)).code, 5);
     const checked = await simbiJson<{ rows: Record<string, number> }>(0, 'restore', file, '--dry-run');
     assert.deepEqual(checked.rows, made.rows);

@@ -131,7 +131,7 @@ async function rotate(terminal: Terminal, options: Options): Promise<void> {
 async function rewrap(terminal: Terminal, options: Options): Promise<void> {
   const result = await withContext(terminal, async (ctx) => {
     const { config } = ctx;
-    const isFile = !config.masterKey && !config.masterKeyPrevious && !config.keyProvider;
+    const isFile = !config.masterKey && !config.masterKeyPrevious && !config.keyProvider && !config.keyProviderPrevious;
     if (isFile) replaceKeyFile(config);
     const wrappers = listKeyWrappers(config);
     const rewrapped = await prepareRewrap(ctx.db, wrappers);

@@ -121,6 +121,9 @@ export const SETTINGS = {
   KEY_PROVIDER: keyProvider(
     'A key service that protects the keys instead of MASTER_KEY: aws-kms://region/key-id-or-alias, or vault-transit://mount/key.',
   ),
+  KEY_PROVIDER_PREVIOUS: keyProvider(
+    'The key service before, while the keys are moved away from it. Empty afterwards.',
+  ),
   AWS_ACCESS_KEY_ID: secret('Credentials for AWS KMS.'),
   AWS_SECRET_ACCESS_KEY: secret('Credentials for AWS KMS.'),
   AWS_SESSION_TOKEN: secret('Credentials for AWS KMS, where they are temporary.'),
@@ -279,12 +282,10 @@ function keyErrors(config: Config): string[] {
     if (value && !masterKeyBytes(value)) errors.push(`${name} must be 32 bytes: 64 hexadecimal characters, or base64`);
   if (config.keyProvider && config.masterKey)
     errors.push('KEY_PROVIDER replaces MASTER_KEY: unset it, or call it MASTER_KEY_PREVIOUS until the keys are moved');
-  if (config.keyProvider?.service === 'aws-kms' && !(config.awsAccessKeyId && config.awsSecretAccessKey))
+  const services = [config.keyProvider?.service, config.keyProviderPrevious?.service];
+  if (services.includes('aws-kms') && !(config.awsAccessKeyId && config.awsSecretAccessKey))
     errors.push('KEY_PROVIDER aws-kms needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
-  if (
-    config.keyProvider?.service === 'vault-transit' &&
-    !(config.vaultAddr && (config.vaultToken || config.vaultTokenPath))
-  )
+  if (services.includes('vault-transit') && !(config.vaultAddr && (config.vaultToken || config.vaultTokenPath)))
     errors.push('KEY_PROVIDER vault-transit needs VAULT_ADDR, and VAULT_TOKEN or VAULT_TOKEN_PATH');
   for (const [name, value] of [
     ['AWS_ENDPOINT_URL_KMS', config.awsEndpointUrlKms],

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createKmsWrapper } from './aws-kms.ts';
-import { type Config, dataPath, masterKeyBytes } from './config.ts';
+import { type Config, dataPath, type KeyProvider, masterKeyBytes } from './config.ts';
 import { createLocalWrapper, type KeyWrapper, KeyWrapperError } from './key-wrapper.ts';
 import { createTransitWrapper } from './vault-transit.ts';
 
@@ -25,14 +25,17 @@ export function findPreviousMasterKey(config: Config): Buffer | null {
 export function listKeyWrappers(config: Config): KeyWrapper[] {
   const previous = findPreviousMasterKey(config);
   const local = [findMasterKey(config), previous].filter((key) => key !== null).map(createLocalWrapper);
-  const service = createServiceWrapper(config);
-  return service ? [service, ...local] : local;
+  return [
+    ...serviceWrappers(config, config.keyProvider),
+    ...local,
+    ...serviceWrappers(config, config.keyProviderPrevious),
+  ];
 }
 
-function createServiceWrapper(config: Config): KeyWrapper | null {
-  if (config.keyProvider?.service === 'aws-kms') return createKmsWrapper(config, config.keyProvider);
-  if (config.keyProvider?.service === 'vault-transit') return createTransitWrapper(config, config.keyProvider);
-  return null;
+function serviceWrappers(config: Config, provider: KeyProvider | null): KeyWrapper[] {
+  if (!provider) return [];
+  const create = provider.service === 'aws-kms' ? createKmsWrapper : createTransitWrapper;
+  return [create(config, provider)];
 }
 
 /** In sandbox mode the key is generated once and kept in DATA_DIR; in live mode the settings require MASTER_KEY. */
