@@ -201,6 +201,18 @@ describe('security backup: a file that is not what was written', () => {
     assert.equal(await countMembers(), 0);
   });
 
+  test('a file of an older version, which did not sign, is taken when that is asked for', async () => {
+    const unsigned = join(folder, 'unsigned');
+    await backUp(unsigned, null, null);
+    await refused(restore(unsigned), /not signed.*--allow-unsigned/);
+    const other = await createEmptyDatabase();
+    try {
+      await restore(unsigned, { databaseUrl: other.url, allowUnsigned: true });
+    } finally {
+      await other.drop();
+    }
+  });
+
   test('the right file still restores into the same database', async () => {
     const restored = await restore(path);
     assert.equal(restored.rows.members, 6000);

@@ -73,7 +73,7 @@ async function stopGateway({ process }: Gateway): Promise<void> {
 }
 
 /** Runs a command in this process, as a person would type it beside the service. */
-async function command<T>(masters: Settings, ...args: string[]): Promise<T> {
+async function runIn(masters: Settings, args: string[]): Promise<{ code: number; out: string; messages: string }> {
   let [out, messages] = ['', ''];
   const code = await runCommand(
     {
@@ -90,8 +90,19 @@ async function command<T>(masters: Settings, ...args: string[]): Promise<T> {
     },
     [...args, '--json'],
   );
+  return { code, out, messages };
+}
+
+async function command<T>(masters: Settings, ...args: string[]): Promise<T> {
+  const { code, out, messages } = await runIn(masters, args);
   assert.equal(code, 0, messages);
   return JSON.parse(out) as T;
+}
+
+async function refused(expected: number, masters: Settings, pattern: RegExp, ...args: string[]): Promise<void> {
+  const { code, messages } = await runIn(masters, args);
+  assert.equal(code, expected, messages);
+  assert.match(messages, pattern);
 }
 
 async function ask(url: string, shop: Shop, secretKey: string): Promise<{ status: number; code: string }> {
@@ -300,6 +311,41 @@ describe('sealed values', () => {
     }
     for (const shop of shops) assert.ok(((await secretsOf(shop))?.length ?? 0) > 0);
     await ctx.db.query(`delete from members where email = 'moved@example.org'`);
+  });
+});
+
+describe('retiring', () => {
+  const masters = { MASTER_KEY: newMaster };
+  const age = (ctx: Context) => ctx.db.query(`update vault_keys set created_at = created_at - interval '2 days'`);
+
+  test('a version is retired when nothing stored needs it and its successor is a day old, and never before', async () => {
+    const ctx = await createContext(readConfig(settingsWith(masters)), database.url, createLogger('silent'));
+    try {
+      const shop = await createShop(ctx, 'Kept');
+      const before = ctx.vault.seal('text', 'purpose');
+      const old = before.readUInt32BE(1);
+      const retire = (...more: string[]) => ['keys', 'retire', String(old), '--yes', ...more];
+      await command(masters, 'keys', 'rotate');
+      await refused(5, masters, /stored values are sealed with an older version/, ...retire());
+      await command(masters, 'keys', 'reseal');
+      await refused(5, masters, /successor is younger/, ...retire());
+      await age(ctx);
+      await command(masters, ...retire());
+      await refused(5, masters, /was not retired/, ...retire());
+      const { versions } = await command<{ versions: { version: number; state: string }[] }>(masters, 'keys', 'list');
+      assert.equal(versions.find(({ version }) => version === old)?.state, 'retired');
+      assert.equal(versions[0]?.state, 'seals');
+      const next = await createContext(ctx.config, database.url, createLogger('silent'));
+      assert.ok(await loadLiveIntegration(next, { id: shop.id }));
+      await assert.rejects(next.vault.open(before, 'purpose'), /retired/);
+      await next.db.close();
+      const [entry] = await ctx.db.query(`select 1 from audit_log where action = 'keys.retired' and subject = $1`, [
+        `version ${old}`,
+      ]);
+      assert.ok(entry, 'it is in the audit log');
+    } finally {
+      await ctx.db.close();
+    }
   });
 });
 

@@ -5,9 +5,9 @@
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { Reader, Statement } from '../platform/db.ts';
-import { keyCheck, signBackup } from '../platform/key-wrapper.ts';
+import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
 import { readWrapperNames } from '../platform/vault-keys.ts';
-import { type BackupWriter, createBackupWriter } from './backup-file.ts';
+import { BackupError, type BackupWriter, createBackupWriter } from './backup-file.ts';
 import type { BackupEncryption } from './encryption.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -125,7 +125,13 @@ async function describe(client: pg.Client, options: BackupOptions): Promise<Back
     'select version, name, checksum from schema_migrations order by version',
   );
   const server = await client.query<{ version: string }>(`select current_setting('server_version') as version`);
-  const { masterKey } = options;
+  const { masterKey, includeMasterKey } = options;
+  const wrappers = await readWrapperNames(readerOf(client));
+  if (includeMasterKey && masterKey && wrappers.some((name) => name !== localWrapperName(masterKey)))
+    throw new BackupError(
+      'The keys in this database are protected by another key than MASTER_KEY, so the file could not be restored. ' +
+        'Run npx simbi keys rotate --master first.',
+    );
   return {
     version: options.version,
     made_at: options.madeAt.toISOString(),
@@ -133,9 +139,9 @@ async function describe(client: pg.Client, options: BackupOptions): Promise<Back
     postgres: server.rows[0]?.version ?? '',
     schema: schema.rows,
     tables: await listTables(client),
-    key_wrappers: await readWrapperNames(readerOf(client)),
+    key_wrappers: wrappers,
     key_check: masterKey ? keyCheck(masterKey) : null,
-    ...(options.includeMasterKey && masterKey ? { master_key: masterKey.toString('hex') } : {}),
+    ...(includeMasterKey && masterKey ? { master_key: masterKey.toString('hex') } : {}),
   };
 }
 

@@ -11,7 +11,7 @@ const SERVICE = 'AWS KMS';
 const CONTEXT = { application: 'simbi', purpose: 'vault data key' };
 
 export function createKmsWrapper(config: Config, { place: region, key }: KeyProvider, timeoutMs?: number): KeyWrapper {
-  const origin = config.awsEndpointUrlKms || `https://kms.${region}.amazonaws.com`;
+  const origin = new URL(config.awsEndpointUrlKms || `https://kms.${region}.amazonaws.com`).origin;
   const credentials: AwsCredentials = {
     accessKeyId: config.awsAccessKeyId,
     secretAccessKey: config.awsSecretAccessKey,

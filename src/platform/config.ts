@@ -127,8 +127,8 @@ export const SETTINGS = {
   AWS_ACCESS_KEY_ID: secret('Credentials for AWS KMS.'),
   AWS_SECRET_ACCESS_KEY: secret('Credentials for AWS KMS.'),
   AWS_SESSION_TOKEN: secret('Credentials for AWS KMS, where they are temporary.'),
-  AWS_ENDPOINT_URL_KMS: origin('Address of AWS KMS. Empty: the public one of the region.'),
-  VAULT_ADDR: origin('Address of HashiCorp Vault.'),
+  AWS_ENDPOINT_URL_KMS: text('Address of AWS KMS. Empty: the public one of the region.', ''),
+  VAULT_ADDR: text('Address of HashiCorp Vault, such as https://vault.example.org:8200.', ''),
   VAULT_TOKEN: secret('Token for HashiCorp Vault that may encrypt and decrypt with the key of KEY_PROVIDER.'),
   VAULT_TOKEN_PATH: text('File that Vault Agent writes its token to; read at every call, so it may be renewed.', ''),
   VAULT_NAMESPACE: text('Namespace in HashiCorp Vault, where it has them.', ''),
@@ -273,6 +273,15 @@ function errorsBetween(config: Config): string[] {
   return errors;
 }
 
+/** Nobody else can read what is sent there: https, or this machine. */
+function isPrivateOrigin(value: string): boolean {
+  const url = URL.parse(value);
+  if (url?.pathname !== '/' || url.search || url.username) return false;
+  return (
+    url.protocol === 'https:' || (url.protocol === 'http:' && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname))
+  );
+}
+
 function keyErrors(config: Config): string[] {
   const errors: string[] = [];
   for (const [name, value] of [
@@ -287,12 +296,11 @@ function keyErrors(config: Config): string[] {
     errors.push('KEY_PROVIDER aws-kms needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
   if (services.includes('vault-transit') && !(config.vaultAddr && (config.vaultToken || config.vaultTokenPath)))
     errors.push('KEY_PROVIDER vault-transit needs VAULT_ADDR, and VAULT_TOKEN or VAULT_TOKEN_PATH');
-  for (const [name, value] of [
-    ['AWS_ENDPOINT_URL_KMS', config.awsEndpointUrlKms],
-    ['VAULT_ADDR', config.vaultAddr],
-  ])
-    if (value && !/^https:|^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|$)/.test(value))
-      errors.push(`${name} must be an https origin: keys travel over it`);
+  // Other programs read these two as well, so they are checked only where they are used.
+  if (services.includes('aws-kms') && config.awsEndpointUrlKms && !isPrivateOrigin(config.awsEndpointUrlKms))
+    errors.push('AWS_ENDPOINT_URL_KMS must be an https origin: keys travel over it');
+  if (services.includes('vault-transit') && config.vaultAddr && !isPrivateOrigin(config.vaultAddr))
+    errors.push('VAULT_ADDR must be an https origin: keys travel over it');
   if (config.backupPassphrase && config.backupPassphrase.length < 12)
     errors.push('BACKUP_PASSPHRASE must have at least 12 characters');
   if (config.backupPassphrase && config.backupRecipients?.length)

@@ -250,6 +250,7 @@ describe('AWS KMS', () => {
     errors({ KEY_PROVIDER: 'gcp://somewhere/key' });
     errors({ KEY_PROVIDER: 'aws-kms://eu-west-1/k', ...credentials, MASTER_KEY: 'ab'.repeat(32) });
     errors({ KEY_PROVIDER: 'aws-kms://eu-west-1/k', ...credentials, AWS_ENDPOINT_URL_KMS: 'http://kms.example.org' });
+    readConfig({ VAULT_ADDR: 'http://vault.internal:8200', AWS_ENDPOINT_URL_KMS: 'http://elsewhere' });
     readConfig({ KEY_PROVIDER: 'aws-kms://eu-west-1/k', ...credentials, MASTER_KEY_PREVIOUS: 'ab'.repeat(32) });
   });
 });

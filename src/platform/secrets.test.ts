@@ -10,7 +10,7 @@ const vault = createVault(randomBytes(32));
 
 /** Versions that a test adds; `stored` is what a reload finds. */
 function createRing(first = randomBytes(32)): KeyRing & { stored: DataKey[]; reloads: number } {
-  const start = { version: 0, key: first, opens: true, settled: true };
+  const start = { version: 0, key: first, opens: true, settled: true, recent: true };
   let loaded: DataKey[] = [start];
   return {
     stored: [start],
@@ -24,7 +24,13 @@ function createRing(first = randomBytes(32)): KeyRing & { stored: DataKey[]; rel
   };
 }
 
-const newKey = (version: number, settled = true): DataKey => ({ version, key: randomBytes(32), opens: true, settled });
+const newKey = (version: number, settled = true): DataKey => ({
+  version,
+  key: randomBytes(32),
+  opens: true,
+  settled,
+  recent: true,
+});
 
 /** As the versions before this one sealed: the master key itself. */
 function sealWithoutVersion(masterKey: Buffer, plaintext: string, purpose: string): Buffer {
@@ -159,6 +165,13 @@ describe('derived keys', () => {
     await ring.reload();
     const after = rotating.deriveKeys('forms');
     assert.deepEqual(after, during.toReversed());
+    ring.stored[0] = { ...(ring.stored[0] ?? assert.fail()), recent: false };
+    await ring.reload();
+    assert.deepEqual(
+      rotating.deriveKeys('forms'),
+      [after[0]],
+      'a day later nothing that the old key signed is under way',
+    );
   });
 
   test('a master key of another length is refused', () => {

@@ -39,6 +39,8 @@ export type DataKey = {
   opens: boolean;
   /** Every process has had time to load it, so what it signs is accepted everywhere. */
   settled: boolean;
+  /** It is the newest, or was until a day ago: what it signed may still be on its way. */
+  recent: boolean;
 };
 
 /** Where a vault has its keys. */
@@ -84,7 +86,7 @@ export function createVault(source: Buffer | KeyRing): Vault {
       return decrypt(sealed.subarray(PREFIX_BYTES), subKey(key, purpose), boundTo(prefix, purpose));
     },
     deriveKeys(purpose) {
-      const usable = ring.keys().filter((key) => key.opens);
+      const usable = ring.keys().filter((key) => key.opens && key.recent);
       // What a process signs must be known to all: a version that was made a moment ago is accepted before it signs.
       const [signing, ...others] = usable.toSorted((left, right) => Number(right.settled) - Number(left.settled));
       if (!signing) throw new Error('the vault has no key');
@@ -99,7 +101,7 @@ export function createVault(source: Buffer | KeyRing): Vault {
 
 function singleKey(key: Buffer): KeyRing {
   requireLength(key);
-  const only = { version: FIRST_VERSION, key, opens: true, settled: true };
+  const only = { version: FIRST_VERSION, key, opens: true, settled: true, recent: true };
   return { keys: () => [only], reload: async () => undefined, watch: () => () => undefined };
 }
 

@@ -24,6 +24,8 @@ export type VaultKeyRow = {
   retired_at: Date | null;
   /** Older than five seconds: every process has loaded it. */
   settled: boolean;
+  /** Its successor is younger than a day, or it has none. */
+  recent: boolean;
 };
 
 /** A new key, as it is stored. */
@@ -34,7 +36,8 @@ export function readVaultKeys(reader: Reader): Promise<VaultKeyRow[]> {
   return reader.query<VaultKeyRow>({
     name: 'read_vault_keys',
     text: `select version, wrapped, wrapper, fingerprint, created_at, retired_at,
-             created_at <= clock_timestamp() - interval '5 seconds' as settled
+             created_at <= clock_timestamp() - interval '5 seconds' as settled,
+             coalesce(lead(created_at) over (order by version) > clock_timestamp() - interval '1 day', true) as recent
            from vault_keys order by version desc`,
   });
 }
@@ -177,11 +180,11 @@ function createLoader({ db, wrappers }: VaultOptions): { keys(): LoadedKey[]; lo
       let failure: unknown = null;
       for (const row of await readVaultKeys(db)) {
         if (row.wrapped === null) continue;
-        const { version, fingerprint, settled } = row;
+        const { version, fingerprint, settled, recent } = row;
         const known = loaded.find((key) => key.version === version && key.fingerprint.equals(fingerprint));
         try {
           const key = known?.key ?? (await unwrapOnce(row));
-          next.push({ version, fingerprint, settled, key, opens: row.retired_at === null });
+          next.push({ version, fingerprint, settled, recent, key, opens: row.retired_at === null });
         } catch (error) {
           failure = error;
         }

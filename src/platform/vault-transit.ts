@@ -25,7 +25,7 @@ export function createTransitWrapper(
     const body = JSON.stringify(content);
     const request = {
       service: SERVICE,
-      origin: config.vaultAddr,
+      origin: new URL(config.vaultAddr).origin,
       path,
       headers,
       body,
