@@ -221,10 +221,8 @@ create table integrations (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
-  redirect_hosts text[] not null default '{}'::text[],
   constraint integrations_pkey PRIMARY KEY (id),
   constraint integration_client_id_unique UNIQUE (client_id),
-  constraint integration_redirect_hosts_few CHECK ((cardinality(redirect_hosts) <= 50)),
   constraint integration_status_known CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text]))),
   constraint integration_title_length CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120))),
   constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
@@ -235,49 +233,26 @@ comment on column integrations.title is
   'The sender of the specification, compared exactly.';
 comment on column integrations.allowed_addresses is
   'Empty: any address may call.';
-comment on column integrations.redirect_hosts is
-  'Hosts that a payment link may send the payer to; *.example.org stands for every host below it. Empty: any.';
 CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
-CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url, redirect_hosts ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table integration_secrets (
   integration_id bigint not null,
   kind text not null,
-  slot integer not null,
+  slot smallint not null,
   sealed bytea not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
-  id bigint not null generated always as identity,
-  name text not null default 'default'::text,
-  scopes text[] not null default '{collect,read,refund,links}'::text[],
-  allowed_addresses text[] not null default '{}'::text[],
-  last_used_at timestamp with time zone,
   constraint integration_secrets_pkey PRIMARY KEY (integration_id, kind, slot),
-  constraint secret_id_unique UNIQUE (id),
   constraint secret_kind_known CHECK ((kind = ANY (ARRAY['api'::text, 'callback'::text]))),
-  constraint secret_name_form CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,39}$'::text)),
-  constraint secret_scopes_known CHECK (((scopes <@ '{collect,read,refund,links}'::text[]) AND (cardinality(scopes) > 0))),
-  constraint secret_slot_sane CHECK ((slot > 0)),
+  constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
   constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table integration_secrets is
-  'Secrets of an integration. An API key is a name: a rotation adds a secret with the same name and sets the end of the one before it.';
-comment on column integration_secrets.slot is
-  'Numbers the secrets of a kind.';
+  'Secrets of an integration. Two slots of each kind: there are never more than two live secrets, and a rotation overwrites the older one.';
 comment on column integration_secrets.expires_at is
-  'When it stops working: the end of the overlap after a rotation, or the moment it was revoked.';
-comment on column integration_secrets.id is
-  'Tokens name the secret that made them by it. A secret that replaces another has its own.';
-comment on column integration_secrets.name is
-  'The key that the secret belongs to. Callback secrets have one name.';
-comment on column integration_secrets.scopes is
-  'What an API key may do. Callback secrets do not use it.';
-comment on column integration_secrets.allowed_addresses is
-  'Empty: any address that the integration allows. Otherwise a request must come from an address that both lists allow.';
-comment on column integration_secrets.last_used_at is
-  'Written at most once a minute.';
-CREATE UNIQUE INDEX secret_current_once ON public.integration_secrets USING btree (integration_id, kind, name) WHERE (expires_at IS NULL);
-CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE OF integration_id, kind, slot, sealed, expires_at, name, scopes, allowed_addresses ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+  'The end of the overlap after a rotation. Null: valid until it is replaced.';
+CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table tokens (
   id bigint not null generated always as identity,
@@ -286,24 +261,12 @@ create table tokens (
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
-  secret_id bigint not null,
-  address text not null default ''::text,
-  last_used_at timestamp with time zone,
-  last_address text,
   constraint tokens_pkey PRIMARY KEY (id),
-  constraint token_secret FOREIGN KEY (secret_id) REFERENCES integration_secrets(id),
   constraint tokens_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table tokens is
   'Bearer tokens of the API. Only a hash is stored.';
-comment on column tokens.secret_id is
-  'The secret that it was bought with. It ends with it, has its scopes and signs with it.';
-comment on column tokens.address is
-  'Where it was asked for from.';
-comment on column tokens.last_used_at is
-  'Written at most once a minute.';
 CREATE INDEX tokens_by_integration ON public.tokens USING btree (integration_id);
-CREATE INDEX tokens_by_secret ON public.tokens USING btree (secret_id, id);
 
 create table spent_signatures (
   signed_at timestamp with time zone not null,
@@ -922,7 +885,7 @@ comment on table callback_deliveries is
   'One row for each event that was not delivered yet. A leased row belongs to one process until due_at. An infinite due_at waits for a person: the receiver answered 410 Gone.';
 comment on column callback_deliveries.started_at is
   'Thirty days later the delivery is given up. A resend starts the time again.';
-CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (holder_id, origin, due_at) WHERE (NOT leased);
+CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
 
 create table callback_attempts (
   holder_id bigint not null,
@@ -951,11 +914,10 @@ create table callback_receivers (
   last_error text not null,
   probe_at timestamp with time zone not null,
   recovered_at timestamp with time zone,
-  holder_id bigint not null,
-  constraint callback_receiver_once PRIMARY KEY (holder_id, origin)
+  constraint callback_receivers_pkey PRIMARY KEY (origin)
 );
 comment on table callback_receivers is
-  'Receivers (a holder''s scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
+  'Receivers (scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
 comment on column callback_receivers.recovered_at is
   'When it answered again: everything last tried before then is due at once.';
 
@@ -1086,8 +1048,9 @@ comment on column checkout_attempts.form_id is
 comment on column checkout_attempts.live is
   'It may still take money, or has taken it. Only the refusal of the operator ends it; a success stays live for ever.';
 comment on column checkout_attempts.msisdn is
-  'Digits with the dial code.';
+  'Digits with the dial code: a number may only be prompted so often, over all holders.';
 CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (holder_id, link_id) WHERE (live AND single_use);
+CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
 
 create table receipts (
   holder_id bigint not null,
@@ -1415,85 +1378,28 @@ comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
--- 0022_holders_keys.sql
+-- 0028_platform_vault_keys.sql
 
-create table unverified_requests (
-  holder_id bigint not null,
-  integration_id bigint not null,
-  at timestamp with time zone not null,
-  id uuid not null,
-  status smallint not null,
-  route text not null,
-  address text not null,
-  network text not null,
-  code text,
-  constraint unverified_request_id PRIMARY KEY (holder_id, integration_id, at, id)
+create table vault_keys (
+  version integer not null,
+  wrapped bytea,
+  wrapper text not null,
+  fingerprint bytea not null,
+  created_at timestamp with time zone not null,
+  retired_at timestamp with time zone,
+  constraint vault_keys_pkey PRIMARY KEY (version),
+  constraint vault_key_destroyed_when_retired CHECK (((wrapped IS NOT NULL) OR ((retired_at IS NOT NULL) AND (version > 0)))),
+  constraint vault_key_fingerprint_length CHECK ((octet_length(fingerprint) = 16)),
+  constraint vault_key_version_sane CHECK ((version >= 0))
 );
-comment on table unverified_requests is
-  'Requests that named an integration and were refused before its signature or secret was verified. Everybody who knows a client_id can send them, so they are not in request_log: few are kept for each integration and address, for a week.';
-comment on column unverified_requests.network is
-  'What limits are counted by: the IPv4 address, or the /64 of an IPv6 address.';
-CREATE INDEX unverified_requests_by_age ON public.unverified_requests USING brin (at);
-
--- 0024_platform_limits.sql
-
-create unlogged table limit_buckets (
-  key text not null,
-  tokens double precision not null,
-  at timestamp with time zone not null,
-  constraint limit_bucket_once PRIMARY KEY (key)
-) with (fillfactor=50);
-comment on table limit_buckets is
-  'What is left of a rate limit in all processes together. Only busy keys; each process subtracts what it let through.';
-
-create unlogged table limit_sharers (
-  key text not null,
-  process text not null,
-  at timestamp with time zone not null,
-  constraint limit_sharer_once PRIMARY KEY (key, process)
-) with (fillfactor=50);
-comment on table limit_sharers is
-  'Which processes used a limit lately: they share what is left of it.';
-
-create unlogged table limit_refusals (
-  kind text not null,
-  key text not null,
-  subject text not null,
-  refused bigint not null,
-  since timestamp with time zone not null,
-  until timestamp with time zone not null,
-  last_at timestamp with time zone not null,
-  constraint limit_refusal_once PRIMARY KEY (kind, key)
-);
-comment on table limit_refusals is
-  'Who was held back by which limit in the last hour, for the page of admins. Written by each process about once a second.';
-comment on column limit_refusals.subject is
-  'Whom it is about, as the page shows it. Phone numbers are without their middle digits.';
-comment on column limit_refusals.until is
-  'When the limit allows something again, if nothing more is asked.';
-
--- 0025_payments_number_limits.sql
-
-create unlogged table number_limits (
-  msisdn text not null,
-  prompt_ids uuid[] not null default '{}'::uuid[],
-  prompt_holders bigint[] not null default '{}'::bigint[],
-  prompted_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
-  wrong_tokens integer not null default 0,
-  wrong_since timestamp with time zone,
-  limited_until timestamp with time zone,
-  seen_at timestamp with time zone not null,
-  constraint number_limit_once PRIMARY KEY (msisdn),
-  constraint number_limit_prompts_whole CHECK (((cardinality(prompt_ids) = cardinality(prompted_at)) AND (cardinality(prompt_ids) = cardinality(prompt_holders))))
-) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=70);
-comment on table number_limits is
-  'Prompts and wrong tokens of each phone number in the last day. Deleted when nothing was asked for a day.';
-comment on column number_limits.prompt_ids is
-  'Collections of the last day that may still count, with their holders and dates in the next two columns.';
-comment on column number_limits.wrong_since is
-  'The day of the wrong tokens begins here.';
-comment on column number_limits.limited_until is
-  'When another prompt is allowed, as the last refusal said.';
+comment on table vault_keys is
+  'Keys that seal secrets; the newest seals. Version 0 opens values from before versions, and derives the keys that never change.';
+comment on column vault_keys.wrapped is
+  'The data key, encrypted by the wrapper. Null: retired and destroyed.';
+comment on column vault_keys.wrapper is
+  'What encrypted the key: local:<check of the master key>, aws-kms:<key> or vault-transit:<key>.';
+comment on column vault_keys.fingerprint is
+  'Shows that a key is the right one for this version; reveals nothing about it.';
 
 -- 
 

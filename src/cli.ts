@@ -12,6 +12,7 @@ import { collectCommand } from './commands/collect.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { holderCommands } from './commands/holder.ts';
 import { integrationCommands } from './commands/integration.ts';
+import { keysCommands } from './commands/keys.ts';
 import { ledgerCommands } from './commands/ledger.ts';
 import { limitsCommands } from './commands/limits.ts';
 import { linkCommands } from './commands/link.ts';
@@ -33,6 +34,7 @@ import { StartError } from './open-context.ts';
 import { trackCommits, withoutFalsehood } from './platform/commit-tracking.ts';
 import { ConfigError } from './platform/config.ts';
 import { Problem } from './platform/errors.ts';
+import { KeyWrapperError } from './platform/key-wrapper.ts';
 import { MigrationError } from './platform/migrate.ts';
 
 const COMMANDS = [
@@ -50,6 +52,7 @@ const COMMANDS = [
   callbackCommands,
   ledgerCommands,
   backupCommands,
+  keysCommands,
   migrateCommand,
   holderCommands,
   integrationCommands,
@@ -145,6 +148,7 @@ function fieldSentences(error: unknown): string[] {
 function exitCodeFor(error: unknown): number | null {
   if (error instanceof ConfigError) return EXIT.usage;
   if (error instanceof CommandError || error instanceof StartError) return error.exitCode;
+  if (error instanceof KeyWrapperError) return error.isAway ? EXIT.unavailable : EXIT.usage;
   if (error instanceof DataDirInUseError) return EXIT.conflict;
   if (error instanceof EmbeddedPostgresError || error instanceof MigrationError || error instanceof BackupError)
     return EXIT.error;

@@ -1,22 +1,23 @@
 // Opens the database (DATABASE_URL, or the embedded one of DATA_DIR) and the master key, and creates the context that
 // operations receive. The server keeps it open; a command closes it when it is done.
 
-import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { DataDirInUseError, type DataDirLock, dataDirOwner, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
 import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
-import { type Config, dataPath, masterKeyBytes } from './platform/config.ts';
+import { type Config, dataPath } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { createDatabaseTime } from './platform/database-time.ts';
-import { connectDatabase } from './platform/db.ts';
+import { connectDatabase, type Database } from './platform/db.ts';
+import { KeyWrapperError } from './platform/key-wrapper.ts';
+import { ensureMasterKey, findMasterKey, findPreviousMasterKey, listKeyWrappers } from './platform/master-key.ts';
 import { createMemory } from './platform/memory.ts';
 import { createMetrics } from './platform/metrics.ts';
 import { migrate } from './platform/migrate.ts';
-import { createVault } from './platform/secrets.ts';
+import type { Vault } from './platform/secrets.ts';
+import { openVault } from './platform/vault-keys.ts';
 
 const OWNER_WAIT_MS = 15_000;
 const OWNER_POLL_MS = 50;
@@ -117,7 +118,6 @@ export async function openInstance(config: Config, log: Logger, onProgress: Prog
 }
 
 export async function createContext(config: Config, databaseUrl: string, log: Logger): Promise<Context> {
-  const vault = createVault(openMasterKey(config));
   const db = connectDatabase({
     url: databaseUrl,
     poolSize: config.databasePoolSize,
@@ -125,63 +125,40 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
     // Only the message: the error object contains the whole client.
     onConnectionError: (error) => log.warn({ reason: error.message }, 'database connection lost'),
   });
-  const ctx: Context = {
-    config,
+  try {
+    return {
+      config,
+      db,
+      clock: systemClock,
+      databaseTime: createDatabaseTime(db, systemClock),
+      log,
+      vault: await openVaultOf(config, db, log),
+      metrics: createMetrics(),
+      memory: createMemory(),
+    };
+  } catch (error) {
+    await db.close();
+    throw error instanceof KeyWrapperError ? new StartError(error.message, error.isAway ? 6 : 2) : error;
+  }
+}
+
+/** The keys of the database, opened by the master key or the key service of the settings. */
+async function openVaultOf(config: Config, db: Database, log: Logger): Promise<Vault> {
+  ensureMasterKey(config);
+  const vault = await openVault({
     db,
-    clock: systemClock,
-    databaseTime: createDatabaseTime(db, systemClock),
-    log,
-    vault,
-    metrics: createMetrics(),
-    memory: createMemory(),
-  };
-  if (await canOpenSecrets(ctx)) return ctx;
-  await db.close();
+    wrappers: () => listKeyWrappers(config),
+    firstKeys: [findMasterKey(config), findPreviousMasterKey(config)].filter((key) => key !== null),
+    opensSecrets: (candidate) => canOpenSecrets({ db, vault: candidate }),
+    onProblem: (reason) => log.warn({ reason }, 'a new version of the keys cannot be loaded'),
+  });
+  if (vault) return vault;
   throw new StartError(
     `The secrets in this database are encrypted with another master key. Set MASTER_KEY to that key${
       config.masterKey ? '' : `, or restore the file ${dataPath(config, 'master.key')}`
     }.`,
     2,
   );
-}
-
-/** The master key of this instance, if it has one yet. */
-export function findMasterKey(config: Config): Buffer | null {
-  const text = config.masterKey || readKeyFile(dataPath(config, 'master.key'));
-  return text ? masterKeyBytes(text) : null;
-}
-
-/** In sandbox mode the key is generated once and kept in DATA_DIR; in live mode the settings require MASTER_KEY. */
-function openMasterKey(config: Config): Buffer {
-  const path = dataPath(config, 'master.key');
-  const text = config.masterKey || readKeyFile(path) || createKeyFile(config, path);
-  const key = masterKeyBytes(text);
-  if (!key) throw new StartError(`${path} is not a master key (64 hexadecimal characters).`, 2);
-  return key;
-}
-
-function readKeyFile(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-function createKeyFile(config: Config, path: string): string {
-  mkdirSync(dataPath(config), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true });
-  // link() fails if the file exists: of several processes that start at once, one creates the key and all use it.
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
-  return readFileSync(path, 'utf8').trim();
 }
 
 /** The port, found before anything is started: an occupied one fails early, and 0 becomes a number for links. */

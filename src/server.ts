@@ -55,6 +55,8 @@ type Opened = {
   services?: Services;
   app?: HttpServer;
   workers?: Workers;
+  /** Ends the search for new versions of the keys. */
+  stopVault?: () => void;
 };
 
 export async function startServer(settings: Config, options: ServerOptions = {}): Promise<Server> {
@@ -86,6 +88,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   );
   const ctx = await createContext(config, database.url, opened.log.logger);
   opened.ctx = ctx;
+  opened.stopVault = ctx.vault.watch();
   await maintainSignatures(ctx);
   const services = await createServices(ctx);
   opened.services = services;
@@ -108,6 +111,7 @@ async function close(opened: Opened): Promise<void> {
   const jobs = opened.workers?.stop();
   if (opened.app) await drain(opened.app, until);
   await within(until, jobs);
+  opened.stopVault?.();
   // Payments and callbacks in progress are finished; the others stay in the database for the next start.
   await within(until, opened.services?.stop());
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());

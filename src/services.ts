@@ -4,6 +4,7 @@
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
 import { callbackSecrets } from './holders/integrations.ts';
+import { SEALED_INTEGRATION_SECRETS, SEALED_MAILS, SEALED_SECOND_FACTORS } from './holders/reseal.ts';
 import { extendChain } from './ledger/chain.ts';
 import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
@@ -17,6 +18,7 @@ import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
 import type { Job } from './platform/jobs.ts';
 import type { OutboundOptions } from './platform/outbound.ts';
+import { resealPass, type SealedColumns } from './platform/reseal.ts';
 import {
   createSimulatedOperator,
   type SimulatedOperator,
@@ -27,6 +29,14 @@ const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
 const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
+const RESEAL_IDLE_MS = { shortest: 1_000, longest: 60_000 };
+
+/** Every column with sealed values. A column that is missing here keeps an old key in use for ever. */
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  SEALED_INTEGRATION_SECRETS,
+  SEALED_SECOND_FACTORS,
+  SEALED_MAILS,
+];
 
 export type ServicesOptions = {
   operator?: SimulatedOperatorOptions;
@@ -78,6 +88,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },
+    { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
     { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
   ];
   return {

@@ -55,9 +55,15 @@ callbacks resend <event> [--json]
 callbacks replay [--json] [--since <moment>]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
-backup <file> [--json] [--include-master-key] [--force] [--yes]
-restore <file> [--json] [--data-dir <folder>] [--dry-run]
+backup <file> [--json] [--recipient <key...>] [--unencrypted] [--include-master-key] [--force] [--yes]
+restore <file> [--json] [--data-dir <folder>] [--identity-file <file>] [--allow-unsigned] [--dry-run]
 after-restore [--json] [--yes]
+keys
+keys list [--json]
+keys rotate [--json] [--master]
+keys reseal [--json]
+keys retire <version> [--json] [--now] [--yes]
+keys backup-key <file> [--json]
 migrate [--json] [--dry-run]
 holder
 holder create <name> [--json] [--owner <email>]
@@ -527,7 +533,7 @@ describe('beside a running gateway', () => {
     const file = join(folder, 'all.backup');
     assert.equal((await run(['backup', file, '--include-master-key'], settings)).code, 2);
     const made = await simbiJson<{ rows: Record<string, number> }>(0, 'backup', file, '--include-master-key', '--yes');
-    assert.deepEqual(keys(made), ['file', 'bytes', 'rows', 'sha256', 'made_at', 'schema', 'master_key']);
+    assert.deepEqual(keys(made), ['file', 'bytes', 'rows', 'sha256', 'made_at', 'schema', 'master_key', 'encrypted']);
     assert.equal((await run(['backup', file], settings)).code, 5);
     const checked = await simbiJson<{ rows: Record<string, number> }>(0, 'restore', file, '--dry-run');
     assert.deepEqual(checked.rows, made.rows);

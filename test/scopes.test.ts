@@ -219,6 +219,6 @@ describe('keys', () => {
       });
       assert.equal(opened, MAX_LIVE_SECRETS, clientId);
     }
-    assert.deepEqual(openAllAlike(ctx, 0n, []), []);
+    assert.deepEqual(await openAllAlike(ctx, []), []);
   });
 });

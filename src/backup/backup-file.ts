@@ -1,12 +1,24 @@
 // The backup file: a first line that names the format, zstd over frames (a letter, a length, bytes), and a last line. The
-// last frame holds the SHA-256 of all frames before it, so a changed file is detected. Written and read as a stream.
+// last frame holds the SHA-256 of all frames before it, and a signature by the master key. Written and read as a stream. All of
+// it may be the content of an age file, which hides it. The signature says who wrote it: a public key of age is no secret.
 
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { Readable, type Transform, type Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { PassThrough, Readable, type Transform, type Writable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { BackupError } from './backup-error.ts';
+import {
+  type BackupEncryption,
+  type BackupKeys,
+  decryptFile,
+  encryptStream,
+  isEncrypted,
+  requireEncryption,
+} from './encryption.ts';
+
+export { BackupError };
 
 const MAGIC = 'SIMBI BACKUP 1\n';
 /** After the last frame: a truncated file is detected before it is read. */
@@ -19,32 +31,30 @@ const DIGEST_BYTES = 32;
 export type BackupFrameKind = 'H' | 'T' | 'D' | 'E' | 'S';
 export type BackupFrame = { kind: BackupFrameKind; bytes: Buffer };
 
-/** The backup cannot be used; the message says why and what to do. */
-export class BackupError extends Error {
-  override readonly name = 'BackupError';
-}
-
 export type BackupWriter = {
   write(kind: BackupFrameKind, content: Buffer | object): Promise<void>;
   /** Bytes of the frames so far, before compression. */
   readonly bytes: () => number;
-  /** Completes the file, renames it to its final name and returns its digest. */
-  finish(): Promise<string>;
+  /** Completes the file, renames it to its final name and returns its digest. `sign` may add a signature of the digest. */
+  finish(sign?: (digest: Buffer) => Buffer): Promise<string>;
   /** Deletes the unfinished file. */
   discard(): Promise<void>;
 };
 
 /** Writes to `<path>.partial` and renames at the end: a file with the final name is always complete. */
-export async function createBackupWriter(path: string): Promise<BackupWriter> {
+export async function createBackupWriter(path: string, encryption: BackupEncryption | null): Promise<BackupWriter> {
+  const encrypter = encryption && requireEncryption(encryption);
   const partial = `${path}.partial`;
-  const file = createWriteStream(partial, { mode: 0o600, flags: 'w' });
   const packed = createZstdCompress();
+  const plain = new PassThrough();
+  const content = encrypter ? await encryptStream(encrypter, plain) : plain;
+  const file = createWriteStream(partial, { mode: 0o600, flags: 'w' });
   const digest = createHash('sha256');
   let bytes = 0;
-  file.write(MAGIC);
-  packed.pipe(file, { end: false });
-  packed.once('end', () => file.end(TAIL));
-  const written = finished(file);
+  plain.write(MAGIC);
+  packed.pipe(plain, { end: false });
+  packed.once('end', () => plain.end(TAIL));
+  const written = pipeline(content, file);
   const broken = Promise.race([written, finished(packed)]).then(() => undefined);
   broken.catch(() => undefined);
 
@@ -61,9 +71,9 @@ export async function createBackupWriter(path: string): Promise<BackupWriter> {
   return {
     bytes: () => bytes,
     write: (kind, content) => send(kind, Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content))),
-    async finish() {
+    async finish(sign = () => Buffer.alloc(0)) {
       const hash = digest.digest();
-      await send('Z', hash);
+      await send('Z', Buffer.concat([hash, sign(hash)]));
       packed.end();
       await written;
       const handle = await open(partial, 'r+');
@@ -74,7 +84,9 @@ export async function createBackupWriter(path: string): Promise<BackupWriter> {
     },
     async discard() {
       packed.destroy();
+      plain.destroy();
       file.destroy();
+      await written.catch(() => undefined);
       await rm(partial, { force: true });
     },
   };
@@ -86,13 +98,16 @@ function drained(stream: Writable): Promise<void> {
   });
 }
 
-/** The frames of a file, in order. Ends without an error only if the file is complete and unchanged. */
-export async function* readBackup(path: string): AsyncGenerator<BackupFrame> {
-  const end = await requireWhole(path);
-  const packed = createReadStream(path, { start: MAGIC.length, end });
+/** What the last frame says; the signature is empty where nobody signed. */
+export type BackupEnd = { digest: Buffer; signature: Buffer };
+
+/** The frames of a file, in order. Ends without an error only if the file is complete and undamaged. */
+export async function* readBackup(path: string, keys: BackupKeys): AsyncGenerator<BackupFrame, BackupEnd> {
+  const packed = await openPacked(path, keys);
   const plain: Transform = createZstdDecompress();
-  packed.on('error', (error) => plain.destroy(error));
-  packed.pipe(plain);
+  // It ends without an error only when the last chunk of an encrypted file was authenticated.
+  const whole = pipeline(packed.content, plain);
+  whole.catch(() => undefined);
   const bytes = createByteReader(plain);
   const digest = createHash('sha256');
   try {
@@ -103,21 +118,52 @@ export async function* readBackup(path: string): AsyncGenerator<BackupFrame> {
       if (!/^[HTDESZ]$/.test(kind) || length > MAX_FRAME_BYTES) throw new BackupError(damaged(path));
       const content = await bytes.take(length);
       if (kind === 'Z') {
-        const right = content.length === DIGEST_BYTES && digest.digest().equals(content);
+        const expected = digest.digest();
+        const right = expected.equals(content.subarray(0, DIGEST_BYTES));
         if (!right || !(await bytes.isAtEnd())) throw new BackupError(damaged(path));
-        return;
+        await whole;
+        return { digest: expected, signature: Buffer.from(content.subarray(DIGEST_BYTES)) };
       }
       digest.update(head).update(content);
       yield { kind: kind as BackupFrameKind, bytes: content };
     }
   } catch (error) {
     // What zlib reports ("unexpected end of file") is damage too.
-    if (error instanceof BackupError || !isDataError(error)) throw error;
+    if (error instanceof BackupError || !(isDataError(error) || packed.encrypted)) throw error;
     throw new BackupError(damaged(path));
   } finally {
-    packed.destroy();
     plain.destroy();
+    packed.content.destroy();
+    await whole.catch(() => undefined);
   }
+}
+
+/** The compressed frames, without the first and last line. */
+async function openPacked(path: string, keys: BackupKeys): Promise<{ content: Readable; encrypted: boolean }> {
+  if (await isEncrypted(path))
+    return { content: Readable.from(withoutFrame(path, await decryptFile(path, keys))), encrypted: true };
+  const end = await requireWhole(path);
+  return { content: createReadStream(path, { start: MAGIC.length, end }), encrypted: false };
+}
+
+/** Removes and checks the first and last line while the content passes; the bytes that may be the last line are held back. */
+async function* withoutFrame(path: string, source: Readable): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  let begun = false;
+  for await (const chunk of source as AsyncIterable<Uint8Array>) {
+    held = Buffer.concat([held, chunk]);
+    if (!begun) {
+      if (held.length < MAGIC.length) continue;
+      if (held.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new BackupError(`${path} is not a Simbi backup.`);
+      held = held.subarray(MAGIC.length);
+      begun = true;
+    }
+    const passing = held.length - TAIL.length;
+    if (passing <= 0) continue;
+    yield held.subarray(0, passing);
+    held = held.subarray(passing);
+  }
+  if (!begun || held.toString('latin1') !== TAIL) throw new BackupError(damaged(path));
 }
 
 const damaged = (path: string) =>

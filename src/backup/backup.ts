@@ -2,12 +2,14 @@
 // transaction of its own on one exported snapshot, so no table is locked for longer than its own copy takes.
 // Unlogged tables (the simulated operator's state) are left out.
 
-import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { type BackupWriter, createBackupWriter } from './backup-file.ts';
+import type { Reader, Statement } from '../platform/db.ts';
+import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
+import { readWrapperNames } from '../platform/vault-keys.ts';
+import { BackupError, type BackupWriter, createBackupWriter } from './backup-file.ts';
+import type { BackupEncryption } from './encryption.ts';
 
-const KEY_CHECK = 'simbi backup key check';
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export type SchemaVersion = { version: number; name: string; checksum: string };
@@ -23,6 +25,8 @@ export type BackupHeader = {
   tables: BackupTable[];
   /** Shows whether a master key is the one that encrypted the secrets; reveals nothing about the key. */
   key_check: string | null;
+  /** What protects the keys in it, by name; absent in backups from before versions of keys. */
+  key_wrappers?: string[];
   master_key?: string;
 };
 
@@ -38,6 +42,8 @@ export type BackupOptions = {
   madeAt: Date;
   masterKey: Buffer | null;
   includeMasterKey: boolean;
+  /** Null: the file is readable for everybody who has it. */
+  encryption?: BackupEncryption | null;
   onProgress?: BackupProgress;
 };
 
@@ -51,20 +57,24 @@ export async function writeBackup(options: BackupOptions): Promise<WrittenBackup
     await keeper.query('begin isolation level repeatable read read only');
     const snapshot = (await keeper.query<{ id: string }>('select pg_export_snapshot() as id')).rows[0]?.id ?? '';
     const header = await describe(keeper, options);
-    writer = await createBackupWriter(options.path);
+    writer = await createBackupWriter(options.path, options.encryption ?? null);
     await writer.write('H', header);
     const rows = await copyTables(reader, writer, snapshot, header.tables, options.onProgress);
     // Sequences are not part of a snapshot: read last, they are past every id that was copied.
     const summary: BackupSummary = { rows, sequences: await readSequences(reader) };
     await writer.write('S', summary);
     const bytes = writer.bytes();
-    return { header, rows, bytes, sha256: await writer.finish() };
+    return { header, rows, bytes, sha256: await writer.finish(signer(options.masterKey)) };
   } catch (error) {
     await writer?.discard();
     throw error;
   } finally {
     await Promise.all([keeper.end(), reader.end()]);
   }
+}
+
+function signer(masterKey: Buffer | null): ((digest: Buffer) => Buffer) | undefined {
+  return masterKey ? (digest) => signBackup(masterKey, digest) : undefined;
 }
 
 async function copyTables(
@@ -115,7 +125,13 @@ async function describe(client: pg.Client, options: BackupOptions): Promise<Back
     'select version, name, checksum from schema_migrations order by version',
   );
   const server = await client.query<{ version: string }>(`select current_setting('server_version') as version`);
-  const { masterKey } = options;
+  const { masterKey, includeMasterKey } = options;
+  const wrappers = await readWrapperNames(readerOf(client));
+  if (includeMasterKey && masterKey && wrappers.some((name) => name !== localWrapperName(masterKey)))
+    throw new BackupError(
+      'The keys in this database are protected by another key than MASTER_KEY, so the file could not be restored. ' +
+        'Run npx simbi keys rotate --master first.',
+    );
   return {
     version: options.version,
     made_at: options.madeAt.toISOString(),
@@ -123,13 +139,19 @@ async function describe(client: pg.Client, options: BackupOptions): Promise<Back
     postgres: server.rows[0]?.version ?? '',
     schema: schema.rows,
     tables: await listTables(client),
+    key_wrappers: wrappers,
     key_check: masterKey ? keyCheck(masterKey) : null,
-    ...(options.includeMasterKey && masterKey ? { master_key: masterKey.toString('hex') } : {}),
+    ...(includeMasterKey && masterKey ? { master_key: masterKey.toString('hex') } : {}),
   };
 }
 
-export function keyCheck(masterKey: Buffer): string {
-  return createHmac('sha256', masterKey).update(KEY_CHECK).digest('hex').slice(0, 32);
+function readerOf(client: pg.Client): Reader {
+  return {
+    async query<R extends object>(statement: Statement, values?: unknown[]) {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      return (await client.query<R>(text, values)).rows;
+    },
+  };
 }
 
 /** Every table of a backup, each after those it references, so that they can be loaded with foreign keys on. */

@@ -5,7 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Tx } from '../platform/db.ts';
+import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
 import { migrate, readMigrations } from '../platform/migrate.ts';
+import { constantTimeEqual } from '../platform/secrets.ts';
 import {
   type BackupHeader,
   type BackupProgress,
@@ -13,10 +15,10 @@ import {
   type BackupTable,
   connect,
   countLines,
-  keyCheck,
   listTables,
 } from './backup.ts';
-import { BackupError, type BackupFrame, readBackup } from './backup-file.ts';
+import { type BackupEnd, BackupError, type BackupFrame, readBackup } from './backup-file.ts';
+import { type BackupKeys, NO_KEYS } from './encryption.ts';
 
 /** The names and bounds that our partitions have. Nothing else from the file becomes SQL. */
 const PARTITION_NAME = /^[a-z0-9_]{1,63}$/;
@@ -32,6 +34,12 @@ export type RestoreOptions = {
   path: string;
   /** The key this instance will run with; null if it has none yet and uses the one in the backup, if any. */
   masterKey: Buffer | null;
+  /** The master key before that one, for a backup from before it was replaced. */
+  previousMasterKey?: Buffer | null;
+  /** What opens the file, if it is encrypted. */
+  keys?: BackupKeys;
+  /** Takes a file that was not signed with the master key, as older versions wrote them. */
+  allowUnsigned?: boolean;
   onProgress?: BackupProgress;
   onStep?: (sentence: string) => void;
   /** Changes that modules make to the restored rows, in the transaction that loads them. */
@@ -39,8 +47,12 @@ export type RestoreOptions = {
 };
 
 /** Reads the file to its end and checks it: what it contains, and that it is complete. Writes nothing. */
-export async function checkBackup(path: string, onProgress?: BackupProgress): Promise<CheckedBackup> {
-  const file = await openFile(path);
+export async function checkBackup(
+  path: string,
+  onProgress?: BackupProgress,
+  keys: BackupKeys = NO_KEYS,
+): Promise<CheckedBackup> {
+  const file = await openFile(path, keys);
   const expectedRows = expectedOf(file.header);
   let rows = 0;
   for (let frame = await file.next(); frame.kind !== 'S'; frame = await file.next()) {
@@ -55,23 +67,24 @@ export async function checkBackup(path: string, onProgress?: BackupProgress): Pr
 }
 
 /** Only the header: enough to reject a backup before anything is written. */
-export async function readHeader(path: string): Promise<BackupHeader> {
-  const file = await openFile(path);
+export async function readHeader(path: string, keys: BackupKeys = NO_KEYS): Promise<BackupHeader> {
+  const file = await openFile(path, keys);
   await file.close();
   return file.header;
 }
 
 export async function restoreBackup(options: RestoreOptions): Promise<CheckedBackup> {
-  const file = await openFile(options.path);
+  const keys = options.keys ?? NO_KEYS;
+  const file = await openFile(options.path, keys);
   try {
-    requireKey(file.header, options.masterKey);
+    requireKey(file.header, options.masterKey, options.previousMasterKey ?? null);
     await prepareSchema(options.databaseUrl, file.header, options.onStep);
     const client = await connect(options.databaseUrl, 'simbi-restore');
     try {
       await client.query('begin');
       const summary = await load(client, file, options).catch(async (error: unknown) => {
         // The database rejected a row. Most likely the file is damaged there; then report that instead.
-        await checkBackup(options.path);
+        await checkBackup(options.path, undefined, keys);
         throw error;
       });
       const finish = async () => options.finish?.(transactionOf(client), file.header);
@@ -94,16 +107,32 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
 }
 
 /** Throws when the secrets in the backup cannot be decrypted with this key. */
-export function requireKey(header: BackupHeader, masterKey: Buffer | null): void {
-  if (header.key_check === null) return;
-  if (masterKey && keyCheck(masterKey) === header.key_check) return;
-  if (masterKey)
+export function requireKey(header: BackupHeader, masterKey: Buffer | null, previous: Buffer | null = null): void {
+  const given = [masterKey, previous].filter((key) => key !== null);
+  const wrappers = header.key_wrappers ?? [];
+  const local = wrappers.filter((name) => name.startsWith('local:'));
+  // Keys of a key service are opened by that service, after the restore.
+  if (wrappers.length > 0 && local.every((name) => given.some((key) => localWrapperName(key) === name))) return;
+  if (wrappers.length === 0 && header.key_check === null) return;
+  if (wrappers.length === 0 && given.some((key) => keyCheck(key) === header.key_check)) return;
+  if (given.length > 0)
     throw new BackupError(
       'The secrets in this backup are encrypted with another master key. Set MASTER_KEY to that key.',
     );
   throw new BackupError(
     'The master key is not in this backup, and its secrets cannot be decrypted without it. ' +
       'Set MASTER_KEY, or copy the old master.key into the new data directory.',
+  );
+}
+
+/** Throws when somebody without the master key wrote the file. Without a master key here there is nothing to compare. */
+function requireSignature({ digest, signature }: BackupEnd, options: RestoreOptions): void {
+  const given = [options.masterKey, options.previousMasterKey ?? null].filter((key) => key !== null);
+  if (given.length === 0 || options.allowUnsigned) return;
+  if (given.some((key) => constantTimeEqual(signBackup(key, digest), signature))) return;
+  throw new BackupError(
+    'The backup is not signed with this master key: another program may have written it. Nothing was restored. ' +
+      'Older versions did not sign; if one of them wrote this file, add --allow-unsigned.',
   );
 }
 
@@ -156,8 +185,8 @@ async function load(client: pg.Client, file: BackupFile, options: RestoreOptions
   const counts = await loadTables(client, file, options.onProgress);
   for (const name of names) await client.query(`alter table ${name} enable trigger user`);
   const summary = file.summary();
-  // Read to the end before the commit: only then is it certain that the file is complete.
-  await file.end();
+  // Read to the end before the commit: only then is it certain that the file is complete, and who wrote it.
+  requireSignature(await file.end(), options);
   for (const [name, rows] of Object.entries(summary.rows))
     if (counts[name] !== rows)
       throw new BackupError(`Row count mismatch in ${name}: expected ${rows}, restored ${counts[name] ?? 0}.`);
@@ -237,12 +266,12 @@ type BackupFile = {
   /** The content of the frame that `next` returned last. */
   summary(): BackupSummary;
   /** Reads the rest and verifies the checksum. */
-  end(): Promise<void>;
+  end(): Promise<BackupEnd>;
   close(): Promise<void>;
 };
 
-async function openFile(path: string): Promise<BackupFile> {
-  const frames = readBackup(path);
+async function openFile(path: string, keys: BackupKeys): Promise<BackupFile> {
+  const frames = readBackup(path, keys);
   let last: BackupFrame | null = null;
   async function next(): Promise<BackupFrame> {
     const { done, value } = await frames.next();
@@ -260,10 +289,12 @@ async function openFile(path: string): Promise<BackupFile> {
       return read<BackupSummary>(last);
     },
     async end() {
-      if (!(await frames.next()).done) throw new BackupError(`${path} has data after its end marker.`);
+      const { done, value } = await frames.next();
+      if (!done) throw new BackupError(`${path} has data after its end marker.`);
+      return value;
     },
     async close() {
-      await frames.return(undefined);
+      await frames.return({ digest: Buffer.alloc(0), signature: Buffer.alloc(0) });
     },
   };
 }

@@ -28,11 +28,11 @@ export function sealDraft(ctx: Context, linkId: string, draft: FormDraft): strin
   return ctx.vault.seal(JSON.stringify(draft), `${PURPOSE} ${linkId}`).toString('base64url');
 }
 
-export function openDraft(ctx: Context, linkId: string, text: unknown): FormDraft | null {
+export async function openDraft(ctx: Context, linkId: string, text: unknown): Promise<FormDraft | null> {
   if (typeof text !== 'string' || text === '' || text.length > MAX_SEALED_LENGTH) return null;
   try {
     // The seal is bound to this link, so whatever opens is a draft that we wrote for it.
-    return JSON.parse(ctx.vault.open(Buffer.from(text, 'base64url'), `${PURPOSE} ${linkId}`)) as FormDraft;
+    return JSON.parse(await ctx.vault.open(Buffer.from(text, 'base64url'), `${PURPOSE} ${linkId}`)) as FormDraft;
   } catch {
     return null;
   }

@@ -21,7 +21,7 @@ export async function showLink(
 ): Promise<FastifyReply> {
   const query = request.query as Query;
   const link = await requestedLink(ctx, request);
-  const draft = openDraft(ctx, link.id, query.d);
+  const draft = await openDraft(ctx, link.id, query.d);
   const view = await openLink(ctx, link, request, reply, Number(query.country) || draft?.country || null);
   const again = typeof query.again === 'string' ? await findLinkAttempt(ctx, link, query.again) : null;
   const { attempts, count } = link.reusable ? { attempts: [], count: 0 } : await findAttempts(ctx.db, link.id);

@@ -51,7 +51,7 @@ export function signForm(ctx: Context, linkId: string, attempts: number): string
   id.writeUIntBE(ctx.clock.millis(), 0, TIME_BYTES);
   id.writeUInt8(countShown(attempts), TIME_BYTES);
   randomBytes(RANDOM_BYTES).copy(id, TIME_BYTES + 1);
-  return Buffer.concat([id, signFormId(ctx, linkId, id)]).toString('base64url');
+  return Buffer.concat([id, signFormId(ctx.vault.deriveKeys(TOKEN_PURPOSE)[0], linkId, id)]).toString('base64url');
 }
 
 /** The token of a form that we made for this link and that has not expired; else null. */
@@ -59,13 +59,15 @@ export function readFormToken(ctx: Context, linkId: string, text: string): FormT
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== FORM_ID_BYTES + MAC_BYTES) return null;
   const id = bytes.subarray(0, FORM_ID_BYTES);
-  if (!constantTimeEqual(bytes.subarray(FORM_ID_BYTES), signFormId(ctx, linkId, id))) return null;
+  const given = bytes.subarray(FORM_ID_BYTES);
+  // Forms that were shown before the keys changed are still accepted.
+  if (!ctx.vault.deriveKeys(TOKEN_PURPOSE).some((key) => constantTimeEqual(given, signFormId(key, linkId, id))))
+    return null;
   const age = ctx.clock.millis() - id.readUIntBE(0, TIME_BYTES);
   return age > TOKEN_LIFE_MS ? null : { id, number: id.readUInt8(TIME_BYTES) };
 }
 
-function signFormId(ctx: Context, linkId: string, id: Buffer): Buffer {
-  const key = ctx.vault.deriveKey(TOKEN_PURPOSE);
+function signFormId(key: Buffer, linkId: string, id: Buffer): Buffer {
   return createHmac('sha256', key).update(linkId).update(id).digest().subarray(0, MAC_BYTES);
 }
 

@@ -4,12 +4,14 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type BackupProgress, type WrittenBackup, writeBackup } from '../backup/backup.ts';
+import type { BackupEncryption, BackupKeys } from '../backup/encryption.ts';
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { createContext, findMasterKey, openCommandDatabase } from '../open-context.ts';
+import { createContext, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
+import { findMasterKey, findPreviousMasterKey } from '../platform/master-key.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { type FinishedRestore, finishRestore } from './finish-restore.ts';
 import { createProgressBar } from './progress.ts';
@@ -20,30 +22,50 @@ const KEY_WARNING =
 const KEY_MISSING =
   'The master key is not in the file. Store MASTER_KEY (or DATA_DIR/master.key) separately: without it the secrets in the file are lost.';
 
+const UNENCRYPTED_WARNING =
+  'The file is not encrypted: it holds phone numbers, e-mail addresses and password hashes. Store it where nobody else can read it.';
+
 const CREDENTIALS_WARNING =
   'Everybody must sign in again, and programs must get new API tokens. A secret that was rotated after the backup is the old ' +
   'one again, and removed members and integrations are back: which ones, the backup cannot know. Check them.';
 
-type BackupOptions = { json?: boolean; includeMasterKey?: boolean; yes?: boolean; force?: boolean };
-type RestoreOptions = { json?: boolean; dataDir?: string; dryRun?: boolean };
+type BackupOptions = {
+  json?: boolean;
+  includeMasterKey?: boolean;
+  recipient?: string[];
+  unencrypted?: boolean;
+  yes?: boolean;
+  force?: boolean;
+};
+type RestoreOptions = {
+  json?: boolean;
+  dataDir?: string;
+  identityFile?: string;
+  allowUnsigned?: boolean;
+  dryRun?: boolean;
+};
 
 export function backupCommands(program: Command, terminal: Terminal): void {
   addCommand(program, 'backup <file>', 'write everything to one file while the service runs', [
     'npx simbi backup simbi-2026-03-02.backup',
-    'npx simbi backup /backups/now.backup --force --json',
+    'npx simbi backup /backups/now.backup --recipient age1… --force --json',
     'npx simbi backup move.backup --include-master-key --yes',
   ])
+    .option('--recipient <key...>', 'encrypt to these public keys (age1…) instead of BACKUP_RECIPIENTS')
+    .option('--unencrypted', 'write a file that everybody can read who has it')
     .option('--include-master-key', 'include the master key in the file')
     .option('--force', 'overwrite an existing file')
     .option('--yes', 'do not ask for confirmation')
     .action((path: string, options: BackupOptions) => backup(terminal, program.version() ?? '', path, options));
 
   addCommand(program, 'restore <file>', 'restore a backup into a new data directory or an empty database', [
-    'npx simbi restore simbi-2026-03-02.backup --data-dir ./restored',
+    'npx simbi restore simbi-2026-03-02.backup --data-dir ./restored --identity-file backup.key',
     'DATABASE_URL=postgres://… npx simbi restore simbi-2026-03-02.backup',
     'npx simbi restore simbi-2026-03-02.backup --dry-run',
   ])
     .option('--data-dir <folder>', 'a new folder with an embedded database; default: DATA_DIR or DATABASE_URL')
+    .option('--identity-file <file>', 'the secret key of an encrypted backup; default: BACKUP_IDENTITY_FILE')
+    .option('--allow-unsigned', 'take a file that was not signed with the master key, as older versions wrote them')
     .option('--dry-run', 'check the file and show what is in it; restore nothing')
     .action((path: string, options: RestoreOptions) => restore(terminal, path, options));
 
@@ -75,9 +97,13 @@ async function backup(terminal: Terminal, version: string, given: string, option
   const path = resolve(given);
   if (existsSync(path) && !options.force)
     throw new CommandError(`${path} already exists. Choose another name, or overwrite it with --force.`, EXIT.conflict);
-  if (options.includeMasterKey) await confirm(terminal, options, KEY_WARNING);
-  const bar = createProgressBar(terminal, 'Backing up');
   const config = readConfig(terminal.environment);
+  const encryption = chooseEncryption(config, options);
+  if (options.includeMasterKey) await confirm(terminal, options, KEY_WARNING);
+  const masterKey = findMasterKey(config);
+  if (options.includeMasterKey && !masterKey)
+    throw new CommandError('There is no master key on this machine: KEY_PROVIDER has it.', EXIT.usage);
+  const bar = createProgressBar(terminal, 'Backing up');
   if (!config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION')))
     throw new CommandError(`There is no database in ${dataPath(config)}.`, EXIT.notFound);
   const database = await openCommandDatabase(config, (sentence) => terminal.say(`  ${sentence}`));
@@ -89,7 +115,8 @@ async function backup(terminal: Terminal, version: string, given: string, option
       version,
       mode: config.mode,
       madeAt: systemClock.now(),
-      masterKey: findMasterKey(config),
+      masterKey,
+      encryption,
       includeMasterKey: options.includeMasterKey === true,
       onProgress: showRows(bar),
     });
@@ -107,6 +134,7 @@ async function backup(terminal: Terminal, version: string, given: string, option
     made_at: made.header.made_at,
     schema: made.header.schema.at(-1)?.version ?? 0,
     master_key: options.includeMasterKey === true,
+    encrypted: encryption !== null,
   };
   print(
     terminal,
@@ -114,8 +142,32 @@ async function backup(terminal: Terminal, version: string, given: string, option
     data,
     `${path}\n${total} rows in ${Object.keys(made.rows).length} tables, ${(size / 1024).toFixed(0)} KiB, as of ${made.header.made_at}`,
   );
+  if (!encryption) terminal.say(UNENCRYPTED_WARNING);
   terminal.say(options.includeMasterKey ? KEY_WARNING : KEY_MISSING);
 }
+
+/** Public keys of the command, else those of the settings, else the passphrase. In live mode nothing else happens unasked. */
+function chooseEncryption(config: Config, options: BackupOptions): BackupEncryption | null {
+  const recipients = options.recipient ?? config.backupRecipients;
+  if (options.unencrypted) {
+    if (options.recipient) throw new CommandError('--unencrypted and --recipient exclude each other.', EXIT.usage);
+    return null;
+  }
+  if (recipients.length > 0) return { recipients };
+  if (config.backupPassphrase) return { passphrase: config.backupPassphrase };
+  if (config.mode === 'live')
+    throw new CommandError(
+      'A backup holds phone numbers and password hashes, so in live mode it is encrypted. Make a key with npx simbi keys backup-key ' +
+        '<file> and set BACKUP_RECIPIENTS, or add --unencrypted.',
+      EXIT.usage,
+    );
+  return null;
+}
+
+const keysOf = (config: Config, options: RestoreOptions): BackupKeys => ({
+  identityFile: options.identityFile ?? (config.backupIdentityFile || null),
+  passphrase: config.backupPassphrase || null,
+});
 
 async function restore(terminal: Terminal, given: string, options: RestoreOptions): Promise<void> {
   const path = resolve(given);
@@ -126,15 +178,16 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   const config = readConfig(environment);
   const bar = createProgressBar(terminal, options.dryRun ? 'Reading' : 'Restoring');
   if (options.dryRun) {
-    const checked = await checkBackup(path, showRows(bar));
+    const checked = await checkBackup(path, showRows(bar), keysOf(config, options));
     bar.end();
     print(terminal, options, { ...describe(checked), restored: false }, linesOf(checked));
     terminal.say('The file is complete. Nothing was restored.');
     return;
   }
-  const header = await readHeader(path);
+  const keys = keysOf(config, options);
+  const header = await readHeader(path, keys);
   writeKey(terminal, config, header.master_key);
-  requireKey(header, findMasterKey(config));
+  requireKey(header, findMasterKey(config), findPreviousMasterKey(config));
   const say = (sentence: string) =>
     terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Applying migrations')}`);
   const database = await openCommandDatabase(config, say);
@@ -144,6 +197,9 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
       databaseUrl: database.url,
       path,
       masterKey: findMasterKey(config),
+      previousMasterKey: findPreviousMasterKey(config),
+      keys,
+      allowUnsigned: options.allowUnsigned === true,
       onProgress: showRows(bar),
       onStep: say,
       async finish(tx, { made_at }) {

@@ -141,7 +141,7 @@ async function checkOpenDatabase(config: Config, url: string, where: string): Pr
     if (ctx instanceof Error)
       return [
         ...findings,
-        { check: 'master key', ok: false, detail: 'does not match this database', fix: ctx.message },
+        { check: 'master key', ok: false, detail: 'cannot open the keys of this database', fix: ctx.message },
       ];
     return [...findings, ...(await checkContext(ctx as Context))];
   } finally {
@@ -149,11 +149,16 @@ async function checkOpenDatabase(config: Config, url: string, where: string): Pr
   }
 }
 
+function describeKey({ keyProvider, masterKey }: Config): string {
+  if (keyProvider) return `${keyProvider.service}, ${keyProvider.key}`;
+  return masterKey ? 'from MASTER_KEY' : 'in DATA_DIR/master.key';
+}
+
 async function checkContext(ctx: Context): Promise<Finding[]> {
   try {
     const skew = await ctx.databaseTime.skewMs();
     return [
-      { check: 'master key', ok: true, detail: ctx.config.masterKey ? 'from MASTER_KEY' : 'in DATA_DIR/master.key' },
+      { check: 'master key', ok: true, detail: describeKey(ctx.config) },
       {
         check: 'clock',
         ok: Math.abs(skew) <= MAX_CLOCK_SKEW_MS,

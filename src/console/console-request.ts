@@ -43,6 +43,8 @@ export type ConsoleRequest = {
   t: ConsoleMessages;
   /** Goes into every form of this visitor. */
   csrf: string;
+  /** That token, and those of forms that were shown before the keys changed. */
+  acceptedCsrf: string[];
   session: Session | null;
   /** The holder whose pages a member sees, and the member's role there. */
   holder: Holder | null;
@@ -127,13 +129,15 @@ export async function openRequest(
     language,
     t: LANGUAGES[language].messages,
     csrf: '',
+    acceptedCsrf: [],
     session,
     holder: null,
     role: null,
     memberships: [],
     notices: session?.hasUnreadNotices ? await listUnreadNotices(ctx.db, session.member.id) : [],
   };
-  request.csrf = csrfToken(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
+  request.acceptedCsrf = csrfTokens(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
+  request.csrf = request.acceptedCsrf[0] ?? '';
   if (session) await findMembership(request, session);
   return request;
 }
@@ -174,8 +178,10 @@ function asLanguage(value: unknown): ConsoleLanguage | null {
   return LANGUAGE_CODES.find((code) => code === value) ?? null;
 }
 
-function csrfToken(ctx: PaymentsContext, owner: string): string {
-  return createHmac('sha256', ctx.vault.deriveKey('console forms')).update(owner).digest('base64url');
+function csrfTokens(ctx: PaymentsContext, owner: string): string[] {
+  return ctx.vault
+    .deriveKeys('console forms')
+    .map((key) => createHmac('sha256', key).update(owner).digest('base64url'));
 }
 
 /** Refuses a form that does not carry the visitor's token or was sent from another site. */
@@ -185,7 +191,7 @@ export function requireOwnForm(request: ConsoleRequest): void {
   if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== request.raw.headers.host)
     throw new Problem('forbidden', { message: request.t.formExpired });
   const given = Buffer.from(request.form.get('csrf') ?? '');
-  if (!constantTimeEqual(given, Buffer.from(request.csrf)))
+  if (!request.acceptedCsrf.some((token) => constantTimeEqual(given, Buffer.from(token))))
     throw new Problem('forbidden', { message: request.t.formExpired });
 }
 

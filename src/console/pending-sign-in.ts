@@ -70,34 +70,36 @@ export async function continueSignIn(
 
 /** The second step ends the sign-in. Secrets and payouts ask for another proof. */
 async function checkCode(request: ConsoleRequest): Promise<FastifyReply> {
-  const pending = openPending(request);
+  const pending = await openPending(request);
   const code = fieldOf(request, 'code', 10);
   const right = await proveFactor(request.ctx, pending.memberId, code, addressOf(request.raw));
   return right ? finishPending(request, pending) : secondStepPage(request, pending, 'code');
 }
 
 async function checkRecoveryCode(request: ConsoleRequest): Promise<FastifyReply> {
-  const pending = openPending(request);
+  const pending = await openPending(request);
   const code = fieldOf(request, 'recovery_code', 40);
   const right = await useRecoveryCode(request.ctx, pending.memberId, code, originOf(request));
   return right ? finishPending(request, pending) : secondStepPage(request, pending, 'recovery');
 }
 
 /** Without a note the passkey is the whole sign-in. */
-function questionOf(request: ConsoleRequest): { question: PasskeyQuestion; pending: PendingSignIn | null } {
-  const pending = request.form.has('pending') ? openPending(request) : null;
+async function questionOf(
+  request: ConsoleRequest,
+): Promise<{ question: PasskeyQuestion; pending: PendingSignIn | null }> {
+  const pending = request.form.has('pending') ? await openPending(request) : null;
   const purpose = pending ? 'second_step' : 'sign_in';
   const memberId = pending?.memberId ?? null;
   return { question: { purpose, memberId, browser: request.csrf, address: addressOf(request.raw) }, pending };
 }
 
 async function passkeyOptions(request: ConsoleRequest): Promise<FastifyReply> {
-  const options = await askForPasskey(request.ctx, questionOf(request).question);
+  const options = await askForPasskey(request.ctx, (await questionOf(request)).question);
   return request.reply.header('Cache-Control', 'no-store').send(options);
 }
 
 async function checkPasskey(request: ConsoleRequest): Promise<FastifyReply> {
-  const { question, pending } = questionOf(request);
+  const { question, pending } = await questionOf(request);
   const credential = fieldOf(request, 'credential', MAX_CREDENTIAL_CHARACTERS);
   const proof = await provePasskey(request.ctx, question, credential);
   if (pending) return proof ? finishPending(request, pending) : secondStepPage(request, pending, 'passkey');
@@ -153,11 +155,11 @@ function sealPending({ ctx }: ConsoleRequest, signIn: Omit<PendingSignIn, 'note'
   return { ...signIn, note: ctx.vault.seal(JSON.stringify(note), SEAL_PURPOSE).toString('base64url') };
 }
 
-function openPending(request: ConsoleRequest): PendingSignIn {
+async function openPending(request: ConsoleRequest): Promise<PendingSignIn> {
   const { ctx, t } = request;
   const note = fieldOf(request, 'pending', 1_000);
   try {
-    const opened = JSON.parse(ctx.vault.open(Buffer.from(note, 'base64url'), SEAL_PURPOSE)) as PendingNote;
+    const opened = JSON.parse(await ctx.vault.open(Buffer.from(note, 'base64url'), SEAL_PURPOSE)) as PendingNote;
     const { member, version, next, until } = opened;
     if (until > ctx.clock.millis())
       return { memberId: BigInt(member), credentialsVersion: BigInt(version), next: safePath(next), note };

@@ -1,5 +1,5 @@
-// The secrets of integrations, sealed in the database under the master key. A rotation adds a secret with the same name, and the
-// one before it works until the end of the overlap.
+// The secrets of integrations, sealed in the database by the vault. A rotation adds a secret with the same name, and the one
+// before it works until the end of the overlap.
 
 import { isAddressOrRange } from '../platform/addresses.ts';
 import type { Context } from '../platform/context.ts';
@@ -7,11 +7,13 @@ import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { randomSecret } from '../platform/ids.ts';
-import { perProcess } from '../platform/memory.ts';
 import { type KeyScope, SCOPES } from '../platform/scopes.ts';
 import type { Vault } from '../platform/secrets.ts';
 
 export type SecretKind = 'api' | 'callback';
+
+/** The row that a secret belongs to. A sealed secret opens in its own row only. */
+export type SecretPlace = { holderId: bigint; integrationId: bigint; kind: SecretKind; slot: number };
 
 /** A request names no key, so every live secret is tried. */
 export const MAX_LIVE_SECRETS = 10;
@@ -34,20 +36,25 @@ function newSecret(kind: SecretKind): string {
 export async function insertSecret(
   tx: Tx,
   vault: Vault,
-  integrationId: bigint,
-  kind: SecretKind,
+  owner: Omit<SecretPlace, 'slot'>,
   access: KeyAccess,
   at: Date,
 ): Promise<string> {
+  const { integrationId, kind } = owner;
+  const [last] = await tx.query<{ slot: number | null }>(
+    'select max(slot) as slot from integration_secrets where integration_id = $1 and kind = $2',
+    [integrationId, kind],
+  );
+  const place = { ...owner, slot: (last?.slot ?? 0) + 1 };
   const secret = newSecret(kind);
   await tx.query(
     `insert into integration_secrets (integration_id, kind, slot, sealed, created_at, name, scopes, allowed_addresses)
-     select $1, $2, coalesce(max(slot), 0) + 1, $3, $4, $5, $6, $7
-     from integration_secrets where integration_id = $1 and kind = $2`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       integrationId,
       kind,
-      vault.seal(secret, sealPurpose(kind, integrationId)),
+      place.slot,
+      vault.seal(secret, sealPurpose(place)),
       at,
       access.name,
       access.scopes,
@@ -95,25 +102,29 @@ export async function endSecrets(
   return current ? { name, scopes: current.scopes, allowedAddresses: current.allowed_addresses } : null;
 }
 
-function sealPurpose(kind: SecretKind, integrationId: bigint): string {
-  return `integration-secret:${kind}:${integrationId}`;
+export function sealPurpose({ holderId, integrationId, kind, slot }: SecretPlace): string {
+  return `integration-secret:${kind}:${holderId}:${integrationId}:${slot}`;
 }
 
-export function openSecret(vault: Vault, kind: SecretKind, integrationId: bigint, sealed: Buffer): string {
-  return vault.open(sealed, sealPurpose(kind, integrationId));
+export function openSecret(vault: Vault, place: SecretPlace, sealed: Buffer): Promise<string> {
+  // Before versions, holder and slot were not part of it.
+  return vault.open(sealed, sealPurpose(place), `integration-secret:${place.kind}:${place.integrationId}`);
 }
-
-/** A secret that belongs to nobody: opening it takes as long as opening one of an integration. */
-const decoy = perProcess((ctx: Context) => ctx.vault.seal(newSecret('api'), sealPurpose('api', 0n)));
 
 /**
  * Opens the sealed API secrets of an integration and, up to the largest number there can be, secrets of nobody. So an unknown
  * integration takes as long as a known one, however many keys it has.
  */
-export function openAllAlike(ctx: Context, integrationId: bigint, sealed: readonly Buffer[]): string[] {
-  const opened = sealed.map((each) => openSecret(ctx.vault, 'api', integrationId, each));
-  for (let left = MAX_LIVE_SECRETS - sealed.length; left > 0; left--) openSecret(ctx.vault, 'api', 0n, decoy(ctx));
-  return opened;
+export async function openAllAlike(
+  ctx: Context,
+  secrets: readonly (SecretPlace & { sealed: Buffer })[],
+): Promise<string[]> {
+  const nobody: SecretPlace = { holderId: 0n, integrationId: 0n, kind: 'api', slot: 0 };
+  const decoy = { ...nobody, sealed: ctx.vault.seal(newSecret('api'), sealPurpose(nobody)) };
+  const decoys = Array.from({ length: Math.max(0, MAX_LIVE_SECRETS - secrets.length) }, () => decoy);
+  const opened: string[] = [];
+  for (const each of [...secrets, ...decoys]) opened.push(await openSecret(ctx.vault, each, each.sealed));
+  return opened.slice(0, secrets.length);
 }
 
 export function requireAllowList(addresses: readonly string[]): void {
@@ -137,14 +148,15 @@ export async function noteKeyUse(reader: Reader, ids: readonly bigint[], at: Dat
   );
 }
 
-/** Whether the secrets of this database were sealed with this master key. */
-export async function canOpenSecrets(ctx: Context): Promise<boolean> {
-  const [row] = await ctx.db.query<{ integration_id: bigint; kind: SecretKind; sealed: Buffer }>(
-    'select integration_id, kind, sealed from integration_secrets limit 1',
+/** Whether the secrets of this database were sealed with the keys of this vault. */
+export async function canOpenSecrets({ db, vault }: Pick<Context, 'db' | 'vault'>): Promise<boolean> {
+  const [row] = await db.query<SecretPlace & { sealed: Buffer }>(
+    `select i.holder_id as "holderId", s.integration_id as "integrationId", s.kind, s.slot, s.sealed
+     from integration_secrets s join integrations i on i.id = s.integration_id limit 1`,
   );
   if (!row) return true;
   try {
-    openSecret(ctx.vault, row.kind, row.integration_id, row.sealed);
+    await openSecret(vault, row, row.sealed);
     return true;
   } catch {
     return false;

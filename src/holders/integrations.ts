@@ -19,6 +19,7 @@ import {
   openSecret,
   requireAllowList,
   type SecretKind,
+  type SecretPlace,
 } from './integration-secrets.ts';
 import { requireRedirectHosts } from './redirect-hosts.ts';
 
@@ -112,8 +113,9 @@ export function createIntegration(
       [holderId, clientId, title, options.defaultCallbackUrl ?? null, at],
     );
     if (!row) throw new Error('insert returned no integration');
-    const secretKey = await insertSecret(tx, ctx.vault, row.id, 'api', FULL_ACCESS, at);
-    const callbackSecret = await insertSecret(tx, ctx.vault, row.id, 'callback', FULL_ACCESS, at);
+    const owner = { holderId, integrationId: row.id };
+    const secretKey = await insertSecret(tx, ctx.vault, { ...owner, kind: 'api' }, FULL_ACCESS, at);
+    const callbackSecret = await insertSecret(tx, ctx.vault, { ...owner, kind: 'callback' }, FULL_ACCESS, at);
     await recordAudit(
       tx,
       { holderId, actor, action: 'integration.created', subject: title, details: { clientId } },
@@ -143,7 +145,7 @@ export async function rotateSecret(
     const integration = await lockIntegration(tx, holderId, integrationId);
     const access = await endSecrets(tx, integrationId, kind, name, previousExpiresAt, at);
     if (!access) throw new Problem('not_found', { message: `There is no live key "${name}".` });
-    const secret = await insertSecret(tx, ctx.vault, integrationId, kind, access, at);
+    const secret = await insertSecret(tx, ctx.vault, { holderId, integrationId, kind }, access, at);
     await recordAudit(
       tx,
       {
@@ -253,6 +255,7 @@ export async function findByClientId(reader: Reader, clientId: string): Promise<
 type LiveRow = IntegrationRow & {
   secret_id: bigint | null;
   kind: SecretKind;
+  slot: number;
   sealed: Buffer;
   name: string;
   scopes: KeyScope[];
@@ -268,8 +271,8 @@ export async function loadLiveIntegration(
   const [column, value] = 'clientId' in by ? ['client_id', by.clientId] : ['id', by.id];
   const rows = await ctx.db.query<LiveRow>(
     `select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
-            i.default_callback_url, i.redirect_hosts, i.created_at, i.last_used_at, s.id as secret_id, s.kind, s.sealed, s.name,
-            s.scopes, s.allowed_addresses as key_addresses, s.expires_at
+            i.default_callback_url, i.redirect_hosts, i.created_at, i.last_used_at, s.id as secret_id, s.kind, s.slot, s.sealed,
+            s.name, s.scopes, s.allowed_addresses as key_addresses, s.expires_at
      from integrations i
      join holders h on h.id = i.holder_id
      left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $2)
@@ -279,17 +282,23 @@ export async function loadLiveIntegration(
   );
   const first = rows[0];
   if (!first) return null;
+  const opened = await Promise.all(
+    rows.map(async (row) => ({
+      row,
+      secret: row.secret_id === null ? '' : await openSecret(ctx.vault, placeOf(row), row.sealed),
+    })),
+  );
   return {
     ...integrationFrom(first),
-    keys: rows.flatMap((row) => keyFrom(ctx, row) ?? []),
-    callbackSecrets: rows.flatMap((row) =>
-      row.secret_id !== null && row.kind === 'callback' ? [openSecret(ctx.vault, 'callback', row.id, row.sealed)] : [],
+    keys: opened.flatMap(({ row, secret }) => keyFrom(row, secret) ?? []),
+    callbackSecrets: opened.flatMap(({ row, secret }) =>
+      row.secret_id !== null && row.kind === 'callback' ? [secret] : [],
     ),
     validUntil: Math.min(...rows.map((row) => row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   };
 }
 
-function keyFrom(ctx: Context, row: LiveRow): LiveKey | null {
+function keyFrom(row: LiveRow, secret: string): LiveKey | null {
   if (row.secret_id === null || row.kind !== 'api') return null;
   return {
     id: row.secret_id,
@@ -297,8 +306,12 @@ function keyFrom(ctx: Context, row: LiveRow): LiveKey | null {
     scopes: row.scopes,
     allowedAddresses: row.key_addresses,
     // Signing with a KeyObject is eight times faster than with raw bytes.
-    secret: createSecretKey(Buffer.from(openSecret(ctx.vault, 'api', row.id, row.sealed), 'utf8')),
+    secret: createSecretKey(Buffer.from(secret, 'utf8')),
   };
+}
+
+function placeOf({ holder_id: holderId, id: integrationId, kind, slot }: LiveRow): SecretPlace {
+  return { holderId, integrationId, kind, slot };
 }
 
 const live = createCache(

@@ -54,7 +54,13 @@ export function addKey(
     );
     if (known.length > 0)
       throw new Problem('invalid_params', { errors: { name: [`There is already a live key "${name}".`] } });
-    const secret = await insertSecret(tx, ctx.vault, integrationId, 'api', { name, scopes, allowedAddresses }, at);
+    const secret = await insertSecret(
+      tx,
+      ctx.vault,
+      { holderId, integrationId, kind: 'api' },
+      { name, scopes, allowedAddresses },
+      at,
+    );
     const details = { key: name, scopes, allowedAddresses: [...allowedAddresses] };
     await recordAudit(
       tx,

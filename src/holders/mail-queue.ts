@@ -13,7 +13,7 @@ const LEASE_MS = 5 * 60_000;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = HOUR_MS;
 const GIVEN_UP_AFTER_MS = DAY_MS;
-const SEAL_PURPOSE = 'mail';
+export const MAIL_SEAL_PURPOSE = 'mail';
 
 type MailRow = {
   id: bigint;
@@ -48,7 +48,7 @@ export async function queueLinkMail(ctx: Pick<Context, 'vault'>, tx: Tx, mail: M
   requirePlainMail(mail);
   await tx.query(
     'insert into mails (to_address, subject, text_sealed, created_at, due_at) values ($1, $2, $3, $4, $4)',
-    [mail.to, mail.subject, ctx.vault.seal(mail.text, SEAL_PURPOSE), at],
+    [mail.to, mail.subject, ctx.vault.seal(mail.text, MAIL_SEAL_PURPOSE), at],
   );
 }
 
@@ -75,7 +75,7 @@ export async function sendMails(ctx: Context): Promise<number> {
 
 async function sendMail(ctx: Context, mail: MailRow, at: Date): Promise<void> {
   try {
-    const text = mail.text_sealed ? ctx.vault.open(mail.text_sealed, SEAL_PURPOSE) : (mail.text ?? '');
+    const text = mail.text_sealed ? await ctx.vault.open(mail.text_sealed, MAIL_SEAL_PURPOSE) : (mail.text ?? '');
     await mailer(ctx).send(
       { to: mail.to_address, subject: mail.subject, text },
       `${mail.id}.${mail.created_at.getTime()}`,

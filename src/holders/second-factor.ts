@@ -24,7 +24,7 @@ export async function startFactor(ctx: Context, memberId: bigint): Promise<Buffe
   const secret = randomBytes(SECRET_BYTES);
   await ctx.db.query('update members set totp_pending = $2 where id = $1', [
     memberId,
-    ctx.vault.seal(secret.toString('base64'), sealPurpose(memberId)),
+    ctx.vault.seal(secret.toString('base64'), factorSealPurpose(memberId)),
   ]);
   return secret;
 }
@@ -86,7 +86,7 @@ export async function proveFactor(ctx: Context, memberId: bigint, code: string, 
     memberId,
   ]);
   if (!row?.totp_sealed) throw new Problem('forbidden', { message: 'There is no second factor to prove.' });
-  const step = matchingStep(openSecret(ctx, memberId, row.totp_sealed), code, ctx.clock.millis());
+  const step = matchingStep(await openSecret(ctx, memberId, row.totp_sealed), code, ctx.clock.millis());
   if (step === null) return false;
   const used = await ctx.db.query(
     `update members set totp_last_step = $2 where id = $1 and (totp_last_step is null or totp_last_step < $2) returning 1`,
@@ -108,10 +108,10 @@ function secretOf(secret: Buffer): Secret {
   return new Secret({ buffer: Uint8Array.from(secret).buffer });
 }
 
-function sealPurpose(memberId: bigint): string {
+export function factorSealPurpose(memberId: bigint): string {
   return `second-factor:${memberId}`;
 }
 
-function openSecret(ctx: Context, memberId: bigint, sealed: Buffer): Buffer {
-  return Buffer.from(ctx.vault.open(sealed, sealPurpose(memberId)), 'base64');
+async function openSecret(ctx: Context, memberId: bigint, sealed: Buffer): Promise<Buffer> {
+  return Buffer.from(await ctx.vault.open(sealed, factorSealPurpose(memberId)), 'base64');
 }

@@ -21,10 +21,12 @@ const LARGEST_ID = 2n ** 63n - 1n;
 export type IssuedToken = { token: string; expiresAt: Date };
 
 type SecretRow = {
+  holder_id: bigint;
   integration_id: bigint;
   holder_status: HolderStatus;
   allowed_addresses: string[];
   secret_id: bigint | null;
+  slot: number;
   sealed: Buffer;
   key_addresses: string[];
 };
@@ -43,8 +45,8 @@ export async function exchangeCredentials(
   const network = limitKey(address);
   credentialGuesses(ctx).refuse(clientId, network);
   const rows = await ctx.db.query<SecretRow>(
-    `select i.id as integration_id, h.status as holder_status, i.allowed_addresses, s.id as secret_id, s.sealed,
-            s.allowed_addresses as key_addresses
+    `select i.holder_id, i.id as integration_id, h.status as holder_status, i.allowed_addresses, s.id as secret_id, s.slot,
+            s.sealed, s.allowed_addresses as key_addresses
      from integrations i
      join holders h on h.id = i.holder_id
      left join integration_secrets s
@@ -52,7 +54,7 @@ export async function exchangeCredentials(
      where i.client_id = $1 and i.status = 'active'`,
     [clientId, ctx.clock.now()],
   );
-  const found = findSecret(ctx, rows, secretKey);
+  const found = await findSecret(ctx, rows, secretKey);
   if (rows.length > 0) known(clientId);
   if (!found) {
     credentialGuesses(ctx).addFailure(clientId, network);
@@ -68,12 +70,17 @@ export async function exchangeCredentials(
 
 type FoundSecret = SecretRow & { secret_id: bigint };
 
-function findSecret(ctx: Context, rows: readonly SecretRow[], secretKey: string): FoundSecret | null {
+async function findSecret(ctx: Context, rows: readonly SecretRow[], secretKey: string): Promise<FoundSecret | null> {
   const live = rows.filter((row): row is FoundSecret => row.secret_id !== null);
-  const opened = openAllAlike(
+  const opened = await openAllAlike(
     ctx,
-    live[0]?.integration_id ?? 0n,
-    live.map((row) => row.sealed),
+    live.map(({ holder_id: holderId, integration_id: integrationId, slot, sealed }) => ({
+      holderId,
+      integrationId,
+      kind: 'api',
+      slot,
+      sealed,
+    })),
   );
   const given = sha256(secretKey);
   // Every secret is compared, so that the time does not tell which one matched.

@@ -22,9 +22,12 @@ const TOKEN = /^\d{6}$/;
 
 type TokenRow = { token_hash: Buffer; wrong_tries: number; sent_at: Date; expires_at: Date };
 
-function hashToken(ctx: PaymentsContext, transactionId: string, token: string): Buffer {
+/** The hash to store; with more than one, the keys changed a moment ago and any of them is right. */
+function hashToken(ctx: PaymentsContext, transactionId: string, token: string): [Buffer, ...Buffer[]] {
   // Keyed, because all million tokens can be hashed in a second.
-  return createHmac('sha256', ctx.vault.deriveKey('verification-token')).update(`${transactionId}:${token}`).digest();
+  const hash = (key: Buffer) => createHmac('sha256', key).update(`${transactionId}:${token}`).digest();
+  const [first, ...others] = ctx.vault.deriveKeys('verification-token');
+  return [hash(first), ...others.map(hash)];
 }
 
 /** Creates a token, stores its hash and sends it. A token that did not arrive can be sent again on request. */
@@ -37,7 +40,7 @@ export async function sendVerificationToken(ctx: PaymentsContext, transaction: T
       `insert into verification_tokens (holder_id, transaction_id, token_hash, sent_at, expires_at)
        values ($1, $2, $3, $4, $5)
        on conflict (holder_id, transaction_id) do update set token_hash = excluded.token_hash, sent_at = excluded.sent_at`,
-      [transaction.holder_id, transaction.id, hashToken(ctx, transaction.id, token), at, expiresAt],
+      [transaction.holder_id, transaction.id, hashToken(ctx, transaction.id, token)[0], at, expiresAt],
     );
     await tx.query(
       `update payment_jobs set kind = 'expire', due_at = $3
@@ -103,7 +106,8 @@ function checkToken(
       });
     await within(tx);
     const guess = await takeTokenGuess(tx, ctx, transaction.msisdn ?? '');
-    const right = TOKEN.test(token) && constantTimeEqual(row.token_hash, hashToken(ctx, id, token));
+    const right =
+      TOKEN.test(token) && hashToken(ctx, id, token).some((hash) => constantTimeEqual(row.token_hash, hash));
     const wrongTries = row.wrong_tries + (right ? 0 : 1);
     if (!right)
       await tx.query('update verification_tokens set wrong_tries = $3 where holder_id = $1 and transaction_id = $2', [

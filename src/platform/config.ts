@@ -52,6 +52,25 @@ function choice<const T extends string>(about: string, fallback: T, ...values: T
   };
 }
 
+const KEY_SERVICE = /^(aws-kms|vault-transit):\/\/([\w.-]+)\/([\w:./-]+)$/;
+
+/** A key service outside: `service://place/key`. Null: the master key of this machine. */
+export type KeyProvider = { service: 'aws-kms' | 'vault-transit'; place: string; key: string };
+
+function keyProvider(about: string): Setting<KeyProvider | null> {
+  return {
+    about,
+    fallback: '',
+    parse(value) {
+      if (value === '') return null;
+      const [, service, place = '', key = ''] = KEY_SERVICE.exec(value) ?? [];
+      if (service !== 'aws-kms' && service !== 'vault-transit')
+        throw new Error('must be aws-kms://region/key or vault-transit://mount/key');
+      return { service, place, key };
+    },
+  };
+}
+
 function flag(about: string): Setting<boolean> {
   const setting = choice(about, 'false', 'true', 'false');
   return { ...setting, parse: (value) => setting.parse(value) === 'true' };
@@ -129,6 +148,31 @@ export const SETTINGS = {
     '32 bytes as 64 hexadecimal characters or base64; encrypts API and callback secrets. ' +
       'Generated in DATA_DIR in sandbox mode, required in live mode.',
   ),
+  MASTER_KEY_PREVIOUS: secret(
+    'The master key before this one, while it is being replaced (npx simbi keys rotate --master). Empty afterwards.',
+  ),
+  KEY_PROVIDER: keyProvider(
+    'A key service that protects the keys instead of MASTER_KEY: aws-kms://region/key-id-or-alias, or vault-transit://mount/key.',
+  ),
+  KEY_PROVIDER_PREVIOUS: keyProvider(
+    'The key service before, while the keys are moved away from it. Empty afterwards.',
+  ),
+  AWS_ACCESS_KEY_ID: secret('Credentials for AWS KMS.'),
+  AWS_SECRET_ACCESS_KEY: secret('Credentials for AWS KMS.'),
+  AWS_SESSION_TOKEN: secret('Credentials for AWS KMS, where they are temporary.'),
+  AWS_ENDPOINT_URL_KMS: text('Address of AWS KMS. Empty: the public one of the region.', ''),
+  VAULT_ADDR: text('Address of HashiCorp Vault, such as https://vault.example.org:8200.', ''),
+  VAULT_TOKEN: secret('Token for HashiCorp Vault that may encrypt and decrypt with the key of KEY_PROVIDER.'),
+  VAULT_TOKEN_PATH: text('File that Vault Agent writes its token to; read at every call, so it may be renewed.', ''),
+  VAULT_NAMESPACE: text('Namespace in HashiCorp Vault, where it has them.', ''),
+  BACKUP_RECIPIENTS: list(
+    'Public keys (age1…) that backups are encrypted to; npx simbi keys backup-key makes one.',
+    '',
+    (value) => /^age1[a-z0-9]{10,}$/.test(value),
+    'age recipients',
+  ),
+  BACKUP_IDENTITY_FILE: text('File with the secret key that opens encrypted backups. Needed by restore only.', ''),
+  BACKUP_PASSPHRASE: secret('Passphrase for backups, instead of BACKUP_RECIPIENTS.'),
   BRAND_NAME: text('Name that replaces "Service" in messages and on pages.', 'Service'),
   LOG_LEVEL: choice('Lowest level that is logged.', 'info', 'trace', 'debug', 'info', 'warn', 'error', 'silent'),
   ROLE: choice('What this process does: answer requests, do background work, or both.', 'all', 'all', 'api', 'worker'),
@@ -276,8 +320,7 @@ function readRaw(environment: Environment, name: string, setting: Setting<unknow
 /** Rules about several settings. A setting that was already wrong is undefined here and skipped. */
 function errorsBetween(config: Config): string[] {
   const errors: string[] = [];
-  if (config.masterKey && !masterKeyBytes(config.masterKey))
-    errors.push('MASTER_KEY must be 32 bytes: 64 hexadecimal characters, or base64');
+  errors.push(...keyErrors(config));
   if (config.databaseUrl && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     errors.push('DATABASE_URL must begin with postgres://');
   if (config.smtpUrl && config.mailFrom === '') errors.push('MAIL_FROM is required with SMTP_URL');
@@ -285,7 +328,7 @@ function errorsBetween(config: Config): string[] {
     errors.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {
     if (config.failpoint) errors.push('FAILPOINT is for crash tests and rejected in live mode');
-    if (config.masterKey === '')
+    if (config.masterKey === '' && config.keyProvider === null)
       errors.push('MASTER_KEY is required in live mode; generate one with: openssl rand -hex 32');
     if (config.databaseUrl === '' && !config.allowEmbeddedLive)
       errors.push(
@@ -295,6 +338,41 @@ function errorsBetween(config: Config): string[] {
     if (config.publicUrl !== undefined && !config.publicUrl.startsWith('https://'))
       errors.push('PUBLIC_URL must be an https origin in live mode');
   }
+  return errors;
+}
+
+/** Nobody else can read what is sent there: https, or this machine. */
+function isPrivateOrigin(value: string): boolean {
+  const url = URL.parse(value);
+  if (url?.pathname !== '/' || url.search || url.username) return false;
+  return (
+    url.protocol === 'https:' || (url.protocol === 'http:' && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname))
+  );
+}
+
+function keyErrors(config: Config): string[] {
+  const errors: string[] = [];
+  for (const [name, value] of [
+    ['MASTER_KEY', config.masterKey],
+    ['MASTER_KEY_PREVIOUS', config.masterKeyPrevious],
+  ])
+    if (value && !masterKeyBytes(value)) errors.push(`${name} must be 32 bytes: 64 hexadecimal characters, or base64`);
+  if (config.keyProvider && config.masterKey)
+    errors.push('KEY_PROVIDER replaces MASTER_KEY: unset it, or call it MASTER_KEY_PREVIOUS until the keys are moved');
+  const services = [config.keyProvider?.service, config.keyProviderPrevious?.service];
+  if (services.includes('aws-kms') && !(config.awsAccessKeyId && config.awsSecretAccessKey))
+    errors.push('KEY_PROVIDER aws-kms needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+  if (services.includes('vault-transit') && !(config.vaultAddr && (config.vaultToken || config.vaultTokenPath)))
+    errors.push('KEY_PROVIDER vault-transit needs VAULT_ADDR, and VAULT_TOKEN or VAULT_TOKEN_PATH');
+  // Other programs read these two as well, so they are checked only where they are used.
+  if (services.includes('aws-kms') && config.awsEndpointUrlKms && !isPrivateOrigin(config.awsEndpointUrlKms))
+    errors.push('AWS_ENDPOINT_URL_KMS must be an https origin: keys travel over it');
+  if (services.includes('vault-transit') && config.vaultAddr && !isPrivateOrigin(config.vaultAddr))
+    errors.push('VAULT_ADDR must be an https origin: keys travel over it');
+  if (config.backupPassphrase && config.backupPassphrase.length < 12)
+    errors.push('BACKUP_PASSPHRASE must have at least 12 characters');
+  if (config.backupPassphrase && config.backupRecipients?.length)
+    errors.push('BACKUP_PASSPHRASE and BACKUP_RECIPIENTS exclude each other');
   return errors;
 }
 
@@ -349,7 +427,7 @@ the rest.
 |---|---|---|
 ${rows.join('\n')}
 
-Live mode requires \`MASTER_KEY\`, an https \`PUBLIC_URL\` and \`DATABASE_URL\` (or \`ALLOW_EMBEDDED_LIVE=true\`):
+Live mode requires \`MASTER_KEY\` (or \`KEY_PROVIDER\`), an https \`PUBLIC_URL\` and \`DATABASE_URL\` (or \`ALLOW_EMBEDDED_LIVE=true\`):
 [going live](going-live.md).
 `;
 }

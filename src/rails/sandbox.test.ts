@@ -49,7 +49,7 @@ async function query(body: object, direction: 'collection' | 'refund' = 'collect
 
 function readSigned(events: object[]): CallbackReading[] {
   const body = Buffer.from(JSON.stringify({ events }));
-  const key = vault.deriveKey(SANDBOX_CALLBACK_KEY_PURPOSE);
+  const key = vault.deriveKeys(SANDBOX_CALLBACK_KEY_PURPOSE)[0];
   const signature = createHmac('sha256', key).update(`1.${PATH}.`).update(body).digest('hex');
   return rail.readCallback({ path: PATH, headers: { 'x-operator-signature': `t=1,v1=${signature}` }, body });
 }

@@ -1,7 +1,7 @@
 // The rail to the simulated operator. It speaks that operator's protocol over HTTP on loopback as a rail to a real
 // operator would: it trusts only the operator's signature and validates every answer.
 
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Direction } from '../catalog/catalog.ts';
 import { type FailureCode, isFailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
@@ -22,7 +22,7 @@ import {
 } from './rail.ts';
 
 export const SANDBOX_RAIL = 'sandbox';
-/** The simulated operator signs its callbacks with this key; both sides derive it from the master key. */
+/** The simulated operator signs its callbacks with this key; both sides derive it from the keys of the vault. */
 export const SANDBOX_CALLBACK_KEY_PURPOSE = 'sandbox operator callbacks';
 
 const MAX_CALLBACK_BYTES = 64 * 1024;
@@ -40,7 +40,6 @@ export type SandboxRailOptions = {
 };
 
 export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxRailOptions): Rail {
-  const key = createSecretKey(ctx.vault.deriveKey(SANDBOX_CALLBACK_KEY_PURPOSE));
   const operator = connectOperator({
     url: options.operatorUrl,
     headers: { 'content-type': 'application/json' },
@@ -96,7 +95,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
         ? { sent: answer.status === 200, raw: cut(answer.body) }
         : { sent: false, raw: answer.reason };
     },
-    readCallback: (request) => readCallback(key, request),
+    readCallback: (request) => readCallback(ctx.vault.deriveKeys(SANDBOX_CALLBACK_KEY_PURPOSE), request),
     close: () => operator.close(),
   };
 }
@@ -200,15 +199,17 @@ function readInstructions(value: unknown): PayInstructions | null {
   };
 }
 
-function readCallback(key: KeyObject, request: CallbackRequest): CallbackReading[] {
+function readCallback(keys: Buffer[], request: CallbackRequest): CallbackReading[] {
   const header = request.headers['x-operator-signature'];
   const match = typeof header === 'string' ? SIGNATURE.exec(header) : null;
   if (match === null) return rejected('the callback is not signed');
   if (request.body.length > MAX_CALLBACK_BYTES) return rejected('the callback is too large');
   // The path is signed too, so a callback for another path is rejected here. There is deliberately no time limit: a
   // callback may wait for hours before it is read, and a repeated one reports the same fact.
-  const expected = createHmac('sha256', key).update(`${match[1]}.${request.path}.`).update(request.body).digest();
-  if (!constantTimeEqual(expected, Buffer.from(match[2] ?? '', 'hex'))) return rejected('the signature is wrong');
+  const given = Buffer.from(match[2] ?? '', 'hex');
+  const sign = (key: Buffer) =>
+    createHmac('sha256', key).update(`${match[1]}.${request.path}.`).update(request.body).digest();
+  if (!keys.some((key) => constantTimeEqual(sign(key), given))) return rejected('the signature is wrong');
   const events = readObject(request.body.toString('utf8'))?.events;
   if (!Array.isArray(events) || events.length === 0 || events.length > MAX_EVENTS)
     return rejected('the callback carries no events');

@@ -135,7 +135,6 @@ export async function queueOperatorCallbacks(
 type Row = { id: bigint; subject: string; event: object; attempts: number };
 
 export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | null): OperatorCallbackSender {
-  const key = createSecretKey(ctx.vault.deriveKey(KEY_PURPOSE));
   let pool = gatewayUrl === null ? null : new Pool(gatewayUrl, { connections: 8 });
 
   return {
@@ -148,6 +147,7 @@ export function createOperatorCallbackSender(ctx: Context, gatewayUrl: string | 
       const done: bigint[] = [];
       const failed: Row[] = [];
       // Callbacks about one payment are sent in order; different payments do not wait for each other.
+      const key = createSecretKey(ctx.vault.deriveKeys(KEY_PURPOSE)[0]);
       const bySubject = Map.groupBy(rows, (row) => row.subject);
       await Promise.all(
         Array.from(bySubject.values(), async (sequence) => {

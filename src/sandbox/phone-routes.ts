@@ -53,7 +53,11 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
     scope.get('/sandbox/phone', { config }, async (request, reply) => {
       const numbers = readNumbers(request);
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
-      const page = phonePage(ctx.catalog, views, openNotice(ctx, (request.query as Record<string, unknown>).notice));
+      const page = phonePage(
+        ctx.catalog,
+        views,
+        await openNotice(ctx, (request.query as Record<string, unknown>).notice),
+      );
       return sendPage(request, reply, { ...page, styles: [...page.styles, brands] });
     });
 
@@ -145,11 +149,11 @@ function sealNotice(ctx: Context, notice: PhoneNotice): string {
   return ctx.vault.seal(JSON.stringify(notice), NOTICE_PURPOSE).toString('base64url');
 }
 
-function openNotice(ctx: Context, text: unknown): PhoneNotice | null {
+async function openNotice(ctx: Context, text: unknown): Promise<PhoneNotice | null> {
   if (typeof text !== 'string' || text.length > MAX_NOTICE_LENGTH) return null;
   try {
     // The seal is ours, so whatever opens has this shape.
-    return JSON.parse(ctx.vault.open(Buffer.from(text, 'base64url'), NOTICE_PURPOSE)) as PhoneNotice;
+    return JSON.parse(await ctx.vault.open(Buffer.from(text, 'base64url'), NOTICE_PURPOSE)) as PhoneNotice;
   } catch {
     return null;
   }
