@@ -102,6 +102,7 @@ export function consoleRoutes(app: HttpServer, gateway: GatewayServices): void {
 async function serve(services: ConsoleServices, route: ConsoleRoute, raw: FastifyRequest, reply: FastifyReply) {
   const request = await openRequest(services, raw, reply);
   raw.consoleRequest = request;
+  if (request.session) raw.place?.callerKnown();
   if (route.access !== 'anyone') {
     const { session } = request;
     if (!session) return redirect(request, `/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`);

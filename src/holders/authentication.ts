@@ -15,6 +15,7 @@ export function signedCall(request: FastifyRequest, reply: FastifyReply): Signed
     address: addressOf(request),
     logged: request.logged,
     setHeaders: (headers) => void reply.headers(headers),
+    callerKnown: () => request.place?.callerKnown(),
   };
 }
 
@@ -26,6 +27,7 @@ export async function requireToken(
 ): Promise<LiveIntegration> {
   const integration = await authenticateToken(ctx, bearerToken(request.headers.authorization));
   request.logged.client_id = integration.clientId;
+  request.place?.callerKnown();
   limitRate(ctx, integration, { setHeaders: (headers) => void reply.headers(headers) });
   return integration;
 }

@@ -72,6 +72,8 @@ export type SignedCall = {
   address: string;
   logged: Record<string, unknown>;
   setHeaders(headers: Record<string, string>): void;
+  /** Called once the signature is verified: the request no longer counts against the share of its address. */
+  callerKnown(): void;
 };
 
 /** The bytes that are signed: the canonical JSON of the body without its signature. */
@@ -95,6 +97,7 @@ export async function handleSigned<T>(
   perform: (request: SignedRequest) => Promise<T>,
 ): Promise<T> {
   const request = await verifyEnvelope(ctx, messages, call);
+  call.callerKnown();
   limitRate(ctx, request.integration, call);
   try {
     requireLiveAccount(request.integration, messages);
