@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 
 export const STRANGER = '127.0.0.2';
 
-export type RawAnswer = { socket: Socket; text(): string; closed: Promise<string> };
+export type RawAnswer = { socket: Socket; text: () => string; closed: Promise<string> };
 
 /** Sends raw bytes from this address. `closed` resolves with what came back when the gateway ends the connection. */
 export function sendRaw(url: string, text: string | Buffer, localAddress = STRANGER): Promise<RawAnswer> {

@@ -46,8 +46,8 @@ const EXAMPLE = `${PAYOUT_FIELDS.join(',')}\n1500,KES,0712345000,,Wanjiku Otieno
 
 export const payoutImportRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'GET', '/payouts/import', (request) => importPage(request), { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/check', checkFile, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/import', importFile, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/check', checkFile, { confirm: true, largeForm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/import', importFile, { confirm: true, largeForm: true }),
 ];
 
 type ReadFile = Extract<PayoutFileReading, { ok: true }>;

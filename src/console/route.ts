@@ -15,6 +15,8 @@ export type ConsoleRoute = {
   access: Access;
   /** Asks for the second factor (or the password) again when that was not done in the last minutes. */
   confirm: boolean;
+  /** Its form carries a file. It is only read for a visitor with a session. */
+  largeForm: boolean;
   handle(request: ConsoleRequest): Promise<FastifyReply>;
 };
 
@@ -24,14 +26,14 @@ export const BUILDERS: readonly MemberRole[] = ['owner', 'developer'];
 export const TREASURERS: readonly MemberRole[] = ['owner', 'finance'];
 export const MAKERS: readonly MemberRole[] = ['owner', 'developer', 'finance'];
 
-type Options = { confirm?: true };
+type Options = { confirm?: true; largeForm?: true };
 
 export function forAnyone(
   method: ConsoleRoute['method'],
   path: string,
   handle: (request: ConsoleRequest) => Promise<FastifyReply>,
 ): ConsoleRoute {
-  return { method, path, access: 'anyone', confirm: false, handle };
+  return { method, path, access: 'anyone', confirm: false, largeForm: false, handle };
 }
 
 /** For every member with a session, whatever their role. */
@@ -46,6 +48,7 @@ export function forMember(
     path,
     access: 'member',
     confirm: options.confirm ?? false,
+    largeForm: options.largeForm ?? false,
     handle: (request) => handle(known(request)),
   };
 }
@@ -61,6 +64,7 @@ export function forAdmin(
     path,
     access: 'admin',
     confirm: options.confirm ?? false,
+    largeForm: options.largeForm ?? false,
     handle: (request) => handle(known(request)),
   };
 }
@@ -78,6 +82,7 @@ export function forRoles(
     path,
     access,
     confirm: options.confirm ?? false,
+    largeForm: options.largeForm ?? false,
     handle(request) {
       const { holder, role } = request;
       if (!holder || !role) throw new Error('a route of holders was served without a holder');

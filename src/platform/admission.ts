@@ -112,9 +112,9 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
   });
   app.addHook('onRequest', (request, reply, done) => {
     const length = request.headers['content-length'];
-    const hasSmallBody =
-      length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) <= BODY_LIMIT_BYTES;
-    if (hasSmallBody && length !== '0') {
+    const isChunked = request.headers['transfer-encoding'] !== undefined;
+    const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
+    if (bytes > 0 && bytes <= BODY_LIMIT_BYTES) {
       arriving.set(request, { reply, until: performance.now() + SMALL_BODY_MS });
       reply.raw.once('close', () => arriving.delete(request));
     }

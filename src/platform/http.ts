@@ -15,7 +15,7 @@ import { publicUrl } from './config.ts';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
-import { JsonError, parseStrictJson } from './strict-json.ts';
+import { parseJsonBody } from './json-body.ts';
 
 export { rateLimitHeaders, tooManyRequests } from './rate-limit-headers.ts';
 
@@ -24,7 +24,6 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 65_000;
 const HSTS_SECONDS = 365 * 24 * 3_600;
-const JSON_TYPE = /^application\/json(?:[ ]*;[ ]*charset=(?:utf-8|"utf-8"))?$/i;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -99,16 +98,10 @@ function countCommits(app: HttpServer): void {
 function parseOnlyStrictJson(app: HttpServer): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
-      done(new Problem('unsupported_media_type'));
-      return;
-    }
     try {
-      done(null, parseStrictJson(body as Buffer));
+      done(null, parseJsonBody(request.headers['content-type'], body as Buffer));
     } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      const message = `The request body is not acceptable JSON: ${error.message}, at position ${error.position}.`;
-      done(new Problem('invalid_json', { message, extra: { position: error.position } }));
+      done(error as Error);
     }
   });
   app.addHook('onRequest', (request, _reply, done) => {
