@@ -124,7 +124,7 @@ export async function draftLink(ctx: PaymentsContext, owner: LinkOwner, params: 
   const expiresAt = fields.expires_at ? new Date(fields.expires_at) : null;
   if (expiresAt && expiresAt <= ctx.clock.now()) add('expires_at', 'expires_at must lie in the future.');
   checkCallbackUrl(ctx, fields.callback_url, add);
-  const logo = await checkLogo(ctx, fields.logo, add);
+  const logo = await checkLogo(ctx, owner.holderId, fields.logo, add);
   if (!places || reading.hasErrors()) throw refuse(reading.errors, { message: NOT_CREATED });
   return {
     holderId: owner.holderId,
@@ -205,9 +205,14 @@ function readPhone(places: Places | null, value: LinkFields['phone'], add: AddEr
   return null;
 }
 
-async function checkLogo(ctx: PaymentsContext, value: LinkFields['logo'], add: AddError): Promise<Logo | null> {
+async function checkLogo(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  value: LinkFields['logo'],
+  add: AddError,
+): Promise<Logo | null> {
   if (!value) return null;
-  const result = await readLogo(ctx, value);
+  const result = await readLogo(ctx, holderId, value);
   if (result.ok) return result.logo;
   add('logo', result.sentence);
   return null;
