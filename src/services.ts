@@ -14,6 +14,7 @@ import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
+import { databasePorts } from './platform/database-ports.ts';
 import type { Job } from './platform/jobs.ts';
 import type { OutboundOptions } from './platform/outbound.ts';
 import {
@@ -54,9 +55,11 @@ export async function createServices(base: Context, options: ServicesOptions = {
       ? createSimulatedOperator(base, { gatewayUrl: `http://127.0.0.1:${config.port}`, ...options.operator })
       : null;
   await operator?.listen();
+  const operatorUrl = operator?.url();
   const payments = openPayments(base, {
     sandboxOperatorUrl: () => operator?.url() ?? null,
     sendCallbacksNow: (events) => deliverer.deliverFresh(events),
+    ownPorts: [...(await databasePorts(base)), ...(operatorUrl ? [Number(new URL(operatorUrl).port)] : [])],
     outbound: options.outbound,
     railTimeoutMs: options.railTimeoutMs,
   });

@@ -28,7 +28,7 @@ import {
   repeatsKey,
   type SimilarPayout,
 } from '../payments/similar-payouts.ts';
-import { writeCsv } from '../platform/csv.ts';
+import { writeCsvToRead } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
 import { codeBlock, dataTable, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
@@ -205,7 +205,7 @@ function errorCard(request: HolderRequest, { columns, rows }: ReadFile): Html {
         wrong.map(cellsOf),
       )}
       <p class="muted">${t.payouts.fixList}</p>
-      ${codeBlock(request, 'fix-file', writeCsv(rowsToFix(columns, wrong)), t.payouts.fixList)}
+      ${codeBlock(request, 'fix-file', writeCsvToRead(rowsToFix(columns, wrong)), t.payouts.fixList)}
     </div>
   `;
 }
