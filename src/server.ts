@@ -85,7 +85,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   const ctx = await createContext(config, database.url, opened.log.logger);
   opened.ctx = ctx;
   await maintainSignatures(ctx);
-  const services = await createServices(ctx);
+  const services = await createServices(ctx, { databaseUrl: database.url });
   opened.services = services;
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
   const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services);

@@ -14,7 +14,7 @@ import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
-import { databasePorts } from './platform/database-ports.ts';
+import { databasePort } from './platform/database-port.ts';
 import type { Job } from './platform/jobs.ts';
 import type { OutboundOptions } from './platform/outbound.ts';
 import {
@@ -29,6 +29,8 @@ const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 
 export type ServicesOptions = {
+  /** Where the embedded database listens; left out with DATABASE_URL. */
+  databaseUrl?: string;
   operator?: SimulatedOperatorOptions;
   outbound?: Partial<OutboundOptions>;
   /** Timeout of a call to an operator; tests shorten it. */
@@ -59,7 +61,10 @@ export async function createServices(base: Context, options: ServicesOptions = {
   const payments = openPayments(base, {
     sandboxOperatorUrl: () => operator?.url() ?? null,
     sendCallbacksNow: (events) => deliverer.deliverFresh(events),
-    ownPorts: [...(await databasePorts(base)), ...(operatorUrl ? [Number(new URL(operatorUrl).port)] : [])],
+    ownPorts: [
+      databasePort(options.databaseUrl ?? config.databaseUrl),
+      ...(operatorUrl ? [Number(new URL(operatorUrl).port)] : []),
+    ],
     outbound: options.outbound,
     railTimeoutMs: options.railTimeoutMs,
   });
