@@ -659,10 +659,12 @@ create table rejected_callbacks (
   headers jsonb not null,
   body bytea not null,
   received_at timestamp with time zone not null,
+  authenticated boolean not null default false,
   constraint rejected_callbacks_pkey PRIMARY KEY (id)
 );
 comment on table rejected_callbacks is
-  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction of this gateway. Deleted after ninety days.';
+  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction. Kept: ninety days, and the newest 1,000 unsigned.';
+CREATE INDEX rejected_callbacks_of_strangers ON public.rejected_callbacks USING btree (id) WHERE (NOT authenticated);
 
 create table payout_batches (
   holder_id bigint not null,

@@ -5,10 +5,12 @@ import type { RecordedEvent } from './callbacks/events.ts';
 import { loadCatalog } from './catalog/catalog.ts';
 import { reverseLinks, settleLinks } from './links/links.ts';
 import type { PaymentsContext } from './payments/context.ts';
+import { isLoopback } from './platform/addresses.ts';
 import { publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
 import { createRails } from './rails/registry.ts';
+import { CALLBACKS_PATH } from './sandbox/callback-receiver.ts';
 
 type PaymentsOptions = {
   /** Where the simulated operator listens; null where none runs in this process. */
@@ -16,6 +18,8 @@ type PaymentsOptions = {
   /** Called with the events of a commit. Without a deliverer in this process it does nothing: the rows are due. */
   sendCallbacksNow: (events: RecordedEvent[]) => void;
   outbound?: Partial<OutboundOptions> | undefined;
+  /** Ports of this machine that callbacks never go to, besides the gateway's own. */
+  ownPorts?: readonly number[];
   railTimeoutMs?: number | undefined;
 };
 
@@ -28,6 +32,11 @@ export function openPayments(base: Context, options: PaymentsOptions): OpenPayme
     allowedPorts: config.callbackAllowedPorts,
     allowedRanges: config.callbackAllowedRanges,
     ownOrigin: publicUrl(config),
+    thisMachine: {
+      isOpen: isLoopback(config.host) && !config.allowSignUp,
+      ownPorts: [config.port, ...(options.ownPorts ?? [])],
+      receiver: { port: config.port, path: CALLBACKS_PATH },
+    },
     ...options.outbound,
   });
   const rails = createRails(base, {

@@ -1,9 +1,8 @@
 // Start and stop. Start: settings, DATA_DIR, port, database, migrations, demo, then listening and background work. Stop is
 // the reverse: new requests are refused, those in flight are finished, the database is closed last.
 
-import { statSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { mkdir } from 'node:fs/promises';
+import type { Logger } from 'pino';
 import { createApp, createWorkerApp } from './app.ts';
 import { type Demo, prepareDemo } from './demo.ts';
 import type { DataDirLock } from './embedded-postgres/data-dir-lock.ts';
@@ -21,7 +20,7 @@ import { type Config, dataPath, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
-import { createLogger } from './platform/log.ts';
+import { createLogger, openLogFile } from './platform/log.ts';
 import { migrate } from './platform/migrate.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
@@ -30,7 +29,6 @@ import { startWorkers, type Workers } from './worker.ts';
 const DRAIN_MS = 8_000;
 const IDLE_SWEEP_MS = 50;
 const POOL_CLOSE_MS = 1_000;
-const MAX_LOG_BYTES = 20 * 1024 * 1024;
 
 export type ServerOptions = {
   onProgress?: Progress;
@@ -90,7 +88,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.ctx = ctx;
   opened.stopVault = ctx.vault.watch();
   await maintainSignatures(ctx);
-  const services = await createServices(ctx);
+  const services = await createServices(ctx, { databaseUrl: database.url });
   opened.services = services;
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
   const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services);
@@ -149,8 +147,6 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
 async function openLog(config: Config, path: string | undefined) {
   if (!path) return { logger: createLogger(config.logLevel), flush: () => undefined };
   await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_LOG_BYTES) await rename(path, `${path}.old`);
-  const destination = pino.destination({ dest: path, sync: false, mode: 0o600 });
-  const logger = createLogger(config.logLevel, destination as DestinationStream);
-  return { logger, flush: () => destination.flushSync() };
+  const file = openLogFile(path);
+  return { logger: createLogger(config.logLevel, file), flush: () => file.flush() };
 }

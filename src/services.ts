@@ -16,6 +16,7 @@ import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
+import { databasePort } from './platform/database-port.ts';
 import type { Job } from './platform/jobs.ts';
 import type { OutboundOptions } from './platform/outbound.ts';
 import { resealPass, type SealedColumns } from './platform/reseal.ts';
@@ -39,6 +40,8 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
 ];
 
 export type ServicesOptions = {
+  /** Where the embedded database listens; left out with DATABASE_URL. */
+  databaseUrl?: string;
   operator?: SimulatedOperatorOptions;
   outbound?: Partial<OutboundOptions>;
   /** Timeout of a call to an operator; tests shorten it. */
@@ -65,9 +68,14 @@ export async function createServices(base: Context, options: ServicesOptions = {
       ? createSimulatedOperator(base, { gatewayUrl: `http://127.0.0.1:${config.port}`, ...options.operator })
       : null;
   await operator?.listen();
+  const operatorUrl = operator?.url();
   const payments = openPayments(base, {
     sandboxOperatorUrl: () => operator?.url() ?? null,
     sendCallbacksNow: (events) => deliverer.deliverFresh(events),
+    ownPorts: [
+      databasePort(options.databaseUrl ?? config.databaseUrl),
+      ...(operatorUrl ? [Number(new URL(operatorUrl).port)] : []),
+    ],
     outbound: options.outbound,
     railTimeoutMs: options.railTimeoutMs,
   });

@@ -50,6 +50,7 @@ export async function checkNow(
   if (current.status === 'processing')
     // A failed query changes nothing; the sweeper keeps asking on its own schedule.
     await engine.refresh(current, REFRESH_PATIENCE_MS).catch(() => undefined);
+  if (request.place?.startLongPoll() === false) return current;
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   await holds.until(id, gone.signal, hasChanged);

@@ -7,7 +7,7 @@ import { readTransactions, type Transaction } from '../payments/transactions.ts'
 import { type HtmlPage, sendPage } from '../platform/html.ts';
 import { showAttempt } from './attempt-handlers.ts';
 import { findAttempts } from './attempts.ts';
-import { type FormDraft, openDraft } from './form-draft.ts';
+import { type FormDraft, openDraft, openPayer, type PayerDraft } from './form-draft.ts';
 import { confirmPage, countryPage, formPage } from './form-page.ts';
 import { findLinkAttempt, type LinkView, openLink, type Query, requestedLink } from './link-view.ts';
 import { readOrder } from './order.ts';
@@ -37,7 +37,7 @@ export async function showLink(
   const read = draft ? readOrder(view.locale, link, view.row, draft) : null;
   const form = {
     row: view.row,
-    draft: draft ?? firstDraft(link, again),
+    draft: draft ?? firstDraft(link, again && (await openPayer(ctx, request, link.id))),
     token: signForm(ctx, link.id, count),
     errors: read?.errors ?? new Map(),
   };
@@ -63,12 +63,12 @@ function currentAttempt(
   return ended && wantsForm && view.status === 'active' ? null : latest;
 }
 
-/** The form as it is first shown: with what the business knows of its customer, or with the number just used. */
-function firstDraft(link: PaymentLink, again: Transaction | null): FormDraft {
+/** The form as it is first shown: with what the business knows of its customer, or with the number this browser just used. */
+function firstDraft(link: PaymentLink, payer: PayerDraft | null): FormDraft {
   return {
-    country: again?.country_id ?? null,
-    method: again?.method ?? '',
-    phone: again?.msisdn ?? link.phone ?? '',
+    country: payer?.country ?? null,
+    method: payer?.method ?? '',
+    phone: payer?.phone ?? link.phone ?? '',
     amount: '',
     firstName: link.first_name ?? '',
     lastName: link.last_name ?? '',

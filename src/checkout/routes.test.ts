@@ -245,6 +245,35 @@ describe('the hosted page', () => {
     assert.match((await get(paid)).body, /Payment received/);
   });
 
+  test('security S18: for another try, only the browser that typed the number sees it again', async () => {
+    const { path, link } = await kenya();
+    const phone = number('011');
+    const answer = await gateway.app.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({ phone, method: 'MPESA_KEN', form: await formOf(path) }).toString(),
+    });
+    await gateway.settle();
+    const cookie = String(answer.headers['set-cookie']);
+    assert.match(
+      cookie,
+      new RegExp(`^simbi_payer=[\\w-]+; Max-Age=900; Path=/pay/${link.id}; HttpOnly; SameSite=Lax$`),
+    );
+    const again = `${path}?again=${String(answer.headers.location).split('/').at(-1)}`;
+    const ending = phone.slice(-6);
+    const own = (await get(again, { cookie: cookie.split(';')[0] ?? '' })).body;
+    assert.ok(own.includes(ending), 'the own browser');
+    for (const other of ['', 'simbi_payer=AAAA', (cookie.split(';')[0] ?? '').replace('=', '=A')]) {
+      const page = (await get(again, other ? { cookie: other } : {})).body;
+      assert.match(page, /name="phone"/);
+      assert.ok(!page.includes(ending), `another browser: ${other}`);
+    }
+    const elsewhere = await kenya();
+    const foreign = await get(elsewhere.path, { cookie: cookie.split(';')[0] ?? '' });
+    assert.ok(!foreign.body.includes(ending), 'another link');
+  });
+
   test('a success that comes after a failure is shown, and the shop is told', async () => {
     const { path } = await kenya();
     const attempt = await pay(path, { phone: number('011') });

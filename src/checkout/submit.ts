@@ -22,7 +22,7 @@ import {
   findAttempts,
   writeAttempt,
 } from './attempts.ts';
-import { type FormDraft, type FormNotice, sealDraft } from './form-draft.ts';
+import { type FormDraft, type FormNotice, keepPayer, sealDraft } from './form-draft.ts';
 import { addressWith, type LinkView, openLink, requestedLink } from './link-view.ts';
 import { showName } from './names.ts';
 import { readOrder } from './order.ts';
@@ -91,6 +91,7 @@ export function createFormSubmitter(ctx: PaymentsContext, engine: PaymentEngine)
     const draft = readDraft(form);
     const view = await openLink(ctx, await requestedLink(ctx, request), request, reply, draft.country);
     const result = await submit(ctx, engine, view, form, draft, () => mayPay(request.ip, view.link.id));
+    if (result.kind === 'attempt') keepPayer(ctx, reply, view.link.id, draft);
     return reply.redirect(addressOf(ctx, view, result), 303);
   };
 }

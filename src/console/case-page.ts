@@ -32,11 +32,11 @@ import { evidenceTimeline } from './transaction-timeline.ts';
 
 export const casePageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/cases/:id', (request) => showCase(memberView(request))),
-  forRoles(TREASURERS, 'POST', '/cases/:id/decisions', (request) => propose(memberView(request))),
+  forRoles(TREASURERS, 'POST', '/cases/:id/decisions', (request) => propose(memberView(request)), { largeForm: true }),
   forRoles(TREASURERS, 'POST', '/cases/:id/withdraw', withdraw, { whenSuspended: true }),
   forRoles(TREASURERS, 'GET', '/cases/:id/documents/:decision', memberDocument),
   forAdmin('GET', '/admin/cases/:id', (request) => showCase(adminView(request))),
-  forAdmin('POST', '/admin/cases/:id/decisions', (request) => propose(adminView(request))),
+  forAdmin('POST', '/admin/cases/:id/decisions', (request) => propose(adminView(request)), { largeForm: true }),
   forAdmin('POST', '/admin/decisions/:id/approve', approve, { confirm: true }),
   forAdmin('POST', '/admin/decisions/:id/reject', reject, { confirm: true }),
   forAdmin('GET', '/admin/decisions/:id/document', adminDocument),

@@ -111,6 +111,12 @@ export function clearSessionCookie(request: ConsoleRequest): void {
   setCookie(request, cookieName(request.ctx, 'session'), '', 0);
 }
 
+/** Whether the visitor has a session, before their form is read. */
+export async function hasSession(ctx: PaymentsContext, raw: FastifyRequest): Promise<boolean> {
+  const token = readCookie(raw, cookieName(ctx, 'session'));
+  return token !== null && (await findSession(ctx, token, true)) !== null;
+}
+
 export async function openRequest(
   services: ConsoleServices,
   raw: FastifyRequest,

@@ -7,7 +7,8 @@ import type { HolderRequest } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { BUILDERS } from './route.ts';
 
-const ANSWER_CHARACTERS = 2_000;
+/** Enough for an error message; the whole answer could be that of somebody else's service. */
+const SHOWN_ANSWER_BYTES = 256;
 
 const DELIVERY_TONES: Record<Delivery['status'], Tone> = {
   waiting: 'neutral',
@@ -62,9 +63,11 @@ function attemptDetails({ t }: HolderRequest, attempt: Delivery['attempts'][numb
   const result = delivered ? tag('success', String(status ?? '')) : tag('error', String(status ?? error ?? '–'));
   return html`
     <p>${timeTag(at)} · ${result} · ${latencyMs} ms</p>
-    ${
-      answerStart &&
-      html`<pre tabindex="0" aria-label="${t.callbacks.response}">${answerStart.slice(0, ANSWER_CHARACTERS)}</pre>`
-    }
+    ${answerStart && html`<pre tabindex="0" aria-label="${t.callbacks.response}">${firstBytes(answerStart)}</pre>`}
   `;
+}
+
+/** The beginning of an answer, without a character that is cut in the middle. */
+function firstBytes(text: string): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, SHOWN_ANSWER_BYTES), { stream: true });
 }

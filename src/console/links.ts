@@ -41,7 +41,7 @@ const LINK_TONES: Record<LinkStatus, Tone> = {
 export const consoleLinkRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/links', listPage),
   forRoles(MAKERS, 'GET', '/links/new', (request) => newPage(request)),
-  forRoles(MAKERS, 'POST', '/links', create),
+  forRoles(MAKERS, 'POST', '/links', create, { largeForm: true }),
   forRoles(EVERYONE, 'GET', '/links/:id', linkPage),
   forRoles(MAKERS, 'POST', '/links/:id/disable', disable, { whenSuspended: true }),
 ];

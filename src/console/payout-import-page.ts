@@ -28,7 +28,7 @@ import {
   repeatsKey,
   type SimilarPayout,
 } from '../payments/similar-payouts.ts';
-import { writeCsv } from '../platform/csv.ts';
+import { writeCsvToRead } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
 import { codeBlock, dataTable, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
@@ -46,8 +46,8 @@ const EXAMPLE = `${PAYOUT_FIELDS.join(',')}\n1500,KES,0712345000,,Wanjiku Otieno
 
 export const payoutImportRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'GET', '/payouts/import', (request) => importPage(request), { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/check', checkFile, { confirm: true }),
-  forRoles(TREASURERS, 'POST', '/payouts/import', importFile, { confirm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/check', checkFile, { confirm: true, largeForm: true }),
+  forRoles(TREASURERS, 'POST', '/payouts/import', importFile, { confirm: true, largeForm: true }),
 ];
 
 type ReadFile = Extract<PayoutFileReading, { ok: true }>;
@@ -205,7 +205,7 @@ function errorCard(request: HolderRequest, { columns, rows }: ReadFile): Html {
         wrong.map(cellsOf),
       )}
       <p class="muted">${t.payouts.fixList}</p>
-      ${codeBlock(request, 'fix-file', writeCsv(rowsToFix(columns, wrong)), t.payouts.fixList)}
+      ${codeBlock(request, 'fix-file', writeCsvToRead(rowsToFix(columns, wrong)), t.payouts.fixList)}
     </div>
   `;
 }

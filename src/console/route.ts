@@ -17,6 +17,8 @@ export type ConsoleRoute = {
   confirm: boolean;
   /** A form that only stops or takes back: it works while the holder is suspended or closed. Every other form is refused then. */
   whenSuspended: boolean;
+  /** Its form carries a file. It is only read for a visitor with a session. */
+  largeForm: boolean;
   handle(request: ConsoleRequest): Promise<FastifyReply>;
 };
 
@@ -26,7 +28,7 @@ export const BUILDERS: readonly MemberRole[] = ['owner', 'developer'];
 export const TREASURERS: readonly MemberRole[] = ['owner', 'finance'];
 export const MAKERS: readonly MemberRole[] = ['owner', 'developer', 'finance'];
 
-type Options = { confirm?: true; whenSuspended?: true };
+type Options = { confirm?: true; whenSuspended?: true; largeForm?: true };
 
 export function forAnyone(
   method: ConsoleRoute['method'],
@@ -88,8 +90,12 @@ export function forRoles(
   };
 }
 
-function flagsOf(options: Options): Pick<ConsoleRoute, 'confirm' | 'whenSuspended'> {
-  return { confirm: options.confirm ?? false, whenSuspended: options.whenSuspended ?? false };
+function flagsOf(options: Options): Pick<ConsoleRoute, 'confirm' | 'whenSuspended' | 'largeForm'> {
+  return {
+    confirm: options.confirm ?? false,
+    whenSuspended: options.whenSuspended ?? false,
+    largeForm: options.largeForm ?? false,
+  };
 }
 
 function known(request: ConsoleRequest): MemberRequest {

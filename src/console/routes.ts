@@ -17,7 +17,14 @@ import { callbackPageRoutes } from './callbacks-page.ts';
 import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
 import { confirmRoutes } from './confirm.ts';
-import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
+import {
+  type ConsoleRequest,
+  hasSession,
+  isConfirmed,
+  openRequest,
+  requireOwnForm,
+  safePath,
+} from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { debtRoutes } from './debts.ts';
 import { factorRoutes } from './factor-pages.ts';
@@ -51,7 +58,7 @@ import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
-const FORM_LIMIT_BYTES = 4 * 1024 * 1024;
+const LARGE_FORM_BYTES = 4 * 1024 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
@@ -105,21 +112,33 @@ export function consoleRoutes(app: HttpServer, gateway: GatewayServices): void {
   app.register(async (scope) => {
     await scope.register(cookie);
     scope.decorateRequest('consoleRequest', null);
-    parseForms(scope, FORM_LIMIT_BYTES);
+    parseForms(scope);
     for (const route of CONSOLE_ROUTES)
       scope.route({
         method: route.method,
         url: `/console${route.path}`,
-        bodyLimit: FORM_LIMIT_BYTES,
+        ...(route.largeForm && largeForm(services)),
         config: { problemPage },
         handler: (raw, reply) => serve(services, route, raw, reply),
       });
   });
 }
 
+/** A large form is read only after the session is known; without one the visitor is led to the sign-in page at once. */
+function largeForm({ ctx }: ConsoleServices) {
+  return {
+    bodyLimit: LARGE_FORM_BYTES,
+    onRequest: async (raw: FastifyRequest, reply: FastifyReply) => {
+      if (await hasSession(ctx, raw)) return undefined;
+      return reply.redirect(`/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`, 303);
+    },
+  };
+}
+
 async function serve(services: ConsoleServices, route: ConsoleRoute, raw: FastifyRequest, reply: FastifyReply) {
   const request = await openRequest(services, raw, reply);
   raw.consoleRequest = request;
+  if (request.session) raw.place?.callerKnown();
   if (route.access !== 'anyone') {
     const { session } = request;
     if (!session) return redirect(request, `/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`);

@@ -15,7 +15,7 @@ const MAX_ADDRESS = 60;
 
 export const debuggerRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'GET', '/debugger', (request) => debuggerPage(request, null)),
-  forRoles(BUILDERS, 'POST', '/debugger', checkRequest, { whenSuspended: true }),
+  forRoles(BUILDERS, 'POST', '/debugger', checkRequest, { whenSuspended: true, largeForm: true }),
 ];
 
 async function checkRequest(request: HolderRequest): Promise<FastifyReply> {

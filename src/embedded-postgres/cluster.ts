@@ -122,10 +122,11 @@ log_line_prefix = '%m [%p] '
 log_min_duration_statement = 2s
 log_lock_waits = on
 log_checkpoints = off
-# Statements may contain phone numbers: they are not logged.
+# Statements and rows may contain phone numbers: they are not logged.
 log_min_error_statement = panic
 log_parameter_max_length = 0
 log_parameter_max_length_on_error = 0
+log_error_verbosity = terse
 `;
 }
 

@@ -99,6 +99,14 @@ describe('the embedded PostgreSQL', () => {
     assert.deepEqual(settings, safe);
   });
 
+  test('security S21: its log has no rows', async () => {
+    await query(postgres.url, 'create table people (email text, age int check (age > 0))');
+    await assert.rejects(query(postgres.url, `insert into people values ('ada@example.org', -1)`), /people_age_check/);
+    const log = await readFile(join(dataDir, 'postgres.log'), 'utf8');
+    assert.match(log, /people_age_check/);
+    assert.doesNotMatch(log, /ada@example\.org/);
+  });
+
   test('has a process group of its own, so that Ctrl-C does not reach it', () => {
     // A negative number asks for the group of that number; it exists only when PostgreSQL leads it.
     assert.equal(process.kill(-postgres.pid, 0), true);

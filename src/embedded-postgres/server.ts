@@ -117,7 +117,13 @@ function launch(
     renameSync(folder.log, `${folder.log}.old`);
   const log = openSync(folder.log, 'a', 0o600);
   const run = runAsPostgresUser(installation, folder.cluster);
-  const fixed = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+  const fixed = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    // The detail of an error shows the whole row, with e-mail addresses and phone numbers.
+    log_error_verbosity: 'terse',
+  };
   const args = Object.entries({ ...settings, ...fixed }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   // Its own process group: Ctrl-C in the terminal reaches the gateway but not PostgreSQL, which is stopped last.
   const child = spawn(join(installation.bin, 'postgres'), ['-D', run.path, ...args], {

@@ -23,6 +23,7 @@ export function signedCall(request: FastifyRequest, reply: FastifyReply): Signed
     route: routeOf(request),
     logged: request.logged,
     setHeaders: (headers) => void reply.headers(headers),
+    callerKnown: () => request.place?.callerKnown(),
   };
 }
 
@@ -41,6 +42,7 @@ export async function requireTokenCaller(
   request.logged.client_id = caller.integration.clientId;
   request.logged.key_id = String(caller.key.id);
   request.logged.token_id = String(caller.tokenId);
+  request.place?.callerKnown();
   limitRate(ctx, caller.integration, { setHeaders: (headers) => void reply.headers(headers) });
   requireScope(caller.key, routeOf(request));
   refuseInactiveHolder(caller.integration.holderStatus, refusal);

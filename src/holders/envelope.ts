@@ -78,6 +78,8 @@ export type SignedCall = {
   route: string;
   logged: Record<string, unknown>;
   setHeaders(headers: Record<string, string>): void;
+  /** Called once the signature is verified: the request no longer counts against the share of its address. */
+  callerKnown(): void;
 };
 
 /** The bytes that are signed: the canonical JSON of the body without its signature. */
@@ -101,6 +103,7 @@ export async function handleSigned<T>(
   perform: (request: SignedRequest) => Promise<T>,
 ): Promise<T> {
   const request = await verifyEnvelope(ctx, messages, call);
+  call.callerKnown();
   limitRate(ctx, request.integration, call);
   try {
     requireScope(request.key, call.route);

@@ -135,7 +135,7 @@ export async function draftLink(ctx: PaymentsContext, owner: LinkOwner, params: 
   checkCallbackUrl(ctx, fields.callback_url, add);
   if (fields.redirection_url && !isRedirectAllowed(owner.redirectHosts ?? [], fields.redirection_url))
     add('redirection_url', 'redirection_url must lead to a host that the settings of the integration allow.');
-  const logo = await checkLogo(ctx, fields.logo, add);
+  const logo = await checkLogo(ctx, owner.holderId, fields.logo, add);
   if (!places || reading.hasErrors()) throw refuse(reading.errors, { message: NOT_CREATED });
   return {
     holderId: owner.holderId,
@@ -216,9 +216,14 @@ function readPhone(places: Places | null, value: LinkFields['phone'], add: AddEr
   return null;
 }
 
-async function checkLogo(ctx: PaymentsContext, value: LinkFields['logo'], add: AddError): Promise<Logo | null> {
+async function checkLogo(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  value: LinkFields['logo'],
+  add: AddError,
+): Promise<Logo | null> {
   if (!value) return null;
-  const result = await readLogo(ctx, value);
+  const result = await readLogo(ctx, holderId, value);
   if (result.ok) return result.logo;
   add('logo', result.sentence);
   return null;

@@ -10,12 +10,13 @@ import { sha256 } from '../platform/secrets.ts';
 import { MAX_LOGO_BYTES, readLogo } from './logo.ts';
 
 const ctx = { memory: createMemory() };
+const HOLDER = 1n;
 const RED = { r: 220, g: 30, b: 40 };
 const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: channels === 3 ? RED : { ...RED, alpha: 0.5 } } });
 
 async function accept(bytes: Buffer, prefix = '') {
-  const result = await readLogo(ctx, prefix + bytes.toString('base64'));
+  const result = await readLogo(ctx, HOLDER, prefix + bytes.toString('base64'));
   assert.ok(result.ok, result.ok ? '' : result.sentence);
   const { webp, hash } = result.logo;
   assert.deepEqual(hash, sha256(webp));
@@ -28,7 +29,7 @@ async function accept(bytes: Buffer, prefix = '') {
 }
 
 async function refuse(bytes: Buffer | string, sentence: RegExp) {
-  const result = await readLogo(ctx, typeof bytes === 'string' ? bytes : bytes.toString('base64'));
+  const result = await readLogo(ctx, HOLDER, typeof bytes === 'string' ? bytes : bytes.toString('base64'));
   assert.ok(!result.ok, 'the logo was accepted');
   assert.match(result.sentence, sentence);
 }
@@ -183,12 +184,34 @@ describe('what is refused', () => {
     }
   });
 
+  test('security S16: a side over 8,192 pixels, however thin the picture', async () => {
+    const thin = (width: number, height: number) =>
+      sharp(Buffer.alloc(width * height), { raw: { width, height, channels: 1 }, limitInputPixels: false })
+        .png()
+        .toBuffer();
+    await refuse(await thin(1, 100_000), /1 × 100000 pixels; at most 8192 are allowed on one side/);
+    await refuse(await thin(8_193, 1), /8193 × 1 pixels/);
+    await accept(await thin(8_192, 1));
+  });
+
+  test('security S16: holders take turns: one with many pictures delays another by one', async () => {
+    const text = (await picture(500, 500).png().toBuffer()).toString('base64');
+    const order: bigint[] = [];
+    const send = (holderId: bigint) =>
+      readLogo(ctx, holderId, text).then(
+        () => order.push(holderId),
+        () => undefined,
+      );
+    await Promise.all([...Array.from({ length: 20 }, () => send(1n)), send(2n), send(3n)]);
+    assert.deepEqual(order, [1n, 2n, 3n, 1n, 1n, 1n]);
+  });
+
   test('more pictures than may wait: refused at once, the others are processed', async () => {
     const text = (await picture(500, 500).png().toBuffer()).toString('base64');
-    const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(ctx, text)));
+    const results = await Promise.allSettled(Array.from({ length: 40 }, () => readLogo(ctx, HOLDER, text)));
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    assert.equal(refused.length, 24);
+    assert.equal(refused.length, 36);
     assert.ok(refused.every((reason) => reason instanceof Problem && reason.code === 'overloaded'));
-    assert.ok((await readLogo(ctx, text)).ok);
+    assert.ok((await readLogo(ctx, HOLDER, text)).ok);
   });
 });

@@ -1,24 +1,24 @@
 // Logos: uploaded pictures are re-encoded as small ones without metadata and stored by their hash. Four formats, detected by
-// their bytes; dimensions are checked before pixels are decoded; one picture at a time.
+// their bytes; dimensions are checked before pixels are decoded; one picture at a time, holders in turn.
 
 import sharp, { type CreateRaw } from 'sharp';
 import { type Config, publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
-import { Problem } from '../platform/errors.ts';
 import { perProcess } from '../platform/memory.ts';
 import { sha256 } from '../platform/secrets.ts';
+import { createTurns } from './logo-turns.ts';
 
 export const MAX_LOGO_BYTES = 2 * 1024 * 1024;
 /** 4096 × 4096: enough for a photo of a sign, and fast to decode. */
 const MAX_PIXELS = 4_096 * 4_096;
+/** A picture one pixel wide and millions high takes the library seconds that its own time-out does not cut. */
+const MAX_SIDE = 8_192;
 const BOX_PIXELS = 96;
 /** The target size, because the hosted page has 15 kB in all. The lowest quality is used even if it is larger. */
 const AIMED_BYTES = 6 * 1024;
 const QUALITIES = [82, 65, 45, 25];
 const DECODE_TIMEOUT_SECONDS = 3;
-/** Pictures that may wait; each needs a few megabytes. */
-const MAX_WAITING = 16;
 const DATA_PREFIX = /^data:[a-z0-9.+-]+\/[a-z0-9.+-]+(?:;[a-z0-9-]+=[a-z0-9._-]+)*;base64,/i;
 const MAX_PREFIX_CHARACTERS = 200;
 
@@ -35,8 +35,10 @@ sharp.unblock({
 export type Logo = { hash: Buffer; webp: Buffer };
 type LogoResult = { ok: true; logo: Logo } | { ok: false; sentence: string };
 
-/** Reads a logo as the caller sent it: base64, with or without a `data:` prefix. */
-export async function readLogo(ctx: Pick<Context, 'memory'>, text: string): Promise<LogoResult> {
+const turnsOf = perProcess(createTurns);
+
+/** Reads a logo as a holder sent it: base64, with or without a `data:` prefix. */
+export async function readLogo(ctx: Pick<Context, 'memory'>, holderId: bigint, text: string): Promise<LogoResult> {
   const prefix = DATA_PREFIX.exec(text.slice(0, MAX_PREFIX_CHARACTERS))?.[0] ?? '';
   const base64 = text.slice(prefix.length);
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
@@ -48,7 +50,7 @@ export async function readLogo(ctx: Pick<Context, 'memory'>, text: string): Prom
     return refuse('The logo is not base64: use A-Z, a-z, 0-9, + and / with = at the end, without line breaks.');
   const format = pictureFormat(bytes);
   if (!format) return refuse('The logo must be a PNG, JPEG, WebP or GIF picture.');
-  const webp = await takeTurn(turnsOf(ctx), () => encode(bytes, format));
+  const webp = await turnsOf(ctx).take(holderId, () => encode(bytes, format));
   return typeof webp === 'string' ? refuse(webp) : { ok: true, logo: { hash: sha256(webp), webp } };
 }
 
@@ -70,6 +72,8 @@ async function encode(bytes: Buffer, format: string): Promise<Buffer | string> {
     if (found !== format) return damaged;
     if (width * height > MAX_PIXELS)
       return `The logo has ${width} × ${height} pixels; at most ${MAX_PIXELS} in all are allowed.`;
+    if (Math.max(width, height) > MAX_SIDE)
+      return `The logo has ${width} × ${height} pixels; at most ${MAX_SIDE} are allowed on one side.`;
     // Only the first picture of an animation is used. Orientation is applied because it is lost with the metadata.
     const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 })
       .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
@@ -91,22 +95,6 @@ async function encodeSmall(data: Buffer, raw: CreateRaw): Promise<Buffer> {
     if (webp.length <= AIMED_BYTES) break;
   }
   return webp;
-}
-
-type Turns = { last: Promise<unknown>; waiting: number };
-const turnsOf = perProcess((): Turns => ({ last: Promise.resolve(), waiting: 0 }));
-
-/** Decodes one picture at a time, in order. When too many wait, more are refused. */
-async function takeTurn<T>(turns: Turns, work: () => Promise<T>): Promise<T> {
-  if (turns.waiting >= MAX_WAITING) throw new Problem('overloaded', { retryAfterSeconds: 1 });
-  turns.waiting++;
-  const turn = turns.last.then(work);
-  turns.last = turn.catch(() => undefined);
-  try {
-    return await turn;
-  } finally {
-    turns.waiting--;
-  }
 }
 
 /** Where a logo is served, from our own origin. `hash` in hexadecimal. */

@@ -4,11 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { requireToken, signedCall } from '../holders/authentication.ts';
 import { handleSigned, type OperationMessages, type SignedRequest } from '../holders/envelope.ts';
+import { findLiveIntegration } from '../holders/integrations.ts';
 import { performOnce } from '../holders/perform-once.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { parseLargeJson } from '../platform/large-json.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, NOT_CREATED } from './draft.ts';
 import { describeLink, findLink, insertLink, linkUrl } from './links.ts';
@@ -34,7 +36,14 @@ const LINK_MESSAGES: OperationMessages = {
 };
 
 export function linkRoutes(app: HttpServer, ctx: PaymentsContext): void {
-  createRoute(app, ctx);
+  void app.register(async (scope) => {
+    parseLargeJson(scope, ctx, {
+      limitBytes: CREATE_BODY_LIMIT_BYTES,
+      isKnownClient: async (clientId) => (await findLiveIntegration(ctx, { clientId }))?.status === 'active',
+      unknownClient: () => new Problem('integration_not_found', { message: LINK_MESSAGES.integrationNotFound }),
+    });
+    createRoute(scope, ctx);
+  });
   listRoute(app, ctx);
   qrRoute(app, ctx);
   logoRoute(app, ctx);

@@ -9,7 +9,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
-import { createRateLimiter } from '../platform/rate-limit.ts';
+import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
 import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
@@ -25,10 +25,14 @@ import { keepUnmatched, type UnmatchedReport } from './unmatched-reports.ts';
 
 const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
-/** Rejected messages that are kept, per minute and rail; the rest is only counted. */
+/** Messages of strangers that are kept, per minute for all rails together; the rest is only counted. */
 const REJECTED_KEPT_PER_MINUTE = 60;
-/** How long rejected messages are kept, and how many one pass deletes. */
+const EVERY_RAIL = 'every rail';
+/** How many messages of strangers and how long rejected messages are kept, and how many one pass deletes. */
+const MAX_STRANGERS_KEPT = 1_000;
 const REJECTED_KEPT_MS = 90 * DAY_MS;
+/** An address that sent this many wrong messages in a minute is refused before its next body is read. */
+const WRONG_PER_MINUTE = 60;
 const PURGE_LIMIT = 1_000;
 /** A message whose rows are locked is tried again for this long; then it is quarantined. */
 const TRIED_FOR_MS = 3_600_000;
@@ -48,8 +52,13 @@ type InboxRow = {
 };
 
 export interface OperatorInbox {
+  /**
+   * Whether a message of this address to this rail is refused before it is read: there is no such rail, or the address sent
+   * too many wrong messages. The address is null where none can be told apart.
+   */
+  refusal(rail: string, address: string | null): 'unknown_rail' | 'too_many' | null;
   /** Keeps a message and applies it in the background. Returns false when it cannot be authenticated. */
-  receive(message: Message): Promise<boolean>;
+  receive(message: Message, address?: string | null): Promise<boolean>;
   /** Applies messages that were kept and not applied before a crash. */
   pass(): Promise<number>;
   idle(): Promise<void>;
@@ -57,6 +66,7 @@ export interface OperatorInbox {
 
 export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   const keptRejections = createRateLimiter(ctx.clock, REJECTED_KEPT_PER_MINUTE / 60, REJECTED_KEPT_PER_MINUTE);
+  const wrongMessages = createFailureCounter(ctx.clock, 60);
 
   const applying: Batch<InboxRow, void> = createBatch({
     maxItems: 256,
@@ -82,15 +92,22 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   });
 
   return {
-    async receive(message) {
+    refusal(rail, address) {
+      const isKnown = ctx.rails.byName(rail) !== null;
+      if (!isKnown && address !== null) wrongMessages.add(address);
+      if (address !== null && wrongMessages.count(address) > WRONG_PER_MINUTE) return 'too_many';
+      return isKnown ? null : 'unknown_rail';
+    },
+    async receive(message, address = null) {
       const readings = read(ctx, message);
-      const rejected = readings.every((reading) => reading.kind === 'rejected');
-      if (rejected) {
+      const rejected = readings.filter((reading) => reading.kind === 'rejected');
+      if (rejected.length === readings.length) {
         ctx.metrics.refusals.inc({ code: 'operator_callback_rejected' });
-        const reason =
-          readings.map((reading) => (reading.kind === 'rejected' ? reading.reason : '')).join('; ') || 'says nothing';
-        if (keptRejections.take(message.rail).allowed)
-          await ctx.db.transaction((tx) => keepRejected(tx, message, reason, ctx.clock.now()));
+        const authenticated = rejected.some((reading) => reading.authenticated);
+        if (!authenticated && address !== null) wrongMessages.add(address);
+        const reason = rejected.map((reading) => reading.reason).join('; ') || 'says nothing';
+        if (authenticated || keptRejections.take(EVERY_RAIL).allowed)
+          await ctx.db.transaction((tx) => keepRejected(tx, message, { reason, authenticated }, ctx.clock.now()));
         return false;
       }
       const row = await keeping.add(message);
@@ -149,7 +166,7 @@ type Reading =
   | { kind: 'unmatched'; report: UnmatchedReport; row: InboxRow }
   | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
   | { kind: 'hint'; transactionId: string; row: InboxRow }
-  | { kind: 'rejected'; reason: string; row: InboxRow }
+  | { kind: 'rejected'; reason: string; authenticated?: true; row: InboxRow }
   | { kind: 'bad'; report: BadReport; row: InboxRow };
 
 /** Applies all messages in one transaction. If that cannot be done, each is applied alone, so that none blocks another. */
@@ -271,7 +288,7 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   const payments = readings.flatMap((reading) => (reading.kind === 'payment' ? [reading.payment] : []));
   const outcomes = proofs.map(({ outcome }) => outcome);
   for (const reading of readings)
-    if (reading.kind === 'rejected') await keepRejected(tx, reading.row, reading.reason, ctx.clock.now());
+    if (reading.kind === 'rejected') await keepRejected(tx, reading.row, reading, ctx.clock.now());
   const ids = outcomes.map((outcome) => outcome.transactionId);
   const received = await receivePayments(tx, ctx, payments, ids);
   // Payments first: their receipts are used already. A proof with another receipt is then a case, and no money is lost.
@@ -321,17 +338,38 @@ async function deleteMessages(tx: Tx, rows: InboxRow[]): Promise<void> {
   ]);
 }
 
-async function keepRejected(tx: Tx, message: Message, reason: string, at: Date): Promise<void> {
+async function keepRejected(
+  tx: Tx,
+  message: Message,
+  { reason, authenticated = false }: { reason: string; authenticated?: boolean },
+  at: Date,
+): Promise<void> {
   await tx.query(
-    'insert into rejected_callbacks (rail, reason, headers, body, received_at) values ($1, $2, $3, $4, $5)',
+    `insert into rejected_callbacks (rail, reason, headers, body, received_at, authenticated)
+     values ($1, $2, $3, $4, $5, $6)`,
     [
       message.rail,
       visibleText(reason.slice(0, 500)),
       keptHeaders(message),
       message.body.subarray(0, MAX_RAW_CHARACTERS),
       at,
+      authenticated,
     ],
   );
+  if (!authenticated) await trimStrangers(tx);
+}
+
+/** Deletes all but the newest messages of strangers, a batch at a time. Returns how many. */
+async function trimStrangers(reader: Reader): Promise<number> {
+  const rows = await reader.query(
+    `delete from rejected_callbacks where id in
+       (select id from rejected_callbacks where not authenticated and id <=
+          (select id from rejected_callbacks where not authenticated order by id desc offset $1 limit 1)
+        order by id limit $2 for update skip locked)
+     returning 1`,
+    [MAX_STRANGERS_KEPT, PURGE_LIMIT],
+  );
+  return rows.length;
 }
 
 function keptHeaders(message: Message): Record<string, unknown> {
@@ -357,7 +395,7 @@ export async function countDueOperatorCallbacks(reader: Reader, now: Date): Prom
   return Number(row?.count ?? 0n);
 }
 
-/** Deletes rejected messages after ninety days, a batch at a time. Answers how many. */
+/** Deletes rejected messages after ninety days, and those of strangers that are too many, a batch at a time. Returns how many. */
 export async function purgeRejectedCallbacks(ctx: Context): Promise<number> {
   const now = await ctx.databaseTime.now();
   const rows = await ctx.db.query(
@@ -366,5 +404,5 @@ export async function purgeRejectedCallbacks(ctx: Context): Promise<number> {
      returning 1`,
     [new Date(now.getTime() - REJECTED_KEPT_MS), PURGE_LIMIT],
   );
-  return rows.length;
+  return rows.length + (await trimStrangers(ctx.db));
 }

@@ -1,6 +1,7 @@
 // The HTTP routes of payments: collections, status, balance and refunds (in their own files), discovery, and operator callbacks.
 
 import { requireToken } from '../holders/authentication.ts';
+import { addressShareOf } from '../platform/admission.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { CollectionWriter } from './accept.ts';
@@ -14,7 +15,8 @@ import { refundRoutes } from './refund-routes.ts';
 import { CountriesAnswer, PreflightAnswer } from './schemas.ts';
 import { statusRoutes } from './status-routes.ts';
 
-const OPERATOR_BODY_LIMIT_BYTES = 256 * 1024;
+/** Until an address that sent too many wrong operator callbacks is heard again. */
+const WRONG_CALLBACKS_SECONDS = 60;
 
 export type PaymentServices = { engine: PaymentEngine; collections: CollectionWriter; inbox: OperatorInbox };
 
@@ -71,7 +73,10 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
   );
 }
 
-/** Operators send many content types, so these routes accept any body as bytes. */
+/**
+ * Operators send many content types, so these routes accept any body as bytes. Anybody can reach them, so the rail and the
+ * address are checked before the body is read.
+ */
 function operatorRoutes(app: HttpServer, services: PaymentServices): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -79,13 +84,19 @@ function operatorRoutes(app: HttpServer, services: PaymentServices): void {
     scope.route({
       method: ['POST', 'PUT'],
       url: '/operators/:rail',
-      bodyLimit: OPERATOR_BODY_LIMIT_BYTES,
       schema: { hide: true },
       config: { unlimited: true },
+      onRequest: async (request) => {
+        const { rail } = request.params as { rail: string };
+        const refusal = services.inbox.refusal(rail, addressShareOf(request));
+        if (refusal === 'unknown_rail') throw new Problem('not_found');
+        if (refusal) throw new Problem('rate_limited', { retryAfterSeconds: WRONG_CALLBACKS_SECONDS });
+      },
       handler: async (request) => {
         const { rail } = request.params as { rail: string };
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-        const known = await services.inbox.receive({ rail, path: request.url, headers: request.headers, body });
+        const message = { rail, path: request.url, headers: request.headers, body };
+        const known = await services.inbox.receive(message, addressShareOf(request));
         if (!known) throw new Problem('unauthenticated', { message: 'The callback could not be authenticated.' });
         return { success: true, message: 'Received.' };
       },

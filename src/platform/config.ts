@@ -227,7 +227,7 @@ export const SETTINGS = {
     'IP addresses or CIDR ranges',
   ),
   METRICS_ALLOWED_RANGES: list(
-    'Addresses or ranges besides this machine that may read /metrics in live mode.',
+    'Addresses or ranges that may read /metrics in live mode, such as 127.0.0.1. Empty: nobody.',
     '',
     isAddressOrRange,
     'IP addresses or CIDR ranges',

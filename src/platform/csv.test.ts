@@ -35,9 +35,16 @@ describe('CSV', () => {
 
   test('formulas become text; numbers stay as they are', () => {
     assert.equal(
-      writeCsv([['=1+1', '@x', '-cmd', '+254 712', '-12.50', 7n, null]]),
-      "'=1+1,'@x,'-cmd,+254 712,-12.50,7,\r\n",
+      writeCsv([['=1+1', '@x', '-cmd', '+254 712', '-12.50', 7n, 8, null, '']]),
+      `"'=1+1","'@x","'-cmd","+254 712","-12.50",7,8,,\r\n`,
     );
+  });
+
+  test('security S20: every text is quoted, and no spelling of a formula is run', () => {
+    assert.equal(writeCsv([['a', 'a;=1+1;b']]), `"a","a;'=1+1;b"\r\n`);
+    for (const text of ['\n=1+1', '\t=1+1', '\r@x', '  =1+1', '＝1+1', '＋1+1', '－cmd', '＠x', '\n＝1', '-1\n=2'])
+      assert.match(writeCsv([[text]]), /^"'/, JSON.stringify(text));
+    assert.equal(writeCsv([['-12.50', 'plain - text', 'x=1']]), '"-12.50","plain - text","x=1"\r\n');
   });
 
   test('what is written reads back as itself', () => {

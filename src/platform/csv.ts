@@ -1,7 +1,7 @@
 // CSV as spreadsheets write and read it (RFC 4180; also with semicolons, as where the comma is the decimal sign, and tabs).
 
 import { parse } from 'csv-parse/sync';
-import { stringify } from 'csv-stringify/sync';
+import { type Options, stringify } from 'csv-stringify/sync';
 
 export type CsvCell = string | number | bigint | null;
 export type CsvRow = readonly CsvCell[];
@@ -41,20 +41,31 @@ function separatorOf(text: string): string {
 }
 
 /**
- * Rows as text. Text that a spreadsheet would run as a formula gets an apostrophe in front and stays text; numbers,
- * also those that were given as text, stay numbers.
+ * Rows as a file, every text in quotes. Text that a spreadsheet would run as a formula gets an apostrophe in front and stays
+ * text; numbers, also those that were given as text, stay numbers.
  */
 export function writeCsv(rows: readonly CsvRow[]): string {
-  return stringify(
-    rows.map((row) => row.map(plainCell)),
-    { record_delimiter: 'windows', quoted_match: /[;\t]/ },
-  );
+  return printRows(rows, { quoted_string: true });
 }
 
-const NUMBER = /^[+-]?\d[\d\s.()]*$/;
+/** The same for a page, where people read and change it: quotes only where they are needed. */
+export function writeCsvToRead(rows: readonly CsvRow[]): string {
+  return printRows(rows, { quoted_match: /[;\t]/ });
+}
 
-function plainCell(cell: CsvCell): string {
-  if (cell === null) return '';
-  if (typeof cell !== 'string') return String(cell);
-  return /^[=+\-@\t\r]/.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
+function printRows(rows: readonly CsvRow[], quotes: Options): string {
+  const cells = rows.map((row) => row.map(plainCell));
+  return stringify(cells, { record_delimiter: 'windows', cast: { bigint: String, number: String }, ...quotes });
+}
+
+const NUMBER = /^[+-]?\d[\d .()]*$/;
+/** What begins a formula: also after spaces and line breaks, and in the wide forms of East Asian keyboards. */
+const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
+/** Where the semicolon separates cells (French), a reader that ignores quotes begins a cell after it. */
+const FORMULA_INSIDE = /([;\t\r\n]\s*)(?=[=+\-@＝＋－＠])/g;
+
+function plainCell(cell: CsvCell): CsvCell {
+  if (typeof cell !== 'string' || cell === '') return cell === '' ? null : cell;
+  if (NUMBER.test(cell)) return cell;
+  return `${FORMULA.test(cell) ? "'" : ''}${cell.replace(FORMULA_INSIDE, "$1'")}`;
 }

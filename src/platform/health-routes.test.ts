@@ -74,7 +74,7 @@ describe('health', () => {
     await db.close();
   });
 
-  test('in live mode only this machine and the ranges of the setting read the metrics', async () => {
+  test('in live mode only the ranges of the setting read the metrics, this machine too', async () => {
     const live = {
       MODE: 'live',
       MASTER_KEY: randomBytes(32).toString('hex'),
@@ -85,10 +85,13 @@ describe('health', () => {
     const config = readConfig(live);
     const status = async (address: string, headers = {}, changed = config) =>
       (await ask({ config: changed }, '/metrics', headers, address)).statusCode;
-    assert.equal(await status('127.0.0.1'), 200);
+    assert.equal(await status('127.0.0.1'), 404);
+    const open = readConfig({ ...live, METRICS_ALLOWED_RANGES: '127.0.0.1' });
+    assert.equal(await status('127.0.0.1', {}, open), 200);
     assert.equal(await status('10.1.2.3'), 200);
     assert.equal(await status('192.0.2.1'), 404);
-    assert.equal(await status('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }), 404, 'through a proxy we do not know');
+    const unknownProxy = await status('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }, open);
+    assert.equal(unknownProxy, 404, 'through a proxy we do not know');
     const behind = readConfig({ ...live, TRUSTED_PROXIES: '127.0.0.1' });
     assert.equal(await status('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }, behind), 404);
     assert.equal(await status('127.0.0.1', { 'x-forwarded-for': '10.1.2.3' }, behind), 200);

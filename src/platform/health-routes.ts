@@ -11,7 +11,6 @@ import { MigrationError, pendingMigrations } from './migrate.ts';
 
 /** /readyz is public, so the database is queried at most this often. */
 const READINESS_MS = 500;
-const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 /** Rows that wait for a background job, by queue. Each count reads a bounded number of rows. */
 export type Backlogs = Record<string, (reader: Reader) => Promise<number>>;
@@ -36,9 +35,9 @@ export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs =
   });
 
   app.get('/metrics', options, async (request, reply) => {
-    // Behind a proxy that is not configured every caller seems to be this machine.
+    // This machine is no exception: behind a proxy that is not configured every caller seems to be this machine.
     const direct = ctx.config.trustedProxies.length > 0 || request.headers['x-forwarded-for'] === undefined;
-    const allowed = direct && isAddressIn([...LOOPBACK, ...ctx.config.metricsAllowedRanges], addressOf(request));
+    const allowed = direct && isAddressIn(ctx.config.metricsAllowedRanges, addressOf(request));
     if (ctx.config.mode === 'live' && !allowed) throw new Problem('not_found');
     await measureBacklogs(ctx, backlogs).catch(() => undefined);
     return reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics());

@@ -170,7 +170,6 @@ export function pageHeaders(page: Pick<HtmlPage, 'styles' | 'scripts' | 'referre
 /** Sends a page, compressed as the browser allows. */
 export async function sendPage(request: FastifyRequest, reply: FastifyReply, page: HtmlPage): Promise<FastifyReply> {
   void reply.headers(pageHeaders(page)).type('text/html; charset=utf-8');
-  if (request.protocol === 'https') void reply.header('Strict-Transport-Security', 'max-age=31536000');
   if (page.status !== undefined) void reply.code(page.status);
   return sendCompressed(request, reply, printPage(page));
 }

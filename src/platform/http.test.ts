@@ -214,6 +214,28 @@ describe('one address', () => {
   });
 });
 
+describe('headers of every answer', () => {
+  test('nosniff always; Strict-Transport-Security when PUBLIC_URL is https, whatever the proxy says', async () => {
+    for (const [publicUrl, expected] of [
+      ['https://pay.example.org', 'max-age=31536000'],
+      ['http://pay.example.org', undefined],
+    ] as const) {
+      const ctx = await createTestContext({ PUBLIC_URL: publicUrl });
+      const { app } = createEcho(ctx);
+      try {
+        for (const url of ['/items/1', '/nothing', '/broken', '/%']) {
+          const { headers } = await ask(app, { method: 'GET', url });
+          assert.equal(headers['x-content-type-options'], 'nosniff', url);
+          assert.equal(headers['strict-transport-security'], expected, url);
+        }
+      } finally {
+        await app.close();
+        await ctx.close();
+      }
+    }
+  });
+});
+
 describe('the socket', () => {
   let ctx: OpenContext;
   let app: HttpServer;
@@ -288,6 +310,23 @@ describe('the socket', () => {
     }
     const large = await raw(`GET /items/1 HTTP/1.1\r\nHost: x\r\nX-A: ${'b'.repeat(20_000)}\r\n\r\n`);
     assert.match(large, /^HTTP\/1\.1 431 .*"not_acceptable_request"/s);
+  });
+
+  test('two hosts, none, or a whole address instead of a path are 400 as JSON, and the connection ends', async () => {
+    const requests = [
+      'GET /items/1 HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n',
+      'GET /items/1 HTTP/1.1\r\nHost: x\r\nHOST: y\r\n\r\n',
+      'GET /items/1 HTTP/1.1\r\nX-A: b\r\n\r\n',
+      'GET http://x/items/1 HTTP/1.1\r\nHost: x\r\n\r\n',
+      'GET https://y/items/1 HTTP/1.1\r\nHost: x\r\n\r\n',
+      'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n',
+    ];
+    for (const request of requests) {
+      const answer = await raw(request);
+      assert.match(answer, /^HTTP\/1\.1 400 .*"not_acceptable_request"/s, JSON.stringify(request));
+      assert.match(answer, /x-content-type-options: nosniff/i);
+    }
+    assert.match(await raw('GET /items/1 HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /, 'HTTP/1.0 has no Host');
   });
 
   test('a body that claims to be huge or never ends is refused without being gathered', async () => {

@@ -2,22 +2,28 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { limitKey } from './addresses.ts';
+import {
+  BODY_LIMIT_BYTES,
+  limitAddresses,
+  limitBodyTime,
+  limitSockets,
+  limitWorkInFlight,
+  requireOneHost,
+} from './admission.ts';
 import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
+import { publicUrl } from './config.ts';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
-import type { RateLimitResult } from './rate-limit.ts';
-import { createSharedLimiter } from './shared-limits.ts';
-import { JsonError, parseStrictJson } from './strict-json.ts';
+import { parseJsonBody } from './json-body.ts';
 
-export const BODY_LIMIT_BYTES = 64 * 1024;
+export { rateLimitHeaders, tooManyRequests } from './rate-limit-headers.ts';
+
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 65_000;
-const MAX_SOCKETS_PER_ADDRESS = 4_000;
-const JSON_TYPE = /^application\/json(?:[ ]*;[ ]*charset=(?:utf-8|"utf-8"))?$/i;
+const HSTS_SECONDS = 365 * 24 * 3_600;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -25,8 +31,6 @@ declare module 'fastify' {
     problemBody?: (body: Record<string, unknown>) => Record<string, unknown>;
     /** Pages answer errors as pages. */
     problemPage?: (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string;
-    /** Not counted against the limit of an address: health checks, metrics and operator callbacks. */
-    unlimited?: boolean;
   }
   interface FastifyRequest {
     /** Further members of this request's log line, for instance client_id. Never a secret. */
@@ -51,19 +55,27 @@ export function createHttpServer(ctx: Context): HttpServer {
     return503OnClosing: false,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
+      // Checked by requireOneHost, whose refusal is JSON.
+      requireHostHeader: false,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
     clientErrorHandler: answerBrokenRequest,
     // A URL that cannot be decoded is refused before any hook runs; the error has the same shape.
     frameworkErrors: (error, request, reply) => {
-      markMode(ctx, reply);
+      setCommonHeaders(ctx, reply);
       void sendProblem(ctx, problemOf(error), request, reply);
     },
   });
-  limitSockets(app);
+  const answer = (problem: Problem, request: FastifyRequest, reply: FastifyReply) =>
+    void sendProblem(ctx, problem, request, reply);
+  limitSockets(app, ctx);
   countCommits(app);
-  shedAndLimit(app, ctx);
+  beginRequests(app, ctx);
+  requireOneHost(app);
+  limitAddresses(app, ctx);
+  limitBodyTime(app, answer);
+  limitWorkInFlight(app, ctx);
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
   answerProblems(app, ctx);
@@ -72,25 +84,6 @@ export function createHttpServer(ctx: Context): HttpServer {
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   return app;
-}
-
-/** Limits the sockets of one address, so that it cannot use them all. */
-function limitSockets(app: HttpServer): void {
-  const open = new Map<string, number>();
-  app.server.on('connection', (socket) => {
-    const address = socket.remoteAddress ?? '';
-    const count = (open.get(address) ?? 0) + 1;
-    if (count > MAX_SOCKETS_PER_ADDRESS) {
-      socket.destroy();
-      return;
-    }
-    open.set(address, count);
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
-    });
-  });
 }
 
 /** The body arrives in another asynchronous context than the request, so the handler is put into ours once more. */
@@ -105,16 +98,10 @@ function countCommits(app: HttpServer): void {
 function parseOnlyStrictJson(app: HttpServer): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
-      done(new Problem('unsupported_media_type'));
-      return;
-    }
     try {
-      done(null, parseStrictJson(body as Buffer));
+      done(null, parseJsonBody(request.headers['content-type'], body as Buffer));
     } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      const message = `The request body is not acceptable JSON: ${error.message}, at position ${error.position}.`;
-      done(new Problem('invalid_json', { message, extra: { position: error.position } }));
+      done(error as Error);
     }
   });
   app.addHook('onRequest', (request, _reply, done) => {
@@ -123,47 +110,22 @@ function parseOnlyStrictJson(app: HttpServer): void {
   });
 }
 
-/** Refuses before the body is read: too many requests in flight, or too many from one address. */
-function shedAndLimit(app: HttpServer, ctx: Context): void {
-  const perSecond = ctx.config.rateLimitPerAddressPerSecond;
-  const addresses = createSharedLimiter(ctx, 'address', perSecond, perSecond * 2);
-  let inFlight = 0;
+function beginRequests(app: HttpServer, ctx: Context): void {
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
     void reply.header('X-Request-Id', request.id);
-    markMode(ctx, reply);
-    if (inFlight >= ctx.config.maxInFlight && !request.routeOptions.config.unlimited) {
-      ctx.metrics.shed.inc();
-      done(new Problem('overloaded', { retryAfterSeconds: 1 }));
-      return;
-    }
-    inFlight++;
-    reply.raw.once('close', () => {
-      inFlight--;
-    });
-    const limit = request.routeOptions.config.unlimited ? null : addresses.take(limitKey(request.ip));
-    done(limit && !limit.allowed ? tooManyRequests(limit, 'address') : undefined);
+    setCommonHeaders(ctx, reply);
+    done();
   });
 }
 
-function markMode(ctx: Context, reply: FastifyReply): void {
+/** On every answer, refusals included. */
+function setCommonHeaders(ctx: Context, reply: FastifyReply): void {
+  void reply.header('X-Content-Type-Options', 'nosniff');
+  // The proxy in front may not say that it speaks https, so PUBLIC_URL decides.
+  if (publicUrl(ctx.config).startsWith('https:'))
+    void reply.header('Strict-Transport-Security', `max-age=${HSTS_SECONDS}`);
   if (ctx.config.mode === 'sandbox') void reply.header('X-Simbi-Mode', 'sandbox');
-}
-
-/** 429 with the headers of draft-ietf-httpapi-ratelimit-headers. */
-export function tooManyRequests(limit: RateLimitResult, policy: string): Problem {
-  return new Problem('rate_limited', {
-    retryAfterSeconds: limit.resetSeconds,
-    headers: rateLimitHeaders(limit, policy),
-  });
-}
-
-export function rateLimitHeaders(limit: RateLimitResult, policy: string): Record<string, string> {
-  if (limit.limit === 0) return {};
-  return {
-    RateLimit: `"${policy}";r=${limit.remaining};t=${limit.resetSeconds}`,
-    'RateLimit-Policy': `"${policy}";q=${limit.limit}`,
-  };
 }
 
 function logRequests(app: HttpServer, ctx: Context): void {
@@ -273,6 +235,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:
   const lines = [
     `HTTP/1.1 ${status}`,
     'Content-Type: application/json; charset=utf-8',
+    'X-Content-Type-Options: nosniff',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
     '',

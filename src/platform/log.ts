@@ -1,7 +1,12 @@
 // Logs: one JSON line each, on standard output or to a file. Phone numbers keep their last three digits; secrets, tokens and
-// signatures are never written.
+// signatures are never written. A file is rotated by size while the process runs.
 
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
+
+/** The file that is written, and these older ones: `name.1` is the newest of them. */
+const KEPT_FILES = 4;
+const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
 const NEVER_LOGGED = [
   'secret_key',
@@ -31,6 +36,37 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     serializers: { mobile: maskNumber, phone: maskNumber, msisdn: maskNumber, err: pino.stdSerializers.err },
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+export type LogFile = DestinationStream & { flush(): void };
+
+/** A log file of limited size: when it is full it gets the ending `.1`, and the oldest one is deleted. */
+export function openLogFile(path: string, maxBytes = MAX_FILE_BYTES): LogFile {
+  const destination = pino.destination({ dest: path, sync: false, mode: 0o600 });
+  let bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  // Lines that wait go to the new file. It must be open before it is rotated in its turn.
+  let isOpen = false;
+  destination.on('ready', () => {
+    isOpen = true;
+  });
+  function rotate(): void {
+    rmSync(`${path}.${KEPT_FILES}`, { force: true });
+    for (let number = KEPT_FILES; number > 0; number--) {
+      const from = number === 1 ? path : `${path}.${number - 1}`;
+      if (existsSync(from)) renameSync(from, `${path}.${number}`);
+    }
+    isOpen = false;
+    destination.reopen();
+    bytes = 0;
+  }
+  return {
+    write(line) {
+      if (bytes >= maxBytes && isOpen) rotate();
+      bytes += Buffer.byteLength(line);
+      destination.write(line);
+    },
+    flush: () => destination.flushSync(),
+  };
 }
 
 /** `254712345678` → `*********678`. */

@@ -43,7 +43,7 @@ export function connectReceiver(
   socket.once('connect', () => {
     // The last check: whatever the URL and the DNS said, this is where the bytes would go.
     const peer = socket.remoteAddress ?? '';
-    if (!options.policy.mayReach(peer))
+    if (!options.policy.mayReach(peer, target))
       return settle(new OutboundError('refused_address', forbiddenAddress(peer, hostname)), null);
     if (target.url.protocol === 'http:') return settle(null, socket);
     startEncryption(socket, hostname, options.secureContext, settle);

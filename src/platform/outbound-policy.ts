@@ -11,6 +11,8 @@ const RESOLVE_TRY_MS = 2_000;
 const RESOLVE_TRIES = 2;
 const MAX_RESOLVED_ADDRESSES = 32;
 const ALWAYS_ALLOWED_PORTS = [443, 8443];
+const NOT_OPEN =
+  'Receivers on the machine of the gateway are only called while it listens on loopback and nobody can sign up.';
 const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal']);
 
 export type OutboundPolicyOptions = {
@@ -19,10 +21,21 @@ export type OutboundPolicyOptions = {
   allowedPorts?: readonly (string | number)[];
   /** Ranges of the private network that may be called although they are not public. */
   allowedRanges?: readonly string[];
+  /** Sandbox mode: what may be called on this machine. Left out: everything. */
+  thisMachine?: ThisMachine;
   /** Our own public origin: in live mode it is never called, because callbacks could loop. */
   ownOrigin?: string;
   /** All addresses of a name. Replaced in tests. */
   resolve?: (hostname: string) => Promise<string[]>;
+};
+
+export type ThisMachine = {
+  /** Whether receivers on this machine may be called at all: only where everybody who can set a URL is at this machine. */
+  isOpen: boolean;
+  /** Ports of the gateway, its database and its simulated operator: never called. */
+  ownPorts: readonly number[];
+  /** The built-in receiver is the exception. */
+  receiver: { port: number; path: string };
 };
 
 /** A URL that may be called, so far as its text shows. */
@@ -33,8 +46,8 @@ export interface OutboundPolicy {
   readUrl(text: string): OutboundTarget | { refusal: string };
   /** The addresses of a target. One address that may not be called refuses the whole name. */
   resolve(target: OutboundTarget): Promise<string[]>;
-  /** Whether a connection to this address may be used. */
-  mayReach(address: string): boolean;
+  /** Whether a connection to this address may be used for this target. */
+  mayReach(address: string, target?: OutboundTarget): boolean;
 }
 
 export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPolicy {
@@ -44,9 +57,22 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
   const ownHost = options.ownOrigin ? hostOf(new URL(options.ownOrigin)) : null;
   const resolveName = options.resolve ?? (isLive ? resolveByDns : resolveBySystem);
 
-  function mayReach(address: string): boolean {
+  function mayReach(address: string, target?: OutboundTarget): boolean {
     if (isAlwaysForbidden(address)) return false;
-    return isPublicAddress(address) || allowedRanges.has(address) || (!isLive && isLoopback(address));
+    if (!isLive && isLoopback(address))
+      return !target || refuseThisMachine(target, allowedRanges.has(address)) === null;
+    return isPublicAddress(address) || allowedRanges.has(address);
+  }
+
+  /** Why a target on this machine may not be called, in sandbox mode. */
+  function refuseThisMachine({ url, hostname, port }: OutboundTarget, isAllowed: boolean): string | null {
+    if (!options.thisMachine) return null;
+    const { isOpen, ownPorts, receiver } = options.thisMachine;
+    // Only under its plain names, which `readUrl` checks for every request: a connection is shared by all paths of a name.
+    if (isThisMachine(hostname) && port === receiver.port && url.pathname === receiver.path) return null;
+    if (ownPorts.includes(port))
+      return `Port ${port} of this machine belongs to the gateway itself and is never called.`;
+    return isOpen || isAllowed ? null : NOT_OPEN;
   }
 
   function refuseUrl(url: URL): string | null {
@@ -60,12 +86,16 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
     return null;
   }
 
-  function refuseHost(hostname: string): string | null {
+  function refuseHost(target: OutboundTarget): string | null {
+    const { hostname } = target;
+    if (!isLive && isThisMachine(hostname)) {
+      const isAllowed = isIP(hostname) !== 0 && allowedRanges.has(hostname);
+      return refuseThisMachine(target, isAllowed);
+    }
     if (isIP(hostname) !== 0) return mayReach(hostname) ? null : forbiddenAddress(hostname, hostname);
     if (METADATA_NAMES.has(hostname)) return 'This name belongs to the machine itself and is never called.';
     if (!isLive) return null;
-    if (hostname === 'localhost' || hostname.endsWith('.localhost'))
-      return 'This is the machine itself; in live mode only public addresses are called.';
+    if (isThisMachine(hostname)) return 'This is the machine itself; in live mode only public addresses are called.';
     if (hostname === ownHost) return 'This is the address of this service itself; callbacks to it could loop.';
     if (hostname.split('.').some((label) => label.startsWith('xn--')))
       return 'Write the host name in the letters a-z, digits and hyphens only.';
@@ -79,15 +109,16 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       const url = URL.parse(text);
       if (url === null)
         return { refusal: 'This is not a complete address; it must look like https://example.com/path.' };
-      const hostname = hostOf(url);
-      const refusal = refuseUrl(url) ?? refuseHost(hostname);
-      return refusal === null ? { url, hostname, port: portOf(url) } : { refusal };
+      const target = { url, hostname: hostOf(url), port: portOf(url) };
+      const refusal = refuseUrl(url) ?? refuseHost(target);
+      return refusal === null ? target : { refusal };
     },
-    async resolve({ hostname }) {
+    async resolve(target) {
+      const { hostname } = target;
       if (isIP(hostname) !== 0) return [hostname];
       const addresses = (await resolveName(hostname)).slice(0, MAX_RESOLVED_ADDRESSES);
       if (addresses.length === 0) throw new OutboundError('unknown_host', `The name ${hostname} has no address.`);
-      const forbidden = addresses.find((address) => !mayReach(address));
+      const forbidden = addresses.find((address) => !mayReach(address, target));
       if (forbidden !== undefined) throw new OutboundError('refused_address', forbiddenAddress(forbidden, hostname));
       return addresses;
     },
@@ -111,6 +142,11 @@ async function resolveByDns(hostname: string): Promise<string[]> {
 async function resolveBySystem(hostname: string): Promise<string[]> {
   const entries = await lookup(hostname, { all: true });
   return entries.map((entry) => entry.address);
+}
+
+/** An address or a name that always means this machine. */
+function isThisMachine(hostname: string): boolean {
+  return isLoopback(hostname) || hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
 /** The host without brackets and without a trailing dot. */

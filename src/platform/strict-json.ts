@@ -10,9 +10,13 @@ const MAX_DEPTH = 32;
 const MAX_MEMBERS = 256;
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-/** A run of ordinary characters of a string: no quote, backslash, control character or surrogate. */
-const PLAIN_RUN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
-const ESCAPES: Record<string, string> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+/** Characters of a string that stand for themselves. Surrogates are among them: the decoder only accepts whole pairs. */
+const PLAIN_RUN = /[^"\\\u0000-\u001f]*/y;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+/** The letters after a backslash that stand for one character. */
+const SIMPLE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -153,50 +157,64 @@ function parseArray(source: JsonSource, depth: number): JsonValue[] {
   }
 }
 
+/** Finds the end of the string and checks every escape on the way; the text is copied once, not piece by piece. */
 function parseString(source: JsonSource): string {
   const { text } = source;
   const start = source.at;
-  source.at++;
-  let value = '';
-  for (;;) {
-    PLAIN_RUN.lastIndex = source.at;
-    const run = PLAIN_RUN.exec(text)?.[0] ?? '';
-    value += run;
-    source.at += run.length;
-    if (source.at >= text.length) fail(source, 'the text ends inside a string', start);
-    const code = text.charCodeAt(source.at);
-    if (code === 0x22) return advance(source, 1, value);
-    if (code === 0x5c) value += parseEscape(source);
-    else if (code < 0x20) fail(source, 'a control character inside a string must be escaped');
-    else {
-      // The decoder only accepts whole pairs, so a surrogate here begins a valid pair.
-      value += text.slice(source.at, source.at + 2);
-      source.at += 2;
+  let hasEscapes = false;
+  // Most strings are one run; only what follows an escape is read character by character.
+  PLAIN_RUN.lastIndex = start + 1;
+  PLAIN_RUN.test(text);
+  for (let at = PLAIN_RUN.lastIndex; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      source.at = at + 1;
+      // Every escape was checked, so the built-in parser only has to replace them.
+      return hasEscapes ? (JSON.parse(text.slice(start, at + 1)) as string) : text.slice(start + 1, at);
+    }
+    if (code < 0x20) fail(source, 'a control character inside a string must be escaped', at);
+    if (code === BACKSLASH) {
+      hasEscapes = true;
+      at += escapeLength(source, at) - 1;
     }
   }
+  return fail(source, 'the text ends inside a string', start);
 }
 
-function parseEscape(source: JsonSource): string {
+/** The length of the escape at this position. */
+function escapeLength(source: JsonSource, at: number): number {
   const { text } = source;
-  const start = source.at;
-  const letter = text.charAt(start + 1);
-  const simple = ESCAPES[letter];
-  if (simple !== undefined) return advance(source, 2, simple);
-  if (letter !== 'u') fail(source, 'unknown escape');
-  const first = parseCodeUnit(source);
-  if (first === 0) fail(source, 'the character NUL is not allowed', start);
-  if (first < 0xd800 || first > 0xdfff) return String.fromCharCode(first);
-  if (first > 0xdbff || !text.startsWith('\\u', source.at)) fail(source, 'a lone surrogate is not allowed', start);
-  const second = parseCodeUnit(source);
-  if (second < 0xdc00 || second > 0xdfff) fail(source, 'a lone surrogate is not allowed', start);
-  return String.fromCharCode(first, second);
+  const letter = text.charCodeAt(at + 1);
+  if (letter !== LETTER_U) {
+    if (!SIMPLE_ESCAPES.has(letter)) fail(source, 'unknown escape', at);
+    return 2;
+  }
+  const first = codeUnitAt(source, at);
+  if (first === 0) fail(source, 'the character NUL is not allowed', at);
+  if (first < 0xd800 || first > 0xdfff) return 6;
+  if (first > 0xdbff || !text.startsWith('\\u', at + 6)) fail(source, 'a lone surrogate is not allowed', at);
+  const second = codeUnitAt(source, at + 6);
+  if (second < 0xdc00 || second > 0xdfff) fail(source, 'a lone surrogate is not allowed', at);
+  return 12;
 }
 
-/** The four hexadecimal digits after `\u`. */
-function parseCodeUnit(source: JsonSource): number {
-  const digits = source.text.slice(source.at + 2, source.at + 6);
-  if (!/^[0-9a-fA-F]{4}$/.test(digits)) fail(source, '\\u needs four hexadecimal digits', source.at + 2);
-  return advance(source, 6, Number.parseInt(digits, 16));
+/** The four hexadecimal digits of the `\u` at this position. */
+function codeUnitAt(source: JsonSource, at: number): number {
+  let value = 0;
+  for (let index = at + 2; index < at + 6; index++) {
+    const digit = hexDigit(source.text.charCodeAt(index));
+    if (digit < 0) fail(source, '\\u needs four hexadecimal digits', at + 2);
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+/** The value of a hexadecimal digit, or -1. */
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  // Upper case becomes lower case.
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
 function parseNumber(source: JsonSource): number {

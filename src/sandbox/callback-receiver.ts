@@ -8,7 +8,7 @@ import { type Html, type HtmlPage, html, problemText, sendCompressed, sendPage }
 import type { HttpServer } from '../platform/http.ts';
 import { PHONE_STYLE } from './phone-page.ts';
 
-const PATH = '/sandbox/callbacks';
+export const CALLBACKS_PATH = '/sandbox/callbacks';
 const BODY_LIMIT_BYTES = 256 * 1024;
 const MAX_KEPT = 200;
 const MAX_KEPT_BODY_BYTES = 65_536;
@@ -54,7 +54,7 @@ export function callbackReceiverRoutes(app: HttpServer, ctx: Context, check: Che
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT_BYTES }, (_request, body, parsed) =>
       parsed(null, body),
     );
-    scope.post(PATH, async (request, reply) => {
+    scope.post(CALLBACKS_PATH, async (request, reply) => {
       const { number, verdict } = await receive(request);
       return reply.code(200).send({ received: true, number, verified: verdict.verified });
     });
@@ -62,7 +62,7 @@ export function callbackReceiverRoutes(app: HttpServer, ctx: Context, check: Che
       problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
         problemText(reply, { ...callbacksPage([]), body: html`<header><h1>${problem.message}</h1></header>` }),
     };
-    scope.get(PATH, { config }, (request, reply) => {
+    scope.get(CALLBACKS_PATH, { config }, (request, reply) => {
       const after = Number((request.query as Record<string, unknown>).after) || 0;
       const data = received.filter(({ number }) => number > after).slice(0, SHOWN);
       if (!/\bapplication\/json\b/.test(request.headers.accept ?? ''))
@@ -91,8 +91,8 @@ function callbacksPage(callbacks: readonly ReceivedCallback[]): HtmlPage {
       <header>
         <h1>Received callbacks</h1>
         <p>
-          A receiver like yours: it keeps what the gateway sends to <code>${PATH}</code> and checks each signature.
-          The newest is on top; <a href="${PATH}">reload</a> for more.
+          A receiver like yours: it keeps what the gateway sends to <code>${CALLBACKS_PATH}</code> and checks each signature.
+          The newest is on top; <a href="${CALLBACKS_PATH}">reload</a> for more.
         </p>
       </header>
       <main class="callbacks">

@@ -44,7 +44,8 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       closing.abort();
       closed();
     });
-    const nextChange = (number: string, version: unknown, reply: FastifyReply) => {
+    const nextChange = (number: string, version: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      if (request.place?.startLongPoll() === false) throw new Problem('overloaded', { retryAfterSeconds: 1 });
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const signal = AbortSignal.any([gone.signal, closing.signal]);
@@ -67,13 +68,13 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const { version } = request.query as Record<string, unknown>;
       void reply.header('Cache-Control', 'no-store');
       return printView(
-        typeof version === 'string' ? await nextChange(number, version, reply) : await phone.view(number),
+        typeof version === 'string' ? await nextChange(number, version, request, reply) : await phone.view(number),
       );
     });
 
     scope.get('/sandbox/phone/:msisdn/news', async (request, reply) => {
       const number = readNumber((request.params as Params).msisdn);
-      const view = await nextChange(number, (request.query as Record<string, unknown>).version, reply);
+      const view = await nextChange(number, (request.query as Record<string, unknown>).version, request, reply);
       const screen = printHtml(screenOf(ctx.catalog, view, readNumbers(request)));
       void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
       return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));

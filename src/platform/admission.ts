@@ -1,0 +1,160 @@
+// What is refused before an operation sees a request: too many sockets of one address, an ambiguous host, too many requests
+// of one address, a body that does not arrive, too much work in flight. In that order, the cheapest first.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createRangeSet, limitKey } from './addresses.ts';
+import type { Context } from './context.ts';
+import { Problem } from './errors.ts';
+import { createPlaces, type Place } from './places.ts';
+import { tooManyRequests } from './rate-limit-headers.ts';
+import { createSharedLimiter } from './shared-limits.ts';
+
+/** The largest body that is not an upload, and how long it may take to arrive. Larger ones have the whole request time-out. */
+export const BODY_LIMIT_BYTES = 64 * 1024;
+const SMALL_BODY_MS = 2_000;
+const BODY_CHECK_MS = 250;
+/** One address may open one socket for this many places. */
+const SOCKET_SHARE = 4;
+const LEAST_SOCKETS_PER_ADDRESS = 100;
+/** For this machine and for trusted proxies, behind which there are many callers. */
+const MAX_SOCKETS_OF_PROXY = 4_000;
+/** Programs on this machine, or a proxy that is not configured: no stranger, so the shares of an address do not apply. */
+const THIS_MACHINE = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Not counted against the limit of an address: health checks, metrics and operator callbacks. */
+    unlimited?: boolean;
+  }
+  interface FastifyRequest {
+    /** The place of this request among those in flight; null until its body is complete. */
+    place: Place | null;
+  }
+}
+
+/** What a request of an unknown caller counts against; null for this machine, where addresses tell nobody apart. */
+export function addressShareOf({ ip }: Pick<FastifyRequest, 'ip'>): string | null {
+  return THIS_MACHINE.has(ip) ? null : limitKey(ip);
+}
+
+/** Limits the sockets of one address, so that it cannot use them all. */
+export function limitSockets(app: FastifyInstance, { config }: Context): void {
+  const proxies = createRangeSet(config.trustedProxies);
+  const perAddress = Math.max(LEAST_SOCKETS_PER_ADDRESS, Math.floor(config.maxInFlight / SOCKET_SHARE));
+  const open = new Map<string, number>();
+  app.server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const isProxy = THIS_MACHINE.has(address) || proxies.has(address);
+    const key = limitKey(address);
+    const count = (open.get(key) ?? 0) + 1;
+    if (count > (isProxy ? MAX_SOCKETS_OF_PROXY : perAddress)) {
+      socket.destroy();
+      return;
+    }
+    open.set(key, count);
+    socket.once('close', () => {
+      const left = (open.get(key) ?? 1) - 1;
+      if (left > 0) open.set(key, left);
+      else open.delete(key);
+    });
+  });
+}
+
+/** One Host (HTTP/1.0 may have none) and a path: of two hosts, or a whole address, a proxy and we may read different ones. */
+export function requireOneHost(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    const hosts = countHosts(raw.rawHeaders);
+    const isClear = hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');
+    if (isClear && raw.url?.startsWith('/')) return done();
+    // What follows on this connection cannot be trusted either.
+    void reply.header('Connection', 'close');
+    done(new Problem('not_acceptable_request'));
+  });
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts;
+}
+
+/** Limits the requests of one address, before the body is read. */
+export function limitAddresses(app: FastifyInstance, ctx: Context): void {
+  const perSecond = ctx.config.rateLimitPerAddressPerSecond;
+  const addresses = createSharedLimiter(ctx, 'address', perSecond, perSecond * 2);
+  app.addHook('onRequest', (request, _reply, done) => {
+    const limit = request.routeOptions.config.unlimited ? null : addresses.take(limitKey(request.ip));
+    done(limit && !limit.allowed ? tooManyRequests(limit, 'address') : undefined);
+  });
+}
+
+type AnswerProblem = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => void;
+
+/** Ends requests whose small body takes too long. Real time on purpose: it is how long a connection is held. */
+export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void {
+  const arriving = new Map<FastifyRequest, { reply: FastifyReply; until: number }>();
+  const check = setInterval(() => {
+    const now = performance.now();
+    // In the order of arrival, so the first one that has time left ends the check.
+    for (const [request, { reply, until }] of arriving) {
+      if (until > now) return;
+      arriving.delete(request);
+      void reply.header('Connection', 'close');
+      answer(new Problem('request_timeout'), request, reply);
+    }
+  }, BODY_CHECK_MS).unref();
+  app.addHook('onClose', (_app, closed) => {
+    clearInterval(check);
+    closed();
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    const length = request.headers['content-length'];
+    const isChunked = request.headers['transfer-encoding'] !== undefined;
+    const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
+    if (bytes > 0 && bytes <= BODY_LIMIT_BYTES) {
+      arriving.set(request, { reply, until: performance.now() + SMALL_BODY_MS });
+      reply.raw.once('close', () => arriving.delete(request));
+    }
+    done();
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    arriving.delete(request);
+    done();
+  });
+}
+
+/** Refuses what is over the number of requests in flight. A request counts from the moment its body is complete. */
+export function limitWorkInFlight(app: FastifyInstance, ctx: Context): void {
+  const places = createPlaces(ctx.config.maxInFlight);
+  const overloaded = () => {
+    ctx.metrics.shed.inc();
+    return new Problem('overloaded', { retryAfterSeconds: 1 });
+  };
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.place = null;
+    done(places.isFull() && !request.routeOptions.config.unlimited ? overloaded() : undefined);
+  });
+  app.addHook('preValidation', (request, reply, done) => {
+    let isGone = false;
+    reply.raw.once('close', () => {
+      isGone = true;
+      request.place?.leave();
+    });
+    if (request.routeOptions.config.unlimited) {
+      request.place = places.enterAlways();
+      done();
+      return;
+    }
+    places.enter(addressShareOf(request), (place) => {
+      // The caller may have gone while the request waited.
+      if (isGone) place?.leave();
+      else if (place) {
+        request.place = place;
+        done();
+      } else done(overloaded());
+    });
+  });
+}
