@@ -23,6 +23,8 @@ const LONGEST_FIRST = [
   'test/docs.test.ts',
   'test/browser/console.test.ts',
   'test/browser/states.test.ts',
+  'test/fuzz/fuzz.test.ts',
+  'test/fuzz/more-fuzz.test.ts',
   'test/crash.test.ts',
   'test/money-crash.test.ts',
   'test/simulation.test.ts',

@@ -60,6 +60,7 @@ export function createHttpServer(ctx: Context): HttpServer {
     },
   });
   limitSockets(app);
+  refuseExpectations(app);
   countCommits(app);
   shedAndLimit(app, ctx);
   parseOnlyStrictJson(app);
@@ -88,6 +89,15 @@ function limitSockets(app: HttpServer): void {
       if (left > 0) open.set(address, left);
       else open.delete(address);
     });
+  });
+}
+
+/** `Expect` with anything but 100-continue: Node would answer 417 with nothing, and every answer of ours is JSON. */
+function refuseExpectations(app: HttpServer): void {
+  app.server.on('checkExpectation', (_request, response) => {
+    const code = 'not_acceptable_request';
+    const body = JSON.stringify({ success: false, message: new Problem(code).message, code, request_id: null });
+    response.writeHead(417, { 'Content-Type': 'application/json; charset=utf-8' }).end(body);
   });
 }
 
