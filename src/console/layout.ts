@@ -36,6 +36,7 @@ const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
   { key: 'reports', path: '/admin/reports' },
   { key: 'debts', path: '/admin/debts' },
   { key: 'ledger', path: '/admin/ledger' },
+  { key: 'auditExport', path: '/admin/audit' },
 ];
 
 export type ConsoleContent = {

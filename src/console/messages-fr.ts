@@ -80,6 +80,12 @@ export const french: ConsoleMessages = {
   notAllowed: 'Non autorisé',
   requestRejected: 'La requête a été refusée',
   toHome: 'Aller à l’accueil',
+  auditExport: {
+    lead: 'Connexions, refus et changements qui ne concernent aucun compte en particulier. Le fichier contient tous les comptes.',
+    since: 'À partir de ce jour',
+    download: 'Télécharger en lignes JSON',
+    help: 'Chaque ligne porte l’empreinte de la précédente : npx simbi audit verify dit si l’une a été modifiée.',
+  },
   auditLead:
     'Toutes les actions effectuées dans ce compte. Les entrées sont permanentes et ne peuvent pas être modifiées.',
   menu: {
@@ -101,6 +107,7 @@ export const french: ConsoleMessages = {
     reports: 'Messages des opérateurs',
     debts: 'Dettes',
     ledger: 'Grand livre',
+    auditExport: 'Audit de la passerelle',
   },
   notices: {
     saved: 'Enregistré.',

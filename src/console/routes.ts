@@ -4,19 +4,21 @@
 import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../holders/members.ts';
+import { recordFailedSignIn } from '../holders/security-events.ts';
 import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
-import type { HttpServer } from '../platform/http.ts';
+import { addressOf, type HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
 import { adminHolderRoutes } from './admin-holders.ts';
 import { approvalSettingRoutes } from './approval-settings.ts';
+import { auditExportRoutes } from './audit-export-page.ts';
 import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
 import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
-import { type ConsoleRequest, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
+import { type ConsoleRequest, fieldOf, isConfirmed, openRequest, requireOwnForm, safePath } from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { debtRoutes } from './debts.ts';
 import { homeRoutes } from './home.ts';
@@ -68,6 +70,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...caseRoutes,
   ...casePageRoutes,
   ...auditRoutes,
+  ...auditExportRoutes,
   ...teamRoutes,
   ...adminHolderRoutes,
   ...adminRoutes,
@@ -114,7 +117,14 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
   if (route.method === 'POST' && Array.isArray(route.access) && !route.whenSuspended) requireActive(request);
   if (route.confirm && !isConfirmed(request))
     return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
-  return route.handle(request);
+  const answer = await route.handle(request);
+  // A wrong password, code or passkey, whichever form it was given in.
+  if (route.access === 'anyone' && route.method === 'POST' && reply.statusCode === 401)
+    await recordFailedSignIn(request.ctx, { email: fieldOf(request, 'email', 254), address: addressOf(raw) }).catch(
+      // The page was sent already.
+      (error: unknown) => request.ctx.log.warn({ err: error }, 'a failed sign-in was not recorded'),
+    );
+  return answer;
 }
 
 /** Refuses members whom the table of routes does not allow. */

@@ -163,6 +163,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin debts', '/admin/debts'),
       at('admin reports', '/admin/reports'),
       at('admin ledger', '/admin/ledger'),
+      at('admin audit', '/admin/audit'),
     ],
   };
 }

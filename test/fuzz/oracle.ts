@@ -3,7 +3,8 @@
 import { type Fixture, FOREIGN_NAME } from './fixture.ts';
 import type { FuzzAnswer, FuzzRequest } from './transport.ts';
 
-const TYPES = /^(?:application\/json|text\/(?:html|csv|plain|markdown|css|javascript)|image\/|font\/|application\/pdf)/;
+const TYPES =
+  /^(?:application\/json|text\/(?:html|csv|plain|markdown|css|javascript)|image\/|font\/|application\/(?:pdf|x-ndjson))/;
 const FOREIGN = new RegExp(`${FOREIGN_NAME}[0-9a-z-]+`, 'g');
 /** Pages that anybody may open who has their address, and the sandbox, which shows all of its phones. */
 const PUBLIC = /^\/(?:pay|r|sandbox)\//;
