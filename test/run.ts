@@ -25,6 +25,8 @@ const LONGEST_FIRST = [
   'test/browser/states.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/fuzz/more-fuzz.test.ts',
+  'test/fuzz/third-fuzz.test.ts',
+  'test/fuzz/last-fuzz.test.ts',
   'test/crash.test.ts',
   'test/money-crash.test.ts',
   'test/simulation.test.ts',

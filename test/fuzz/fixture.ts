@@ -51,24 +51,35 @@ export async function createFixture(gateway: TestGateway, random: Random, name: 
     );
     people.push({ cookie: person.cookie, csrf: person.csrf, role });
   }
-  const foreign = await createForeign(gateway, name);
-  const ids = [await collect(client, '000'), await collect(client, '012'), await createLink(client, `Alpha-${name}`)];
+  const foreign = await createForeign(gateway, random, name);
+  const ids = [
+    await collect(client, random, '000'),
+    await collect(client, random, '012'),
+    await createLink(client, `Alpha-${name}`),
+  ];
   return { gateway, client, token: await client.token(), people, foreign, ids, links: [], forms: new Map() };
 }
 
-async function createForeign(gateway: TestGateway, name: string): Promise<Fixture['foreign']> {
+async function createForeign(gateway: TestGateway, random: Random, name: string): Promise<Fixture['foreign']> {
   const business = `${FOREIGN_NAME}${name}`;
   const client = clientOf(gateway, await createShop(gateway.ctx, business));
   const email = `owner-${name}@beta.example`;
   const { holderId, clientId, id } = client.shop;
   await addMember(gateway.ctx, COMMAND_LINE, { email, name: business, holderId, role: 'owner' });
-  const ids = [await collect(client, '000'), await collect(client, '012'), await createLink(client, business)];
+  const ids = [
+    await collect(client, random, '000'),
+    await collect(client, random, '012'),
+    await createLink(client, business),
+  ];
   return { client, ids: [...ids, String(id), String(holderId)], texts: [...ids, clientId, email] };
 }
 
-async function collect(client: Client, digits: string): Promise<string> {
-  const params = { amount: 2500, mobile: `256772123${digits}`, country_id: 11, currency: 'UGX' };
-  return textOf((await client.signed(PATHS.collect, params)).data.ref);
+/** The number is the story's own, because each number takes a few payments in a time. The last digits decide what happens. */
+async function collect(client: Client, random: Random, digits: string): Promise<string> {
+  const mobile = `25677${random.int(1_000, 9_999)}${digits}`;
+  const reply = await client.signed(PATHS.collect, { amount: 2500, mobile, country_id: 11, currency: 'UGX' });
+  if (reply.status !== 200) throw new Error(`no collection for the story: ${JSON.stringify(reply.body)}`);
+  return textOf(reply.data.ref);
 }
 
 async function createLink(client: Client, business: string): Promise<string> {

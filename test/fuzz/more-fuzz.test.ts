@@ -1,4 +1,4 @@
-// The second half of the 20,000 fuzzed requests, so that both processors have work.
+// The second quarter of the 20,000 fuzzed requests, so that both processors have work.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,8 +6,8 @@ import { describeFailure, runFuzz } from './fuzz.ts';
 
 const SEED = '13';
 
-test('10,000 more fuzzed requests: no error of ours, nothing of another account, right books', async () => {
-  const { sent, failures } = await runFuzz({ seed: SEED, from: 10_001, requests: 10_000 });
+test('5,000 more fuzzed requests: no error of ours, nothing of another account, right books', async () => {
+  const { sent, failures } = await runFuzz({ seed: SEED, from: 5_001, requests: 5_000 });
   assert.equal(
     failures
       .slice(0, 5)
@@ -15,5 +15,5 @@ test('10,000 more fuzzed requests: no error of ours, nothing of another account,
       .join('\n\n'),
     '',
   );
-  assert.equal(sent, 10_000);
+  assert.equal(sent, 5_000);
 });
