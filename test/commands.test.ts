@@ -55,6 +55,9 @@ callbacks resend <event> [--json]
 callbacks replay [--json] [--since <moment>]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
+audit
+audit export [--json] [--since <moment>] [--follow]
+audit verify [--json] [--known <stream:position:hash>]
 backup <file> [--json] [--recipient <key...>] [--unencrypted] [--include-master-key] [--force] [--yes]
 restore <file> [--json] [--data-dir <folder>] [--identity-file <file>] [--allow-unsigned] [--dry-run]
 after-restore [--json] [--yes]
@@ -527,6 +530,25 @@ describe('beside a running gateway', () => {
     assert.equal((await run(['ledger', 'verify', '--resume'], settings)).code, 4);
     assert.equal((await run(['ledger', 'verify', '--known-block', '9:1'], settings)).code, 2);
     assert.equal((await run(['ledger', 'verify', '--known-block', `99:${'0'.repeat(64)}`], settings)).code, 1);
+  });
+
+  test('audit export prints lines of JSON; audit verify: 0 if all is as written, 1 if a known link is missing', async () => {
+    const { out } = await run(['audit', 'export', '--since', '2020-01-01T00:00:00Z'], settings);
+    const rows = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { stream: number; position: number; hash: string });
+    assert.ok(rows.length > 0 && rows.every(({ hash }) => /^[0-9a-f]{64}$/.test(hash)));
+    const right = await simbiJson<{ ok: boolean; rows: number }>(0, 'audit', 'verify');
+    assert.deepEqual(keys(right), ['ok', 'rows', 'streams', 'broken', 'restores', 'head']);
+    assert.equal(right.rows, rows.length);
+    const last = rows.at(-1);
+    assert.equal(
+      (await run(['audit', 'verify', '--known', `${last?.stream}:${last?.position}:${last?.hash}`], settings)).code,
+      0,
+    );
+    assert.equal((await run(['audit', 'verify', '--known', `0:1:${'0'.repeat(64)}`], settings)).code, 1);
+    assert.equal((await run(['audit', 'verify', '--known', 'x'], settings)).code, 2);
   });
 
   test('backup, check and restore into a new folder: the same rows and a verified ledger', async () => {

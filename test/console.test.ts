@@ -690,7 +690,7 @@ describe('user input', () => {
       `insert into cases (id, holder_id, transaction_id, kind, detail, opened_at) values ($1, $2, null, 'contradiction', $3, $4)`,
       [createUuid(ctx.clock.millis()), hostile.holderId, JSON.stringify({ said: MARKUP }), ctx.clock.now()],
     );
-    const paths = CONSOLE_ROUTES.filter((route) => route.method === 'GET' && !route.path.includes('.csv')).map(
+    const paths = CONSOLE_ROUTES.filter((route) => route.method === 'GET' && !/\.(csv|jsonl)$/.test(route.path)).map(
       (route) =>
         addressOf(route.path, ref).replace(
           '999999',

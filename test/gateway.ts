@@ -25,6 +25,7 @@ export type TestGateway = {
 export async function createTestGateway(
   settings: Environment = {},
   options: ServicesOptions = {},
+  prepare: (app: HttpServer) => void = () => undefined,
 ): Promise<TestGateway> {
   // Links and operator callbacks carry the port, so it must be known before the gateway is made.
   const port = await reservePort();
@@ -40,6 +41,7 @@ export async function createTestGateway(
     throw error;
   });
   const app = createApp(services);
+  prepare(app);
   await app.listen({ port, host: '127.0.0.1' });
 
   async function settle(): Promise<void> {

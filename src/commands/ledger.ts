@@ -1,12 +1,12 @@
 // simbi ledger verify: recomputes every balance from the transfers, compares the ledger with transactions, refunds, events,
 // incoming payments and cases, and reports differences.
 
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { verifyBooks } from '../payments/verify-books.ts';
 import { addVerifyRun, resumeVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import type { Context } from '../platform/context.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
+import { addCommand, addGroup, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
 
 type VerifyOptions = { json?: boolean; knownBlock?: string; since?: Date; resume?: boolean };
 
@@ -95,14 +95,6 @@ function report(terminal: Terminal, options: VerifyOptions, run: VerifyRun): voi
   terminal.say(
     ok ? 'Ledger verified: it agrees with all payments.' : `Ledger check failed: ${run.differences} differences.`,
   );
-}
-
-function readTime(text: string): Date {
-  const time = new Date(text);
-  // Without a zone the same text is another moment on another machine.
-  if (Number.isNaN(time.getTime()) || !/(Z|[+-]\d{2}:?\d{2})$/.test(text))
-    throw new InvalidArgumentError('Give a time with its zone, for instance 2026-03-02T00:00:00Z.');
-  return time;
 }
 
 function readBlock(text: string | undefined): { number: bigint; hash: string } | null {

@@ -1,7 +1,7 @@
 // What every command shares: the terminal (data on standard output, messages on standard error), the exit codes, and
 // how it opens the gateway.
 
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { pino } from 'pino';
 import { openInstance } from '../open-context.ts';
 import { type Environment, readConfig } from '../platform/config.ts';
@@ -126,6 +126,15 @@ export async function confirm(terminal: Terminal, options: { yes?: boolean }, qu
   const prompts = await import('@clack/prompts');
   if ((await prompts.confirm({ message: question, initialValue: false, output: process.stderr })) !== true)
     throw new CommandError('Cancelled. Nothing was changed.', EXIT.error);
+}
+
+/** The moment of --since. */
+export function readTime(text: string): Date {
+  const time = new Date(text);
+  // Without a zone the same text is another moment on another machine.
+  if (Number.isNaN(time.getTime()) || !/(Z|[+-]\d{2}:?\d{2})$/.test(text))
+    throw new InvalidArgumentError('Give a time with its zone, for instance 2026-03-02T00:00:00Z.');
+  return time;
 }
 
 /** The id of an argument. */

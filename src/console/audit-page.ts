@@ -1,10 +1,10 @@
 // The audit log of a holder: who did what, and when.
 
 import type { FastifyReply } from 'fastify';
-import { listAudit } from '../holders/audit.ts';
+import { type AuditRow, listAudit } from '../holders/audit.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, pager, timeTag, transactionLink } from './components.ts';
-import { type HolderRequest, idOf, money, queryOf } from './console-request.ts';
+import { type HolderRequest, idOf, type MemberRequest, money, queryOf } from './console-request.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
@@ -17,10 +17,22 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const after = queryOf(request, 'after', 20);
   const rows = await listAudit(request.ctx.db, request.holder.id, PAGE_ROWS, after === '' ? undefined : idOf(after));
   const last = rows.at(-1);
-  const columns = [t.time, t.user, t.action, t.subject, t.details].map((label) => ({ label }));
-  const table = dataTable(
-    t.menu.audit,
-    columns,
+  return renderPage(request, {
+    title: t.menu.audit,
+    lead: t.auditLead,
+    active: 'audit',
+    body: html`
+      ${auditTable(request, t.menu.audit, rows)}
+      ${pager(request, rows.length === PAGE_ROWS && last ? `/console/audit?after=${last.id}` : null)}
+    `,
+  });
+}
+
+export function auditTable(request: MemberRequest, caption: string, rows: readonly AuditRow[]): Html {
+  const { t } = request;
+  return dataTable(
+    caption,
+    [t.time, t.user, t.action, t.subject, t.details].map((label) => ({ label })),
     rows.map((row) => [
       timeTag(row.at),
       html`<bdi>${row.actor}</bdi>`,
@@ -29,15 +41,6 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       detailsCell(request, row.details),
     ]),
   );
-  return renderPage(request, {
-    title: t.menu.audit,
-    lead: t.auditLead,
-    active: 'audit',
-    body: html`
-      ${table}
-      ${pager(request, rows.length === PAGE_ROWS && last ? `/console/audit?after=${last.id}` : null)}
-    `,
-  });
 }
 
 function subjectCell(subject: string): Html | string {
@@ -46,7 +49,7 @@ function subjectCell(subject: string): Html | string {
 }
 
 /** Names and values; an amount is stored in hundredths of its currency. */
-function detailsCell(request: HolderRequest, details: Record<string, unknown>): Html | string {
+function detailsCell(request: MemberRequest, details: Record<string, unknown>): Html | string {
   const { amount, currency, ...rest } = details;
   const texts = Object.entries(rest).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,

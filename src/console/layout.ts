@@ -39,6 +39,7 @@ const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
   { key: 'debts', path: '/admin/debts' },
   { key: 'ledger', path: '/admin/ledger' },
   { key: 'limits', path: '/admin/limits' },
+  { key: 'auditExport', path: '/admin/audit' },
 ];
 
 export type ConsoleContent = {

@@ -91,6 +91,12 @@ export const english = {
   notAllowed: 'Not allowed',
   requestRejected: 'The request was rejected',
   toHome: 'Go to the home page',
+  auditExport: {
+    lead: 'Sign-ins, refused sign-ins and changes that concern no single account. The download has every account.',
+    since: 'From this day on',
+    download: 'Download JSON lines',
+    help: 'Every row carries the hash of the row before it: npx simbi audit verify says whether one was changed.',
+  },
   auditLead: 'Every action taken in this account. Entries are permanent and cannot be edited.',
   menu: {
     home: 'Home',
@@ -112,6 +118,7 @@ export const english = {
     debts: 'Debts',
     ledger: 'Ledger',
     limits: 'Limits',
+    auditExport: 'Audit of the gateway',
   },
   notices: {
     limitReleased: 'Released. New attempts count from zero.',

@@ -87,6 +87,12 @@ export const french: ConsoleMessages = {
   notAllowed: 'Non autorisé',
   requestRejected: 'La requête a été refusée',
   toHome: 'Aller à l’accueil',
+  auditExport: {
+    lead: 'Connexions, refus et changements qui ne concernent aucun compte en particulier. Le fichier contient tous les comptes.',
+    since: 'À partir de ce jour',
+    download: 'Télécharger en lignes JSON',
+    help: 'Chaque ligne porte l’empreinte de la précédente : npx simbi audit verify dit si l’une a été modifiée.',
+  },
   auditLead:
     'Toutes les actions effectuées dans ce compte. Les entrées sont permanentes et ne peuvent pas être modifiées.',
   menu: {
@@ -109,6 +115,7 @@ export const french: ConsoleMessages = {
     debts: 'Dettes',
     ledger: 'Grand livre',
     limits: 'Limites',
+    auditExport: 'Audit de la passerelle',
   },
   notices: {
     limitReleased: 'Limite levée. Les nouvelles tentatives comptent à partir de zéro.',

@@ -4,13 +4,15 @@
 import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../holders/members.ts';
+import { recordFailedSignIn } from '../holders/security-events.ts';
 import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
-import type { HttpServer } from '../platform/http.ts';
+import { addressOf, type HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
 import { adminHolderRoutes } from './admin-holders.ts';
 import { approvalSettingRoutes } from './approval-settings.ts';
+import { auditExportRoutes } from './audit-export-page.ts';
 import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
@@ -19,6 +21,7 @@ import { caseRoutes } from './cases-page.ts';
 import { confirmRoutes } from './confirm.ts';
 import {
   type ConsoleRequest,
+  fieldOf,
   hasSession,
   isConfirmed,
   openRequest,
@@ -92,6 +95,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...caseRoutes,
   ...casePageRoutes,
   ...auditRoutes,
+  ...auditExportRoutes,
   ...teamRoutes,
   ...adminHolderRoutes,
   ...adminRoutes,
@@ -151,7 +155,14 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
   if (route.method === 'POST' && Array.isArray(route.access) && !route.whenSuspended) requireActive(request);
   if (route.confirm && !isConfirmed(request))
     return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
-  return route.handle(request);
+  const answer = await route.handle(request);
+  // A wrong password, code or passkey, whichever form it was given in.
+  if (route.access === 'anyone' && route.method === 'POST' && reply.statusCode === 401)
+    await recordFailedSignIn(request.ctx, { email: fieldOf(request, 'email', 254), address: addressOf(raw) }).catch(
+      // The page was sent already.
+      (error: unknown) => request.ctx.log.warn({ err: error }, 'a failed sign-in was not recorded'),
+    );
+  return answer;
 }
 
 /** Refuses members whom the table of routes does not allow. */

@@ -36,7 +36,7 @@ export async function recordAudits(tx: Tx, entries: readonly AuditEntry[], at: D
   ]);
 }
 
-type AuditRow = {
+export type AuditRow = {
   id: bigint;
   at: Date;
   actor: string;
@@ -45,11 +45,16 @@ type AuditRow = {
   details: Record<string, unknown>;
 };
 
-/** The newest entries of one holder, older than `before` when given. */
-export function listAudit(reader: Reader, holderId: bigint, limit: number, before?: bigint): Promise<AuditRow[]> {
+/** The newest entries of one holder, older than `before` when given. Null: those of the gateway itself, sign-ins among them. */
+export function listAudit(
+  reader: Reader,
+  holderId: bigint | null,
+  limit: number,
+  before?: bigint,
+): Promise<AuditRow[]> {
   return reader.query<AuditRow>(
     `select id, at, actor, action, subject, details from audit_log
-     where holder_id = $1 and ($2::bigint is null or id < $2)
+     where holder_id is not distinct from $1 and ($2::bigint is null or id < $2)
      order by id desc limit $3`,
     [holderId, before ?? null, limit],
   );

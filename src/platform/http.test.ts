@@ -329,6 +329,11 @@ describe('the socket', () => {
     assert.match(await raw('GET /items/1 HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /, 'HTTP/1.0 has no Host');
   });
 
+  test('an expectation that is not 100-continue is refused as JSON', async () => {
+    const answer = await raw(`${HEAD}Expect: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`);
+    assert.match(answer, /^HTTP\/1\.1 417 .*"not_acceptable_request"/s);
+  });
+
   test('a body that claims to be huge or never ends is refused without being gathered', async () => {
     const claimed = await raw(`${HEAD}Content-Length: 1000000000\r\nConnection: close\r\n\r\n{`);
     assert.match(claimed, /^HTTP\/1\.1 413 .*"body_too_large"/s);

@@ -70,6 +70,7 @@ export function createHttpServer(ctx: Context): HttpServer {
   const answer = (problem: Problem, request: FastifyRequest, reply: FastifyReply) =>
     void sendProblem(ctx, problem, request, reply);
   limitSockets(app, ctx);
+  refuseExpectations(app);
   countCommits(app);
   beginRequests(app, ctx);
   requireOneHost(app);
@@ -84,6 +85,15 @@ export function createHttpServer(ctx: Context): HttpServer {
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   return app;
+}
+
+/** `Expect` with anything but 100-continue: Node would answer 417 with nothing, and every answer of ours is JSON. */
+function refuseExpectations(app: HttpServer): void {
+  app.server.on('checkExpectation', (_request, response) => {
+    const code = 'not_acceptable_request';
+    const body = JSON.stringify({ success: false, message: new Problem(code).message, code, request_id: null });
+    response.writeHead(417, { 'Content-Type': 'application/json; charset=utf-8' }).end(body);
+  });
 }
 
 /** The body arrives in another asynchronous context than the request, so the handler is put into ours once more. */

@@ -189,6 +189,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin reports', '/admin/reports'),
       at('admin ledger', '/admin/ledger'),
       at('admin limits', '/admin/limits'),
+      at('admin audit', '/admin/audit'),
     ],
   };
 }
