@@ -13,12 +13,131 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.create_partition(parent_table text, moment timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  rule partition_rules;
+  start timestamptz;
+  name text;
+  low text;
+  high text;
+begin
+  select * into strict rule from partition_rules where parent = parent_table;
+  perform lock_partitions(rule.parent);
+  start := date_trunc(rule.span, moment);
+  name := partition_name(rule, start);
+  if to_regclass(name) is not null then
+    return false;
+  end if;
+  low := partition_bound(rule, start);
+  high := partition_bound(rule, start + ('1 ' || rule.span)::interval);
+  -- Locked before rows are moved, so that none is inserted between the move and the attachment.
+  if rule.key_column is not null then
+    execute format('lock table %I in access exclusive mode', rule.parent || '_default');
+  end if;
+  execute format('create table %I (like %I including defaults including constraints including storage)', name, rule.parent);
+  if rule.key_column is not null then
+    execute format(
+      'with moved as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from moved',
+      rule.parent || '_default', rule.key_column, low, rule.key_column, high, name);
+  end if;
+  execute format('alter table %I attach partition %I for values from (%L) to (%L)', rule.parent, name, low, high);
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.drop_partition(parent_table text, start timestamp with time zone, cutoff timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  rule partition_rules;
+  name text;
+  young boolean;
+begin
+  select * into strict rule from partition_rules where parent = parent_table;
+  name := partition_name(rule, start);
+  if cutoff > clock_timestamp() - rule.keep or start + ('1 ' || rule.span)::interval > cutoff or date_trunc(rule.span, start) <> start
+  then
+    raise exception 'the partition % is too young to be dropped', name using errcode = 'P0001', constraint = 'partition_kept';
+  end if;
+  if to_regclass(name) is null then
+    return false;
+  end if;
+  if rule.age_column is not null then
+    -- Asked without the lock first: most partitions that are kept are kept for a young row.
+    execute format('select exists (select from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
+    if young then
+      return false;
+    end if;
+  end if;
+  perform lock_partitions(rule.parent);
+  if not exists (select from pg_inherits where inhrelid = to_regclass(name) and inhparent = rule.parent::regclass) then
+    return false;
+  end if;
+  if rule.age_column is not null then
+    -- Waits for the inserts under way; later ones wait for us and then find the default partition.
+    execute format('lock table %I in share row exclusive mode', name);
+    execute format('select exists (select from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
+    if young then
+      return false;
+    end if;
+  end if;
+  execute format('drop table %I', name);
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.lock_partitions(parent text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$ select pg_advisory_xact_lock(731058300, hashtext(parent)) $function$;
+
+CREATE OR REPLACE FUNCTION public.partition_bound(rule partition_rules, moment timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  milliseconds text;
+begin
+  if (select k.atttypid <> 'uuid'::regtype from pg_partitioned_table p
+      join pg_attribute k on k.attrelid = p.partrelid and k.attnum = p.partattrs[0]
+      where p.partrelid = rule.parent::regclass) then
+    return moment::text;
+  end if;
+  milliseconds := lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0');
+  return left(milliseconds, 8) || '-' || right(milliseconds, 4) || '-0000-0000-000000000000';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.partition_name(rule partition_rules, start timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$ select rule.parent || '_' || to_char(start, case when rule.span = 'month' then 'YYYY_MM' else 'YYYYMMDDHH24' end) $function$;
+
 CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[], debit_balances bigint[], credit_balances bigint[], transaction_ids uuid[], kinds transfer_kind[], currencies text[], moment timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
   touched bigint;
@@ -83,12 +202,65 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.refuse_new_terms()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the amount of transaction % was paid and cannot change', old.id
+    using errcode = 'P0001', constraint = 'transaction_paid_amount', table = 'transactions';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_reopening()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% % was decided and cannot change', tg_table_name, old.id
+    using errcode = 'P0001', constraint = tg_table_name || '_final_state', table = tg_table_name;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_transfer()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   raise exception 'transfers are added only by post_transfers' using errcode = 'P0001', constraint = 'transfer_moves_balances';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_transition()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'transaction % is % and cannot become %', old.id, old.status, new.status
+    using errcode = 'P0001', constraint = 'transaction_final_state', table = 'transactions';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.simbi_holder()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select nullif(current_setting('simbi.holder_id', true), '')::bigint $function$;
+
+CREATE OR REPLACE FUNCTION public.trim_default_partition(parent_table text, cutoff timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  rule partition_rules;
+begin
+  select * into strict rule from partition_rules where parent = parent_table and age_column is not null;
+  if cutoff > clock_timestamp() - rule.keep then
+    raise exception 'rows of % are too young to be deleted', rule.parent using errcode = 'P0001', constraint = 'partition_kept';
+  end if;
+  execute format('delete from %I where %I < $1', rule.parent || '_default', rule.age_column) using cutoff;
 end
 $function$;
 
@@ -504,6 +676,9 @@ CREATE INDEX transactions_by_link ON public.transactions USING btree (holder_id,
 CREATE INDEX transactions_by_number ON public.transactions USING btree (holder_id, msisdn, id DESC);
 CREATE INDEX transactions_by_reference_1 ON public.transactions USING btree (holder_id, reference_1, id DESC) WHERE (reference_1 IS NOT NULL);
 CREATE INDEX transactions_by_reference_2 ON public.transactions USING btree (holder_id, reference_2, id DESC) WHERE (reference_2 IS NOT NULL);
+CREATE TRIGGER transactions_keep_final_states BEFORE UPDATE OF status ON transactions FOR EACH ROW WHEN (old.status <> new.status AND NOT (old.status = 'pending'::text OR old.status = 'processing'::text AND new.status <> 'pending'::text OR (old.status = ANY (ARRAY['failed'::text, 'expired'::text])) AND (new.status = ANY (ARRAY['success'::text, 'reversed'::text])) OR old.status = 'success'::text AND new.status = 'reversed'::text)) EXECUTE FUNCTION refuse_transition();
+CREATE TRIGGER transactions_keep_paid_amounts BEFORE UPDATE OF amount, fee, currency, direction ON transactions FOR EACH ROW WHEN ((old.status = ANY (ARRAY['success'::text, 'reversed'::text])) AND (old.amount <> new.amount OR old.fee <> new.fee) OR old.currency <> new.currency OR old.direction <> new.direction) EXECUTE FUNCTION refuse_new_terms();
+CREATE TRIGGER transactions_stay BEFORE DELETE OR TRUNCATE ON transactions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table payment_jobs (
   holder_id bigint not null,
@@ -585,6 +760,7 @@ CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, trans
 CREATE INDEX cases_by_transaction ON public.cases USING btree (holder_id, transaction_id);
 CREATE INDEX cases_open ON public.cases USING btree (opened_at DESC, id) WHERE (status = 'open'::text);
 CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
+CREATE TRIGGER cases_keep_final_states BEFORE UPDATE ON cases FOR EACH ROW WHEN (old.status = 'resolved'::text AND (new.status <> 'resolved'::text OR new.resolved_at <> old.resolved_at OR new.amount IS DISTINCT FROM old.amount OR new.settled <> old.settled)) EXECUTE FUNCTION refuse_reopening();
 
 create table verification_tokens (
   holder_id bigint not null,
@@ -866,6 +1042,7 @@ comment on column events.body is
   'The bytes that are sent and signed. They never change.';
 CREATE INDEX events_by_id ON ONLY public.events USING btree (holder_id, id);
 CREATE INDEX events_by_position ON ONLY public.events USING btree (holder_id, "position");
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table callback_deliveries (
   holder_id bigint not null,
@@ -907,6 +1084,7 @@ comment on column callback_attempts.number is
 comment on column callback_attempts.signature is
   'The only request header that cannot be derived from the event.';
 CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (holder_id, event_id);
+CREATE TRIGGER callback_attempts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON callback_attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table callback_receivers (
   origin text not null,
@@ -1161,6 +1339,7 @@ comment on column decisions.reference is
 comment on column decisions.status is
   'overtaken: the operator answered before the second person did.';
 CREATE UNIQUE INDEX decision_open_once ON public.decisions USING btree (holder_id, case_id) WHERE (status = 'proposed'::text);
+CREATE TRIGGER decisions_keep_final_states BEFORE UPDATE ON decisions FOR EACH ROW WHEN (old.status <> 'proposed'::text) EXECUTE FUNCTION refuse_reopening();
 
 -- 0012_holders.sql
 
@@ -1377,6 +1556,48 @@ comment on column verify_runs.checked is
 comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
+
+-- 0026_platform_database_roles.sql
+
+create table gateway_mode (
+  single boolean not null default true,
+  mode text not null,
+  marked_at timestamp with time zone not null,
+  constraint gateway_mode_pkey PRIMARY KEY (single),
+  constraint gateway_mode_known CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
+  constraint gateway_mode_single CHECK (single)
+);
+comment on table gateway_mode is
+  'Whether the money in this database is real. Written at the first start and never changed: pretend money must not become real.';
+CREATE TRIGGER gateway_mode_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON gateway_mode FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table applied_privileges (
+  single boolean not null default true,
+  checksum text not null,
+  constraint applied_privileges_pkey PRIMARY KEY (single),
+  constraint applied_privileges_single CHECK (single)
+);
+comment on table applied_privileges is
+  'Which version of privileges.sql the grants and policies of this database come from.';
+
+create table partition_rules (
+  parent text not null,
+  span text not null,
+  keep interval not null,
+  key_column text,
+  age_column text,
+  constraint partition_rule_once PRIMARY KEY (parent),
+  constraint partition_rule_of_default CHECK (((key_column IS NULL) = (age_column IS NULL))),
+  constraint partition_span_known CHECK ((span = ANY (ARRAY['hour'::text, 'day'::text, 'month'::text])))
+);
+comment on table partition_rules is
+  'The tables whose partitions the service creates and drops, and how long their rows are kept at least.';
+comment on column partition_rules.keep is
+  'Nobody but the owner of the database can drop a younger partition, whatever a clock says.';
+comment on column partition_rules.key_column is
+  'For a table with a default partition, whose rows are moved: the partition key.';
+comment on column partition_rules.age_column is
+  'The age of a row. A partition with a younger row is kept.';
 
 -- 
 

@@ -232,7 +232,7 @@ describe('what is refused', () => {
       // Noticed only at its end, when every row has been loaded.
       await refused(join(folder, `changed-${size - 60}`), /damaged/, empty.url);
       await refused(join(folder, `changed-${Math.floor(size / 2)}`), /damaged/, empty.url);
-      const db = connectDatabase({ url: empty.url, poolSize: 1 });
+      const db = connectDatabase({ url: empty.url, as: 'owner', poolSize: 1 });
       const [left] = await db.query<{ count: number }>('select count(*)::int as count from holders');
       await db.close();
       assert.equal(left?.count, 0, 'nothing of it was kept');

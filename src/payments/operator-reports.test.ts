@@ -535,7 +535,7 @@ describe('values that cannot be applied', () => {
   test('money 17: a report that the database refuses is set aside alone, its neighbours are applied', async () => {
     const [transaction, refused] = [await collect(), await collect()];
     const before = await inboxRows();
-    await ctx.db.query(
+    await ctx.ownerDb.query(
       `alter table evidence add constraint evidence_of_test check (receipt is distinct from 'REFUSED') not valid`,
     );
     try {
@@ -545,7 +545,7 @@ describe('values that cannot be applied', () => {
         payment(refused, { accountReference: 'of nobody' }),
       );
     } finally {
-      await ctx.db.query('alter table evidence drop constraint evidence_of_test');
+      await ctx.ownerDb.query('alter table evidence drop constraint evidence_of_test');
     }
     assert.equal((await now(transaction)).status, 'success');
     assert.equal((await now(refused)).status, 'processing');
@@ -555,7 +555,7 @@ describe('values that cannot be applied', () => {
 
   test('money 17: one outcome that the database refuses does not fail its batch', async () => {
     const [transaction, refused] = [await collect(), await collect()];
-    await ctx.db.query(
+    await ctx.ownerDb.query(
       `alter table evidence add constraint evidence_of_test check (receipt is distinct from 'REFUSED') not valid`,
     );
     try {
@@ -566,7 +566,7 @@ describe('values that cannot be applied', () => {
       assert.equal(good.effect, 'applied');
       assert.equal(bad.transaction?.status, 'processing');
     } finally {
-      await ctx.db.query('alter table evidence drop constraint evidence_of_test');
+      await ctx.ownerDb.query('alter table evidence drop constraint evidence_of_test');
     }
     assert.deepEqual(await caseKinds(refused), ['unreadable_report']);
     assert.equal((await ctx.metrics.reportsQuarantined.get()).values[0]?.value, await quarantinedTimes());

@@ -23,7 +23,7 @@ export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, services: P
   statusRoutes(app, ctx, services.engine);
   refundRoutes(app, ctx, services.engine);
   discoveryRoutes(app, ctx);
-  operatorRoutes(app, services);
+  operatorRoutes(app, ctx, services);
 }
 
 function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
@@ -72,7 +72,7 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
 }
 
 /** Operators send many content types, so these routes accept any body as bytes. */
-function operatorRoutes(app: HttpServer, services: PaymentServices): void {
+function operatorRoutes(app: HttpServer, ctx: PaymentsContext, services: PaymentServices): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -84,6 +84,7 @@ function operatorRoutes(app: HttpServer, services: PaymentServices): void {
       config: { unlimited: true },
       handler: async (request) => {
         const { rail } = request.params as { rail: string };
+        if (!ctx.rails.byName(rail)) throw new Problem('not_found');
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
         const known = await services.inbox.receive({ rail, path: request.url, headers: request.headers, body });
         if (!known) throw new Problem('unauthenticated', { message: 'The callback could not be authenticated.' });

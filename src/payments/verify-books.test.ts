@@ -38,7 +38,7 @@ async function sealAll(): Promise<void> {
 
 /** Changes a row of the ledger as the owner of the tables can. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
-  await ctx.db.transaction(async (tx) => {
+  await ctx.ownerDb.transaction(async (tx) => {
     await tx.query('alter table ledger_transfers disable trigger user');
     await tx.query(statement, values);
     await tx.query('alter table ledger_transfers enable trigger user');
@@ -140,13 +140,13 @@ describe('money 30: runs of ledger verify', () => {
   test('money 30: since a moment, every balance is compared with the transfers', async () => {
     await sealAll();
     const since = ctx.clock.now();
-    await ctx.db.transaction(async (tx) => {
+    await ctx.ownerDb.transaction(async (tx) => {
       await tx.query('alter table ledger_accounts disable trigger user');
       await tx.query(`update ledger_accounts set balance = balance + 100 where kind = 'fee_income'`);
       await tx.query('alter table ledger_accounts enable trigger user');
     });
     const run = await verifyBooks(ctx, await newRun(since));
-    await ctx.db.transaction(async (tx) => {
+    await ctx.ownerDb.transaction(async (tx) => {
       await tx.query('alter table ledger_accounts disable trigger user');
       await tx.query(`update ledger_accounts set balance = balance - 100 where kind = 'fee_income'`);
       await tx.query('alter table ledger_accounts enable trigger user');

@@ -90,6 +90,13 @@ export const SETTINGS = {
   DATABASE_URL: secret(
     'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Empty: an embedded PostgreSQL in DATA_DIR.',
   ),
+  MIGRATION_DATABASE_URL: secret(
+    'The same database for a login that owns its tables: it migrates and restores, the service never uses it. ' +
+      'Empty: DATABASE_URL migrates too, and the service gives up its rights.',
+  ),
+  ALLOW_DATABASE_WITHOUT_TLS: flag(
+    'Live mode on a database of another machine without sslmode=verify-full, in a network that you trust.',
+  ),
   DATABASE_POOL_SIZE: integer('Maximum number of connections to PostgreSQL, per process.', 10, 2, 200),
   MODE: choice('sandbox: simulated operators, no real money. live: real rails.', 'sandbox', 'sandbox', 'live'),
   MASTER_KEY: secret(
@@ -211,8 +218,7 @@ function errorsBetween(config: Config): string[] {
   const errors: string[] = [];
   if (config.masterKey && !masterKeyBytes(config.masterKey))
     errors.push('MASTER_KEY must be 32 bytes: 64 hexadecimal characters, or base64');
-  if (config.databaseUrl && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
-    errors.push('DATABASE_URL must begin with postgres://');
+  errors.push(...databaseErrors(config));
   if (config.catalogFile && !existsSync(config.catalogFile))
     errors.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {
@@ -228,6 +234,31 @@ function errorsBetween(config: Config): string[] {
       errors.push('PUBLIC_URL must be an https origin in live mode');
   }
   return errors;
+}
+
+function databaseErrors(config: Config): string[] {
+  const errors: string[] = [];
+  const urls = { DATABASE_URL: config.databaseUrl, MIGRATION_DATABASE_URL: config.migrationDatabaseUrl };
+  for (const [name, url] of Object.entries(urls)) {
+    if (!url) continue;
+    if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) errors.push(`${name} must begin with postgres://`);
+    else if (config.mode === 'live' && !config.allowDatabaseWithoutTls && !isTrustedConnection(url))
+      errors.push(
+        `${name} must end with ?sslmode=verify-full in live mode: the connection to another machine is encrypted, and its ` +
+          'certificate is checked. Set ALLOW_DATABASE_WITHOUT_TLS=true to do without',
+      );
+  }
+  if (config.migrationDatabaseUrl && !config.databaseUrl)
+    errors.push('MIGRATION_DATABASE_URL is for the database of DATABASE_URL, which is not set');
+  return errors;
+}
+
+/** Whether nobody in between can read or change what is sent: TLS with a checked certificate, or this machine. */
+export function isTrustedConnection(databaseUrl: string): boolean {
+  const { hostname, searchParams } = new URL(databaseUrl);
+  if (searchParams.get('sslmode') === 'verify-full') return true;
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+  return host === '' || host.startsWith('/') || /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 }
 
 /** The 32 bytes of a master key written as hexadecimal or base64, or null. */

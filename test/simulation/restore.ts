@@ -31,7 +31,7 @@ async function sequencesOf(tx: Tx): Promise<string[]> {
 export async function takeBackup(simulation: Simulation): Promise<void> {
   // An operator whose callbacks prove nothing could not tell what a restore has lost.
   if (simulation.model.operator.temper.hints || !simulation.restores) return;
-  await simulation.exclusive(() => simulation.base.db.transaction((tx) => keepTables(tx)));
+  await simulation.exclusive(() => simulation.base.ownerDb.transaction((tx) => keepTables(tx)));
   simulation.backupAt = simulation.base.clock.millis();
   simulation.note('a backup is taken');
 }
@@ -59,7 +59,7 @@ export async function restoreBackup(simulation: Simulation): Promise<void> {
   await simulation.exclusive(async () => {
     await noteEvents(base, model);
     const before = await knownRefs(base, model.holderId);
-    await base.db.transaction((tx) => loadTables(tx, base.clock.now(), new Date(backupAt)));
+    await base.ownerDb.transaction((tx) => loadTables(tx, base.clock.now(), new Date(backupAt)));
     await compare(simulation, before);
   });
   simulation.note(`the backup is restored; ${model.lost.size} transactions are lost`);
