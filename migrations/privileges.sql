@@ -6,11 +6,11 @@
 --                   shows the rows of that holder and no others, whatever the statement asks for.
 --
 -- The columns of `wanted`: the table; what the service may do; which rows a holder may read (own: those with its holder_id; an
--- expression; null: none); which columns of them (null: all). A table that is missing here can be used in full by the service and is
+-- expression; null: none); which columns of them are hidden. A table that is missing here can be used in full by the service and is
 -- read by its holder_id: a test refuses that.
 
-create temporary table wanted (name text primary key, service text not null, rows text, columns text) on commit drop;
-insert into wanted (name, service, rows, columns) values
+create temporary table wanted (name text primary key, service text not null, rows text, hidden text[]) on commit drop;
+insert into wanted (name, service, rows, hidden) values
   -- platform
   ('applied_privileges', 'select', null, null),
   ('gateway_mode', 'select, insert', null, null),
@@ -22,20 +22,20 @@ insert into wanted (name, service, rows, columns) values
   ('audit_log', 'select, insert', 'own', null),
   ('change_count', 'select, update', 'true', null),
   ('holders', 'select, insert, update', 'id = (select simbi_holder())', null),
-  ('idempotency_keys', 'select, insert, delete', 'own', null),
-  ('integration_secrets', 'select, insert, update', 'integration_id in (select id from integrations)',
-    'integration_id, kind, slot, created_at, expires_at'),
+  ('idempotency_keys', 'select, insert, update, delete', 'own', null),
+  ('integration_secrets', 'select, insert, update', 'integration_id in (select id from integrations)', '{sealed}'),
   ('integrations', 'select, insert, update', 'own', null),
   ('invitations', 'select, insert, update', 'own', null),
   ('login_links', 'select, insert, update, delete', null, null),
-  ('members', 'select, insert, update', 'id in (select member_id from memberships)', 'id, email, name, is_admin, created_at'),
+  ('members', 'select, insert, update', 'id in (select member_id from memberships)',
+    '{password_hash, totp_pending, totp_last_step}'),
   ('memberships', 'select, insert, update, delete', 'own', null),
   ('refund_limits', 'select, insert, update', 'own', null),
   ('request_log', 'select, insert', 'own', null),
-  ('sessions', 'select, insert, update, delete', null, null),
+  ('sessions', 'select, insert, update, delete', 'member_id in (select member_id from memberships)',
+    '{token_hash, user_agent, address, confirmed_until, holder_id}'),
   ('spent_signatures', 'select, insert, delete', null, null),
-  ('tokens', 'select, insert, update, delete', 'integration_id in (select id from integrations)',
-    'id, integration_id, created_at, expires_at, revoked_at'),
+  ('tokens', 'select, insert, update, delete', 'integration_id in (select id from integrations)', '{secret_hash}'),
   -- ledger: balances and transfers change by post_transfers only; a lock needs the right to change one column
   ('ledger_accounts', 'select, insert, update (updated_at)', 'own', null),
   ('ledger_blocks', 'select, insert', null, null),
@@ -71,7 +71,7 @@ insert into wanted (name, service, rows, columns) values
   ('callback_attempts', 'select, insert', 'own', null),
   ('callback_deliveries', 'select, insert, update, delete', 'own', null),
   ('callback_pauses', 'select, insert, delete', 'own', null),
-  ('callback_receivers', 'select, insert, update, delete', null, null),
+  ('callback_receivers', 'select, insert, update, delete', 'origin in (select origin from callback_deliveries)', null),
   ('event_feeds', 'select, insert, update', 'own', null),
   ('events', 'select, insert', 'own', null),
   -- console
@@ -94,7 +94,9 @@ declare
   each record;
 begin
   for each in
-    select c.oid::regclass as name, coalesce(w.service, 'select, insert, update, delete') as service, w.columns,
+    select c.oid::regclass as name, coalesce(w.service, 'select, insert, update, delete') as service,
+      (select string_agg(quote_ident(a.attname), ', ') from pg_attribute a
+       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (w.hidden)) as shown,
       case when w.rows = 'own' or (w.name is null and h.attnum is not null)
         then 'holder_id = (select simbi_holder())' else w.rows end as rows,
       h.attnum is not null or w.rows is not null as guarded
@@ -114,7 +116,7 @@ begin
     execute format('create policy of_service on %s to simbi_service using (true) with check (true)', each.name);
     continue when each.rows is null;
     execute format('create policy of_tenant on %s for select to simbi_tenant using (%s)', each.name, each.rows);
-    execute format('grant select %s on %s to simbi_tenant', coalesce('(' || each.columns || ')', ''), each.name);
+    execute format('grant select %s on %s to simbi_tenant', coalesce('(' || each.shown || ')', ''), each.name);
   end loop;
   -- A backup reads where each sequence stands.
   for each in select c.oid::regclass as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'S' loop

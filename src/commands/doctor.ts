@@ -38,8 +38,8 @@ export function doctorCommand(program: Command, terminal: Terminal): void {
 }
 
 function lineOf(finding: Finding): string {
-  const line = `${finding.ok ? 'ok    ' : 'FAILED'} ${finding.check.padEnd(11)} ${finding.detail}`;
-  return finding.fix && !finding.ok ? `${line}\n       ${' '.repeat(11)} Fix: ${finding.fix}` : line;
+  const line = `${finding.ok ? 'ok    ' : 'FAILED'} ${finding.check.padEnd(12)} ${finding.detail}`;
+  return finding.fix && !finding.ok ? `${line}\n       ${' '.repeat(12)} Fix: ${finding.fix}` : line;
 }
 
 async function runChecks(config: Config, onProgress: (sentence: string) => void): Promise<Finding[]> {

@@ -59,11 +59,11 @@ export function holderRoutes(app: HttpServer, ctx: Context): void {
       config: { problems: { invalid_envelope: {}, integration_not_found: {}, client_mismatch: {} } },
     },
     async (request, reply) => {
-      const integration = await requireToken(ctx, request, reply);
+      const { integration, own } = await requireToken(ctx, request, reply);
       return {
         success: true,
         message: 'Signature generated.',
-        data: signFor(ctx, integration, request.body),
+        data: signFor(own, integration, request.body),
       };
     },
   );

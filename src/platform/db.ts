@@ -41,7 +41,7 @@ export interface Database extends Reader {
   withConnection<T>(work: (connection: Reader) => Promise<T>): Promise<T>;
   /**
    * The same database for what one holder reads: `query` runs under row-level security, so a statement that forgets the holder
-   * shows no row of another. It cannot write; a transaction can, with the rights of the service.
+   * shows no row of another. What writes, and transactions, have the rights of the service.
    */
   forHolder(holderId: bigint): Database;
   /** Counted since the start; tests and the benchmark compare them. */
@@ -74,7 +74,12 @@ export function connectDatabase(options: DatabaseOptions): Database {
     withConnection: (work) => busyAsProblem(() => runOnConnection(shared, work)),
     forHolder: (holderId) => ({
       ...db,
-      query: (statement, values) => busyAsProblem(() => readForHolder(shared, holderId, statement, values)),
+      query: (statement, values) =>
+        busyAsProblem(() =>
+          mayChange(statement)
+            ? runStatement(shared, statement, values)
+            : readForHolder(shared, holderId, statement, values),
+        ),
     }),
     close: () => shared.pool.end(),
   };
@@ -221,6 +226,11 @@ const READ_FOR_HOLDER = {
   text: `select set_config('role', '${TENANT_ROLE}', true), set_config('simbi.holder_id', $1, true)`,
 };
 
+/** Under a name of its own: a prepared statement is planned again when another role uses it. */
+function ofHolder(statement: Statement): Statement {
+  return typeof statement === 'string' ? statement : { ...statement, name: `${statement.name}_of_holder` };
+}
+
 /** One statement of a holder. The statements around it are sent with it: one round trip, as without them. */
 async function readForHolder<R extends object>(
   shared: Shared,
@@ -234,7 +244,7 @@ async function readForHolder<R extends object>(
     const sent = [
       client.query('begin read only'),
       client.query({ ...READ_FOR_HOLDER, values: [String(holderId)] }),
-      send<R>(shared, client, statement, values),
+      send<R>(shared, client, ofHolder(statement), values),
       client.query('commit'),
     ] as const;
     const [begun, scoped, answer, ended] = await Promise.allSettled(sent);
