@@ -35,6 +35,7 @@ import { createTestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { acceptCollection, CAPABILITIES, CURRENCY, collectionOrder, silentRail, withPayments } from './payments.ts';
 import { createShop, type Shop, signBody } from './shop.ts';
+import { tamper } from './tamper.ts';
 
 const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
 const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payment', definitelyNotFound: true };
@@ -402,7 +403,7 @@ describe('what was issued before a restore', () => {
 
 describe('the feed after a restore', () => {
   async function restoreFeed(ctx: Awaited<ReturnType<typeof createTestContext>>, kept: number): Promise<void> {
-    await ctx.db.query('delete from events where position > $1', [kept]);
+    await tamper(ctx.ownerDb, 'delete from events where position > $1', [kept]);
     await ctx.db.query('update event_feeds set last_position = $1', [kept]);
     await ctx.db.transaction((tx) => finishRestore(tx, ctx.clock.now(), null));
     ctx.clock.advance(1_000);
@@ -465,8 +466,8 @@ describe('the feed after a restore', () => {
     const ctx = await createTestContext();
     try {
       const [lost] = await record(ctx, facts(ctx, 1));
-      await ctx.db.query('delete from events');
-      await ctx.db.query('delete from event_feeds');
+      await tamper(ctx.ownerDb, 'delete from events');
+      await ctx.ownerDb.query('delete from event_feeds');
       await ctx.db.transaction((tx) => finishRestore(tx, ctx.clock.now(), null));
       const [fresh] = await record(ctx, facts(ctx, 1));
       const page = await listEvents(ctx.db, HOLDER, { after: lost?.publicId });

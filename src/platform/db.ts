@@ -221,10 +221,8 @@ async function runStatement<R extends object>(shared: Shared, statement: Stateme
 }
 
 /** Both settings end with the transaction, so the connection goes back to the pool as the service's. */
-const READ_FOR_HOLDER = {
-  name: 'read_for_holder',
-  text: `select set_config('role', '${TENANT_ROLE}', true), set_config('simbi.holder_id', $1, true)`,
-};
+const beginForHolder = (holderId: bigint) =>
+  `begin read only; set local role ${TENANT_ROLE}; set local simbi.holder_id = '${BigInt(holderId)}'`;
 
 /** Under a name of its own: a prepared statement is planned again when another role uses it. */
 function ofHolder(statement: Statement): Statement {
@@ -242,14 +240,13 @@ async function readForHolder<R extends object>(
   let broken: Error | undefined;
   try {
     const sent = [
-      client.query('begin read only'),
-      client.query({ ...READ_FOR_HOLDER, values: [String(holderId)] }),
+      client.query(beginForHolder(holderId)),
       send<R>(shared, client, ofHolder(statement), values),
       client.query('commit'),
     ] as const;
-    const [begun, scoped, answer, ended] = await Promise.allSettled(sent);
+    const [begun, answer, ended] = await Promise.allSettled(sent);
     // In this order: an answer that was not read under the holder's rules is never used.
-    for (const each of [begun, scoped, answer, ended]) if (each.status === 'rejected') throw each.reason;
+    for (const each of [begun, answer, ended]) if (each.status === 'rejected') throw each.reason;
     shared.counters.commits++;
     return answer.status === 'fulfilled' ? answer.value.rows : [];
   } catch (error) {
