@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isAddressOrRange } from './addresses.ts';
+import { isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
 
 type Setting<T> = {
   about: string;
@@ -241,7 +242,7 @@ function databaseErrors(config: Config): string[] {
   const urls = { DATABASE_URL: config.databaseUrl, MIGRATION_DATABASE_URL: config.migrationDatabaseUrl };
   for (const [name, url] of Object.entries(urls)) {
     if (!url) continue;
-    if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) errors.push(`${name} must begin with postgres://`);
+    if (!parseDatabaseUrl(url)) errors.push(`${name} must begin with postgres://`);
     else if (config.mode === 'live' && !config.allowDatabaseWithoutTls && !isTrustedConnection(url))
       errors.push(
         `${name} must end with ?sslmode=verify-full in live mode: the connection to another machine is encrypted, and its ` +
@@ -251,14 +252,6 @@ function databaseErrors(config: Config): string[] {
   if (config.migrationDatabaseUrl && !config.databaseUrl)
     errors.push('MIGRATION_DATABASE_URL is for the database of DATABASE_URL, which is not set');
   return errors;
-}
-
-/** Whether nobody in between can read or change what is sent: TLS with a checked certificate, or this machine. */
-export function isTrustedConnection(databaseUrl: string): boolean {
-  const { hostname, searchParams } = new URL(databaseUrl);
-  if (searchParams.get('sslmode') === 'verify-full') return true;
-  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  return host === '' || host.startsWith('/') || /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 }
 
 /** The 32 bytes of a master key written as hexadecimal or base64, or null. */

@@ -9,24 +9,11 @@ const MAX_TRIES = 5;
 /** Two databases of one server may create the roles, or change their members, at the same moment. */
 const AT_THE_SAME_TIME = /^(?:42710|23505|XX000)$/;
 
-/** The same database, for connections that are of this role from their first statement on. */
-export function asRole(databaseUrl: string, role: string): string {
-  const url = new URL(databaseUrl);
-  // Options of the URL win over those of the driver, so both stand here.
-  url.searchParams.set('options', `${url.searchParams.get('options') ?? ''} -c role=${role}`.trim());
-  return url.toString();
-}
-
-/** The login of a database URL. */
-export function loginOf(databaseUrl: string): string {
-  return decodeURIComponent(new URL(databaseUrl).username);
-}
-
 type Client = { query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> };
 
 /**
- * Creates the roles where they are missing and lets the login become the service. Roles belong to the whole server, not to one
- * database. Returns null, or what an administrator of the server must run because this login may not.
+ * Creates the roles where they are missing and lets the login, if one is given, become the service. Roles belong to the whole
+ * server, not to one database. Returns null, or what an administrator of the server must run because this login may not.
  */
 export async function prepareRoles(client: Client, login: string | null): Promise<string | null> {
   for (let tries = 1; ; tries++) {
@@ -45,11 +32,9 @@ export async function prepareRoles(client: Client, login: string | null): Promis
 
 async function missingRoles(client: Client, login: string | null): Promise<string[]> {
   const { rows } = await client.query(
-    `select to_regrole('${SERVICE_ROLE}') is not null as service, to_regrole('${TENANT_ROLE}') is not null as tenant,
-       coalesce($1, session_user::text) as login`,
-    [login],
+    `select to_regrole('${SERVICE_ROLE}') is not null as service, to_regrole('${TENANT_ROLE}') is not null as tenant`,
   );
-  const found = rows[0] as { service: boolean; tenant: boolean; login: string };
+  const found = rows[0] as { service: boolean; tenant: boolean };
   const statements: string[] = [];
   if (!found.tenant) statements.push(`create role ${TENANT_ROLE} nologin`);
   // It may become a tenant, but has none of a tenant's rights by itself.
@@ -60,7 +45,7 @@ async function missingRoles(client: Client, login: string | null): Promise<strin
   };
   if (!(found.tenant && found.service && (await member(SERVICE_ROLE, TENANT_ROLE))))
     statements.push(`grant ${TENANT_ROLE} to ${SERVICE_ROLE}`);
-  if (!(found.service && (await member(found.login, SERVICE_ROLE))))
-    statements.push(`grant ${SERVICE_ROLE} to ${pg.escapeIdentifier(found.login)}`);
+  if (login !== null && !(found.service && (await member(login, SERVICE_ROLE))))
+    statements.push(`grant ${SERVICE_ROLE} to ${pg.escapeIdentifier(login)}`);
   return statements;
 }

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { noteCommit } from './commit-tracking.ts';
-import { asRole, SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
+import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
+import { asRole } from './database-url.ts';
 import { Problem } from './errors.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;

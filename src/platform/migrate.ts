@@ -6,7 +6,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { systemClock } from './clock.ts';
-import { loginOf, prepareRoles } from './database-roles.ts';
+import { prepareRoles } from './database-roles.ts';
+import { loginOf } from './database-url.ts';
 import type { Reader } from './db.ts';
 import { sha256 } from './secrets.ts';
 
@@ -79,9 +80,10 @@ export async function migrate(
 
 /** Lets the login of the service's own URL become the service. `ownerUrl` is of a login that may grant it. */
 export async function admitServiceLogin(ownerUrl: string, serviceUrl: string): Promise<void> {
-  const login = loginOf(serviceUrl);
-  if (login === '' || login === loginOf(ownerUrl)) return;
-  await withClient(ownerUrl, (client) => requireRoles(client, login));
+  await withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>('select session_user::text as name');
+    await requireRoles(client, loginOf(serviceUrl) || (rows[0]?.name ?? ''));
+  });
 }
 
 /**
