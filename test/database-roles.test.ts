@@ -41,6 +41,7 @@ describe('two logins', () => {
       isSuperuser: false,
       owned: 0,
       unguarded: [],
+      bypasses: true,
       mayCreate: false,
       mayChange: [],
     });

@@ -32,13 +32,16 @@ export async function prepareRoles(client: Client, login: string | null): Promis
 
 async function missingRoles(client: Client, login: string | null): Promise<string[]> {
   const { rows } = await client.query(
-    `select to_regrole('${SERVICE_ROLE}') is not null as service, to_regrole('${TENANT_ROLE}') is not null as tenant`,
+    `select to_regrole('${SERVICE_ROLE}') is not null as service, to_regrole('${TENANT_ROLE}') is not null as tenant,
+       (select rolsuper or rolbypassrls or not rolcreaterole from pg_roles where rolname = session_user) as bypass`,
   );
-  const found = rows[0] as { service: boolean; tenant: boolean };
+  const found = rows[0] as { service: boolean; tenant: boolean; bypass: boolean };
   const statements: string[] = [];
   if (!found.tenant) statements.push(`create role ${TENANT_ROLE} nologin`);
-  // It may become a tenant, but has none of a tenant's rights by itself.
-  if (!found.service) statements.push(`create role ${SERVICE_ROLE} nologin noinherit`);
+  // It may become a tenant, but has none of a tenant's rights by itself. Policies are for tenants: where the server allows it,
+  // the service plans its statements without them.
+  if (!found.service)
+    statements.push(`create role ${SERVICE_ROLE} nologin noinherit${found.bypass ? ' bypassrls' : ''}`);
   const member = async (role: string, of: string) => {
     const answer = await client.query('select pg_has_role($1, $2, $3) as yes', [role, of, 'member']);
     return (answer.rows[0] as { yes: boolean }).yes;

@@ -11,6 +11,8 @@ export type RoleFacts = {
   owned: number;
   /** Tables with a holder_id that have no row-level security. */
   unguarded: string[];
+  /** False: the service plans its statements with policies that allow everything, and long reads are slower. */
+  bypasses: boolean;
   mayCreate: boolean;
   /** Changes of history that the service's role may make. */
   mayChange: string[];
@@ -29,13 +31,14 @@ const HISTORY = [
 export async function readRoleFacts(reader: Reader): Promise<RoleFacts> {
   const [facts] = await reader.query<RoleFacts>(
     `select session_user::text as login,
-       (select rolsuper or rolbypassrls from pg_roles where rolname = session_user) as "isSuperuser",
+       (select rolsuper from pg_roles where rolname = session_user) as "isSuperuser",
        (select count(*)::int from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
           and pg_has_role(session_user, c.relowner, 'member')) as owned,
        array(select c.relname::text from pg_class c
              join pg_attribute a on a.attrelid = c.oid and a.attname = 'holder_id' and not a.attisdropped
              where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
                and not c.relrowsecurity order by 1) as unguarded,
+       (select rolbypassrls from pg_roles where rolname = $1) as bypasses,
        has_schema_privilege($1, 'public', 'create') as "mayCreate",
        array(select t from unnest($2::text[]) t where to_regclass(t) is not null
              and (has_table_privilege($1, t, 'delete') or has_table_privilege($1, t, 'truncate') or has_table_privilege($1, t, 'update'))
