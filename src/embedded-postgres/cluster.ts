@@ -54,7 +54,10 @@ export async function prepareCluster(
   // Created by a version that had one role for everything, or interrupted before the password was written.
   if ((await readText(folder.servicePassword)) !== null) return;
   onProgress('Giving the service a role of its own in the database');
-  await addServiceRole(folder, installation, folder.cluster, durable);
+  const password = randomBytes(24).toString('base64url');
+  // In single-user mode, because only the superuser may create roles and nobody can log in as it.
+  await runSingleUser(installation, folder.cluster, durable, serviceRole(password));
+  await writePassword(folder.servicePassword, password);
 }
 
 /** Lines of single-user mode: each is one statement. They may be run again. */
@@ -69,13 +72,6 @@ function serviceRole(password: string): string {
     'grant simbi_tenant to simbi_service\n',
     'grant simbi_service to simbi\n',
   ].join('');
-}
-
-/** In single-user mode, because only the superuser may create roles and nobody can log in as it. */
-async function addServiceRole(folder: DataFolder, installation: Installation, cluster: string, durable: boolean) {
-  const password = randomBytes(24).toString('base64url');
-  await runSingleUser(installation, cluster, durable, serviceRole(password));
-  await writePassword(folder.servicePassword, password);
 }
 
 /** Created under another name and renamed when complete, so that an interrupted start leaves no incomplete cluster. */
@@ -108,17 +104,18 @@ async function createCluster(
     .catch(() => false);
   await writeOwned(installation, join(draft, 'postgresql.conf'), clusterSettings(lz4));
   await writeOwned(installation, join(draft, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
-  const password = randomBytes(24).toString('base64url');
+  const [password, servicePassword] = [randomBytes(24).toString('base64url'), randomBytes(24).toString('base64url')];
   // In single-user mode, so that the superuser needs no password and nobody can log in as it.
   await runSingleUser(
     installation,
     draft,
     durable,
     `create role simbi login createdb password '${password}' in role pg_monitor, pg_checkpoint\n` +
-      'create database simbi owner simbi\n',
+      'create database simbi owner simbi\n' +
+      serviceRole(servicePassword),
   );
   await writePassword(folder.password, password);
-  await addServiceRole(folder, installation, draft, durable);
+  await writePassword(folder.servicePassword, servicePassword);
   await rename(draft, folder.cluster);
   await sync(folder.root);
 }
