@@ -50,7 +50,7 @@ for (let from = 0; from < ROWS; from += PIECE)
      from (select n, ($2::bigint - n::bigint * 5184000000 / $5) as at from generate_series($3::int, $4::int) n) s`,
     [holder.id, now, from, Math.min(from + PIECE, ROWS) - 1, ROWS],
   );
-await ctx.db.query('analyze transactions');
+await base.ownerDb.query('analyze transactions');
 
 const day = (back: number) => new Date(now - back * 86_400_000).toISOString().slice(0, 10);
 const middle = Math.floor(ROWS / 2);

@@ -17,7 +17,7 @@ const MEGABYTE = 2 ** 20;
 const GUARDED = ['ledger_transfers', 'ledger_accounts'];
 
 const ctx = await createTestContext();
-const { db } = ctx;
+const db = ctx.ownerDb;
 const holders: bigint[] = [];
 for (let number = 1; number <= HOLDERS; number++)
   holders.push((await createHolder(ctx, COMMAND_LINE, `Holder ${number}`)).id);

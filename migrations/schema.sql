@@ -33,6 +33,89 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.create_partition(parent_table text, moment timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  rule partition_rules;
+  start timestamptz;
+  name text;
+  low text;
+  high text;
+begin
+  select * into strict rule from partition_rules where parent = parent_table;
+  perform lock_partitions(rule.parent);
+  start := date_trunc(rule.span, moment);
+  name := partition_name(rule, start);
+  if to_regclass(name) is not null then
+    return false;
+  end if;
+  low := partition_bound(rule, start);
+  high := partition_bound(rule, start + ('1 ' || rule.span)::interval);
+  -- Locked before rows are moved, so that none is inserted between the move and the attachment.
+  if rule.key_column is not null then
+    execute format('lock table %I in access exclusive mode', rule.parent || '_default');
+  end if;
+  execute format('create table %I (like %I including defaults including constraints including storage)', name, rule.parent);
+  if rule.key_column is not null then
+    execute format(
+      'with moved as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from moved',
+      rule.parent || '_default', rule.key_column, low, rule.key_column, high, name);
+  end if;
+  execute format('alter table %I attach partition %I for values from (%L) to (%L)', rule.parent, name, low, high);
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.drop_partition(parent_table text, start timestamp with time zone, cutoff timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  rule partition_rules;
+  name text;
+  young boolean;
+begin
+  select * into strict rule from partition_rules where parent = parent_table;
+  name := partition_name(rule, start);
+  if cutoff > clock_timestamp() - rule.keep or start + ('1 ' || rule.span)::interval > cutoff or date_trunc(rule.span, start) <> start
+  then
+    raise exception 'the partition % is too young to be dropped', name using errcode = 'P0001', constraint = 'partition_kept';
+  end if;
+  if to_regclass(name) is null then
+    return false;
+  end if;
+  if rule.age_column is not null then
+    -- Asked without the lock first: most partitions that are kept are kept for a young row.
+    execute format('select exists (select from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
+    if young then
+      return false;
+    end if;
+  end if;
+  perform lock_partitions(rule.parent);
+  if not exists (select from pg_inherits where inhrelid = to_regclass(name) and inhparent = rule.parent::regclass) then
+    return false;
+  end if;
+  if rule.age_column is not null then
+    -- Waits for the inserts under way; later ones wait for us and then find the default partition.
+    execute format('lock table %I in share row exclusive mode', name);
+    execute format('select exists (select from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
+    if young then
+      return false;
+    end if;
+  end if;
+  execute format('drop table %I', name);
+  return true;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.link_audit_row(entry audit_log)
  RETURNS void
  LANGUAGE plpgsql
@@ -73,12 +156,48 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.lock_partitions(parent text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$ select pg_advisory_xact_lock(731058300, hashtext(parent)) $function$;
+
+CREATE OR REPLACE FUNCTION public.partition_bound(rule partition_rules, moment timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  milliseconds text;
+begin
+  if (select k.atttypid <> 'uuid'::regtype from pg_partitioned_table p
+      join pg_attribute k on k.attrelid = p.partrelid and k.attnum = p.partattrs[0]
+      where p.partrelid = rule.parent::regclass) then
+    return moment::text;
+  end if;
+  milliseconds := lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0');
+  return left(milliseconds, 8) || '-' || right(milliseconds, 4) || '-0000-0000-000000000000';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.partition_name(rule partition_rules, start timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$ select rule.parent || '_' || to_char(start, case when rule.span = 'month' then 'YYYY_MM' else 'YYYYMMDDHH24' end) $function$;
+
 CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[], debit_balances bigint[], credit_balances bigint[], transaction_ids uuid[], kinds transfer_kind[], currencies text[], moment timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
   touched bigint;
@@ -157,12 +276,65 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.refuse_new_terms()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the amount of transaction % was paid and cannot change', old.id
+    using errcode = 'P0001', constraint = 'transaction_paid_amount', table = 'transactions';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_reopening()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% % was decided and cannot change', tg_table_name, old.id
+    using errcode = 'P0001', constraint = tg_table_name || '_final_state', table = tg_table_name;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_transfer()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   raise exception 'transfers are added only by post_transfers' using errcode = 'P0001', constraint = 'transfer_moves_balances';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_transition()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'transaction % is % and cannot become %', old.id, old.status, new.status
+    using errcode = 'P0001', constraint = 'transaction_final_state', table = 'transactions';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.simbi_holder()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select nullif(current_setting('simbi.holder_id', true), '')::bigint $function$;
+
+CREATE OR REPLACE FUNCTION public.trim_default_partition(parent_table text, cutoff timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  rule partition_rules;
+begin
+  select * into strict rule from partition_rules where parent = parent_table and age_column is not null;
+  if cutoff > clock_timestamp() - rule.keep then
+    raise exception 'rows of % are too young to be deleted', rule.parent using errcode = 'P0001', constraint = 'partition_kept';
+  end if;
+  execute format('delete from %I where %I < $1', rule.parent || '_default', rule.age_column) using cutoff;
 end
 $function$;
 
@@ -196,10 +368,14 @@ create table members (
   totp_last_step bigint,
   is_admin boolean not null default false,
   created_at timestamp with time zone not null,
+  email_proven_at timestamp with time zone,
+  credentials_version bigint not null default 0,
+  passkey_user_id bytea,
   constraint members_pkey PRIMARY KEY (id),
   constraint member_email_unique UNIQUE (email),
   constraint member_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
-  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
+  constraint member_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120))),
+  constraint member_passkey_user_id_length CHECK ((octet_length(passkey_user_id) = 32))
 );
 comment on table members is
   'A person who signs in to the console.';
@@ -211,6 +387,12 @@ comment on column members.totp_last_step is
   'The newest time step whose code was accepted: a code works once.';
 comment on column members.is_admin is
   'Admins run the gateway and see every holder.';
+comment on column members.email_proven_at is
+  'When somebody used a link that only the reader of this mailbox, or the host, could have given them. Null: the person may be anybody, and gets no rights from another holder or from the host.';
+comment on column members.credentials_version is
+  'Grows when password, second factor and sessions are forgotten: a sign-in that was on its way then opens no session.';
+comment on column members.passkey_user_id is
+  'The name of this person in their passkeys: random, so that a passkey tells nobody who its owner is.';
 
 create table memberships (
   member_id bigint not null,
@@ -238,6 +420,8 @@ create table sessions (
   confirmed_until timestamp with time zone,
   revoked_at timestamp with time zone,
   holder_id bigint,
+  credentials_version bigint not null default 0,
+  enrol_until timestamp with time zone,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint session_token_unique UNIQUE (token_hash),
   constraint sessions_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
@@ -249,6 +433,10 @@ comment on column sessions.confirmed_until is
   'Until then the person has proved the second factor or the password for dangerous actions.';
 comment on column sessions.holder_id is
   'The holder that the person is looking at.';
+comment on column sessions.credentials_version is
+  'That of the member when the sign-in began. A session with an older one is over.';
+comment on column sessions.enrol_until is
+  'Until then the first second factor may be set up: the person has just typed the password, or used a login link.';
 CREATE INDEX sessions_by_member ON public.sessions USING btree (member_id);
 CREATE TRIGGER sessions_recorded AFTER INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION record_sign_in();
 
@@ -267,22 +455,26 @@ comment on table login_links is
 create table invitations (
   id bigint not null generated always as identity,
   token_hash bytea not null,
-  holder_id bigint not null,
+  holder_id bigint,
   email text not null,
-  role text not null,
+  role text,
   invited_by text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
   withdrawn_at timestamp with time zone,
+  proves_email boolean not null default false,
   constraint invitations_pkey PRIMARY KEY (id),
   constraint invitation_token_unique UNIQUE (token_hash),
   constraint invitation_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+  constraint invitation_holder_has_role CHECK (((holder_id IS NULL) = (role IS NULL))),
   constraint invitation_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'finance'::text, 'viewer'::text]))),
   constraint invitations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 comment on table invitations is
-  'An offer to join a holder, sent by e-mail.';
+  'An offer to join a holder. Without a holder: the offer to be an admin of the gateway.';
+comment on column invitations.proves_email is
+  'The link was sent by mail, or made on the host: who uses it has the address. A link that an inviter saw proves nothing.';
 CREATE INDEX invitations_by_holder ON public.invitations USING btree (holder_id, id DESC);
 
 create table integrations (
@@ -296,8 +488,10 @@ create table integrations (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
+  redirect_hosts text[] not null default '{}'::text[],
   constraint integrations_pkey PRIMARY KEY (id),
   constraint integration_client_id_unique UNIQUE (client_id),
+  constraint integration_redirect_hosts_few CHECK ((cardinality(redirect_hosts) <= 50)),
   constraint integration_status_known CHECK ((status = ANY (ARRAY['active'::text, 'revoked'::text]))),
   constraint integration_title_length CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120))),
   constraint integrations_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
@@ -308,26 +502,49 @@ comment on column integrations.title is
   'The sender of the specification, compared exactly.';
 comment on column integrations.allowed_addresses is
   'Empty: any address may call.';
+comment on column integrations.redirect_hosts is
+  'Hosts that a payment link may send the payer to; *.example.org stands for every host below it. Empty: any.';
 CREATE INDEX integrations_by_holder ON public.integrations USING btree (holder_id);
-CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+CREATE TRIGGER integrations_counted AFTER INSERT OR DELETE OR UPDATE OF title, status, allowed_addresses, default_callback_url, redirect_hosts ON integrations FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table integration_secrets (
   integration_id bigint not null,
   kind text not null,
-  slot smallint not null,
+  slot integer not null,
   sealed bytea not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
+  id bigint not null generated always as identity,
+  name text not null default 'default'::text,
+  scopes text[] not null default '{collect,read,refund,links}'::text[],
+  allowed_addresses text[] not null default '{}'::text[],
+  last_used_at timestamp with time zone,
   constraint integration_secrets_pkey PRIMARY KEY (integration_id, kind, slot),
+  constraint secret_id_unique UNIQUE (id),
   constraint secret_kind_known CHECK ((kind = ANY (ARRAY['api'::text, 'callback'::text]))),
-  constraint secret_slot_known CHECK ((slot = ANY (ARRAY[1, 2]))),
+  constraint secret_name_form CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,39}$'::text)),
+  constraint secret_scopes_known CHECK (((scopes <@ '{collect,read,refund,links}'::text[]) AND (cardinality(scopes) > 0))),
+  constraint secret_slot_sane CHECK ((slot > 0)),
   constraint integration_secrets_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table integration_secrets is
-  'Secrets of an integration. Two slots of each kind: there are never more than two live secrets, and a rotation overwrites the older one.';
+  'Secrets of an integration. An API key is a name: a rotation adds a secret with the same name and sets the end of the one before it.';
+comment on column integration_secrets.slot is
+  'Numbers the secrets of a kind.';
 comment on column integration_secrets.expires_at is
-  'The end of the overlap after a rotation. Null: valid until it is replaced.';
-CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+  'When it stops working: the end of the overlap after a rotation, or the moment it was revoked.';
+comment on column integration_secrets.id is
+  'Tokens name the secret that made them by it. A secret that replaces another has its own.';
+comment on column integration_secrets.name is
+  'The key that the secret belongs to. Callback secrets have one name.';
+comment on column integration_secrets.scopes is
+  'What an API key may do. Callback secrets do not use it.';
+comment on column integration_secrets.allowed_addresses is
+  'Empty: any address that the integration allows. Otherwise a request must come from an address that both lists allow.';
+comment on column integration_secrets.last_used_at is
+  'Written at most once a minute.';
+CREATE UNIQUE INDEX secret_current_once ON public.integration_secrets USING btree (integration_id, kind, name) WHERE (expires_at IS NULL);
+CREATE TRIGGER integration_secrets_counted AFTER INSERT OR DELETE OR UPDATE OF integration_id, kind, slot, sealed, expires_at, name, scopes, allowed_addresses ON integration_secrets FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table tokens (
   id bigint not null generated always as identity,
@@ -336,12 +553,24 @@ create table tokens (
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  secret_id bigint not null,
+  address text not null default ''::text,
+  last_used_at timestamp with time zone,
+  last_address text,
   constraint tokens_pkey PRIMARY KEY (id),
+  constraint token_secret FOREIGN KEY (secret_id) REFERENCES integration_secrets(id),
   constraint tokens_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id)
 );
 comment on table tokens is
   'Bearer tokens of the API. Only a hash is stored.';
+comment on column tokens.secret_id is
+  'The secret that it was bought with. It ends with it, has its scopes and signs with it.';
+comment on column tokens.address is
+  'Where it was asked for from.';
+comment on column tokens.last_used_at is
+  'Written at most once a minute.';
 CREATE INDEX tokens_by_integration ON public.tokens USING btree (integration_id);
+CREATE INDEX tokens_by_secret ON public.tokens USING btree (secret_id, id);
 
 create table spent_signatures (
   signed_at timestamp with time zone not null,
@@ -580,6 +809,9 @@ CREATE INDEX transactions_by_link ON public.transactions USING btree (holder_id,
 CREATE INDEX transactions_by_number ON public.transactions USING btree (holder_id, msisdn, id DESC);
 CREATE INDEX transactions_by_reference_1 ON public.transactions USING btree (holder_id, reference_1, id DESC) WHERE (reference_1 IS NOT NULL);
 CREATE INDEX transactions_by_reference_2 ON public.transactions USING btree (holder_id, reference_2, id DESC) WHERE (reference_2 IS NOT NULL);
+CREATE TRIGGER transactions_keep_final_states BEFORE UPDATE OF status ON transactions FOR EACH ROW WHEN (old.status <> new.status AND NOT (old.status = 'pending'::text OR old.status = 'processing'::text AND new.status <> 'pending'::text OR (old.status = ANY (ARRAY['failed'::text, 'expired'::text])) AND (new.status = ANY (ARRAY['success'::text, 'reversed'::text])) OR old.status = 'success'::text AND new.status = 'reversed'::text)) EXECUTE FUNCTION refuse_transition();
+CREATE TRIGGER transactions_keep_paid_amounts BEFORE UPDATE OF amount, fee, currency, direction ON transactions FOR EACH ROW WHEN ((old.status = ANY (ARRAY['success'::text, 'reversed'::text])) AND (old.amount <> new.amount OR old.fee <> new.fee) OR old.currency <> new.currency OR old.direction <> new.direction) EXECUTE FUNCTION refuse_new_terms();
+CREATE TRIGGER transactions_stay BEFORE DELETE OR TRUNCATE ON transactions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table payment_jobs (
   holder_id bigint not null,
@@ -661,6 +893,7 @@ CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, trans
 CREATE INDEX cases_by_transaction ON public.cases USING btree (holder_id, transaction_id);
 CREATE INDEX cases_open ON public.cases USING btree (opened_at DESC, id) WHERE (status = 'open'::text);
 CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
+CREATE TRIGGER cases_keep_final_states BEFORE UPDATE ON cases FOR EACH ROW WHEN (old.status = 'resolved'::text AND (new.status <> 'resolved'::text OR new.resolved_at <> old.resolved_at OR new.amount IS DISTINCT FROM old.amount OR new.settled <> old.settled)) EXECUTE FUNCTION refuse_reopening();
 
 create table verification_tokens (
   holder_id bigint not null,
@@ -735,10 +968,12 @@ create table rejected_callbacks (
   headers jsonb not null,
   body bytea not null,
   received_at timestamp with time zone not null,
+  authenticated boolean not null default false,
   constraint rejected_callbacks_pkey PRIMARY KEY (id)
 );
 comment on table rejected_callbacks is
-  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction of this gateway. Deleted after ninety days.';
+  'Operator callbacks that proved nothing: forged, unreadable, or about no transaction. Kept: ninety days, and the newest 1,000 unsigned.';
+CREATE INDEX rejected_callbacks_of_strangers ON public.rejected_callbacks USING btree (id) WHERE (NOT authenticated);
 
 create table payout_batches (
   holder_id bigint not null,
@@ -942,6 +1177,7 @@ comment on column events.body is
   'The bytes that are sent and signed. They never change.';
 CREATE INDEX events_by_id ON ONLY public.events USING btree (holder_id, id);
 CREATE INDEX events_by_position ON ONLY public.events USING btree (holder_id, "position");
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table callback_deliveries (
   holder_id bigint not null,
@@ -961,7 +1197,7 @@ comment on table callback_deliveries is
   'One row for each event that was not delivered yet. A leased row belongs to one process until due_at. An infinite due_at waits for a person: the receiver answered 410 Gone.';
 comment on column callback_deliveries.started_at is
   'Thirty days later the delivery is given up. A resend starts the time again.';
-CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (origin, due_at) WHERE (NOT leased);
+CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (holder_id, origin, due_at) WHERE (NOT leased);
 
 create table callback_attempts (
   holder_id bigint not null,
@@ -983,6 +1219,7 @@ comment on column callback_attempts.number is
 comment on column callback_attempts.signature is
   'The only request header that cannot be derived from the event.';
 CREATE INDEX callback_attempts_by_event ON ONLY public.callback_attempts USING btree (holder_id, event_id);
+CREATE TRIGGER callback_attempts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON callback_attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table callback_receivers (
   origin text not null,
@@ -990,10 +1227,11 @@ create table callback_receivers (
   last_error text not null,
   probe_at timestamp with time zone not null,
   recovered_at timestamp with time zone,
-  constraint callback_receivers_pkey PRIMARY KEY (origin)
+  holder_id bigint not null,
+  constraint callback_receiver_once PRIMARY KEY (holder_id, origin)
 );
 comment on table callback_receivers is
-  'Receivers (scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
+  'Receivers (a holder''s scheme, host and port) that fail, or that recovered and get their backlog. A healthy receiver has no row.';
 comment on column callback_receivers.recovered_at is
   'When it answered again: everything last tried before then is due at once.';
 
@@ -1124,9 +1362,8 @@ comment on column checkout_attempts.form_id is
 comment on column checkout_attempts.live is
   'It may still take money, or has taken it. Only the refusal of the operator ends it; a success stays live for ever.';
 comment on column checkout_attempts.msisdn is
-  'Digits with the dial code: a number may only be prompted so often, over all holders.';
+  'Digits with the dial code.';
 CREATE UNIQUE INDEX attempt_one_live ON public.checkout_attempts USING btree (holder_id, link_id) WHERE (live AND single_use);
-CREATE INDEX checkout_attempts_by_number ON public.checkout_attempts USING btree (msisdn, created_at DESC);
 
 create table receipts (
   holder_id bigint not null,
@@ -1237,6 +1474,7 @@ comment on column decisions.reference is
 comment on column decisions.status is
   'overtaken: the operator answered before the second person did.';
 CREATE UNIQUE INDEX decision_open_once ON public.decisions USING btree (holder_id, case_id) WHERE (status = 'proposed'::text);
+CREATE TRIGGER decisions_keep_final_states BEFORE UPDATE ON decisions FOR EACH ROW WHEN (old.status <> 'proposed'::text) EXECUTE FUNCTION refuse_reopening();
 
 -- 0012_holders.sql
 
@@ -1454,6 +1692,327 @@ comment on column verify_runs.findings is
   'The first differences of each check.';
 CREATE UNIQUE INDEX verify_run_in_background_once ON public.verify_runs USING btree (in_background) WHERE (in_background AND (status = ANY (ARRAY['waiting'::text, 'running'::text])));
 
+-- 0020_holders_people.sql
+
+create table sign_ups (
+  token_hash bytea not null,
+  business text not null,
+  name text not null,
+  email text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint sign_up_token PRIMARY KEY (token_hash),
+  constraint sign_up_business_length CHECK (((char_length(business) >= 1) AND (char_length(business) <= 120))),
+  constraint sign_up_email_plain CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254)))),
+  constraint sign_up_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120)))
+);
+comment on table sign_ups is
+  'Sign-ups that wait for their e-mail to be confirmed. The password is chosen after that: who typed the address may not be its owner.';
+
+create table role_changes (
+  holder_id bigint not null,
+  id uuid not null,
+  member_id bigint not null,
+  role text not null,
+  requested_by text not null,
+  requested_by_member bigint,
+  requested_at timestamp with time zone not null,
+  effective_at timestamp with time zone not null,
+  confirmed_by text,
+  confirmed_by_member bigint,
+  applied_at timestamp with time zone,
+  withdrawn_by text,
+  withdrawn_at timestamp with time zone,
+  constraint role_change_id PRIMARY KEY (holder_id, id),
+  constraint role_change_applied_late CHECK (((applied_at IS NULL) OR (confirmed_by IS NOT NULL) OR (applied_at >= effective_at))),
+  constraint role_change_by_two_people CHECK (((confirmed_by_member IS NULL) OR ((confirmed_by_member <> member_id) AND (confirmed_by_member IS DISTINCT FROM requested_by_member)))),
+  constraint role_change_confirmed_whole CHECK (((confirmed_by IS NULL) = (confirmed_by_member IS NULL))),
+  constraint role_change_role_known CHECK ((role = ANY (ARRAY['owner'::text, 'finance'::text]))),
+  constraint role_change_waits_a_day CHECK ((effective_at >= (requested_at + '24:00:00'::interval))),
+  constraint role_change_withdrawn_or_applied CHECK (((withdrawn_at IS NULL) OR (applied_at IS NULL))),
+  constraint role_change_withdrawn_whole CHECK (((withdrawn_by IS NULL) = (withdrawn_at IS NULL))),
+  constraint role_changes_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint role_changes_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table role_changes is
+  'A role that lets a person approve money, at a holder that requires two people. It holds when a second owner confirms it, or after a day.';
+CREATE UNIQUE INDEX role_change_open_once ON public.role_changes USING btree (holder_id, member_id) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
+CREATE INDEX role_changes_due ON public.role_changes USING btree (effective_at) WHERE ((applied_at IS NULL) AND (withdrawn_at IS NULL));
+
+create table mails (
+  id bigint not null generated always as identity,
+  to_address text not null,
+  subject text not null,
+  text text,
+  text_sealed bytea,
+  attempts integer not null default 0,
+  created_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  constraint mail_id PRIMARY KEY (id),
+  constraint mail_attempts_sane CHECK ((attempts >= 0)),
+  constraint mail_subject_plain CHECK ((((char_length(subject) >= 1) AND (char_length(subject) <= 200)) AND (subject !~ '[[:cntrl:]]'::text))),
+  constraint mail_text_once CHECK (((text IS NULL) <> (text_sealed IS NULL))),
+  constraint mail_to_length CHECK (((char_length(to_address) >= 3) AND (char_length(to_address) <= 254)))
+);
+comment on table mails is
+  'Mails to send. A row is deleted when the mail server took it, or when it did not for a day.';
+comment on column mails.text_sealed is
+  'A text with a link that signs in, sealed under the master key.';
+comment on column mails.due_at is
+  'When it is tried next. A process that sends it moves this, so that no other one does.';
+CREATE INDEX mails_due ON public.mails USING btree (due_at);
+
+create unlogged table guesses (
+  key bytea not null,
+  since timestamp with time zone not null,
+  guesses integer not null,
+  constraint guess_key PRIMARY KEY (key),
+  constraint guesses_sane CHECK ((guesses >= 0))
+);
+comment on table guesses is
+  'Guesses of passwords and codes, counted before they are compared. Unlogged: after a crash of PostgreSQL counting begins again.';
+comment on column guesses.key is
+  'Hash of what is limited: a person or an address, the kind of guess, and the length of the window.';
+comment on column guesses.since is
+  'When the window began: with its first guess.';
+CREATE INDEX guesses_by_age ON public.guesses USING btree (since);
+
+-- 0021_holders_factors.sql
+
+create table passkeys (
+  id bigint not null generated always as identity,
+  member_id bigint not null,
+  credential_id bytea not null,
+  public_key bytea not null,
+  counter bigint not null,
+  transports text[] not null,
+  name text not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  constraint passkeys_pkey PRIMARY KEY (id),
+  constraint passkey_credential_unique UNIQUE (credential_id),
+  constraint passkey_counter_sane CHECK ((counter >= 0)),
+  constraint passkey_credential_length CHECK (((octet_length(credential_id) >= 1) AND (octet_length(credential_id) <= 1023))),
+  constraint passkey_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60))),
+  constraint passkeys_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table passkeys is
+  'Credentials of WebAuthn: a device that signs in for a person. Only public keys are stored.';
+comment on column passkeys.counter is
+  'The last counter of the device. One that does not grow comes from a copy and is refused; 0: the device has none.';
+CREATE INDEX passkeys_by_member ON public.passkeys USING btree (member_id, id);
+
+create table passkey_challenges (
+  challenge_hash bytea not null,
+  purpose text not null,
+  member_id bigint,
+  browser_hash bytea not null,
+  address text not null,
+  expires_at timestamp with time zone not null,
+  constraint passkey_challenges_pkey PRIMARY KEY (challenge_hash),
+  constraint passkey_challenge_member_known CHECK (((purpose = 'sign_in'::text) = (member_id IS NULL))),
+  constraint passkey_challenge_purpose_known CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'second_step'::text, 'confirm'::text, 'register'::text]))),
+  constraint passkey_challenges_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table passkey_challenges is
+  'What a passkey was asked to sign. A challenge is deleted when it is answered, so it works once.';
+comment on column passkey_challenges.browser_hash is
+  'The browser that asked: no other may answer.';
+comment on column passkey_challenges.address is
+  'The caller''s address (IPv6: its /64), which may have a limited number of open challenges.';
+CREATE INDEX passkey_challenges_by_address ON public.passkey_challenges USING btree (address, expires_at);
+CREATE INDEX passkey_challenges_by_expiry ON public.passkey_challenges USING btree (expires_at);
+
+create table recovery_codes (
+  member_id bigint not null,
+  code_hash bytea not null,
+  created_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint recovery_codes_pkey PRIMARY KEY (member_id, code_hash),
+  constraint recovery_codes_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table recovery_codes is
+  'Codes that replace the second factor once each. They have 80 random bits, so a plain hash is enough.';
+
+create table known_browsers (
+  member_id bigint not null,
+  token_hash bytea not null,
+  first_seen_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone not null,
+  constraint known_browsers_pkey PRIMARY KEY (member_id, token_hash),
+  constraint known_browsers_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table known_browsers is
+  'Browsers in which a person has signed in before, by the hash of a random cookie.';
+CREATE INDEX known_browsers_by_age ON public.known_browsers USING btree (last_seen_at);
+
+create table security_notices (
+  id bigint not null generated always as identity,
+  member_id bigint not null,
+  kind text not null,
+  detail text not null default ''::text,
+  address text not null,
+  user_agent text not null,
+  at timestamp with time zone not null,
+  read_at timestamp with time zone,
+  constraint security_notices_pkey PRIMARY KEY (id),
+  constraint security_notice_detail_length CHECK ((char_length(detail) <= 60)),
+  constraint security_notice_kind_known CHECK ((kind = ANY (ARRAY['new_browser'::text, 'password_changed'::text, 'factor_on'::text, 'factor_off'::text, 'passkey_added'::text, 'passkey_removed'::text, 'recovery_code_used'::text, 'recovery_codes_created'::text]))),
+  constraint security_notices_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table security_notices is
+  'What happened to an account, shown to its owner until they say that they have read it.';
+comment on column security_notices.detail is
+  'The name of a passkey, or how many recovery codes are left.';
+CREATE INDEX security_notices_by_age ON public.security_notices USING btree (at);
+CREATE INDEX security_notices_unread ON public.security_notices USING btree (member_id, id) WHERE (read_at IS NULL);
+
+-- 0022_holders_keys.sql
+
+create table unverified_requests (
+  holder_id bigint not null,
+  integration_id bigint not null,
+  at timestamp with time zone not null,
+  id uuid not null,
+  status smallint not null,
+  route text not null,
+  address text not null,
+  network text not null,
+  code text,
+  constraint unverified_request_id PRIMARY KEY (holder_id, integration_id, at, id)
+);
+comment on table unverified_requests is
+  'Requests that named an integration and were refused before its signature or secret was verified. Everybody who knows a client_id can send them, so they are not in request_log: few are kept for each integration and address, for a week.';
+comment on column unverified_requests.network is
+  'What limits are counted by: the IPv4 address, or the /64 of an IPv6 address.';
+CREATE INDEX unverified_requests_by_age ON public.unverified_requests USING brin (at);
+
+-- 0024_platform_limits.sql
+
+create unlogged table limit_buckets (
+  key text not null,
+  tokens double precision not null,
+  at timestamp with time zone not null,
+  constraint limit_bucket_once PRIMARY KEY (key)
+) with (fillfactor=50);
+comment on table limit_buckets is
+  'What is left of a rate limit in all processes together. Only busy keys; each process subtracts what it let through.';
+
+create unlogged table limit_sharers (
+  key text not null,
+  process text not null,
+  at timestamp with time zone not null,
+  constraint limit_sharer_once PRIMARY KEY (key, process)
+) with (fillfactor=50);
+comment on table limit_sharers is
+  'Which processes used a limit lately: they share what is left of it.';
+
+create unlogged table limit_refusals (
+  kind text not null,
+  key text not null,
+  subject text not null,
+  refused bigint not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  constraint limit_refusal_once PRIMARY KEY (kind, key)
+);
+comment on table limit_refusals is
+  'Who was held back by which limit in the last hour, for the page of admins. Written by each process about once a second.';
+comment on column limit_refusals.subject is
+  'Whom it is about, as the page shows it. Phone numbers are without their middle digits.';
+comment on column limit_refusals.until is
+  'When the limit allows something again, if nothing more is asked.';
+
+-- 0025_payments_number_limits.sql
+
+create unlogged table number_limits (
+  msisdn text not null,
+  prompt_ids uuid[] not null default '{}'::uuid[],
+  prompt_holders bigint[] not null default '{}'::bigint[],
+  prompted_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  wrong_tokens integer not null default 0,
+  wrong_since timestamp with time zone,
+  limited_until timestamp with time zone,
+  seen_at timestamp with time zone not null,
+  constraint number_limit_once PRIMARY KEY (msisdn),
+  constraint number_limit_prompts_whole CHECK (((cardinality(prompt_ids) = cardinality(prompted_at)) AND (cardinality(prompt_ids) = cardinality(prompt_holders))))
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=70);
+comment on table number_limits is
+  'Prompts and wrong tokens of each phone number in the last day. Deleted when nothing was asked for a day.';
+comment on column number_limits.prompt_ids is
+  'Collections of the last day that may still count, with their holders and dates in the next two columns.';
+comment on column number_limits.wrong_since is
+  'The day of the wrong tokens begins here.';
+comment on column number_limits.limited_until is
+  'When another prompt is allowed, as the last refusal said.';
+
+-- 0026_platform_database_roles.sql
+
+create table gateway_mode (
+  single boolean not null default true,
+  mode text not null,
+  marked_at timestamp with time zone not null,
+  constraint gateway_mode_pkey PRIMARY KEY (single),
+  constraint gateway_mode_known CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
+  constraint gateway_mode_single CHECK (single)
+);
+comment on table gateway_mode is
+  'Whether the money in this database is real. Written at the first start and never changed: pretend money must not become real.';
+CREATE TRIGGER gateway_mode_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON gateway_mode FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table applied_privileges (
+  single boolean not null default true,
+  checksum text not null,
+  constraint applied_privileges_pkey PRIMARY KEY (single),
+  constraint applied_privileges_single CHECK (single)
+);
+comment on table applied_privileges is
+  'Which version of privileges.sql the grants and policies of this database come from.';
+
+create table partition_rules (
+  parent text not null,
+  span text not null,
+  keep interval not null,
+  key_column text,
+  age_column text,
+  constraint partition_rule_once PRIMARY KEY (parent),
+  constraint partition_rule_of_default CHECK (((key_column IS NULL) = (age_column IS NULL))),
+  constraint partition_span_known CHECK ((span = ANY (ARRAY['hour'::text, 'day'::text, 'month'::text])))
+);
+comment on table partition_rules is
+  'The tables whose partitions the service creates and drops, and how long their rows are kept at least.';
+comment on column partition_rules.keep is
+  'Nobody but the owner of the database can drop a younger partition, whatever a clock says.';
+comment on column partition_rules.key_column is
+  'For a table with a default partition, whose rows are moved: the partition key.';
+comment on column partition_rules.age_column is
+  'The age of a row. A partition with a younger row is kept.';
+
+-- 0028_platform_vault_keys.sql
+
+create table vault_keys (
+  version integer not null,
+  wrapped bytea,
+  wrapper text not null,
+  fingerprint bytea not null,
+  created_at timestamp with time zone not null,
+  retired_at timestamp with time zone,
+  constraint vault_keys_pkey PRIMARY KEY (version),
+  constraint vault_key_destroyed_when_retired CHECK (((wrapped IS NOT NULL) OR ((retired_at IS NOT NULL) AND (version > 0)))),
+  constraint vault_key_fingerprint_length CHECK ((octet_length(fingerprint) = 16)),
+  constraint vault_key_version_sane CHECK ((version >= 0))
+);
+comment on table vault_keys is
+  'Keys that seal secrets; the newest seals. Version 0 opens values from before versions, and derives the keys that never change.';
+comment on column vault_keys.wrapped is
+  'The data key, encrypted by the wrapper. Null: retired and destroyed.';
+comment on column vault_keys.wrapper is
+  'What encrypted the key: local:<check of the master key>, aws-kms:<key> or vault-transit:<key>.';
+comment on column vault_keys.fingerprint is
+  'Shows that a key is the right one for this version; reveals nothing about it.';
+
 -- 0029_holders_audit_chain.sql
 
 create table audit_streams (
@@ -1485,6 +2044,23 @@ comment on column audit_chain.audit_id is
 comment on column audit_chain.hash is
   'SHA-256 of the hash before it (64 hexadecimal digits; zeros for the first), a line feed, and audit_line.';
 CREATE TRIGGER audit_chain_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_chain FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- 0030_payments_operator_hints.sql
+
+create table operator_hints (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  hints integer not null default 1,
+  attempts integer not null default 0,
+  first_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  constraint operator_hint_once PRIMARY KEY (holder_id, transaction_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
+comment on table operator_hints is
+  'Transactions, open or final, whose operator has sent a message that proves nothing. Deleted after it was asked. due_at is a lease.';
+comment on column operator_hints.hints is
+  'How many came. More than there were when the operator was asked: it is asked again.';
+CREATE INDEX operator_hints_due ON public.operator_hints USING btree (due_at);
 
 -- 
 

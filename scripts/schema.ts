@@ -204,7 +204,7 @@ function groupByTable(rows: Owned[]): Map<number, string[]> {
 // Not import.meta.main: `npm run schema` imports this file from its own start script.
 if (process.argv[1] === import.meta.filename) {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url });
+  const db = connectDatabase({ url: database.url, as: 'owner' });
   await writeFile(SCHEMA_FILE, await dumpSchema(db));
   await db.close();
   await database.drop();

@@ -29,6 +29,7 @@ import { statusCommand } from './commands/status.ts';
 import { CommandError, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { tokenCommand } from './commands/token.ts';
 import { transactionCommand } from './commands/transaction.ts';
+import { ModeError } from './database-mode.ts';
 import { DataDirInUseError } from './embedded-postgres/data-dir-lock.ts';
 import { EmbeddedPostgresError } from './embedded-postgres/installation.ts';
 import { StartError } from './open-context.ts';
@@ -148,7 +149,7 @@ function fieldSentences(error: unknown): string[] {
 }
 
 function exitCodeFor(error: unknown): number | null {
-  if (error instanceof ConfigError) return EXIT.usage;
+  if (error instanceof ConfigError || error instanceof ModeError) return EXIT.usage;
   if (error instanceof CommandError || error instanceof StartError) return error.exitCode;
   if (error instanceof KeyWrapperError) return error.isAway ? EXIT.unavailable : EXIT.usage;
   if (error instanceof DataDirInUseError) return EXIT.conflict;

@@ -3,6 +3,7 @@
 
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
+import { requireMode } from './database-mode.ts';
 import { DataDirInUseError, type DataDirLock, dataDirOwner, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
 import { canOpenSecrets } from './holders/integration-secrets.ts';
@@ -15,7 +16,7 @@ import { KeyWrapperError } from './platform/key-wrapper.ts';
 import { ensureMasterKey, findMasterKey, findPreviousMasterKey, listKeyWrappers } from './platform/master-key.ts';
 import { createMemory } from './platform/memory.ts';
 import { createMetrics } from './platform/metrics.ts';
-import { migrate } from './platform/migrate.ts';
+import { admitServiceLogin, migrate } from './platform/migrate.ts';
 import type { Vault } from './platform/secrets.ts';
 import { openVault } from './platform/vault-keys.ts';
 
@@ -34,7 +35,13 @@ export class StartError extends Error {
   }
 }
 
-export type OpenDatabase = { readonly url: string; close(): Promise<void> };
+export type OpenDatabase = {
+  /** For the service, whose login should own nothing. */
+  readonly url: string;
+  /** For migrations and restores: the login that owns the tables. */
+  readonly ownerUrl: string;
+  close(): Promise<void>;
+};
 
 const NO_LOCK: DataDirLock = { setUrl: () => undefined, release: () => undefined };
 
@@ -45,9 +52,12 @@ export function claimDataDir(config: Config): Promise<DataDirLock> {
 
 /** The database of DATABASE_URL, or the embedded one, started. Requires the lock of DATA_DIR. */
 export async function openDatabase(config: Config, onProgress: Progress): Promise<OpenDatabase> {
-  if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined };
+  if (config.databaseUrl) {
+    const ownerUrl = config.migrationDatabaseUrl || config.databaseUrl;
+    return { url: config.databaseUrl, ownerUrl, close: async () => undefined };
+  }
   const postgres = await startEmbeddedPostgres({ dataDir: dataPath(config, 'postgres'), onProgress });
-  return { url: postgres.url, close: () => postgres.stop() };
+  return { url: postgres.serviceUrl, ownerUrl: postgres.url, close: () => postgres.stop() };
 }
 
 /** The database for a command: that of the running server, or the embedded one, started until the command ends. */
@@ -59,12 +69,12 @@ export async function openCommandDatabase(config: Config, onProgress: Progress):
     if (!(error instanceof DataDirInUseError)) throw error;
     const running = await findEmbeddedPostgres(dataPath(config, 'postgres'));
     if (!running) throw new StartError(`${error.message} Its database does not answer; restart it.`, 6);
-    return { url: running.url, close: async () => undefined };
+    return { url: running.serviceUrl, ownerUrl: running.url, close: async () => undefined };
   }
   try {
     const database = await openDatabase(config, onProgress);
     return {
-      url: database.url,
+      ...database,
       async close() {
         await database.close();
         lock.release();
@@ -102,7 +112,7 @@ export type Instance = { ctx: Context; close(): Promise<void> };
 export async function openInstance(config: Config, log: Logger, onProgress: Progress): Promise<Instance> {
   const database = await openCommandDatabase(config, onProgress);
   try {
-    await migrate(database.url, onProgress);
+    await migrateDatabase(database, onProgress);
     const ctx = await createContext(config, database.url, log);
     return {
       ctx,
@@ -117,6 +127,13 @@ export async function openInstance(config: Config, log: Logger, onProgress: Prog
   }
 }
 
+/** Applies what is missing, and lets the service's login in. */
+export async function migrateDatabase({ url, ownerUrl }: OpenDatabase, onProgress: Progress): Promise<string[]> {
+  const applied = await migrate(ownerUrl, onProgress);
+  await admitServiceLogin(ownerUrl, url);
+  return applied;
+}
+
 export async function createContext(config: Config, databaseUrl: string, log: Logger): Promise<Context> {
   const db = connectDatabase({
     url: databaseUrl,
@@ -126,6 +143,7 @@ export async function createContext(config: Config, databaseUrl: string, log: Lo
     onConnectionError: (error) => log.warn({ reason: error.message }, 'database connection lost'),
   });
   try {
+    await requireMode(db, config.mode, systemClock.now());
     return {
       config,
       db,

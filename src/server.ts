@@ -12,6 +12,7 @@ import {
   createContext,
   findPort,
   listenError,
+  migrateDatabase,
   type OpenDatabase,
   openDatabase,
   type Progress,
@@ -21,7 +22,6 @@ import type { Context } from './platform/context.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { createLogger, openLogFile } from './platform/log.ts';
-import { migrate } from './platform/migrate.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
 
@@ -81,7 +81,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   const database = await openDatabase(config, onProgress);
   opened.database = database;
   // Many migrations are shown as one step.
-  await migrate(database.url, (sentence) =>
+  await migrateDatabase(database, (sentence) =>
     onProgress(sentence.replace(/^Applying migration.*/, 'Applying migrations')),
   );
   const ctx = await createContext(config, database.url, opened.log.logger);

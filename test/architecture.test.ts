@@ -26,7 +26,18 @@ const MAY_IMPORT: Record<string, string[]> = {
 };
 
 /** Files and folders of src that put the modules together: they import anything, and no module imports them. */
-const TOP = ['app', 'cli', 'commands', 'demo', 'open-context', 'open-payments', 'server', 'services', 'worker'];
+const TOP = [
+  'app',
+  'cli',
+  'commands',
+  'database-mode',
+  'demo',
+  'open-context',
+  'open-payments',
+  'server',
+  'services',
+  'worker',
+];
 
 /** Packages with a build per platform: the lockfile must carry both, whatever machine wrote it. */
 const NATIVE = [

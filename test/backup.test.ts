@@ -34,6 +34,7 @@ let receiver: { server: Server; url: string; arrived: string[] };
 let made: WrittenBackup;
 let target: TestDatabase;
 let restored: Database;
+let restoredOwner: Database;
 
 before(async () => {
   receiver = await startReceiver();
@@ -49,10 +50,12 @@ before(async () => {
   target = await createEmptyDatabase();
   await restore(path, target.url);
   restored = connectDatabase({ url: target.url, poolSize: 5 });
+  restoredOwner = connectDatabase({ url: target.url, as: 'owner', poolSize: 1 });
 });
 
 after(async () => {
   await restored?.close();
+  await restoredOwner?.close();
   await target?.drop();
   await gateway?.close();
   receiver?.server.close();
@@ -148,15 +151,16 @@ describe('a backup that was made while payments ran', () => {
     assert.deepEqual(verification.differences, []);
     assert.ok(verification.checked.blocks > 0);
     await assert.rejects(
-      restored.query('update ledger_accounts set balance = balance + 1'),
+      restoredOwner.query('update ledger_accounts set balance = balance + 1'),
       /ledger accounts change only by transfers/,
       'the guards are on again',
     );
-    await assert.rejects(restored.query('delete from audit_log'), /append-only/);
+    await assert.rejects(restoredOwner.query('delete from audit_log'), /append-only/);
+    await assert.rejects(restored.query('delete from audit_log'), /permission denied/, 'and so are the rights');
   });
 
   test('goes on counting where it stood, also where the last rows are gone', async () => {
-    const [id] = await restored.query<{ next: bigint; highest: bigint }>(
+    const [id] = await restoredOwner.query<{ next: bigint; highest: bigint }>(
       `select nextval(pg_get_serial_sequence('ledger_transfers', 'id')) as next, (select max(id) from ledger_transfers) as highest`,
     );
     assert.ok(id && id.next > id.highest);
@@ -232,7 +236,7 @@ describe('what is refused', () => {
       // Noticed only at its end, when every row has been loaded.
       await refused(join(folder, `changed-${size - 60}`), /damaged/, empty.url);
       await refused(join(folder, `changed-${Math.floor(size / 2)}`), /damaged/, empty.url);
-      const db = connectDatabase({ url: empty.url, poolSize: 1 });
+      const db = connectDatabase({ url: empty.url, as: 'owner', poolSize: 1 });
       const [left] = await db.query<{ count: number }>('select count(*)::int as count from holders');
       await db.close();
       assert.equal(left?.count, 0, 'nothing of it was kept');

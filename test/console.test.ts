@@ -740,7 +740,7 @@ describe('a million rows', () => {
        from generate_series(1, 30000) n`,
       [big.holderId, ctx.clock.now()],
     );
-    await ctx.db.query('analyze transactions');
+    await ctx.ownerDb.query('analyze transactions');
     const plans: string[] = [];
     const explaining: Reader = {
       async query(statement, values) {

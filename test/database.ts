@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { isAlive } from '../src/embedded-postgres/processes.ts';
 import { type EmbeddedPostgres, findEmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
-import { migrate } from '../src/platform/migrate.ts';
+import { admitServiceLogin, migrate } from '../src/platform/migrate.ts';
 
 const EXIT_WAIT_MS = 5_000;
 const FOLDER_PREFIX = 'simbi-test-';
@@ -80,7 +80,9 @@ async function removeLeftovers(): Promise<void> {
 export async function createTemplate(serverUrl: string): Promise<string> {
   const template = `simbi_template_${randomBytes(4).toString('hex')}`;
   await onServer(serverUrl, (client) => client.query(`create database ${template} template template1`));
-  await migrate(databaseUrl(serverUrl, template));
+  const url = databaseUrl(serverUrl, template);
+  await migrate(url);
+  await admitServiceLogin(url, url);
   return template;
 }
 

@@ -1,7 +1,7 @@
 // Events as tests look at them.
 
 import type { EventType } from '../src/callbacks/events.ts';
-import { type Reader, violatedConstraint } from '../src/platform/db.ts';
+import { type Database, type Reader, violatedConstraint } from '../src/platform/db.ts';
 import { holderOfUuid, publicId } from '../src/platform/ids.ts';
 
 /** The events of a transaction in the order of the feed. */
@@ -14,6 +14,16 @@ export async function eventsOfTransaction(
     [holderOfUuid(transactionId), transactionId],
   );
   return rows.map((row) => ({ publicId: publicId('evt', row.id), type: row.type, createdAt: row.created_at }));
+}
+
+/** Removes every event and what was done about it, as only the owner of the tables can. */
+export async function clearEvents(ownerDb: Database): Promise<void> {
+  const history = ['events', 'callback_attempts'];
+  await ownerDb.transaction(async (tx) => {
+    for (const table of history) await tx.query(`alter table ${table} disable trigger user`);
+    await tx.query('truncate events, callback_deliveries, callback_attempts, callback_receivers, callback_pauses');
+    for (const table of history) await tx.query(`alter table ${table} enable trigger user`);
+  });
 }
 
 /** True when a transition was recorded already. PostgreSQL names the key after the partition that refused. */

@@ -6,7 +6,7 @@ import { createVirtualClock, type VirtualClock } from '../src/platform/clock.ts'
 import { type Environment, readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
 import type { DatabaseTime } from '../src/platform/database-time.ts';
-import { connectDatabase } from '../src/platform/db.ts';
+import { connectDatabase, type Database } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { createMemory } from '../src/platform/memory.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
@@ -28,6 +28,8 @@ export type TestContext = Context & {
   readonly clock: VirtualClock;
   readonly databaseTime: VirtualDatabaseTime;
   readonly databaseUrl: string;
+  /** With the rights of the tables' owner: for what a test does that the service itself may not. */
+  readonly ownerDb: Database;
 };
 
 /** A context on a fresh database. `settings` are environment variables, as an operator would set them. */
@@ -41,6 +43,7 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
     // Tests share the machine with other tests; only the test of an exhausted pool needs a short time-out.
     acquireTimeoutMs: 15_000,
   });
+  const ownerDb = connectDatabase({ url: database.url, as: 'owner', poolSize: 2, acquireTimeoutMs: 15_000 });
   const clock = createVirtualClock(START_TIME);
   return {
     config,
@@ -52,7 +55,9 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
     metrics: createMetrics(),
     memory: createMemory(),
     databaseUrl: database.url,
+    ownerDb,
     async close() {
+      await ownerDb.close();
       await db.close();
       await database.drop();
     },

@@ -84,7 +84,7 @@ describe('money 26: pages of operator reports', () => {
 test('money 13: the migration gives each receipt to the first transaction that has it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'simbi-receipts-'));
   const database = await createEmptyDatabase();
-  const db = connectDatabase({ url: database.url });
+  const db = connectDatabase({ url: database.url, as: 'owner' });
   try {
     const before = (file: string) =>
       !/^\d{4}_/.test(basename(file)) || Number(basename(file).slice(0, 4)) < FIRST_OF_RECEIPTS;

@@ -490,7 +490,7 @@ describe('files of before', () => {
   test('the migration counts what they ordered, numbers their rows and keeps a waiting one waiting', async () => {
     const database = await createEmptyDatabase();
     await migrate(database.url, undefined, undefined, 11);
-    const db = connectDatabase({ url: database.url });
+    const db = connectDatabase({ url: database.url, as: 'owner' });
     try {
       await db.query(`
         insert into payout_batches (holder_id, id, name, created_by, created_at)

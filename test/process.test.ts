@@ -175,9 +175,9 @@ describe('the embedded database', () => {
     const findings = JSON.parse(doctor.out) as { check: string; ok: boolean }[];
     assert.deepEqual(
       findings.map((finding) => `${finding.check} ${finding.ok}`),
-      ['Node', 'disk', 'port', 'database', 'migrations', 'master key', 'clock', 'methods', 'public URL'].map(
-        (name) => `${name} true`,
-      ),
+      ['Node', 'disk', 'port', 'database', 'migrations', 'login', 'rights', 'row security', 'database TLS', 'mode']
+        .concat('master key', 'clock', 'methods', 'public URL')
+        .map((name) => `${name} true`),
     );
     assert.match(link.out, /^http:\/\/localhost:\d+\/console\/login\/otl_/);
     const steps = JSON.parse(signed.out) as { canonical: string; signature: string; sha256: string };

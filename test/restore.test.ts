@@ -35,6 +35,7 @@ import { createTestGateway } from './gateway.ts';
 import { createTestContext } from './harness.ts';
 import { acceptCollection, CAPABILITIES, CURRENCY, collectionOrder, silentRail, withPayments } from './payments.ts';
 import { createShop, type Shop, signBody, tokenOf } from './shop.ts';
+import { tamper } from './tamper.ts';
 
 const UNKNOWN: Observation = { state: 'unknown', reason: 'time-out' };
 const NOT_FOUND: Observation = { state: 'unknown', reason: 'no such payment', definitelyNotFound: true };
@@ -332,7 +333,7 @@ describe('a backup of an older version', () => {
   test('money 6: is migrated first; then its payments are asked about like any other', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'simbi-restore-'));
     const [older, target] = [await createEmptyDatabase(), await createEmptyDatabase()];
-    const databases = [older, target].map(({ url }) => connectDatabase({ url, poolSize: 1 }));
+    const databases = [older, target].map(({ url }) => connectDatabase({ url, as: 'owner', poolSize: 1 }));
     try {
       await migrate(older.url, undefined, undefined, LAST_WITHOUT_RESTORES);
       await databases[0]?.query(
@@ -380,7 +381,7 @@ describe('what was issued before a restore', () => {
       const unused = signBody(client.shop, ctx.clock.millis(), {});
       await ctx.db.transaction((tx) => finishRestore(tx, ctx.clock.now(), null));
       // As a restored database has it: the signature was used after the backup.
-      await ctx.db.query('truncate spent_signatures');
+      await ctx.ownerDb.query('truncate spent_signatures');
       ctx.clock.advance(1_000);
       for (const body of [early, unused]) {
         const reply = await client.post(PATHS.balance, body);
@@ -402,7 +403,7 @@ describe('what was issued before a restore', () => {
 
 describe('the feed after a restore', () => {
   async function restoreFeed(ctx: Awaited<ReturnType<typeof createTestContext>>, kept: number): Promise<void> {
-    await ctx.db.query('delete from events where position > $1', [kept]);
+    await tamper(ctx.ownerDb, 'delete from events where position > $1', [kept]);
     await ctx.db.query('update event_feeds set last_position = $1', [kept]);
     await ctx.db.transaction((tx) => finishRestore(tx, ctx.clock.now(), null));
     ctx.clock.advance(1_000);
@@ -465,8 +466,8 @@ describe('the feed after a restore', () => {
     const ctx = await createTestContext();
     try {
       const [lost] = await record(ctx, facts(ctx, 1));
-      await ctx.db.query('delete from events');
-      await ctx.db.query('delete from event_feeds');
+      await tamper(ctx.ownerDb, 'delete from events');
+      await ctx.ownerDb.query('delete from event_feeds');
       await ctx.db.transaction((tx) => finishRestore(tx, ctx.clock.now(), null));
       const [fresh] = await record(ctx, facts(ctx, 1));
       const page = await listEvents(ctx.db, HOLDER, { after: lost?.publicId });

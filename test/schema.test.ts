@@ -10,7 +10,7 @@ describe('the schema dump', () => {
 
   before(async () => {
     database = await createEmptyDatabase();
-    db = connectDatabase({ url: database.url });
+    db = connectDatabase({ url: database.url, as: 'owner' });
     await db.query(`
       create table pears (
         id bigint generated always as identity primary key,

@@ -157,7 +157,7 @@ describe('the request log', () => {
   test('security S3: a token shows when and from where it was last used, written at most once a minute', async () => {
     const { ctx } = gateway;
     app.get('/api/v3/test-token', async (request, reply) => ({
-      id: (await requireToken(ctx, request, reply)).id.toString(),
+      id: (await requireToken(ctx, request, reply)).integration.id.toString(),
     }));
     const client = await createClient(gateway, 'Used');
     const token = await client.token();

@@ -217,7 +217,7 @@ describe('postings', () => {
     const topUp = () => topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 500_000n);
     ctx.clock.set(new Date(Date.now() - HOUR_MS));
     await topUp();
-    await ctx.db.transaction(async (tx) => {
+    await ctx.ownerDb.transaction(async (tx) => {
       for (const table of ['ledger_transfers', 'ledger_accounts'])
         await tx.query(`alter table ${table} disable trigger user`);
       await tx.query(`update ledger_transfers set posted_at = '2099-01-01' where holder_id = $1`, [shop.holderId]);
@@ -287,7 +287,7 @@ describe('after a commit', () => {
 
   test('money 3: "Nothing was done." is not said once the request has committed something', async () => {
     const app = createHttpServer(ctx);
-    await ctx.db.query('create table notes (text text)');
+    await ctx.ownerDb.query('create table notes (text text); grant select, insert on notes to simbi_service');
     const write = createBatch<string, null>({
       run: (texts) =>
         ctx.db.transaction(async (tx) => {
@@ -366,8 +366,8 @@ describe('what the database refuses', () => {
 
   test('money 23: time-outs of locks and statements are told as busy; a lock is waited for twice', async () => {
     const url = gateway.ctx.databaseUrl;
-    const db = connectDatabase({ url, lockTimeoutMs: 20, statementTimeoutMs: 500 });
-    const holder = connectDatabase({ url });
+    const db = connectDatabase({ url, as: 'owner', lockTimeoutMs: 20, statementTimeoutMs: 500 });
+    const holder = connectDatabase({ url, as: 'owner' });
     await holder.query('create table kept (n int)');
     const released = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();

@@ -165,10 +165,10 @@ async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?:
   });
 }
 
-/** The name of a table that has rows, or null. Tables with a column `single` have one row from the start. */
+/** The name of a table that has rows, or null. Tables with a column `single`, and the rules of partitions, have rows from the start. */
 async function findRows(client: pg.Client): Promise<string | null> {
   for (const { name, columns } of await listTables(client)) {
-    if (columns.includes('single')) continue;
+    if (columns.includes('single') || name === 'partition_rules') continue;
     const { rows } = await client.query(`select from ${pg.escapeIdentifier(name)} limit 1`);
     if (rows.length > 0) return name;
   }

@@ -12,6 +12,7 @@ import {
   startReceiver,
   type TestReceiver,
 } from '../../test/callback-harness.ts';
+import { clearEvents } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { createOutbound } from '../platform/outbound.ts';
 import { LEASE_MS } from './events.ts';
@@ -29,7 +30,7 @@ after(async () => {
   await ctx.close();
 });
 beforeEach(async () => {
-  await ctx.db.query('truncate events, callback_deliveries, callback_attempts, callback_receivers, callback_pauses');
+  await clearEvents(ctx.ownerDb);
   receiver.received = [];
   receiver.mostAtOnce = 0;
   receiver.answer = (_, response) => void response.end('ok');

@@ -3,7 +3,6 @@
 
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import { lowestUuid } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs.ts';
 import { maintainPartitions, type PartitionPlan } from '../platform/partitions.ts';
 import { GIVE_UP_AFTER_MS } from './schedule.ts';
@@ -13,13 +12,8 @@ const MONTHLY = { span: 'month', ahead: 2, keepMs: 90 * DAY_MS } as const;
 
 const PARTITIONS: PartitionPlan[] = [
   // A late reversal keeps the month of its transaction until it has been listable for ninety days itself.
-  {
-    table: 'events',
-    ...MONTHLY,
-    bound: lowestUuid,
-    defaultPartition: { key: 'transaction_id', age: 'created_at' },
-  },
-  { table: 'callback_attempts', ...MONTHLY, defaultPartition: { key: 'at', age: 'at' } },
+  { table: 'events', ...MONTHLY, hasDefault: true },
+  { table: 'callback_attempts', ...MONTHLY, hasDefault: true },
 ];
 
 export function createCallbackHousekeeping(ctx: Context): Job {

@@ -13,7 +13,7 @@ import {
   type TestDeliverer,
   type TestReceiver,
 } from '../../test/callback-harness.ts';
-import { isRepeatedEvent } from '../../test/events.ts';
+import { clearEvents, isRepeatedEvent } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { COMMAND_LINE, listAudit } from '../holders/audit.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -46,7 +46,7 @@ after(async () => {
 beforeEach(async () => {
   await deliverer?.close();
   deliverer = startDeliverer(ctx, { secrets: [secret] });
-  await ctx.db.query('truncate events, callback_deliveries, callback_attempts, callback_receivers, callback_pauses');
+  await clearEvents(ctx.ownerDb);
   receiver.received = [];
   answerWith(200);
 });
@@ -278,7 +278,7 @@ describe('months', () => {
     assert.equal(await housekeeping.pass(), 8);
     assert.equal(await housekeeping.pass(), 0);
     assert.deepEqual(
-      await ctx.db.query('select 1 from events_default union all select 1 from callback_attempts_default'),
+      await ctx.ownerDb.query('select 1 from events_default union all select 1 from callback_attempts_default'),
       [],
     );
     const late = newEvent(ctx, receiver.url);

@@ -99,9 +99,9 @@ function listRoute(app: HttpServer, ctx: Context): void {
       config: { problems: { invalid_params: {}, event_not_found: {} } },
     },
     async (request, reply) => {
-      const integration = await requireToken(ctx, request, reply);
+      const { integration, own } = await requireToken(ctx, request, reply);
       const { after, limit } = feedQuery.require(convertQuery(FeedQuery, request.query));
-      const page = await listEvents(ctx.db, integration.holderId, {
+      const page = await listEvents(own.db, integration.holderId, {
         ...(after ? { after } : {}),
         ...(limit === undefined ? {} : { limit }),
       });
@@ -138,9 +138,9 @@ function resendRoute(app: HttpServer, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const integration = await requireToken(ctx, request, reply);
+      const { integration, own } = await requireToken(ctx, request, reply);
       const { id } = request.params as { id: string };
-      await resendEvent(ctx, integration.holderId, id);
+      await resendEvent(own, integration.holderId, id);
       return { success: true, message: 'The event is sent again.', data: { id } };
     },
   );
@@ -162,9 +162,9 @@ function replayRoute(app: HttpServer, ctx: Context): void {
       config: { problems: { invalid_params: {} } },
     },
     async (request, reply) => {
-      const integration = await requireToken(ctx, request, reply);
+      const { integration, own } = await requireToken(ctx, request, reply);
       const { since } = replayRequest.require(request.body);
-      const replayed = await replayFailed(ctx, integration.holderId, new Date(since));
+      const replayed = await replayFailed(own, integration.holderId, new Date(since));
       return { success: true, message: `${replayed} events are sent again.`, data: { replayed } };
     },
   );

@@ -6,13 +6,14 @@ import type { Command } from 'commander';
 import { type BackupProgress, type WrittenBackup, writeBackup } from '../backup/backup.ts';
 import type { BackupEncryption, BackupKeys } from '../backup/encryption.ts';
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
+import { modeOfDatabase, refuseOtherMode, requireMode } from '../database-mode.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { createContext, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { findMasterKey, findPreviousMasterKey } from '../platform/master-key.ts';
-import { pendingMigrations } from '../platform/migrate.ts';
+import { admitServiceLogin, pendingMigrations } from '../platform/migrate.ts';
 import { type FinishedRestore, finishRestore } from './finish-restore.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, CommandError, confirm, EXIT, print, type Terminal, withContext } from './terminal.ts';
@@ -28,6 +29,9 @@ const UNENCRYPTED_WARNING =
 const CREDENTIALS_WARNING =
   'Everybody must sign in again, and programs must get new API tokens. A secret that was rotated after the backup is the old ' +
   'one again, and removed members and integrations are back: which ones, the backup cannot know. Check them.';
+
+/** Backups have the mark of the mode since this migration. */
+const MARKED_SCHEMA = 26;
 
 type BackupOptions = {
   json?: boolean;
@@ -110,10 +114,10 @@ async function backup(terminal: Terminal, version: string, given: string, option
   let made: WrittenBackup;
   try {
     made = await writeBackup({
-      databaseUrl: database.url,
+      databaseUrl: database.ownerUrl,
       path,
       version,
-      mode: config.mode,
+      mode: await modeOfDatabase(database.ownerUrl, config.mode),
       madeAt: systemClock.now(),
       masterKey,
       encryption,
@@ -186,15 +190,18 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   }
   const keys = keysOf(config, options);
   const header = await readHeader(path, keys);
+  // The header of a backup from before the mark only says what MODE was when it was made; its rows are asked below.
+  if ((header.schema.at(-1)?.version ?? 0) >= MARKED_SCHEMA) refuseOtherMode(asMode(header.mode), config.mode);
   writeKey(terminal, config, header.master_key);
   requireKey(header, findMasterKey(config), findPreviousMasterKey(config));
   const say = (sentence: string) =>
     terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Applying migrations')}`);
   const database = await openCommandDatabase(config, say);
   try {
+    refuseOtherMode(await modeOfDatabase(database.ownerUrl, config.mode), config.mode);
     const finished: FinishedRestore[] = [];
     const restored = await restoreBackup({
-      databaseUrl: database.url,
+      databaseUrl: database.ownerUrl,
       path,
       masterKey: findMasterKey(config),
       previousMasterKey: findPreviousMasterKey(config),
@@ -203,9 +210,11 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
       onProgress: showRows(bar),
       onStep: say,
       async finish(tx, { made_at }) {
+        await requireMode(tx, config.mode, systemClock.now());
         finished.push(await finishRestore(tx, systemClock.now(), new Date(made_at)));
       },
     });
+    await admitServiceLogin(database.ownerUrl, database.url);
     bar.end();
     const verification = await verify(config, database.url, terminal);
     const { askedFirst = 0, ended = null } = finished[0] ?? {};
@@ -228,6 +237,8 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
     await database.close();
   }
 }
+
+const asMode = (text: string) => (text === 'live' ? 'live' : 'sandbox');
 
 /** Writes the key of the backup to DATA_DIR, unless there is one already. */
 function writeKey(terminal: Terminal, config: Config, key: string | undefined): void {

@@ -3,15 +3,18 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { createContext, findPort, openCommandDatabase, runningServer } from '../open-context.ts';
+import { ModeError } from '../database-mode.ts';
+import { createContext, findPort, type OpenDatabase, openCommandDatabase, runningServer } from '../open-context.ts';
 import { openPayments } from '../open-payments.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
+import { isTrustedConnection } from '../platform/database-url.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
+import { readRoleFacts } from '../platform/role-facts.ts';
 import { addCommand, EXIT, type Terminal, toJson } from './terminal.ts';
 
 const OLDEST_NODE = 24;
@@ -36,8 +39,8 @@ export function doctorCommand(program: Command, terminal: Terminal): void {
 }
 
 function lineOf(finding: Finding): string {
-  const line = `${finding.ok ? 'ok    ' : 'FAILED'} ${finding.check.padEnd(11)} ${finding.detail}`;
-  return finding.fix && !finding.ok ? `${line}\n       ${' '.repeat(11)} Fix: ${finding.fix}` : line;
+  const line = `${finding.ok ? 'ok    ' : 'FAILED'} ${finding.check.padEnd(12)} ${finding.detail}`;
+  return finding.fix && !finding.ok ? `${line}\n       ${' '.repeat(12)} Fix: ${finding.fix}` : line;
 }
 
 async function runChecks(config: Config, onProgress: (sentence: string) => void): Promise<Finding[]> {
@@ -108,7 +111,7 @@ async function checkDatabase(config: Config, onProgress: (sentence: string) => v
   try {
     const database = await openCommandDatabase(config, onProgress);
     try {
-      return await checkOpenDatabase(config, database.url, where);
+      return await checkOpenDatabase(config, database, where);
     } finally {
       await database.close();
     }
@@ -121,9 +124,9 @@ async function checkDatabase(config: Config, onProgress: (sentence: string) => v
   }
 }
 
-async function checkOpenDatabase(config: Config, url: string, where: string): Promise<Finding[]> {
+async function checkOpenDatabase(config: Config, { url, ownerUrl }: OpenDatabase, where: string): Promise<Finding[]> {
   const log = createLogger('silent');
-  const db = connectDatabase({ url, poolSize: 2 });
+  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 2 });
   try {
     const [server] = await db.query<{ version: string }>(`select current_setting('server_version') as version`);
     const findings: Finding[] = [
@@ -137,7 +140,11 @@ async function checkOpenDatabase(config: Config, url: string, where: string): Pr
       fix: 'Run npx simbi migrate, or start the service.',
     });
     if (pending.length > 0) return findings;
+    findings.push(...(await checkRoles(config, url)));
     const ctx = await createContext(config, url, log).catch((error: unknown) => error);
+    if (ctx instanceof ModeError)
+      return [...findings, { check: 'mode', ok: false, detail: `not ${config.mode}`, fix: ctx.message }];
+    findings.push({ check: 'mode', ok: true, detail: `${config.mode}, for ever: the database is marked` });
     if (ctx instanceof Error)
       return [
         ...findings,
@@ -152,6 +159,52 @@ async function checkOpenDatabase(config: Config, url: string, where: string): Pr
 function describeKey({ keyProvider, masterKey }: Config): string {
   if (keyProvider) return `${keyProvider.service}, ${keyProvider.key}`;
   return masterKey ? 'from MASTER_KEY' : 'in DATA_DIR/master.key';
+}
+
+/** What somebody could do who takes over the service's connection to the database, or reads along. */
+async function checkRoles(config: Config, url: string): Promise<Finding[]> {
+  const db = connectDatabase({ url, poolSize: 2 });
+  try {
+    const { login, isSuperuser, owned, unguarded, bypasses, mayCreate, mayChange } = await readRoleFacts(db);
+    const owns = isSuperuser ? 'is a superuser' : `owns ${owned} tables`;
+    return [
+      {
+        check: 'login',
+        // A sandbox may be simple. With real money the service must not be able to take more rights than it needs.
+        ok: config.mode === 'sandbox' || (!isSuperuser && owned === 0),
+        detail:
+          isSuperuser || owned > 0 ? `"${login}" ${owns}; the service only gives that up` : `"${login}" owns nothing`,
+        fix:
+          'Give the service a login that owns nothing (DATABASE_URL), and migrations their own (MIGRATION_DATABASE_URL): ' +
+          'docs/going-live.md.',
+      },
+      {
+        check: 'rights',
+        ok: !mayCreate && mayChange.length === 0,
+        detail: mayCreate
+          ? 'the service may create tables'
+          : `history that can be changed: ${mayChange.join(', ') || 'none'}`,
+        fix: 'Run npx simbi migrate with the login that owns the tables; revoke what was granted to simbi_service by hand.',
+      },
+      {
+        check: 'row security',
+        ok: unguarded.length === 0,
+        detail:
+          unguarded.length > 0
+            ? `missing on ${unguarded.join(', ')}`
+            : `on every table with a holder${bypasses ? '' : '; ledger verify is slower: simbi_service has no bypassrls'}`,
+        fix: 'Run npx simbi migrate with the login that owns the tables.',
+      },
+      {
+        check: 'database TLS',
+        ok: config.mode === 'sandbox' || isTrustedConnection(url),
+        detail: isTrustedConnection(url) ? 'this machine, or sslmode=verify-full' : 'the connection is not verified',
+        fix: 'Add ?sslmode=verify-full to DATABASE_URL, and &sslrootcert=/path/to/ca.pem for a private authority.',
+      },
+    ];
+  } finally {
+    await db.close();
+  }
 }
 
 async function checkContext(ctx: Context): Promise<Finding[]> {

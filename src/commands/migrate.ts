@@ -1,10 +1,10 @@
 // simbi migrate: applies the migrations of this version to the database.
 
 import type { Command } from 'commander';
-import { openCommandDatabase } from '../open-context.ts';
+import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
 import { connectDatabase } from '../platform/db.ts';
-import { migrate, pendingMigrations } from '../platform/migrate.ts';
+import { pendingMigrations } from '../platform/migrate.ts';
 import { addCommand, print, type Terminal } from './terminal.ts';
 
 export function migrateCommand(program: Command, terminal: Terminal): void {
@@ -17,7 +17,7 @@ export function migrateCommand(program: Command, terminal: Terminal): void {
       const say = (sentence: string) => terminal.say(`  ${sentence}`);
       const database = await openCommandDatabase(readConfig(terminal.environment), say);
       try {
-        const files = options.dryRun ? await listPending(database.url) : await migrate(database.url, say);
+        const files = options.dryRun ? await listPending(database.ownerUrl) : await migrateDatabase(database, say);
         const data = options.dryRun ? { pending: files } : { applied: files };
         print(terminal, options, data, files.length > 0 ? files.join('\n') : 'The database is up to date.');
       } finally {
@@ -27,7 +27,7 @@ export function migrateCommand(program: Command, terminal: Terminal): void {
 }
 
 async function listPending(url: string): Promise<string[]> {
-  const db = connectDatabase({ url, poolSize: 2 });
+  const db = connectDatabase({ url, as: 'owner', poolSize: 2 });
   try {
     return await pendingMigrations(db);
   } finally {

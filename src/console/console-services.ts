@@ -31,7 +31,7 @@ export function createConsoleServices(gateway: GatewayServices): ConsoleServices
     deliverer,
     operator,
     requestLog,
-    dailyStats: createDailyStats(ctx),
+    dailyStats: createDailyStats(),
     exports: createExportProgress(),
   };
 }

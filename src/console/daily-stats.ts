@@ -30,14 +30,14 @@ type Row = { day: string; counted_at: Date; figures: Figures };
 
 export interface DailyStatsReader {
   /** The last `days` days (UTC), oldest first, today last. */
-  read(holderId: bigint, days: number): Promise<DailyStats[]>;
+  read(ctx: Context, holderId: bigint, days: number): Promise<DailyStats[]>;
 }
 
-export function createDailyStats(ctx: Context): DailyStatsReader {
+export function createDailyStats(): DailyStatsReader {
   const running = new Map<string, Promise<void>>();
 
   /** A day is counted once at a time in this process, however many pages ask for it. */
-  function countOnce(holderId: bigint, day: Date): Promise<void> {
+  function countOnce(ctx: Context, holderId: bigint, day: Date): Promise<void> {
     const key = `${holderId} ${dayKey(day)}`;
     const known = running.get(key);
     if (known) return known;
@@ -47,12 +47,12 @@ export function createDailyStats(ctx: Context): DailyStatsReader {
   }
 
   return {
-    async read(holderId, days) {
+    async read(ctx, holderId, days) {
       const wanted = lastDays(ctx, days);
       const stored = await readStored(ctx, holderId, wanted);
       const stale = wanted.filter((day) => isStale(ctx, day, stored.get(dayKey(day))?.counted_at));
       if (stale.length === 0) return wanted.map((day) => statsOf(day, stored.get(dayKey(day))));
-      const work = Promise.all(stale.map((day) => countOnce(holderId, day)));
+      const work = Promise.all(stale.map((day) => countOnce(ctx, holderId, day)));
       work.catch((error: unknown) => ctx.log.warn({ err: error }, 'the statistics of a day could not be counted'));
       // Real time, not the gateway's clock: it is how long the viewer waits.
       const timeout = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref());

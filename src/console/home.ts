@@ -44,7 +44,7 @@ export const homeRoutes: ConsoleRoute[] = [
 async function homePage(request: HolderRequest, problem?: Problem): Promise<FastifyReply> {
   const { ctx, holder, services, t } = request;
   const [days, recent, attention] = await Promise.all([
-    services.dailyStats.read(holder.id, DAYS),
+    services.dailyStats.read(ctx, holder.id, DAYS),
     listTransactions(ctx.db, holder.id, {}, { limit: RECENT }),
     needsAttention(request),
   ]);

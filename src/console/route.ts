@@ -3,6 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { type MemberRole, ROLES } from '../holders/members.ts';
+import { forHolder } from '../platform/context.ts';
 import type { ConsoleRequest, HolderRequest, MemberRequest } from './console-request.ts';
 
 /** `anyone` needs no session, `member` any, `admin` that of an admin of the gateway; a list names roles at the holder. */
@@ -85,7 +86,9 @@ export function forRoles(
     handle(request) {
       const { holder, role } = request;
       if (!holder || !role) throw new Error('a route of holders was served without a holder');
-      return handle({ ...known(request), holder, role });
+      // From here on a page has no other database than that of its holder.
+      const ctx = forHolder(request.ctx, holder.id);
+      return handle({ ...known(request), holder, role, ctx, services: { ...request.services, ctx } });
     },
   };
 }

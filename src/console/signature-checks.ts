@@ -124,10 +124,9 @@ async function checkWithIntegration(
       : { name: 'signature', result: 'failed', mistake: findMistake(integration, body, input, ours, signature) },
   );
   if (key) {
-    const spent = await isSignatureSpent(ctx.db, {
-      signature: Buffer.from(signature, 'hex'),
-      signedAt: new Date(timestamp * 1000),
-    });
+    const entry = { signature: Buffer.from(signature, 'hex'), signedAt: new Date(timestamp * 1000) };
+    // In a transaction, which has the rights of the service: used signatures are of no holder.
+    const spent = await ctx.db.transaction((tx) => isSignatureSpent(tx, entry));
     checks.push({ name: 'fresh', result: resultOf(!spent) });
   }
   checks.push({ name: 'account', result: resultOf(integration.holderStatus === 'active') });

@@ -1,5 +1,6 @@
-// The folder of the embedded PostgreSQL and how it is created: initdb, settings, a role and a database. It contains cluster/
-// (PostgreSQL's data directory), password, port and postgres.log.
+// The folder of the embedded PostgreSQL and how it is created: initdb, settings, roles and a database. It contains cluster/
+// (PostgreSQL's data directory), password (of the owner of the tables), service-password (of the service, which owns nothing),
+// port and postgres.log.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,11 +11,25 @@ import { EmbeddedPostgresError, type Installation, runAsPostgresUser } from './i
 
 const MAJOR_VERSION = '18';
 
-export type DataFolder = { root: string; cluster: string; password: string; port: string; log: string };
+export type DataFolder = {
+  root: string;
+  cluster: string;
+  password: string;
+  servicePassword: string;
+  port: string;
+  log: string;
+};
 
 export function describeDataFolder(root: string): DataFolder {
   const at = (name: string) => join(root, name);
-  return { root, cluster: at('cluster'), password: at('password'), port: at('port'), log: at('postgres.log') };
+  return {
+    root,
+    cluster: at('cluster'),
+    password: at('password'),
+    servicePassword: at('service-password'),
+    port: at('port'),
+    log: at('postgres.log'),
+  };
 }
 
 export async function readText(path: string): Promise<string | null> {
@@ -36,6 +51,27 @@ export async function prepareCluster(
         `this version of Simbi includes PostgreSQL ${MAJOR_VERSION}. ` +
         'Make a backup with the earlier version of Simbi (simbi backup), then restore it into an empty DATA_DIR (simbi restore).',
     );
+  // Created by a version that had one role for everything, or interrupted before the password was written.
+  if ((await readText(folder.servicePassword)) !== null) return;
+  onProgress('Giving the service a role of its own in the database');
+  const password = randomBytes(24).toString('base64url');
+  // In single-user mode, because only the superuser may create roles and nobody can log in as it.
+  await runSingleUser(installation, folder.cluster, durable, serviceRole(password));
+  await writePassword(folder.servicePassword, password);
+}
+
+/** Lines of single-user mode: each is one statement. They may be run again. */
+function serviceRole(password: string): string {
+  const ifMissing = (role: string) =>
+    `do $$ begin if to_regrole('${role}') is null then create role ${role}; end if; end $$\n`;
+  return [
+    ifMissing('simbi_tenant'),
+    ifMissing('simbi_service'),
+    // Policies are for what a holder reads; the service works for all of them, and plans better without.
+    `alter role simbi_service login noinherit bypassrls password '${password}'\n`,
+    'grant simbi_tenant to simbi_service\n',
+    'grant simbi_service to simbi\n',
+  ].join('');
 }
 
 /** Created under another name and renamed when complete, so that an interrupted start leaves no incomplete cluster. */
@@ -68,23 +104,33 @@ async function createCluster(
     .catch(() => false);
   await writeOwned(installation, join(draft, 'postgresql.conf'), clusterSettings(lz4));
   await writeOwned(installation, join(draft, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
-  const password = randomBytes(24).toString('base64url');
+  const [password, servicePassword] = [randomBytes(24).toString('base64url'), randomBytes(24).toString('base64url')];
   // In single-user mode, so that the superuser needs no password and nobody can log in as it.
-  const output = await runTool(
+  await runSingleUser(
     installation,
     draft,
-    'postgres',
-    ['--single', '-c', `fsync=${durable ? 'on' : 'off'}`, '-c', 'log_checkpoints=off', 'postgres'],
+    durable,
     `create role simbi login createdb password '${password}' in role pg_monitor, pg_checkpoint\n` +
-      'create database simbi owner simbi\n',
+      'create database simbi owner simbi\n' +
+      serviceRole(servicePassword),
   );
-  if (/ERROR|FATAL/.test(output))
-    throw new EmbeddedPostgresError(`The database could not be created:\n${output.trim()}`);
-  await writeFile(folder.password, `${password}\n`, { mode: 0o600 });
-  await chmod(folder.password, 0o600);
-  await sync(folder.password);
+  await writePassword(folder.password, password);
+  await writePassword(folder.servicePassword, servicePassword);
   await rename(draft, folder.cluster);
   await sync(folder.root);
+}
+
+async function runSingleUser(installation: Installation, cluster: string, durable: boolean, statements: string) {
+  const args = ['--single', '-c', `fsync=${durable ? 'on' : 'off'}`, '-c', 'log_checkpoints=off', 'postgres'];
+  const output = await runTool(installation, cluster, 'postgres', args, statements);
+  if (/ERROR|FATAL/.test(output))
+    throw new EmbeddedPostgresError(`The database could not be created:\n${output.trim()}`);
+}
+
+async function writePassword(path: string, password: string): Promise<void> {
+  await writeFile(path, `${password}\n`, { mode: 0o600 });
+  await chmod(path, 0o600);
+  await sync(path);
 }
 
 /** Flushes a file, or the entries of a folder, to disk: without the password the database cannot be opened. */

@@ -123,7 +123,25 @@ describe('the embedded PostgreSQL', () => {
     assert.equal(postgres.adopted, false);
     assert.equal(postgres.port, port);
     assert.deepEqual(await query(postgres.url, 'select word from kept'), [{ word: 'restart' }]);
-    assert.deepEqual(await findEmbeddedPostgres(dataDir), { url: postgres.url, pid: postgres.pid });
+    const { url, serviceUrl } = postgres;
+    assert.deepEqual(await findEmbeddedPostgres(dataDir), { url, serviceUrl, pid: postgres.pid });
+  });
+
+  test('has a login for the service that owns nothing; a cluster of before gets it, also when it was left running', async () => {
+    assert.match(postgres.serviceUrl, /simbi_service:/);
+    assert.equal((await stat(join(dataDir, 'service-password'))).mode & 0o777, 0o600);
+    await assert.rejects(query(postgres.serviceUrl, 'create table mine (n int)'), /permission denied/);
+    await assert.rejects(query(postgres.serviceUrl, 'create role friend'), /permission denied/);
+    const { serviceUrl, pid } = postgres;
+    await rm(join(dataDir, 'service-password'));
+    await start();
+    assert.notEqual(postgres.pid, pid);
+    assert.equal(isAlive(pid), false);
+    assert.notEqual(postgres.serviceUrl, serviceUrl);
+    assert.deepEqual(await query(postgres.serviceUrl, 'select session_user::text as name'), [
+      { name: 'simbi_service' },
+    ]);
+    await assert.rejects(query(serviceUrl, 'select 1'), /password/);
   });
 
   test('survives a kill -9 of the process that started it and is adopted with its data', async () => {

@@ -22,7 +22,10 @@ const LOG_LINES_SHOWN = 15;
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 export type EmbeddedPostgres = {
+  /** For the login that owns the tables: migrations and restores. */
   readonly url: string;
+  /** For the login of the service, which owns nothing. */
+  readonly serviceUrl: string;
   readonly port: number;
   readonly pid: number;
   /** True when it was already running because the gateway that started it was killed. */
@@ -42,7 +45,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
   const folder = describeDataFolder(await realpath(options.dataDir));
   const adopted = await adopt(folder, onProgress);
-  if (adopted) return adopted;
+  if (adopted && (await readText(folder.servicePassword)) !== null) return adopted;
+  // Left running by a version that had one role for everything: the service's role is added while it is stopped.
+  await adopted?.stop();
   const installation = await locateInstallation(folder.cluster, onProgress);
   await removeStalePidFile(folder);
   await prepareCluster(folder, installation, options.settings?.fsync !== 'off', onProgress);
@@ -83,7 +88,7 @@ async function adopt(folder: DataFolder, onProgress: (sentence: string) => void)
  */
 async function acceptsConnections(folder: DataFolder, port: number): Promise<boolean> {
   const client = new pg.Client({
-    connectionString: await connectionUrl(folder, port),
+    connectionString: await connectionUrl(folder, 'simbi', port),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   // The server may end while the connection is open.
@@ -99,10 +104,12 @@ async function acceptsConnections(folder: DataFolder, port: number): Promise<boo
 }
 
 /** The embedded database of this folder, if it is running: used by commands while a gateway runs. */
-export async function findEmbeddedPostgres(dataDir: string): Promise<{ url: string; pid: number } | null> {
+export async function findEmbeddedPostgres(
+  dataDir: string,
+): Promise<{ url: string; serviceUrl: string; pid: number } | null> {
   const folder = describeDataFolder(dataDir);
   const running = await findRunning(folder);
-  return running ? { url: await connectionUrl(folder, running.port), pid: running.pid } : null;
+  return running ? { ...(await connectionUrls(folder, running.port)), pid: running.pid } : null;
 }
 
 // --- The server process ---
@@ -181,7 +188,7 @@ async function handle(
   process.once('exit', onExit);
   let stopping: Promise<void> | null = null;
   return {
-    url: await connectionUrl(folder, port),
+    ...(await connectionUrls(folder, port)),
     port,
     pid,
     adopted: child === null,
@@ -253,13 +260,20 @@ async function removeStalePidFile(folder: DataFolder): Promise<void> {
 
 // --- Helpers ---
 
-async function connectionUrl(folder: DataFolder, port: number): Promise<string> {
-  const password = (await readText(folder.password))?.trim();
+async function connectionUrls(folder: DataFolder, port: number): Promise<{ url: string; serviceUrl: string }> {
+  const isOlder = (await readText(folder.servicePassword)) === null;
+  const url = await connectionUrl(folder, 'simbi', port);
+  return { url, serviceUrl: isOlder ? url : await connectionUrl(folder, 'simbi_service', port) };
+}
+
+async function connectionUrl(folder: DataFolder, login: 'simbi' | 'simbi_service', port: number): Promise<string> {
+  const path = login === 'simbi' ? folder.password : folder.servicePassword;
+  const password = (await readText(path))?.trim();
   if (!password)
     throw new EmbeddedPostgresError(
-      `The file ${folder.password} is missing: the database cannot be opened without it. Restore the file or a backup.`,
+      `The file ${path} is missing: the database cannot be opened without it. Restore the file or a backup.`,
     );
-  return `postgres://simbi:${password}@127.0.0.1:${port}/simbi`;
+  return `postgres://${login}:${password}@127.0.0.1:${port}/simbi`;
 }
 
 /** The port of the last start if it is free, so that a copied connection URL keeps working. */

@@ -2,7 +2,7 @@
 // checked here, once, by the route.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Context } from '../platform/context.ts';
+import { type Context, forHolder } from '../platform/context.ts';
 import { addressOf } from '../platform/http.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
 import { limitRate, requireScope, type SignedCall } from './envelope.ts';
@@ -29,14 +29,15 @@ export function signedCall(request: FastifyRequest, reply: FastifyReply): Signed
 
 /**
  * Who the request's bearer token belongs to. Counts the request against the rate limit of the integration. A token of a suspended
- * or closed holder is refused as its signature would be; `refusal` is what this operation answers then.
+ * or closed holder is refused as its signature would be; `refusal` is what this operation answers then. `own` is the context of the
+ * holder, which the operation reads with.
  */
-export async function requireTokenCaller(
-  ctx: Context,
+export async function requireTokenCaller<C extends Context>(
+  ctx: C,
   request: FastifyRequest,
   reply: FastifyReply,
   refusal: HolderRefusal = {},
-): Promise<TokenCaller> {
+): Promise<TokenCaller & { own: C }> {
   const address = addressOf(request);
   const caller = await authenticateToken(ctx, bearerToken(request.headers.authorization), address);
   request.logged.client_id = caller.integration.clientId;
@@ -46,15 +47,15 @@ export async function requireTokenCaller(
   limitRate(ctx, caller.integration, { setHeaders: (headers) => void reply.headers(headers) });
   requireScope(caller.key, routeOf(request));
   refuseInactiveHolder(caller.integration.holderStatus, refusal);
-  return caller;
+  return { ...caller, own: forHolder(ctx, caller.integration.holderId) };
 }
 
 /** The integration that the request's bearer token belongs to, after the same checks. */
-export async function requireToken(
-  ctx: Context,
+export async function requireToken<C extends Context>(
+  ctx: C,
   request: FastifyRequest,
   reply: FastifyReply,
   refusal: HolderRefusal = {},
-): Promise<LiveIntegration> {
-  return (await requireTokenCaller(ctx, request, reply, refusal)).integration;
+): Promise<{ integration: LiveIntegration; own: C }> {
+  return requireTokenCaller(ctx, request, reply, refusal);
 }

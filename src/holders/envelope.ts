@@ -6,7 +6,7 @@ import Type, { type Static } from 'typebox';
 import { refreshCaches } from '../platform/cache.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
-import type { Context } from '../platform/context.ts';
+import { type Context, forHolder } from '../platform/context.ts';
 import { Problem, type ProblemCode } from '../platform/errors.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
 import { findLastRestore } from '../platform/restores.ts';
@@ -95,12 +95,13 @@ export function signatureOf(secret: KeyObject | string, body: JsonObject): strin
 /**
  * Verifies the envelope and performs the operation. A refusal of the operation for its params (4xx) comes after
  * the "used before" check in the order of the contract, so a used signature is answered as such even then.
+ * The operation reads with the second argument: the context of the caller's own holder.
  */
-export async function handleSigned<T>(
-  ctx: Context,
+export async function handleSigned<T, C extends Context>(
+  ctx: C,
   messages: OperationMessages,
   call: SignedCall,
-  perform: (request: SignedRequest) => Promise<T>,
+  perform: (request: SignedRequest, own: C) => Promise<T>,
 ): Promise<T> {
   const request = await verifyEnvelope(ctx, messages, call);
   call.callerKnown();
@@ -108,7 +109,7 @@ export async function handleSigned<T>(
   try {
     requireScope(request.key, call.route);
     requireLiveAccount(request.integration, messages);
-    return await perform(request);
+    return await perform(request, forHolder(ctx, request.integration.holderId));
   } catch (error) {
     const refused = error instanceof Problem && error.status < 500 && error.code !== 'signature_reused';
     if (refused && (await isSignatureSpent(ctx.db, request))) throw signatureReused(messages);

@@ -16,15 +16,17 @@ describe('joining', () => {
   let ctx: Awaited<ReturnType<typeof createTestContext>>;
   before(async () => {
     ctx = await createTestContext();
-    await ctx.db.query(`create function fail() returns trigger language plpgsql as $$ begin raise 'failed'; end $$`);
+    await ctx.ownerDb.query(
+      `create function fail() returns trigger language plpgsql as $$ begin raise 'failed'; end $$`,
+    );
   });
   after(() => ctx.close());
 
   /** Runs `work` while every insert into `table` fails, as if the process had ended there. */
   async function withFailing(table: string, work: () => Promise<unknown>): Promise<void> {
-    await ctx.db.query(`create trigger fail before insert on ${table} execute function fail()`);
+    await ctx.ownerDb.query(`create trigger fail before insert on ${table} execute function fail()`);
     await assert.rejects(work(), /failed/);
-    await ctx.db.query(`drop trigger fail on ${table}`);
+    await ctx.ownerDb.query(`drop trigger fail on ${table}`);
   }
 
   async function invite(email: string, role: MemberRole, holderId: bigint): Promise<string> {

@@ -90,7 +90,7 @@ function signatureRoute(app: HttpServer, ctx: Context): void {
       return {
         success: true,
         message: 'Signature generated.',
-        data: signFor(ctx, caller, request.body),
+        data: signFor(caller.own, caller, request.body),
       };
     },
   );

@@ -225,7 +225,7 @@ describe('the database itself refuses', () => {
   for (const [what, sql, message] of REFUSED)
     test(what, async () =>
       assert.rejects(
-        ctx.db.transaction((tx) => tx.query(sql)),
+        ctx.ownerDb.transaction((tx) => tx.query(sql)),
         message,
       ),
     );

@@ -94,3 +94,11 @@ export function totalsForMetrics(reader: Reader): Promise<AccountTotal[]> {
      group by kind, rail, currency order by kind, currency, rail limit ${MAX_LINES}`,
   );
 }
+
+/** Whether money was given out of nothing, or moved by the pretend operator: such a ledger is not of real money. */
+export async function hasSandboxMoney(reader: Reader, rail: string): Promise<boolean> {
+  const rows = await reader.query(`select from ledger_accounts where kind = 'sandbox_funding' or rail = $1 limit 1`, [
+    rail,
+  ]);
+  return rows.length > 0;
+}

@@ -49,7 +49,7 @@ async function sealAll(): Promise<void> {
 /** What the owner of the tables can do: switch the triggers off, change rows, switch them on again. */
 async function tamper(...statements: string[]): Promise<void> {
   const tables = ['ledger_transfers', 'ledger_accounts', 'ledger_blocks'];
-  await ctx.db.transaction(async (tx) => {
+  await ctx.ownerDb.transaction(async (tx) => {
     for (const table of tables) await tx.query(`alter table ${table} disable trigger user`);
     for (const statement of statements) await tx.query(statement);
     for (const table of tables) await tx.query(`alter table ${table} enable trigger user`);

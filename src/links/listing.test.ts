@@ -212,7 +212,7 @@ describe(`${MANY} links of one account`, () => {
   test('a failure in the middle breaks the connection; it never looks complete', async () => {
     const response = await open();
     await once(response, 'readable');
-    await harness.ctx.db.query('alter table payment_links rename to payment_links_away');
+    await harness.ctx.ownerDb.query('alter table payment_links rename to payment_links_away');
     let text = '';
     await assert.rejects(async () => {
       for await (const chunk of response) text = String(chunk).slice(-10);
@@ -221,6 +221,6 @@ describe(`${MANY} links of one account`, () => {
     const refused = await fetch(url, { headers: { authorization } });
     assert.equal(refused.status, 500);
     assert.equal(((await refused.json()) as JsonObject).success, false);
-    await harness.ctx.db.query('alter table payment_links_away rename to payment_links');
+    await harness.ctx.ownerDb.query('alter table payment_links_away rename to payment_links');
   });
 });

@@ -72,8 +72,8 @@ function createRoute(app: HttpServer, ctx: PaymentsContext): void {
       },
     },
     (request, reply) =>
-      handleSigned(ctx, LINK_MESSAGES, signedCall(request, reply), async (signed) => {
-        const { data, replayed } = await createSigned(ctx, signed, request.headers['idempotency-key']);
+      handleSigned(ctx, LINK_MESSAGES, signedCall(request, reply), async (signed, own) => {
+        const { data, replayed } = await createSigned(own, signed, request.headers['idempotency-key']);
         if (replayed) void reply.header('Idempotent-Replayed', 'true');
         return { success: true, message: 'Payment link created.', data };
       }),
@@ -191,10 +191,10 @@ async function createSigned(
 }
 
 async function answerList(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const integration = await requireToken(ctx, request, reply, { status: 404, message: 'User not found' });
+  const { integration, own } = await requireToken(ctx, request, reply, { status: 404, message: 'User not found' });
   const { limit, ...query } = readListQuery(request.query);
-  if (limit !== null) return answerPage(ctx, integration.holderId, { ...query, limit });
-  const stream = await openLinkStream(ctx, integration.holderId, { ...query, limit });
+  if (limit !== null) return answerPage(own, integration.holderId, { ...query, limit });
+  const stream = await openLinkStream(own, integration.holderId, { ...query, limit });
   reply.raw.setTimeout(STALLED_READER_MS, () => reply.raw.destroy());
   return reply.type('application/json; charset=utf-8').send(stream);
 }

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { openBooks, type Past, writePast } from '../../test/books.ts';
 import { copyTestDatabase, dropTestDatabase } from '../../test/database.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { tamper } from '../../test/tamper.ts';
 import { connectDatabase, type Database } from '../platform/db.ts';
 import { CROSS_CHECKS } from './cross-check.ts';
 import { verifyBooks } from './verify-books.ts';
@@ -12,8 +13,6 @@ import { addVerifyRun, type VerifyRun } from './verify-runs.ts';
 
 let base: TestContext & { close(): Promise<void> };
 let past: Past;
-/** What the owner of the tables must switch off before changing these. */
-const GUARDED = ['ledger_transfers', 'ledger_accounts'];
 /** Checks that have been seen to fail. */
 const failed = new Set<string>();
 
@@ -27,7 +26,7 @@ after(() => dropTestDatabase(base.databaseUrl));
 
 async function onCopy<T>(work: (db: Database) => Promise<T>): Promise<T> {
   const copy = await copyTestDatabase(base.databaseUrl);
-  const db = connectDatabase({ url: copy.url, poolSize: 4, acquireTimeoutMs: 15_000 });
+  const db = connectDatabase({ url: copy.url, as: 'owner', poolSize: 4, acquireTimeoutMs: 15_000 });
   try {
     return await work(db);
   } finally {
@@ -40,15 +39,6 @@ async function verify(db: Database, since: Date | null = null): Promise<VerifyRu
   const ctx = { db, clock: base.clock };
   const run = await addVerifyRun(db, { by: 'test', since, inBackground: false }, base.clock.now());
   return await verifyBooks(ctx, run);
-}
-
-/** What the owner of the tables can do with the triggers off. */
-async function tamper(db: Database, statement: string, values: unknown[]): Promise<void> {
-  await db.transaction(async (tx) => {
-    for (const table of GUARDED) await tx.query(`alter table ${table} disable trigger user`);
-    await tx.query(statement, values);
-    for (const table of GUARDED) await tx.query(`alter table ${table} enable trigger user`);
-  });
 }
 
 const checksOf = (run: VerifyRun) => [...new Set(run.findings.map((finding) => finding.what))];

@@ -476,7 +476,7 @@ describe('money in suspense that the operator takes back after people decided', 
       approving.catch(() => undefined);
       const waitsForLock = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       const isCredited = async () => (await available()) > 0n;
-      while ((await ctx.db.query(waitsForLock)).length === 0) if (await isCredited()) break;
+      while ((await ctx.ownerDb.query(waitsForLock)).length === 0) if (await isCredited()) break;
       await tx.query(`update holders set status = 'closed' where id = $1`, [shop.holderId]);
     });
     await assert.rejects(approving, problem('invalid_params'));

@@ -162,7 +162,7 @@ describe('incoming payments', () => {
       const before = await suspenseBalance();
       const transaction = await expect();
       // The answer that named the reference was lost on the way.
-      await ctx.db.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
+      await ctx.ownerDb.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
       const paid = payment(transaction);
       const { receipt, amount, currency } = paid;
       const success = () =>

@@ -134,7 +134,7 @@ async function apply(
 /** Until a statement of another connection waits for a row. */
 async function untilSomebodyWaits(): Promise<void> {
   for (;;) {
-    const rows = await base.db.query(
+    const rows = await base.ownerDb.query(
       `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
     );
     if (rows.length > 0) return;

@@ -218,7 +218,7 @@ describe('receipts', () => {
   test('money 10: money that people decided about is not booked again by the success', async () => {
     const clearing = await balanceOf('operator_clearing');
     const transaction = await expectPayment();
-    await ctx.db.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
+    await ctx.ownerDb.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
     const paid = payment(transaction);
     await receive(paid);
     // Two people credited it to somebody: the case is even and closed.
@@ -235,7 +235,7 @@ describe('receipts', () => {
   test('money 10: money in an open case is released once, and the case is settled', async () => {
     const suspense = await balanceOf('suspense');
     const transaction = await expectPayment();
-    await ctx.db.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
+    await ctx.ownerDb.query('delete from payment_instructions where transaction_id = $1', [transaction.id]);
     const paid = payment(transaction);
     await receive(paid);
     assert.equal((await balanceOf('suspense')) - suspense, 100_000n);
@@ -451,7 +451,7 @@ describe('unknown references', () => {
 
   test('money 5: a transaction of another rail is unknown to this one', async () => {
     const transaction = await collect();
-    await ctx.db.query(`update transactions set rail = 'elsewhere' where id = $1`, [transaction.id]);
+    await ctx.ownerDb.query(`update transactions set rail = 'elsewhere' where id = $1`, [transaction.id]);
     await receive(proof(refOf(transaction), success({ amount: 100_000n, currency: CURRENCY })));
     assert.equal((await now(transaction)).status, 'processing');
     assert.equal((await unknownCases(refOf(transaction))).length, 1);
@@ -535,7 +535,7 @@ describe('values that cannot be applied', () => {
   test('money 17: a report that the database refuses is set aside alone, its neighbours are applied', async () => {
     const [transaction, refused] = [await collect(), await collect()];
     const before = await inboxRows();
-    await ctx.db.query(
+    await ctx.ownerDb.query(
       `alter table evidence add constraint evidence_of_test check (receipt is distinct from 'REFUSED') not valid`,
     );
     try {
@@ -545,7 +545,7 @@ describe('values that cannot be applied', () => {
         payment(refused, { accountReference: 'of nobody' }),
       );
     } finally {
-      await ctx.db.query('alter table evidence drop constraint evidence_of_test');
+      await ctx.ownerDb.query('alter table evidence drop constraint evidence_of_test');
     }
     assert.equal((await now(transaction)).status, 'success');
     assert.equal((await now(refused)).status, 'processing');
@@ -555,7 +555,7 @@ describe('values that cannot be applied', () => {
 
   test('money 17: one outcome that the database refuses does not fail its batch', async () => {
     const [transaction, refused] = [await collect(), await collect()];
-    await ctx.db.query(
+    await ctx.ownerDb.query(
       `alter table evidence add constraint evidence_of_test check (receipt is distinct from 'REFUSED') not valid`,
     );
     try {
@@ -566,7 +566,7 @@ describe('values that cannot be applied', () => {
       assert.equal(good.effect, 'applied');
       assert.equal(bad.transaction?.status, 'processing');
     } finally {
-      await ctx.db.query('alter table evidence drop constraint evidence_of_test');
+      await ctx.ownerDb.query('alter table evidence drop constraint evidence_of_test');
     }
     assert.deepEqual(await caseKinds(refused), ['unreadable_report']);
     assert.equal((await ctx.metrics.reportsQuarantined.get()).values[0]?.value, await quarantinedTimes());

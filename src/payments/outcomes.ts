@@ -282,6 +282,14 @@ const CHANGES = columns<Transaction>(1, {
 });
 
 async function updateTransactions(tx: Tx, subjects: OutcomeSubject[]): Promise<void> {
+  // First: the database refuses another amount once it counts as paid.
+  for (const { row } of subjects.filter((subject) => subject.amended))
+    await tx.query('update transactions set amount = $3, fee = $4 where holder_id = $1 and id = $2', [
+      row.holder_id,
+      row.id,
+      row.amount,
+      row.fee,
+    ]);
   const changed = subjects.filter((subject) => subject.changed);
   if (changed.length > 0)
     await tx.query(
@@ -292,13 +300,6 @@ async function updateTransactions(tx: Tx, subjects: OutcomeSubject[]): Promise<v
       },
       CHANGES.arrays(changed.map((subject) => subject.row)),
     );
-  for (const { row } of subjects.filter((subject) => subject.amended))
-    await tx.query('update transactions set amount = $3, fee = $4 where holder_id = $1 and id = $2', [
-      row.holder_id,
-      row.id,
-      row.amount,
-      row.fee,
-    ]);
   await updateRefundTotals(
     tx,
     subjects.flatMap(({ totals, totalsChanged }) => (totals && totalsChanged ? [totals] : [])),

@@ -154,7 +154,7 @@ async function propose(each: Case, action: DecisionAction, more: Partial<Decisio
 /** Resolves when `count` statements of this database wait for a lock. */
 async function blocked(count = 1): Promise<void> {
   for (let tries = 0; tries < 1_000; tries++) {
-    const [row] = await base.db.query<{ waiting: bigint }>(
+    const [row] = await base.ownerDb.query<{ waiting: bigint }>(
       `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     );
     if (Number(row?.waiting ?? 0n) >= count) return;

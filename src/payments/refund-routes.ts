@@ -68,14 +68,14 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
         const idempotencyHeader = request.headers['idempotency-key'];
         const operation = { name: OPERATION, messages, idempotencyHeader };
-        const { data, replayed } = await performOnce(ctx, signed, operation, async (record) => {
-          const wanted = readRefund(ctx, signed, messages);
+        const { data, replayed } = await performOnce(own, signed, operation, async (record) => {
+          const wanted = readRefund(own, signed, messages);
           const { integration } = signed;
           const actor = { memberId: null, name: `integration ${integration.title}` };
-          const refund = await createRefund(ctx, engine, actor, integration.holderId, wanted, {
+          const refund = await createRefund(own, engine, actor, integration.holderId, wanted, {
             integrationId: integration.id,
             within: (tx, created) => record(tx, refundAnswer(created)),
           }).catch((error: unknown) => {
@@ -145,14 +145,14 @@ function statusRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
         const { id } = refundStatusParams.require(signed.params, { message: messages.badParams });
         const { holderId } = signed.integration;
-        const known = await findRefund(ctx.db, holderId, id);
+        const known = await findRefund(own.db, holderId, id);
         if (!known) throw new Problem('transaction_not_found', { message: messages.badParams });
-        await findFresh(ctx, engine, holderId, refOf(known));
-        const refund = (await findRefund(ctx.db, holderId, id)) ?? known;
-        await spendOrRefuse(ctx, messages, signed);
+        await findFresh(own, engine, holderId, refOf(known));
+        const refund = (await findRefund(own.db, holderId, id)) ?? known;
+        await spendOrRefuse(own, messages, signed);
         request.logged.ref = refOf(refund);
         return { success: true, message: 'Refund retrieved.', data: refundRecord(refund) };
       }),

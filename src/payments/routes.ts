@@ -42,8 +42,8 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
       },
     },
     async (request, reply) => {
-      await requireToken(ctx, request, reply);
-      return { success: true, message: 'Countries retrieved.', data: describeCountries(ctx.catalog) };
+      const { own } = await requireToken(ctx, request, reply);
+      return { success: true, message: 'Countries retrieved.', data: describeCountries(own.catalog) };
     },
   );
 
@@ -63,11 +63,11 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
       config: { problems: { invalid_params: {} } },
     },
     async (request, reply) => {
-      const integration = await requireToken(ctx, request, reply);
+      const { integration, own } = await requireToken(ctx, request, reply);
       return {
         success: true,
         message: 'Preflight done. Nothing was created.',
-        data: await preflight(ctx, integration.holderId, request.body),
+        data: await preflight(own, integration.holderId, request.body),
       };
     },
   );

@@ -57,13 +57,13 @@ function statusV2Route(
     },
     (request, reply) => {
       void reply.headers({ Deprecation: `@${V2_DEPRECATED_AT}`, Link: successor });
-      return handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+      return handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
         await requireOwnApiKey(ctx, request.headers['x-api-key'], signed, messages.notVerified);
         try {
           const { id } = statusV2Params.require(signed.params, { message: messages.badParams });
-          const transaction = await readStatus(ctx, engine, messages, signed, { id });
+          const transaction = await readStatus(own, engine, messages, signed, { id });
           request.logged.ref = refOf(transaction);
-          return { success: true, message: 'Transaction retrieved.', data: recordV2(ctx.catalog, transaction) };
+          return { success: true, message: 'Transaction retrieved.', data: recordV2(own.catalog, transaction) };
         } catch (error) {
           // v2 has no 404.
           if (error instanceof Problem && error.code === 'transaction_not_found')
@@ -101,11 +101,11 @@ function statusV3Route(
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
         const wanted = statusV3Params.require(signed.params, { message: messages.badParams });
-        const transaction = await readStatus(ctx, engine, messages, signed, wanted);
+        const transaction = await readStatus(own, engine, messages, signed, wanted);
         request.logged.ref = refOf(transaction);
-        return { success: true, message: 'Transaction retrieved.', data: recordV3(ctx.catalog, transaction) };
+        return { success: true, message: 'Transaction retrieved.', data: recordV3(own.catalog, transaction) };
       }),
   );
 }
@@ -132,8 +132,8 @@ function balanceRoute(app: HttpServer, ctx: PaymentsContext): void {
       },
     },
     (request, reply) =>
-      handleSigned(ctx, BALANCE_MESSAGES, signedCall(request, reply), async (signed) => {
-        const data = await readBalances(ctx, signed);
+      handleSigned(ctx, BALANCE_MESSAGES, signedCall(request, reply), async (signed, own) => {
+        const data = await readBalances(own, signed);
         return { success: 'true', message: 'Balance retrieved.', data };
       }),
   );

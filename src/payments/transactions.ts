@@ -150,3 +150,7 @@ export function readTransactions(reader: Reader, ids: string[]): Promise<Transac
     TRANSACTION_KEYS.arrays(ids),
   );
 }
+
+export async function hasTransactionsOfRail(reader: Reader, rail: string): Promise<boolean> {
+  return (await reader.query('select from transactions where rail = $1 limit 1', [rail])).length > 0;
+}

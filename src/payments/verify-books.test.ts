@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type Books, openBooks, paid, writePast } from '../../test/books.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { tamper } from '../../test/tamper.ts';
 import { extendChain } from '../ledger/chain.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { verifyBooks, verifyInBackground } from './verify-books.ts';
@@ -36,15 +37,6 @@ async function sealAll(): Promise<void> {
   }
 }
 
-/** Changes a row of the ledger as the owner of the tables can. */
-async function tamper(statement: string, values: unknown[] = []): Promise<void> {
-  await ctx.db.transaction(async (tx) => {
-    await tx.query('alter table ledger_transfers disable trigger user');
-    await tx.query(statement, values);
-    await tx.query('alter table ledger_transfers enable trigger user');
-  });
-}
-
 describe('money 30: runs of ledger verify', () => {
   test('money 30: a gateway at work gives no false alarm', async () => {
     let working = true;
@@ -73,9 +65,11 @@ describe('money 30: runs of ledger verify', () => {
     const wrong = await books.collect();
     await books.see(wrong, paid(wrong));
     await sealAll();
-    await tamper(`update ledger_transfers set amount = amount + 5 where transaction_id = $1 and kind = 'collection'`, [
-      wrong.id,
-    ]);
+    await tamper(
+      ctx.ownerDb,
+      `update ledger_transfers set amount = amount + 5 where transaction_id = $1 and kind = 'collection'`,
+      [wrong.id],
+    );
     try {
       const whole = await verifyBooks(ctx, await newRun());
       assert.ok(whole.differences > 0n);
@@ -91,6 +85,7 @@ describe('money 30: runs of ledger verify', () => {
       assert.deepEqual(run.checked, whole.checked);
     } finally {
       await tamper(
+        ctx.ownerDb,
         `update ledger_transfers set amount = amount - 5 where transaction_id = $1 and kind = 'collection'`,
         [wrong.id],
       );
@@ -117,11 +112,11 @@ describe('money 30: runs of ledger verify', () => {
     assert.deepEqual(run.findings, []);
     assert.ok(Number(run.checked.ledger_transfers) < Number(whole.checked.ledger_transfers));
     assert.equal(run.checked.transactions_created, 1);
-    await ctx.db.query(`update transactions set fee = fee + 1 where id = any($1)`, [[old.id, fresh.id]]);
+    await tamper(ctx.ownerDb, `update transactions set fee = fee + 1 where id = any($1)`, [[old.id, fresh.id]]);
     const found = await verifyBooks(ctx, await newRun(since));
     assert.deepEqual([...new Set(found.findings.map((finding) => finding.what))], ['postings']);
     assert.deepEqual(new Set(found.findings.map((finding) => finding.where)).size, 1);
-    await ctx.db.query(`update transactions set fee = fee - 1 where id = any($1)`, [[old.id, fresh.id]]);
+    await tamper(ctx.ownerDb, `update transactions set fee = fee - 1 where id = any($1)`, [[old.id, fresh.id]]);
   });
 
   test('money 30: since a moment, a transaction that was created long before and changed after it is compared', async () => {
@@ -131,26 +126,18 @@ describe('money 30: runs of ledger verify', () => {
     const since = ctx.clock.now();
     await books.see(old, paid(old));
     assert.deepEqual((await verifyBooks(ctx, await newRun(since))).findings, []);
-    await ctx.db.query('update transactions set amount = amount + 1 where id = $1', [old.id]);
+    await tamper(ctx.ownerDb, 'update transactions set amount = amount + 1 where id = $1', [old.id]);
     const run = await verifyBooks(ctx, await newRun(since));
-    await ctx.db.query('update transactions set amount = amount - 1 where id = $1', [old.id]);
+    await tamper(ctx.ownerDb, 'update transactions set amount = amount - 1 where id = $1', [old.id]);
     assert.ok(run.findings.some((finding) => finding.what === 'postings'));
   });
 
   test('money 30: since a moment, every balance is compared with the transfers', async () => {
     await sealAll();
     const since = ctx.clock.now();
-    await ctx.db.transaction(async (tx) => {
-      await tx.query('alter table ledger_accounts disable trigger user');
-      await tx.query(`update ledger_accounts set balance = balance + 100 where kind = 'fee_income'`);
-      await tx.query('alter table ledger_accounts enable trigger user');
-    });
+    await tamper(ctx.ownerDb, `update ledger_accounts set balance = balance + 100 where kind = 'fee_income'`);
     const run = await verifyBooks(ctx, await newRun(since));
-    await ctx.db.transaction(async (tx) => {
-      await tx.query('alter table ledger_accounts disable trigger user');
-      await tx.query(`update ledger_accounts set balance = balance - 100 where kind = 'fee_income'`);
-      await tx.query('alter table ledger_accounts enable trigger user');
-    });
+    await tamper(ctx.ownerDb, `update ledger_accounts set balance = balance - 100 where kind = 'fee_income'`);
     assert.ok(run.findings.some((finding) => finding.what === 'balance'));
   });
 

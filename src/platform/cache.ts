@@ -25,7 +25,9 @@ export function createCache<Key, Value>(
   });
 
   return {
-    async get(ctx, key) {
+    async get(asking, key) {
+      // Loaded for everybody, whichever holder's request asks first.
+      const ctx = asking.process ?? asking;
       const entries = entriesOf(ctx);
       await clearChanged(ctx, changeWatch(ctx));
       const known = entries.get(key);

@@ -22,7 +22,7 @@ const HEX_KEY = 'ab'.repeat(32);
 const LIVE = {
   MODE: 'live',
   MASTER_KEY: HEX_KEY,
-  DATABASE_URL: 'postgres://u:p@db/simbi',
+  DATABASE_URL: 'postgres://u:p@db/simbi?sslmode=verify-full',
   PUBLIC_URL: 'https://pay.example.org',
 };
 
@@ -118,6 +118,26 @@ describe('settings', () => {
     for (const name of ['MASTER_KEY', 'DATABASE_URL'])
       for (const given of [{ [name]: 'hunter2' }, { [`${name}_FILE`]: file('wrong', 'hunter2') }])
         assert.ok(!errorsOf(given).join().includes('hunter2'), name);
+  });
+
+  test('live mode asks for verified TLS to a database of another machine', () => {
+    const TLS = 'must end with ?sslmode=verify-full';
+    const urls = [
+      'postgres://u:p@db/simbi',
+      'postgres://u:p@10.0.0.7/simbi?sslmode=require',
+      'postgres://u:p@/x?host=db',
+    ];
+    for (const DATABASE_URL of urls) {
+      assert.ok(errorsOf({ ...LIVE, DATABASE_URL })[0]?.includes(TLS), DATABASE_URL);
+      assert.deepEqual(errorsOf({ ...LIVE, DATABASE_URL, ALLOW_DATABASE_WITHOUT_TLS: 'true' }), []);
+      assert.deepEqual(errorsOf({ DATABASE_URL }), [], 'the sandbox may do without');
+    }
+    const own = ['127.0.0.1:5432', 'localhost', '[::1]', '%2Fvar%2Frun%2Fpostgresql', ''];
+    for (const host of own)
+      assert.deepEqual(errorsOf({ ...LIVE, DATABASE_URL: `postgres://u:p@${host}/simbi` }), [], host);
+    const [error] = errorsOf({ ...LIVE, MIGRATION_DATABASE_URL: 'postgres://owner:p@db/simbi' });
+    assert.ok(error?.startsWith('MIGRATION_DATABASE_URL must end with'));
+    assert.equal(errorsOf({ MIGRATION_DATABASE_URL: 'postgres://owner:p@db/simbi' }).length, 1);
   });
 
   test('live mode asks for a key, a database and an https address', () => {

@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isAddressOrRange } from './addresses.ts';
+import { isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
 import { isEmail } from './email.ts';
 
 type Setting<T> = {
@@ -141,6 +142,13 @@ export const SETTINGS = {
   DATA_DIR: text('Folder for the embedded database, the demo credentials and the sandbox master key.', './data'),
   DATABASE_URL: secret(
     'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Empty: an embedded PostgreSQL in DATA_DIR.',
+  ),
+  MIGRATION_DATABASE_URL: secret(
+    'The same database for a login that owns its tables: it migrates and restores, the service never uses it. ' +
+      'Empty: DATABASE_URL migrates too, and the service gives up its rights.',
+  ),
+  ALLOW_DATABASE_WITHOUT_TLS: flag(
+    'Live mode on a database of another machine without sslmode=verify-full, in a network that you trust.',
   ),
   DATABASE_POOL_SIZE: integer('Maximum number of connections to PostgreSQL, per process.', 10, 2, 200),
   MODE: choice('sandbox: simulated operators, no real money. live: real rails.', 'sandbox', 'sandbox', 'live'),
@@ -321,8 +329,7 @@ function readRaw(environment: Environment, name: string, setting: Setting<unknow
 function errorsBetween(config: Config): string[] {
   const errors: string[] = [];
   errors.push(...keyErrors(config));
-  if (config.databaseUrl && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
-    errors.push('DATABASE_URL must begin with postgres://');
+  errors.push(...databaseErrors(config));
   if (config.smtpUrl && config.mailFrom === '') errors.push('MAIL_FROM is required with SMTP_URL');
   if (config.catalogFile && !existsSync(config.catalogFile))
     errors.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
@@ -373,6 +380,23 @@ function keyErrors(config: Config): string[] {
     errors.push('BACKUP_PASSPHRASE must have at least 12 characters');
   if (config.backupPassphrase && config.backupRecipients?.length)
     errors.push('BACKUP_PASSPHRASE and BACKUP_RECIPIENTS exclude each other');
+  return errors;
+}
+
+function databaseErrors(config: Config): string[] {
+  const errors: string[] = [];
+  const urls = { DATABASE_URL: config.databaseUrl, MIGRATION_DATABASE_URL: config.migrationDatabaseUrl };
+  for (const [name, url] of Object.entries(urls)) {
+    if (!url) continue;
+    if (!parseDatabaseUrl(url)) errors.push(`${name} must begin with postgres://`);
+    else if (config.mode === 'live' && !config.allowDatabaseWithoutTls && !isTrustedConnection(url))
+      errors.push(
+        `${name} must end with ?sslmode=verify-full in live mode: the connection to another machine is encrypted, and its ` +
+          'certificate is checked. Set ALLOW_DATABASE_WITHOUT_TLS=true to do without',
+      );
+  }
+  if (config.migrationDatabaseUrl && !config.databaseUrl)
+    errors.push('MIGRATION_DATABASE_URL is for the database of DATABASE_URL, which is not set');
   return errors;
 }
 

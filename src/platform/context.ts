@@ -21,4 +21,14 @@ export type Context = {
   readonly metrics: Metrics;
   /** Read with `perProcess`. */
   readonly memory: Memory;
+  /** In the context of a holder: that of the process. Whatever several holders share is made with it. */
+  readonly process?: Context;
 };
+
+/**
+ * The context for a request of one holder, once the caller is known. What it reads with `db.query` is read under row-level
+ * security, so it shows no row of another holder; what it does in a transaction has the rights of the service.
+ */
+export function forHolder<C extends Context>(ctx: C, holderId: bigint): C {
+  return { ...ctx, db: ctx.db.forHolder(holderId), process: ctx.process ?? ctx };
+}

@@ -18,7 +18,7 @@ describe('the database', () => {
   let db: Database;
   before(async () => {
     database = await createTestDatabase();
-    db = connectDatabase({ url: database.url, poolSize: 3 });
+    db = connectDatabase({ url: database.url, as: 'owner', poolSize: 3 });
     await db.query('create table things (id int constraint things_once primary key, n bigint not null)');
     await db.query('insert into things values (1, 0), (2, 0)');
   });
@@ -80,7 +80,7 @@ describe('the database', () => {
   });
 
   test('a transaction that has ended refuses further statements, so none can run in another one', async () => {
-    const one = connectDatabase({ url: database.url, poolSize: 1 });
+    const one = connectDatabase({ url: database.url, as: 'owner', poolSize: 1 });
     try {
       let committed: Tx | undefined;
       await one.transaction(async (tx) => {
@@ -114,7 +114,7 @@ describe('the database', () => {
   });
 
   test('statements sent but not awaited when the work fails are rolled back with it', async () => {
-    const one = connectDatabase({ url: database.url, poolSize: 1 });
+    const one = connectDatabase({ url: database.url, as: 'owner', poolSize: 1 });
     try {
       const unawaited: Promise<unknown>[] = [];
       const failed = one.transaction(async (tx) => {
@@ -146,7 +146,7 @@ describe('a database that is killed', () => {
     const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
     let postgres = await start();
     const opened = await createTestContext();
-    const db = connectDatabase({ url: postgres.url });
+    const db = connectDatabase({ url: postgres.url, as: 'owner' });
     try {
       await migrate(postgres.url);
       const ctx = { ...opened, db };

@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { noteCommit } from './commit-tracking.ts';
+import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
+import { asRole } from './database-url.ts';
 import { Problem } from './errors.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
@@ -38,6 +40,11 @@ export interface Database extends Reader {
   single<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** One connection for work that must stay on it (advisory locks, cursors); returned to the pool afterwards. */
   withConnection<T>(work: (connection: Reader) => Promise<T>): Promise<T>;
+  /**
+   * The same database for what one holder reads: `query` runs under row-level security, so a statement that forgets the holder
+   * shows no row of another. What writes, and transactions, have the rights of the service.
+   */
+  forHolder(holderId: bigint): Database;
   /** Counted since the start; tests and the benchmark compare them. */
   readonly counters: { statements: number; commits: number };
   readonly waiting: () => number;
@@ -46,6 +53,8 @@ export interface Database extends Reader {
 
 export type DatabaseOptions = {
   url: string;
+  /** `owner`: with the rights of the login itself, for a database that is not migrated yet. The service has fewer. */
+  as?: 'service' | 'owner';
   poolSize?: number;
   applicationName?: string;
   statementTimeoutMs?: number;
@@ -57,15 +66,25 @@ export type DatabaseOptions = {
 
 export function connectDatabase(options: DatabaseOptions): Database {
   const shared = openPool(options);
-  return {
+  const db: Database = {
     counters: shared.counters,
     waiting: () => shared.pool.waitingCount,
     query: (statement, values) => busyAsProblem(() => runStatement(shared, statement, values)),
     transaction: (work) => withRetries(() => runTransaction(shared, work)),
     single: (work) => withRetries(() => work(singleStatement(shared))),
     withConnection: (work) => busyAsProblem(() => runOnConnection(shared, work)),
+    forHolder: (holderId) => ({
+      ...db,
+      query: (statement, values) =>
+        busyAsProblem(() =>
+          mayChange(statement)
+            ? runStatement(shared, statement, values)
+            : readForHolder(shared, holderId, statement, values),
+        ),
+    }),
     close: () => shared.pool.end(),
   };
+  return db;
 }
 
 /** What all statements of one database share. */
@@ -78,7 +97,7 @@ type Shared = {
 
 function openPool(options: DatabaseOptions): Shared {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: options.as === 'owner' ? options.url : asRole(options.url, SERVICE_ROLE),
     max: options.poolSize ?? 10,
     connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
@@ -195,6 +214,46 @@ async function runStatement<R extends object>(shared: Shared, statement: Stateme
     if (isConnectionLoss(error)) {
       broken = error as Error;
       throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
+    }
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Both settings end with the transaction, so the connection goes back to the pool as the service's. */
+const beginForHolder = (holderId: bigint) =>
+  `begin read only; set local role ${TENANT_ROLE}; set local simbi.holder_id = '${BigInt(holderId)}'`;
+
+/** Under a name of its own: a prepared statement is planned again when another role uses it. */
+function ofHolder(statement: Statement): Statement {
+  return typeof statement === 'string' ? statement : { ...statement, name: `${statement.name}_of_holder` };
+}
+
+/** One statement of a holder. The statements around it are sent with it: one round trip, as without them. */
+async function readForHolder<R extends object>(
+  shared: Shared,
+  holderId: bigint,
+  statement: Statement,
+  values?: unknown[],
+): Promise<R[]> {
+  const { client } = await borrow(shared);
+  let broken: Error | undefined;
+  try {
+    const sent = [
+      client.query(beginForHolder(holderId)),
+      send<R>(shared, client, ofHolder(statement), values),
+      client.query('commit'),
+    ] as const;
+    const [begun, answer, ended] = await Promise.allSettled(sent);
+    // In this order: an answer that was not read under the holder's rules is never used.
+    for (const each of [begun, answer, ended]) if (each.status === 'rejected') throw each.reason;
+    shared.counters.commits++;
+    return answer.status === 'fulfilled' ? answer.value.rows : [];
+  } catch (error) {
+    if (isConnectionLoss(error)) {
+      broken = error as Error;
+      throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
     }
     throw error;
   } finally {

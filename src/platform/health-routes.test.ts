@@ -51,13 +51,13 @@ describe('health', () => {
   });
 
   test('not ready: a migration is missing', async () => {
-    const [last] = await ctx.db.query<{ version: number }>(
+    const [last] = await ctx.ownerDb.query<{ version: number }>(
       'delete from schema_migrations where version = (select max(version) from schema_migrations) returning version',
     );
     const answer = await ask({}, '/readyz');
     assert.deepEqual([answer.statusCode, Object.keys(answer.json().errors)], [503, ['migrations']]);
     assert.match(answer.json().message, /npx simbi migrate/);
-    await ctx.db.query(`insert into schema_migrations values (9999, 'from_the_future', 'x', now())`);
+    await ctx.ownerDb.query(`insert into schema_migrations values (9999, 'from_the_future', 'x', now())`);
     const newer = await ask({}, '/readyz');
     assert.match(newer.json().message, /newer than this version/);
     assert.ok(last);

@@ -8,11 +8,14 @@ export function createMemory(): Memory {
 }
 
 /** Defines a value that each process has once. It is created when a context is first asked for it. */
-export function perProcess<C extends { readonly memory: Memory }, Value>(create: (ctx: C) => Value): (ctx: C) => Value {
+export function perProcess<C extends { readonly memory: Memory; readonly process?: unknown }, Value>(
+  create: (ctx: C) => Value,
+): (ctx: C) => Value {
   return (ctx) => {
     const known = ctx.memory.get(create);
     if (known !== undefined) return known as Value;
-    const value = create(ctx);
+    // The first to ask may be a request of one holder; the value is for all of them.
+    const value = create((ctx.process as C | undefined) ?? ctx);
     ctx.memory.set(create, value);
     return value;
   };

@@ -23,7 +23,7 @@ describe('migrations', () => {
     await writeFile(join(folder, '0001_fruits.sql'), 'create table fruits (name text primary key);');
     await writeFile(join(folder, '0002_apple.sql'), `insert into fruits values ('apple');\nselect pg_sleep(0.05);`);
     database = await createEmptyDatabase();
-    db = connectDatabase({ url: database.url });
+    db = connectDatabase({ url: database.url, as: 'owner' });
     opened.push({ db, database });
   });
 
@@ -99,7 +99,7 @@ describe('migrations', () => {
 
   test('test databases are cloned with every migration', async () => {
     const clone = await createTestDatabase();
-    const reader = connectDatabase({ url: clone.url });
+    const reader = connectDatabase({ url: clone.url, as: 'owner' });
     opened.push({ db: reader, database: clone });
     assert.deepEqual(await pendingMigrations(reader), []);
   });

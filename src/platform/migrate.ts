@@ -1,10 +1,13 @@
 // Migrates a database to the schema of this version: migrations/NNNN_name.sql, forward only, each in its own transaction,
-// recorded with a checksum. Several processes may start at once: one migrates, the others wait.
+// recorded with a checksum. Then privileges.sql gives the roles of the service their rights. Several processes may start at
+// once: one migrates, the others wait.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { systemClock } from './clock.ts';
+import { prepareRoles } from './database-roles.ts';
+import { loginOf } from './database-url.ts';
 import type { Reader } from './db.ts';
 import { sha256 } from './secrets.ts';
 
@@ -12,6 +15,8 @@ const OLDEST_POSTGRES = 15;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** "simbi" in ASCII: the key of the advisory lock that one migrating process holds. */
 const LOCK_KEY = '495690015337';
+const PRIVILEGES_FILE = 'privileges.sql';
+const MAX_PRIVILEGE_TRIES = 5;
 
 export const MIGRATIONS_FOLDER = resolve(import.meta.dirname, '../../migrations');
 
@@ -38,7 +43,7 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
   );
 }
 
-/** Applies what is missing and returns the file names it applied. */
+/** Applies what is missing and returns the file names it applied. The login of the URL must own the tables, if any is missing. */
 export async function migrate(
   databaseUrl: string,
   onProgress: (sentence: string) => void = () => undefined,
@@ -47,8 +52,45 @@ export async function migrate(
   lastVersion = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
   const migrations = (await readMigrations(folder)).filter((migration) => migration.version <= lastVersion);
-  // A separate connection: a migration may run longer than the pool's statement time-out, and the advisory lock belongs to
-  // its session.
+  const privileges = await readPrivileges(folder);
+  return await withClient(databaseUrl, async (client) => {
+    await requireVersion(client);
+    // A login that owns nothing can start on a database that needs nothing.
+    if (await isCurrent(client, migrations, privileges)) return [];
+    await requireOwner(client, databaseUrl);
+    await takeLock(client, onProgress);
+    await client.query(`
+      create table if not exists schema_migrations (
+        version integer primary key,
+        name text not null,
+        checksum text not null,
+        applied_at timestamptz not null
+      )`);
+    if (privileges) await requireRoles(client, null);
+    const missing = compare(migrations, await readApplied(client));
+    for (const migration of missing) {
+      onProgress(`Applying migration ${migration.file}`);
+      await apply(client, migration);
+    }
+    if (privileges && (missing.length > 0 || !(await isCurrent(client, migrations, privileges))))
+      await applyPrivileges(client, privileges);
+    return missing.map((migration) => migration.file);
+  });
+}
+
+/** Lets the login of the service's own URL become the service. `ownerUrl` is of a login that may grant it. */
+export async function admitServiceLogin(ownerUrl: string, serviceUrl: string): Promise<void> {
+  await withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>('select session_user::text as name');
+    await requireRoles(client, loginOf(serviceUrl) || (rows[0]?.name ?? ''));
+  });
+}
+
+/**
+ * Runs on a connection of its own: a migration may run longer than the pool's statement time-out, and the advisory lock belongs
+ * to its session, whose end releases it.
+ */
+async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'simbi-migrate',
@@ -60,27 +102,85 @@ export async function migrate(
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await requireVersion(client);
-    await takeLock(client, onProgress);
-    await client.query(`
-      create table if not exists schema_migrations (
-        version integer primary key,
-        name text not null,
-        checksum text not null,
-        applied_at timestamptz not null
-      )`);
-    const applied = await client.query<AppliedMigration>(
-      'select version, name, checksum from schema_migrations order by version',
-    );
-    const missing = compare(migrations, applied.rows);
-    for (const migration of missing) {
-      onProgress(`Applying migration ${migration.file}`);
-      await apply(client, migration);
-    }
-    return missing.map((migration) => migration.file);
+    return await work(client);
   } finally {
-    // Ending the session also releases the lock.
     await client.end();
+  }
+}
+
+type Privileges = { sql: string; checksum: string };
+
+/** The grants of this version. Null: the folder has none. */
+async function readPrivileges(folder: string): Promise<Privileges | null> {
+  const text = await readFile(join(folder, PRIVILEGES_FILE), 'utf8').catch(() => null);
+  if (text === null) return null;
+  const sql = text.replaceAll('\r\n', '\n');
+  return { sql, checksum: sha256(sql).toString('hex') };
+}
+
+async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+  const { rows } = await client.query<AppliedMigration>(
+    'select version, name, checksum from schema_migrations order by version',
+  );
+  return rows;
+}
+
+/** Whether neither a migration nor a grant is missing. */
+async function isCurrent(client: pg.Client, migrations: Migration[], privileges: Privileges | null): Promise<boolean> {
+  const { rows } = await client.query<{ migrated: boolean; granted: boolean }>(
+    `select to_regclass('schema_migrations') is not null as migrated, to_regclass('applied_privileges') is not null as granted`,
+  );
+  if (!rows[0]?.migrated || compare(migrations, await readApplied(client)).length > 0) return false;
+  // A schema from before there were grants: a backup is restored into it.
+  if (!privileges || !rows[0].granted) return true;
+  const applied = await client.query<{ checksum: string }>('select checksum from applied_privileges');
+  return applied.rows[0]?.checksum === privileges.checksum;
+}
+
+async function requireOwner(client: pg.Client, databaseUrl: string): Promise<void> {
+  const { rows } = await client.query<{ owner: boolean }>(
+    `select coalesce((select pg_has_role(relowner, 'member') from pg_class where oid = to_regclass('schema_migrations')),
+       has_schema_privilege('public', 'create')) as owner`,
+  );
+  if (!rows[0]?.owner)
+    throw new MigrationError(
+      `The database must be migrated, and the login "${loginOf(databaseUrl)}" does not own its tables. ` +
+        'Set MIGRATION_DATABASE_URL to a login that does, here or for npx simbi migrate.',
+    );
+}
+
+async function requireRoles(client: pg.Client, login: string | null): Promise<void> {
+  const statements = await prepareRoles(client, login);
+  if (statements !== null)
+    throw new MigrationError(
+      'The service runs as a role that owns nothing, and this login may not create it. ' +
+        `Run as an administrator of PostgreSQL: ${statements}`,
+    );
+}
+
+async function applyPrivileges(client: pg.Client, { sql, checksum }: Privileges): Promise<void> {
+  const { rows } = await client.query<{ present: boolean }>(
+    `select to_regclass('applied_privileges') is not null as present`,
+  );
+  if (!rows[0]?.present) return;
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.query('begin');
+      await client.query(sql);
+      await client.query(
+        'insert into applied_privileges (checksum) values ($1) on conflict (single) do update set checksum = excluded.checksum',
+        [checksum],
+      );
+      await client.query('commit');
+      return;
+    } catch (error) {
+      await client.query('rollback').catch(() => undefined);
+      // Other processes may be using the tables in another order.
+      const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01';
+      if (isDeadlock && tries < MAX_PRIVILEGE_TRIES) continue;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MigrationError(`${PRIVILEGES_FILE} failed: ${reason}. Nothing of it was applied.`, { cause: error });
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { DAY_MS, HOUR_MS } from './clock.ts';
-import { createUuid, lowestUuid } from './ids.ts';
+import { createUuid } from './ids.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from './partitions.ts';
 
 const HOURS: PartitionPlan = { table: 'hours', span: 'hour', ahead: 2, keepMs: 3 * HOUR_MS };
@@ -14,20 +14,23 @@ const MONTHS: PartitionPlan = {
   span: 'month',
   ahead: 2,
   keepMs: 90 * DAY_MS,
-  bound: lowestUuid,
-  defaultPartition: { key: 'id', age: 'changed_at' },
+  hasDefault: true,
 };
 
 describe('partitions', () => {
   let ctx: Awaited<ReturnType<typeof createTestContext>>;
   before(async () => {
     ctx = await createTestContext();
-    await ctx.db.query('create table hours (at timestamptz not null) partition by range (at)');
-    await ctx.db.query('create table days (at timestamptz not null) partition by range (at)');
-    await ctx.db.query(
-      `create table months (id uuid primary key, changed_at timestamptz not null) partition by range (id)`,
-    );
-    await ctx.db.query('create table months_default partition of months default');
+    // The virtual clock is ahead of the database's, so the rules keep nothing.
+    await ctx.ownerDb.query(`
+      create table hours (at timestamptz not null) partition by range (at);
+      create table days (at timestamptz not null) partition by range (at);
+      create table months (id uuid primary key, changed_at timestamptz not null) partition by range (id);
+      create table months_default partition of months default;
+      grant select, insert, update on hours, days, months to simbi_service;
+      insert into partition_rules values
+        ('hours', 'hour', '-9 years', null, null), ('days', 'day', '-9 years', null, null),
+        ('months', 'month', '-9 years', 'id', 'changed_at')`);
   });
   after(() => ctx.close());
 

@@ -45,3 +45,11 @@ export function readBook(reader: Reader): Promise<BookEntry[]> {
      from sums order by currency`,
   );
 }
+
+/** Whether the pretend operator ever worked on this database. */
+export async function hasRecords(reader: Reader): Promise<boolean> {
+  const rows = await reader.query(
+    `select from sandbox_payments union all select from sandbox_refunds union all select from sandbox_messages limit 1`,
+  );
+  return rows.length > 0;
+}

@@ -34,7 +34,7 @@ export async function takeBackup(simulation: Simulation): Promise<void> {
   if (simulation.model.operator.temper.hints || !simulation.restores) return;
   const unsent = simulation.random.chance(0.5);
   if (unsent) await orderBeforeEnd(simulation);
-  await simulation.exclusive(() => simulation.base.db.transaction((tx) => keepTables(tx)));
+  await simulation.exclusive(() => simulation.base.ownerDb.transaction((tx) => keepTables(tx)));
   simulation.backupAt = simulation.base.clock.millis();
   simulation.note('a backup is taken');
   // What nobody had sent is sent after the backup, and must not be sent again after a restore.
@@ -64,7 +64,7 @@ export async function restoreBackup(simulation: Simulation): Promise<void> {
   await simulation.exclusive(async () => {
     await noteEvents(base, model);
     const before = await knownRefs(base, model.holderId);
-    await base.db.transaction((tx) => loadTables(tx, base.clock.now(), new Date(backupAt)));
+    await base.ownerDb.transaction((tx) => loadTables(tx, base.clock.now(), new Date(backupAt)));
     await compare(simulation, before);
   });
   simulation.note(`the backup is restored; ${model.lost.size} transactions are lost`);
