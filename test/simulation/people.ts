@@ -56,10 +56,13 @@ function chooseAction(simulation: Simulation, each: Case, transaction: Transacti
   const right = rightActions(simulation, transaction);
   const chosen = possible.filter((action) => right.includes(action));
   if (!careless) return chosen.length > 0 ? random.pick(chosen) : null;
-  // What the operator has never seen it will never speak of: such a mistake only a statement could show.
-  const seen = model.operator.book.has(refOf(transaction));
-  const wild = possible.filter((action) => action !== 'keep' && (seen || !action.startsWith('settle_success')));
-  const harmless = wild.filter((action) => seen || action === 'settle_failed' || action === 'send_again');
+  // What the operator has never seen it will never speak of, nor of an amount that nobody paid at a till: such a mistake only
+  // a statement could show.
+  const payment = model.operator.book.get(refOf(transaction));
+  const harmless = possible.filter((action) => {
+    if (!payment) return action === 'settle_failed' || action === 'send_again';
+    return action !== 'keep' && !(payment.till && action === 'settle_amount');
+  });
   return harmless.length > 0 ? random.pick(harmless) : null;
 }
 
