@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
+import type { LinkView } from './link-view.ts';
 
 const PURPOSE = 'checkout draft';
 const MAX_SEALED_LENGTH = 4_000;
@@ -47,11 +48,16 @@ export async function openDraft(ctx: Context, linkId: string, text: unknown): Pr
 export type PayerDraft = Pick<FormDraft, 'country' | 'method' | 'phone'>;
 
 /** Keeps the number in the browser that typed it: anybody else who has the link must not see it. */
-export function keepPayer(ctx: Context, reply: FastifyReply, linkId: string, draft: FormDraft): void {
+export function keepPayer(
+  ctx: Context,
+  reply: FastifyReply,
+  { link, path }: Pick<LinkView, 'link' | 'path'>,
+  draft: FormDraft,
+): void {
   const payer: PayerDraft = { country: draft.country, method: draft.method, phone: draft.phone };
-  const sealed = ctx.vault.seal(JSON.stringify(payer), `${PAYER_PURPOSE} ${linkId}`).toString('base64url');
+  const sealed = ctx.vault.seal(JSON.stringify(payer), `${PAYER_PURPOSE} ${link.id}`).toString('base64url');
   void reply.setCookie(PAYER_COOKIE, sealed, {
-    path: `/pay/${linkId}`,
+    path,
     maxAge: PAYER_SECONDS,
     httpOnly: true,
     secure: publicUrl(ctx.config).startsWith('https:'),

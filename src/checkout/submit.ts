@@ -91,7 +91,7 @@ export function createFormSubmitter(ctx: PaymentsContext, engine: PaymentEngine)
     const draft = readDraft(form);
     const view = await openLink(ctx, await requestedLink(ctx, request), request, reply, draft.country);
     const result = await submit(ctx, engine, view, form, draft, () => mayPay(request.ip, view.link.id));
-    if (result.kind === 'attempt') keepPayer(ctx, reply, view.link.id, draft);
+    if (result.kind === 'attempt') keepPayer(ctx, reply, view, draft);
     return reply.redirect(addressOf(ctx, view, result), 303);
   };
 }

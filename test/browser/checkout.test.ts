@@ -20,7 +20,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
   let people = 345;
 
   before(async () => {
-    gateway = await createTestGateway({}, {});
+    gateway = await createTestGateway({ OPEN_PROMPTS_PER_NUMBER: '3' }, {});
     shop = await openShop(gateway);
     browser = await startBrowser();
   });
