@@ -226,7 +226,7 @@ async function exported(since: Date | null = null): Promise<string[]> {
 /** Runs statements as the owner of the tables, whom no trigger stops, looks, and undoes them. */
 async function asOwner(statements: string, look: (reader: Reader) => Promise<void>): Promise<void> {
   const undone = new Error('undone');
-  const owner = connectDatabase({ url: ctx.databaseUrl, poolSize: 1 });
+  const owner = connectDatabase({ url: ctx.databaseUrl, poolSize: 1, as: 'owner' });
   try {
     await assert.rejects(
       owner.transaction(async (tx) => {

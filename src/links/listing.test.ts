@@ -126,13 +126,14 @@ describe('the list', () => {
       assert.deepEqual([response.statusCode, response.json().message], [401, 'Unauthenticated.']);
     }
     const shop = await harness.newShop('Gone');
+    const headers = { authorization: `Bearer ${await harness.token(shop)}` };
     for (const [status, code] of [
       ['suspended', 'account_suspended'],
       ['closed', 'account_not_found'],
     ] as const) {
       await setHolderStatus(harness.ctx, COMMAND_LINE, shop.holderId, status);
       harness.ctx.clock.advance(1_000);
-      const response = await harness.list('', shop);
+      const response = await harness.app.inject({ url: LIST_PATH, headers });
       assert.deepEqual(
         [response.statusCode, response.json().message, response.json().code],
         [404, 'User not found', code],
