@@ -136,7 +136,8 @@ describe('the list of rights', () => {
   });
 
   test('young history is not dropped, whatever cut-off is given', async () => {
-    const { db } = gateway.ctx;
+    const { db, ownerDb } = gateway.ctx;
+    await ownerDb.query(`update partition_rules set keep = interval '90 days' where parent = 'events'`);
     const month = `date_trunc('month', clock_timestamp())`;
     await db.query(`select create_partition('events', ${month} - interval '1 month')`);
     for (const cutoff of ['clock_timestamp()', `clock_timestamp() + interval '1 year'`]) {
