@@ -31,7 +31,7 @@ describe('prompts of one number', () => {
   });
   after(() => base.close());
   beforeEach(async () => {
-    await ctx.db.query('truncate number_limits');
+    await ctx.ownerDb.query('truncate number_limits');
   });
 
   function order(msisdn: string, shop = 0, changes: Partial<CollectionOrder> = {}): CollectionOrder {
