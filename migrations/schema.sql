@@ -326,6 +326,7 @@ CREATE OR REPLACE FUNCTION public.trim_default_partition(parent_table text, cuto
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
 AS $function$
 declare
   rule partition_rules;

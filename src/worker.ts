@@ -16,7 +16,7 @@ const EVERY_TEN_MINUTES = { shortest: 600_000, longest: 600_000 };
 
 export type Workers = { stop(): Promise<void> };
 
-function jobsOf({ ctx, jobs }: Services): Job[] {
+export function listJobs({ ctx, jobs }: Services): Job[] {
   return [
     ...jobs,
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
@@ -31,7 +31,7 @@ function jobsOf({ ctx, jobs }: Services): Job[] {
 
 export function startWorkers(services: Services): Workers {
   const { ctx } = services;
-  const running = jobsOf(services).map((job) => {
+  const running = listJobs(services).map((job) => {
     const loop = runLoop(ctx, job);
     job.onCapacity?.(() => loop.wake());
     return loop;

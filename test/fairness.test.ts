@@ -4,12 +4,15 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { createApp } from '../src/app.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { takeGuess } from '../src/holders/guesses.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
+import type { Database } from '../src/platform/db.ts';
 import { flushRefusals } from '../src/platform/held-back.ts';
+import { createServices } from '../src/services.ts';
 import { openShop } from './browser/shop.ts';
-import { type Client, clientOf, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
+import { type Client, clientOf, createClient, PATHS, type Reply, send, textOf, ugandanCollection } from './client.ts';
 import { addPerson } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
@@ -97,6 +100,35 @@ describe('one phone number', () => {
       `select count(*) from sandbox_payments where msisdn = '256772123456'`,
     );
     assert.equal(row?.count, 3n);
+  });
+
+  test('review: a repeat that was sent before the first was written is answered as the first, not as one too many', async () => {
+    const client = await createClient(gateway, 'Impatient');
+    const { ctx } = gateway;
+    const number = '256772124777';
+    for (let count = 0; count < 2; count++)
+      assert.equal((await client.signed(PATHS.collect, ugandanCollection('', { mobile: number }))).status, 200);
+    const services = await createServices({ ...ctx, memory: new Map() });
+    const app = createApp(services);
+    const order = ugandanCollection('', { mobile: number, amount: 3000 });
+    const once = { 'idempotency-key': 'impatient-1' };
+    // Both processes have read that the key is unknown; then both wait for the number.
+    let sent: Promise<Reply>[] = [];
+    await ctx.ownerDb.transaction(async (tx) => {
+      await tx.query('select from number_limits where msisdn = $1 for update', [number]);
+      sent = [gateway.app, app].map((each) => send(each, 'POST', PATHS.collect, client.envelope(order), once));
+      await waitForLocks(ctx.ownerDb, 2);
+    });
+    const answers = await Promise.all(sent);
+    await app.close();
+    await services.stop();
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+      JSON.stringify(answers.map(({ body }) => body)),
+    );
+    assert.equal(answers[0]?.data.ref, answers[1]?.data.ref);
+    assert.equal((await client.signed(PATHS.collect, order)).status, 429);
   });
 
   test('security S10: a repeated request with its idempotency key counts once, and a refused one takes no key', async () => {
@@ -217,3 +249,15 @@ test('admins see who is held back, and can release a limit of guesses', async (t
   const owner = await addPerson(gateway, client.shop.holderId, 'owner', 'owner@example.org');
   assert.equal((await owner.get('/console/admin/limits')).status, 403);
 });
+
+/** Resolves when this many statements wait for a lock. */
+async function waitForLocks(db: Database, count: number): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const [row] = await db.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    if ((row?.count ?? 0) >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`fewer than ${count} statements wait`);
+}

@@ -119,3 +119,40 @@ test('a holder with many hanging origins leaves half of all places to others', (
   queue.add(at('healthy', 2n));
   assert.equal(running.size, 513);
 });
+
+test('review: holders that fill all places with hanging origins do not keep another one waiting', async () => {
+  const { queue, running } = createHarness();
+  for (const holder of [2n, 3n]) for (let origin = 0; origin < 2_000; origin++) queue.add(at(`o${origin}`, holder));
+  assert.equal(running.size, 1_024, 'two holders use every place');
+  queue.add(at('healthy'));
+  const finishOne = async (holder: bigint) => {
+    const name = [...running].find(([key, list]) => key.startsWith(`${holder} `) && list.length > 0);
+    name?.[1].shift()?.finish();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  await finishOne(2n);
+  assert.equal(running.get('healthy')?.length, 1, 'the first place that was free went to those who have the most');
+  // Nothing is forgotten: the holders go on in turn, and all ends.
+  running.get('healthy')?.shift()?.finish();
+  for (let round = 0; round < 10; round++) {
+    for (const list of running.values()) list.shift()?.finish();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await queue.idle();
+  assert.deepEqual(queue.loads(), []);
+});
+
+test('review: holders that wait for a place of the process get it in turn, however many receivers they have', async () => {
+  const { queue, running } = createHarness();
+  for (const holder of [2n, 3n]) for (let origin = 0; origin < 600; origin++) queue.add(at(`o${origin}`, holder));
+  for (let origin = 0; origin < 300; origin++) queue.add(at(`many${origin}`, 4n));
+  queue.add(at('one', 5n));
+  const runs = (holder: bigint) =>
+    [...running].filter(([key, list]) => key.startsWith(`${holder} `) && list.length > 0).length;
+  for (let round = 0; round < 2; round++) {
+    const own = [...running].find(([key, list]) => key.startsWith('2 ') && list.length > 0);
+    own?.[1].shift()?.finish();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.deepEqual([runs(4n), runs(5n)], [1, 1]);
+});

@@ -1,6 +1,7 @@
 // A fair queue in memory. A receiver is one holder at one origin (scheme, host and port), and has its own cap. Above it are
 // caps of the holder, of the origin and of the process, and each gives the first place of one receiver before the second
-// place of another. So a receiver that works is served at once, even while many others hang, at the same host too.
+// place of another. When all places of the process are used, holders take turns. So a receiver that works is served soon,
+// even while many others hang, at the same host too.
 
 const PER_RECEIVER = 16;
 /** A receiver that keeps failing gets one place, until it answers again. */
@@ -48,7 +49,7 @@ type Receiver<Item> = ReceiverName & {
   active: number;
   holder: Group<Item>;
   groups: Group<Item>[];
-  /** Where it waits for a place. A receiver at its own cap is served again when it finishes. */
+  /** Where it waits for a place; for one of the process, in its holder. One at its own cap is served when it finishes. */
   heldIn: Set<Receiver<Item>> | null;
 };
 
@@ -63,6 +64,8 @@ type QueueState<Item> = QueueOptions<Item> & {
   groups: Map<string, Group<Item>>;
   failing: Set<string>;
   total: Group<Item>;
+  /** Holders with receivers that wait for a place of the process, in turn. */
+  turns: Set<Group<Item>>;
   idleWaiters: (() => void)[];
 };
 
@@ -78,6 +81,7 @@ export function createFairQueue<Item extends ReceiverName>(options: QueueOptions
     groups: new Map(),
     failing: new Set(),
     total: createGroup('', TOTAL),
+    turns: new Set(),
     idleWaiters: [],
   };
   return {
@@ -148,7 +152,8 @@ function serve<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
     const rank = isFailing ? 1 : receiver.active === 0 ? 0 : 2;
     const full = receiver.groups.find((group) => !hasPlace(group, rank));
     if (full) {
-      receiver.heldIn = full.held[rank].add(receiver);
+      if (full === state.total) state.turns.add(receiver.holder);
+      receiver.heldIn = (full === state.total ? receiver.holder : full).held[rank].add(receiver);
       return;
     }
     start(state, receiver, isFailing);
@@ -160,13 +165,33 @@ function hasPlace<Item>(group: Group<Item>, rank: Rank): boolean {
   return rank === 0 || (rank === 1 ? group.failingActive : group.active) < group.max / 2;
 }
 
-/** Gives the free places of a group to the receivers that wait for one, in turn. */
+/** Gives the free places of a holder or an origin to the receivers that wait for one, in turn. */
 function serveHeld<Item>(state: QueueState<Item>, group: Group<Item>): void {
   for (const rank of RANKS)
     for (const receiver of group.held[rank]) {
       if (!hasPlace(group, rank)) break;
+      // It would only be put back: it waits for the turn of its holder.
+      if (group === receiver.holder && !hasPlace(state.total, rank)) {
+        state.turns.add(group);
+        break;
+      }
       serve(state, receiver);
     }
+}
+
+/** Gives the free places of the process to the holders that wait for one: one receiver of each, in turn. */
+function serveTurns<Item>(state: QueueState<Item>): void {
+  for (const rank of RANKS)
+    for (const holder of Array.from(state.turns)) {
+      if (!hasPlace(state.total, rank)) break;
+      const [receiver] = holder.held[rank];
+      if (!receiver || !hasPlace(holder, rank)) continue;
+      serve(state, receiver);
+      // To the end of the order.
+      state.turns.delete(holder);
+      state.turns.add(holder);
+    }
+  for (const holder of state.turns) if (RANKS.every((rank) => holder.held[rank].size === 0)) state.turns.delete(holder);
 }
 
 function start<Item>(state: QueueState<Item>, receiver: Receiver<Item>, countsAsFailing: boolean): void {
@@ -192,8 +217,9 @@ function finish<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
     if (receiver.active === 0) forget(state, receiver);
     state.onEmpty?.({ holderId: receiver.holderId, origin: receiver.origin });
   }
-  // Those that wait for the place come first; the receiver that had it waits behind them when there is no other.
-  for (const group of receiver.groups) serveHeld(state, group);
+  // Those that wait for the place come first, other holders before its own; the receiver that had it waits behind them.
+  serveTurns(state);
+  for (const group of receiver.groups) if (group !== state.total) serveHeld(state, group);
   serve(state, receiver);
   if (!isIdle(state)) return;
   for (const resolve of state.idleWaiters.splice(0)) resolve();

@@ -56,9 +56,11 @@ export async function createCollection(
     idempotency: key ? { ...key, operation: OPERATION, answer } : null,
   });
   if (acceptance.kind === 'signature_reused') throw signatureReused(messages);
-  if (acceptance.kind === 'number_limited') throw numberLimited(ctx, 'prompts', order.msisdn ?? '', acceptance.until);
   if (acceptance.kind === 'accepted') return { data: answer(acceptance.transaction), replayed: false };
+  // Also for a limited number: the request that took its last place may be the first one with this key.
   const first = key ? await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now()) : null;
+  if (!first && acceptance.kind === 'number_limited')
+    throw numberLimited(ctx, 'prompts', order.msisdn ?? '', acceptance.until);
   // The request that wrote the key may still be rolled back. Then there is no answer yet, and the caller retries.
   if (!first) throw new Problem('overloaded', { retryAfterSeconds: 1 });
   return replay(ctx, messages, request, first);

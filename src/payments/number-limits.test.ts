@@ -31,7 +31,7 @@ describe('prompts of one number', () => {
   });
   after(() => base.close());
   beforeEach(async () => {
-    await ctx.db.query('truncate number_limits');
+    await ctx.ownerDb.query('truncate number_limits');
   });
 
   function order(msisdn: string, shop = 0, changes: Partial<CollectionOrder> = {}): CollectionOrder {
@@ -117,6 +117,18 @@ describe('prompts of one number', () => {
     assert.equal(await purgeNumberLimits(ctx), 0);
     ctx.clock.advance(DAY_MS + 1);
     assert.equal(await purgeNumberLimits(ctx), 1);
+  });
+
+  test('review: a number that is asked while old ones are forgotten keeps its count', async () => {
+    await ask('256772000401');
+    ctx.clock.advance(DAY_MS + 1);
+    let purged = Promise.resolve(-1);
+    await ctx.ownerDb.transaction(async (tx) => {
+      await tx.query('update number_limits set seen_at = $1', [ctx.clock.now()]);
+      purged = purgeNumberLimits(ctx);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    assert.equal(await purged, 0);
   });
 
   test('numbers of the sandbox that answer by themselves have no limit; in live mode they have', () => {

@@ -125,7 +125,9 @@ export async function takeTokenGuess(tx: Tx, ctx: Context, msisdn: string): Prom
 export async function purgeNumberLimits(ctx: Context): Promise<number> {
   const now = await ctx.databaseTime.now();
   const rows = await ctx.db.query(
-    'delete from number_limits where msisdn in (select msisdn from number_limits where seen_at < $1 limit $2) returning 1',
+    // The date is checked again when the row was locked: a request may have counted in it meanwhile.
+    `delete from number_limits
+     where msisdn in (select msisdn from number_limits where seen_at < $1 limit $2) and seen_at < $1 returning 1`,
     [new Date(now.getTime() - DAY_MS), PURGED_PER_PASS],
   );
   return rows.length;

@@ -21,7 +21,7 @@ describe('shared limits', () => {
   });
   after(() => base.close());
   beforeEach(async () => {
-    await base.db.query('truncate limit_buckets, limit_sharers, limit_refusals');
+    await base.ownerDb.query('truncate limit_buckets, limit_sharers, limit_refusals');
   });
 
   type Process = { ctx: Context; limiter: RateLimiter };
