@@ -97,7 +97,7 @@ async function addApp(who: SignedInMember): Promise<string[]> {
 
 describe('a person who lost a role', () => {
   for (const role of ['', 'viewer'])
-    test(`review: an owner who is ${role === '' ? 'removed' : 'made a viewer'} does not come back by an invitation of their own`, async () => {
+    test(`review: an owner who is now ${role || 'nobody'} does not come back by an invitation of their own`, async () => {
       const { owner, holderId } = await newShop();
       const bad = await addPerson(gateway, holderId, 'owner', `bad${people}@example.org`);
       const alias = `alias${people}@example.org`;
