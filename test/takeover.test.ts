@@ -232,6 +232,16 @@ describe('after a restore', () => {
 });
 
 describe('a stranger who guesses', () => {
+  test('review: leaves a row in the audit log also with a passkey that is refused, and with a link', async () => {
+    const attacker = await stranger();
+    const failed = async () =>
+      (await gateway.ctx.db.query(`select 1 from audit_log where action = 'member.sign_in_failed'`)).length;
+    const before = await failed();
+    assert.equal((await attacker.post('/console/sign-in/passkey', { credential: '{}' })).status, 401);
+    assert.equal((await attacker.post('/console/login/otl_guessed')).status, 401);
+    assert.equal((await failed()) - before, 2);
+  });
+
   test('review: does not stop a signed-in owner from confirming with the password', async () => {
     const { ctx } = gateway;
     const { holderId } = await newShop();
