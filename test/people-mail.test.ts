@@ -118,6 +118,31 @@ describe('with a mail server', () => {
     assert.equal((await inside.get('/console/account')).status, 200);
   });
 
+  test('review: asking for a link does the same work whether or not the address has an account', async () => {
+    const { owner } = await newShop();
+    const { counters } = gateway.ctx.db;
+    const costOf = async (email: string) => {
+      const person = await stranger();
+      const before = { ...counters };
+      assert.equal((await person.post('/console/sign-in/link', { email })).status, 200);
+      return { statements: counters.statements - before.statements, commits: counters.commits - before.commits };
+    };
+    await costOf('warm@example.org');
+    assert.deepEqual(await costOf(owner.member.email), await costOf('nobody-here@example.org'));
+    assert.deepEqual(
+      (await receive()).map(({ to }) => to),
+      [[owner.member.email]],
+    );
+  });
+
+  test('review: a stranger who asks for links does not keep an owner from inviting', async () => {
+    const { owner } = await newShop();
+    const email = `wanted${shops}@example.org`;
+    for (let n = 0; n < 6; n++) await (await stranger()).post('/console/sign-in/link', { email });
+    assert.equal((await owner.post('/console/team/invite', { email, role: 'viewer' })).status, 200);
+    assert.equal((await receive()).length, 1);
+  });
+
   test('strangers make the gateway send few mails to one address', async () => {
     const { owner } = await newShop();
     const statuses: number[] = [];

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { confirmSession } from '../holders/members.ts';
 import type { PasskeyQuestion } from '../holders/passkey-challenges.ts';
 import { askForPasskey, provePasskey } from '../holders/passkeys.ts';
-import { findByPassword } from '../holders/passwords.ts';
+import { isOwnPassword } from '../holders/passwords.ts';
 import { useRecoveryCode } from '../holders/recovery-codes.ts';
 import { proveFactor } from '../holders/second-factor.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -75,7 +75,7 @@ async function confirmByCode(request: MemberRequest): Promise<FastifyReply> {
   }
   if (session.hasFactor || !session.hasPassword) return confirmPage(request, 'code');
   const password = request.form.get('password') ?? '';
-  const right = (await findByPassword(ctx, session.member.email, password, address)) === session.member.id;
+  const right = await isOwnPassword(ctx, session, password, address);
   return right ? finish(request) : confirmPage(request, 'password');
 }
 

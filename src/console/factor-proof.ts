@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { allowEnrolment } from '../holders/members.ts';
-import { findByPassword } from '../holders/passwords.ts';
+import { isOwnPassword } from '../holders/passwords.ts';
 import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { CONFIRMED_MS, type MemberRequest, mayEnrol, queryOf, safePath } from './console-request.ts';
@@ -60,8 +60,7 @@ async function prove(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, session } = request;
   if (session.hasFactor || !session.hasPassword) return proofPage(request);
   const password = request.form.get('password') ?? '';
-  const found = await findByPassword(ctx, session.member.email, password, addressOf(request.raw));
-  if (found !== session.member.id) return proofPage(request, true);
+  if (!(await isOwnPassword(ctx, session, password, addressOf(request.raw)))) return proofPage(request, true);
   await allowEnrolment(ctx, session.id, new Date(ctx.clock.millis() + CONFIRMED_MS));
   return redirect(request, safePath(request.form.get('next')));
 }

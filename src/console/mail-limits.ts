@@ -5,8 +5,12 @@ import { Problem } from '../platform/errors.ts';
 import { addressOf } from '../platform/http.ts';
 import type { ConsoleRequest } from './console-request.ts';
 
-export async function limitMails({ ctx, raw }: ConsoleRequest, to: string): Promise<void> {
-  const result = await takeGuess(ctx, { kind: 'mail', person: to.toLowerCase(), address: addressOf(raw) });
+export async function limitMails(
+  { ctx, raw }: ConsoleRequest,
+  to: string,
+  kind: 'mail' | 'invitation' = 'mail',
+): Promise<void> {
+  const result = await takeGuess(ctx, { kind, person: to.toLowerCase(), address: addressOf(raw) });
   if (!result.allowed) throw new Problem('rate_limited', { retryAfterSeconds: result.retryAfterSeconds });
 }
 

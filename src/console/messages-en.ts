@@ -342,7 +342,8 @@ export const english = {
     mine: 'This was me',
     notMine: 'This was not me',
     notMineMeaning:
-      'All your sessions end, this one too, and your password stops working. You sign in with a new login link and choose a new password.',
+      'All your sessions end, this one too, and your password stops working. Second factors added since then go, if an older one ' +
+      'stays. You sign in with a new login link and choose a new password.',
     endAll: 'End all sessions',
     endedTitle: 'All sessions are ended',
     ended: 'Your password no longer works. Sign in with a new login link, then choose a new password.',

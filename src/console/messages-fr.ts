@@ -343,7 +343,8 @@ export const french: ConsoleMessages = {
     mine: 'C’était moi',
     notMine: 'Ce n’était pas moi',
     notMineMeaning:
-      'Toutes vos sessions se ferment, celle-ci aussi, et votre mot de passe ne fonctionne plus. Un nouveau lien vous reconnecte.',
+      'Toutes vos sessions se ferment, celle-ci aussi, et votre mot de passe ne fonctionne plus. Les facteurs ajoutés depuis sont ' +
+      'supprimés, s’il en reste un plus ancien. Un nouveau lien vous reconnecte.',
     endAll: 'Fermer toutes les sessions',
     endedTitle: 'Toutes les sessions sont fermées',
     ended:

@@ -155,14 +155,23 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
   if (route.method === 'POST' && Array.isArray(route.access) && !route.whenSuspended) requireActive(request);
   if (route.confirm && !isConfirmed(request))
     return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
-  const answer = await route.handle(request);
-  // A wrong password, code or passkey, whichever form it was given in.
-  if (route.access === 'anyone' && route.method === 'POST' && reply.statusCode === 401)
-    await recordFailedSignIn(request.ctx, { email: fieldOf(request, 'email', 254), address: addressOf(raw) }).catch(
-      // The page was sent already.
-      (error: unknown) => request.ctx.log.warn({ err: error }, 'a failed sign-in was not recorded'),
-    );
-  return answer;
+  const isGuess = route.access === 'anyone' && route.method === 'POST';
+  try {
+    const answer = await route.handle(request);
+    if (isGuess && reply.statusCode === 401) await recordRefusal(request);
+    return answer;
+  } catch (error) {
+    if (isGuess && error instanceof Problem && error.status === 401) await recordRefusal(request);
+    throw error;
+  }
+}
+
+/** A wrong password, code, passkey or link, whichever form it was given in. The visitor is answered in any case. */
+async function recordRefusal(request: ConsoleRequest): Promise<void> {
+  const { ctx, raw } = request;
+  await recordFailedSignIn(ctx, { email: fieldOf(request, 'email', 254), address: addressOf(raw) }).catch(
+    (error: unknown) => ctx.log.warn({ err: error }, 'a failed sign-in was not recorded'),
+  );
 }
 
 /** Refuses members whom the table of routes does not allow. */

@@ -2,15 +2,9 @@
 // session; a session token that the browser brought along is never adopted.
 
 import type { FastifyReply } from 'fastify';
-import { mailIsConfigured, queueLinkMail } from '../holders/mail-queue.ts';
-import {
-  chooseHolder,
-  createLoginLink,
-  findMemberByEmail,
-  peekLoginLink,
-  revokeSession,
-  useLoginLink,
-} from '../holders/members.ts';
+import { mailIsConfigured } from '../holders/mail-queue.ts';
+import { mailLoginLink } from '../holders/mailed-links.ts';
+import { chooseHolder, peekLoginLink, revokeSession, useLoginLink } from '../holders/members.ts';
 import { provePassword } from '../holders/passwords.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
@@ -119,19 +113,14 @@ async function mailLinkPage(request: ConsoleRequest, message?: string): Promise<
   });
 }
 
-/** Works also while passwords are refused. The answer is the same whether or not the address has an account. */
+/** Works also while passwords are refused. The answer, and its time, is the same whether or not the address has an account. */
 async function mailLink(request: ConsoleRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   if (!mailIsConfigured(ctx)) throw new Problem('not_found');
   const email = fieldOf(request, 'email', 254).toLowerCase();
   if (!isEmail(email)) return mailLinkPage(request, t.emailInvalid);
   await limitMails(request, email);
-  const member = await findMemberByEmail(ctx.db, email);
-  if (member) {
-    const { token } = await createLoginLink(ctx, member.id);
-    const mail = t.mails.loginLink(`${publicUrl(ctx.config)}/console/login/${token}`);
-    await ctx.db.transaction((tx) => queueLinkMail(ctx, tx, { to: email, ...mail }, ctx.clock.now()));
-  }
+  await mailLoginLink(ctx, email, (token) => t.mails.loginLink(`${publicUrl(ctx.config)}/console/login/${token}`));
   return renderPage(request, {
     title: t.mails.sentTitle,
     alone: true,

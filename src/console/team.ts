@@ -201,7 +201,7 @@ export async function deliveryOf(
 ): Promise<LinkDelivery> {
   const { ctx, t, actor } = request;
   if (!mailIsConfigured(ctx)) return 'page';
-  await limitMails(request, email);
+  await limitMails(request, email, 'invitation');
   const [by, holder] = [nameInMail(actor.name.split('@')[0] ?? ''), nameInMail(holderName)];
   return { mail: (url) => t.mails.invitation({ by, holder, role: t.roles[role], url }) };
 }

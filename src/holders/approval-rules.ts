@@ -225,6 +225,15 @@ export async function withdrawRuleChange(ctx: Context, actor: Actor, holderId: b
   });
 }
 
+/** After a restore: what was withdrawn after the backup waits again, so its day begins again. */
+export async function restartRuleChanges(tx: Tx, at: Date): Promise<void> {
+  await tx.query(
+    `update approval_rule_changes set effective_at = $1
+     where confirmed_at is not null and applied_at is null and withdrawn_at is null`,
+    [new Date(at.getTime() + DELAY_MS)],
+  );
+}
+
 /** Puts confirmed loosenings into force whose day is over. Returns how many. */
 export async function applyRuleChanges(ctx: Context): Promise<number> {
   // The database's clock: a process whose clock is a day ahead must not loosen a rule at once.

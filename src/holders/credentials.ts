@@ -31,7 +31,10 @@ export async function forgetCredentials(tx: Tx, memberId: bigint, at: Date): Pro
     [memberId],
   );
   await tx.query('update sessions set revoked_at = $2 where member_id = $1 and revoked_at is null', [memberId, at]);
+  // A link that was stopped by the second factor would be enough without it.
+  await tx.query('update login_links set used_at = $2 where member_id = $1 and used_at is null', [memberId, at]);
   await tx.query('delete from passkeys where member_id = $1', [memberId]);
+  await tx.query('delete from passkey_challenges where member_id = $1', [memberId]);
   await forgetRecoveryCodes(tx, memberId);
   await forgetBrowsers(tx, memberId);
 }

@@ -25,7 +25,7 @@ const GUESSES_OF_AN_ADDRESS: Limit = { seconds: MINUTE, guesses: 10 };
 /** Mails that strangers can make us send to one address, and sign-ups for it. */
 const MAILS_TO_A_PERSON: readonly Limit[] = [{ seconds: HOUR, guesses: 5 }];
 
-export type GuessKind = 'password' | 'code' | 'recovery_code' | 'passkey' | 'sign_up' | 'mail';
+export type GuessKind = 'password' | 'code' | 'recovery_code' | 'passkey' | 'sign_up' | 'mail' | 'invitation';
 
 const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = {
   password: { person: GUESSES_OF_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
@@ -34,6 +34,8 @@ const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = 
   passkey: { person: GUESSES_OF_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
   sign_up: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
   mail: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
+  // Apart from what strangers ask for: they could keep an owner from inviting somebody.
+  invitation: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
 };
 
 /** Counts older than this are of no use. */

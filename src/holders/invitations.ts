@@ -15,8 +15,9 @@ import type { Mail } from '../platform/mail.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { addressState, proveEmail } from './credentials.ts';
+import { lockHolder } from './holders.ts';
 import { queueLinkMail } from './mail-queue.ts';
-import { findMemberByEmail, giveAdmin, insertMember, type Member, type MemberRole } from './members.ts';
+import { findMemberByEmail, giveAdmin, insertMember, type Member, type MemberRole, roleAt } from './members.ts';
 import { hashOf } from './password-hashing.ts';
 import { storePassword } from './passwords.ts';
 import { giveOrRequestRole, type RoleResult } from './role-changes.ts';
@@ -73,6 +74,10 @@ export function inviteMember(
 ): Promise<MadeInvitation> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
+    // Locked, so that an owner who loses the role at this moment leaves no invitation behind.
+    await lockHolder(tx, holderId);
+    if (actor.memberId !== null && (await roleAt(tx, actor.memberId, holderId)) !== 'owner')
+      throw new Problem('forbidden');
     if ((await listInvitations(tx, holderId, at)).length >= MAX_OPEN)
       throw new Problem('invalid_params', { message: `At most ${MAX_OPEN} invitations can be open at once.` });
     return insertInvitation(ctx, tx, actor, { email, right: { holderId, role } }, delivery, at);

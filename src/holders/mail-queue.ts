@@ -43,13 +43,20 @@ export async function queueMail(tx: Tx, mail: Mail, at: Date): Promise<void> {
   ]);
 }
 
-/** Queues a mail with a link. Its text is sealed: links are stored nowhere in the clear. */
-export async function queueLinkMail(ctx: Pick<Context, 'vault'>, tx: Tx, mail: Mail, at: Date): Promise<void> {
+/** Queues a mail with a link. Its text is sealed: links are stored nowhere in the clear. Returns its id. */
+export async function queueLinkMail(ctx: Pick<Context, 'vault'>, tx: Tx, mail: Mail, at: Date): Promise<bigint> {
   requirePlainMail(mail);
-  await tx.query(
-    'insert into mails (to_address, subject, text_sealed, created_at, due_at) values ($1, $2, $3, $4, $4)',
+  const [row] = await tx.query<{ id: bigint }>(
+    'insert into mails (to_address, subject, text_sealed, created_at, due_at) values ($1, $2, $3, $4, $4) returning id',
     [mail.to, mail.subject, ctx.vault.seal(mail.text, MAIL_SEAL_PURPOSE), at],
   );
+  if (!row) throw new Error('insert returned no mail');
+  return row.id;
+}
+
+/** Takes a mail back, in the transaction that queued it. */
+export async function dropMail(tx: Tx, id: bigint): Promise<void> {
+  await tx.query('delete from mails where id = $1', [id]);
 }
 
 /** Mails that wait, tried or not. */

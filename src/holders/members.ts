@@ -125,13 +125,20 @@ export async function roleAt(reader: Reader, memberId: bigint, holderId: bigint)
 /** Creates a token that signs this member in once, within 30 minutes. */
 export async function createLoginLink(ctx: Context, memberId: bigint): Promise<{ token: string; expiresAt: Date }> {
   const token = `otl_${randomSecret()}`;
-  const at = ctx.clock.now();
-  const expiresAt = new Date(at.getTime() + LOGIN_LINK_MS);
-  await ctx.db.query(
-    'insert into login_links (token_hash, member_id, created_at, expires_at) values ($1, $2, $3, $4)',
-    [sha256(token), memberId, at, expiresAt],
-  );
+  const expiresAt = await ctx.db.transaction((tx) => insertLoginLink(tx, token, memberId, ctx.clock.now()));
   return { token, expiresAt };
+}
+
+/** Stores a token that signs this member in. Returns when it expires. */
+export async function insertLoginLink(tx: Tx, token: string, memberId: bigint, at: Date): Promise<Date> {
+  const expiresAt = new Date(at.getTime() + LOGIN_LINK_MS);
+  await tx.query('insert into login_links (token_hash, member_id, created_at, expires_at) values ($1, $2, $3, $4)', [
+    sha256(token),
+    memberId,
+    at,
+    expiresAt,
+  ]);
+  return expiresAt;
 }
 
 /** The member of a sign-in link, without using it up. */

@@ -70,14 +70,15 @@ export async function readNotice(ctx: Context, memberId: bigint, id: bigint): Pr
 
 /**
  * The owner says that it was somebody else: every session ends, this one too, the password and open login links stop
- * working, and no browser is known any more. Second factors stay: without them a login link would be enough.
+ * working, and no browser is known any more. What was added since then goes, if an older second factor stays: without any,
+ * a login link would be enough.
  */
 export function disownNotice(ctx: Context, who: SignedInMember, id: bigint): Promise<void> {
   const { memberId, holderId, actor } = who;
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const [notice] = await tx.query<{ kind: NoticeKind }>(
-      'select kind from security_notices where id = $2 and member_id = $1',
+    const [notice] = await tx.query<{ kind: NoticeKind; at: Date }>(
+      'select kind, at from security_notices where id = $2 and member_id = $1',
       [memberId, id],
     );
     if (!notice) throw new Problem('not_found');
@@ -89,7 +90,36 @@ export function disownNotice(ctx: Context, who: SignedInMember, id: bigint): Pro
     );
     await tx.query('update login_links set used_at = $2 where member_id = $1 and used_at is null', [memberId, at]);
     await endSessions(tx, memberId, null, at);
+    const removed = await removeAddedSince(tx, memberId, notice.at);
     await forgetBrowsers(tx, memberId);
-    await recordAudit(tx, { holderId, actor, action: 'member.disowned', details: { notice: notice.kind } }, at);
+    await recordAudit(
+      tx,
+      { holderId, actor, action: 'member.disowned', details: { notice: notice.kind, ...removed } },
+      at,
+    );
   });
+}
+
+/** A passkey signs in alone: that of a thief must not outlive the answer of its victim. */
+async function removeAddedSince(tx: Tx, memberId: bigint, since: Date): Promise<Record<string, unknown>> {
+  await tx.query('delete from recovery_codes where member_id = $1 and created_at >= $2', [memberId, since]);
+  const [older] = await tx.query<{ totp: boolean; passkey: boolean }>(
+    `select totp_sealed is not null and not exists (
+              select 1 from security_notices n where n.member_id = m.id and n.kind = 'factor_on' and n.at >= $2) as totp,
+            exists (select 1 from passkeys p where p.member_id = m.id and p.created_at < $2) as passkey
+     from members m where id = $1`,
+    [memberId, since],
+  );
+  if (!older?.totp && !older?.passkey) return {};
+  const passkeys = await tx.query('delete from passkeys where member_id = $1 and created_at >= $2 returning 1', [
+    memberId,
+    since,
+  ]);
+  const apps = older.totp
+    ? []
+    : await tx.query(
+        'update members set totp_sealed = null, totp_last_step = null where id = $1 and totp_sealed is not null returning 1',
+        [memberId],
+      );
+  return { passkeysRemoved: passkeys.length, appRemoved: apps.length > 0 };
 }

@@ -20,7 +20,7 @@ import { Problem } from '../platform/errors.ts';
 import { recordFactorChange } from './factor-changes.ts';
 import { requireGuess } from './guess-limit.ts';
 import { CHALLENGE_MS, createChallenge, type PasskeyQuestion, takeChallenge } from './passkey-challenges.ts';
-import type { SignedInMember } from './sessions.ts';
+import { requireLiveSession, type SignedInMember } from './sessions.ts';
 
 const MAX_PASSKEYS = 20;
 const MAX_NAME_CHARACTERS = 60;
@@ -105,7 +105,7 @@ export async function addPasskey(
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     // The member's row is locked, so that two requests cannot both be the last that fits, or both the first.
-    await tx.query('select 1 from members where id = $1 for update', [memberId]);
+    await requireLiveSession(tx, who);
     const known = await listPasskeys(tx, memberId);
     if (known.length >= MAX_PASSKEYS)
       throw new Problem('invalid_params', { message: `At most ${MAX_PASSKEYS} passkeys can be stored.` });
@@ -142,6 +142,7 @@ export async function addPasskey(
 export function removePasskey(ctx: Context, who: SignedInMember, id: bigint): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
+    await requireLiveSession(tx, who);
     const [row] = await tx.query<{ name: string }>(
       'delete from passkeys where id = $1 and member_id = $2 returning name',
       [id, who.memberId],

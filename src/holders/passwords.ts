@@ -5,20 +5,10 @@ import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { takeGuess } from './guesses.ts';
-import { memberGuesses } from './limits.ts';
 import { recordNotice } from './notices.ts';
 import { hashOf, isPasswordOf } from './password-hashing.ts';
 import { MAX_PASSWORD_CHARACTERS } from './password-strength.ts';
 import type { RequestOrigin } from './sessions.ts';
-
-/** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
-export function refuseGuessing(ctx: Context, person: string, address: string): void {
-  memberGuesses(ctx).refuse(person, address);
-}
-
-export function countFailure(ctx: Context, person: string, address: string): void {
-  memberGuesses(ctx).addFailure(person, address);
-}
 
 /** Whose password was right, and the version of the credentials that it belongs to. */
 export type PasswordProof = { memberId: bigint; credentialsVersion: bigint };
@@ -53,14 +43,18 @@ export async function provePassword(
   }
 }
 
-/** The member with this e-mail and password, or null. */
-export async function findByPassword(
+/**
+ * Whether this is the password of a member who is signed in. It has the count of the session: strangers who guess at the
+ * sign-in page cannot keep the owner from confirming.
+ */
+export async function isOwnPassword(
   ctx: Context,
-  email: string,
+  { id, member }: { id: bigint; member: { id: bigint; email: string } },
   password: string,
   address: string,
-): Promise<bigint | null> {
-  return (await provePassword(ctx, email, password, { address, browser: null }))?.memberId ?? null;
+): Promise<boolean> {
+  const proof = await provePassword(ctx, member.email, password, { address, browser: `session ${id}` });
+  return proof?.memberId === member.id;
 }
 
 /**

@@ -8,7 +8,7 @@ import { sha256 } from '../platform/secrets.ts';
 import { recordAudit } from './audit.ts';
 import { requireGuess } from './guess-limit.ts';
 import { recordNotice } from './notices.ts';
-import type { RequestOrigin, SignedInMember } from './sessions.ts';
+import { type RequestOrigin, requireLiveSession, type SignedInMember } from './sessions.ts';
 
 const CODES = 10;
 /** Crockford's base 32: no letter that is easily taken for a digit. */
@@ -30,6 +30,7 @@ export async function issueRecoveryCodes(tx: Tx, memberId: bigint, at: Date): Pr
 export function renewRecoveryCodes(ctx: Context, who: SignedInMember): Promise<string[]> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
+    await requireLiveSession(tx, who);
     const codes = await issueRecoveryCodes(tx, who.memberId, at);
     const { holderId, actor } = who;
     await recordAudit(tx, { holderId, actor, action: 'member.recovery_codes_created' }, at);

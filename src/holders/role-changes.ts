@@ -127,6 +127,17 @@ async function withdrawWhere(
   return rows.length;
 }
 
+/** Somebody who is no longer an owner could come back by an invitation to an address of their own. */
+async function withdrawInvitationsOf(tx: Tx, actor: Actor, holderId: bigint, owner: string, at: Date): Promise<void> {
+  const rows = await tx.query<{ email: string }>(
+    `update invitations set withdrawn_at = $3
+     where holder_id = $1 and invited_by = $2 and used_at is null and withdrawn_at is null returning email`,
+    [holderId, owner, at],
+  );
+  for (const { email } of rows)
+    await recordAudit(tx, { holderId, actor, action: 'member.invitation_withdrawn', subject: email }, at);
+}
+
 type Membership = { member_id: bigint; role: MemberRole; email: string };
 
 /** Locks all members of the holder, so that two owners cannot remove each other at the same time. */
@@ -164,6 +175,7 @@ export async function changeMembership(
     if (current.role === 'owner' && role !== 'owner') {
       await withdrawChangesOf(tx, actor, holderId, memberId, at);
       await withdrawWhere(tx, actor, holderId, 'requested_by_member = $2', memberId, at);
+      await withdrawInvitationsOf(tx, actor, holderId, current.email, at);
     }
     await writeRole(tx, actor, holderId, current, role, at);
     return 'saved';

@@ -82,7 +82,9 @@ function signatureRoute(app: HttpServer, ctx: Context): void {
         security: [{ bearerAuth: [] }],
         response: { 200: SignatureAnswer },
       },
-      config: { problems: { invalid_envelope: {}, integration_not_found: {}, client_mismatch: {} } },
+      config: {
+        problems: { invalid_envelope: {}, integration_not_found: {}, client_mismatch: {}, timestamp_out_of_range: {} },
+      },
     },
     async (request, reply) => {
       void reply.headers(NO_STORE);
@@ -105,7 +107,10 @@ function signFor(ctx: Context, { integration, key }: TokenCaller, body: unknown)
   if (hasErrors()) throw refuse(errors, { code: 'invalid_envelope' });
   // Members that the schema does not know are signed too.
   const { signature: _, ...rest } = body as JsonObject;
-  const timestamp = fields.timestamp ?? Math.floor(ctx.clock.millis() / 1000);
+  const now = Math.floor(ctx.clock.millis() / 1000);
+  const timestamp = fields.timestamp ?? now;
+  // A stolen token could otherwise sign for later: such a request would work long after the token was revoked.
+  if (timestamp > now + ctx.config.signatureToleranceSeconds) throw new Problem('timestamp_out_of_range');
   const salt = fields.salt ?? randomSecret(16);
   const unsigned: JsonObject = { ...rest, timestamp, salt };
   const signature = createHmac('sha256', key.secret).update(canonicalEnvelope(unsigned)).digest('hex');

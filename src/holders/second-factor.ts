@@ -7,7 +7,7 @@ import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { recordFactorChange } from './factor-changes.ts';
 import { requireGuess } from './guess-limit.ts';
-import type { SignedInMember } from './sessions.ts';
+import { requireLiveSession, type SignedInMember } from './sessions.ts';
 
 const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
@@ -53,6 +53,7 @@ export async function finishFactor(
   if (step === null) return null;
   const at = ctx.clock.now();
   const finished = await ctx.db.transaction(async (tx) => {
+    await requireLiveSession(tx, who);
     const updated = await tx.query(
       `update members set totp_sealed = totp_pending, totp_pending = null, totp_last_step = $2
        where id = $1 and totp_pending is not null returning 1`,
@@ -68,6 +69,7 @@ export async function finishFactor(
 export function removeFactor(ctx: Context, who: SignedInMember): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
+    await requireLiveSession(tx, who);
     const removed = await tx.query(
       `update members set totp_sealed = null, totp_pending = null, totp_last_step = null
        where id = $1 and totp_sealed is not null returning 1`,

@@ -214,6 +214,18 @@ describe('tokens', () => {
     assert.equal(again.body.data.signature, signature);
   });
 
+  test('review: a stolen token signs nothing that is valid only after it was revoked', async () => {
+    const token = `Bearer ${await buy()}`;
+    const now = Math.floor(ctx.clock.millis() / 1_000);
+    const ask = (timestamp: number) =>
+      sign(token, { client_id: shop.clientId, sender: shop.title, params: {}, timestamp });
+    assert.equal((await ask(now + 300)).status, 200);
+    for (const timestamp of [now + 301, now + 86_400, 9_007_199_254_740_991]) {
+      const { status, body } = await ask(timestamp);
+      assert.deepEqual([status, body.code], [403, 'timestamp_out_of_range']);
+    }
+  });
+
   test('the signing endpoint signs only for its own integration', async () => {
     const token = `Bearer ${await buy()}`;
     const other = await createShop(ctx, 'Stranger');
