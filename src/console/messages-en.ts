@@ -86,6 +86,9 @@ export const english = {
   serviceBusy: 'The service is not available at the moment. Nothing was done. Try again in a few seconds.',
   outcomeUnknown:
     'We cannot tell whether this was done, or only a part of it. Check the lists before you send it again.',
+  tooManyAttempts: (seconds: number) =>
+    `Too many attempts. Nothing was done. Try again in ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  numberLimited: 'This phone number has had too many payment requests. Nothing was sent to it. Try again later.',
   clockSkewed: 'The clock of this server is wrong, so it moves no money. Nothing was done. Tell your administrator.',
   notFound: 'Not found',
   notAllowed: 'Not allowed',
@@ -243,6 +246,7 @@ export const english = {
   invitation: {
     title: 'You are invited',
     text: (by: string, holder: string, role: string) => `${by} invited you to join ${holder}. Your role: ${role}.`,
+    byHost: 'The host of this gateway',
     accept: 'Accept invitation',
     expired: 'This invitation was already used, was withdrawn, or has expired.',
     adminText: 'You are invited to administer this gateway: every holder, all cases and the ledger.',
@@ -1091,8 +1095,16 @@ export const english = {
       address: 'Requests from an address',
       prompts: 'Prompts to a phone number',
       tokens: 'Wrong tokens of a phone number',
-      guess: 'Passwords and codes',
+      guess: 'Attempts',
       receiver: 'Callbacks to a failing receiver',
+    },
+    guesses: {
+      password: 'Wrong passwords',
+      code: 'Wrong codes of an app',
+      recovery_code: 'Wrong recovery codes',
+      passkey: 'Wrong passkeys',
+      sign_up: 'Sign-ups',
+      mail: 'Mails with links',
     },
   },
   admin: {

@@ -81,6 +81,10 @@ export const french: ConsoleMessages = {
   serviceBusy: 'Le service n’est pas disponible pour le moment. Rien n’a été fait. Réessayez dans quelques secondes.',
   outcomeUnknown:
     'Nous ne savons pas si cela a été fait, en tout ou en partie. Vérifiez les listes avant de l’envoyer à nouveau.',
+  tooManyAttempts: (seconds) =>
+    `Trop de tentatives. Rien n’a été fait. Réessayez dans ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  numberLimited:
+    'Ce numéro de téléphone a reçu trop de demandes de paiement. Rien ne lui a été envoyé. Réessayez plus tard.',
   clockSkewed:
     'L’horloge de ce serveur est fausse : il ne déplace pas d’argent. Rien n’a été fait. Prévenez votre administrateur.',
   notFound: 'Introuvable',
@@ -241,6 +245,7 @@ export const french: ConsoleMessages = {
   invitation: {
     title: 'Vous êtes invité',
     text: (by, holder, role) => `${by} vous invite à rejoindre ${holder}. Votre rôle : ${role}.`,
+    byHost: 'L’hébergeur de cette passerelle',
     accept: 'Accepter l’invitation',
     expired: 'Cette invitation a déjà servi, a été retirée ou a expiré.',
     adminText:
@@ -1113,8 +1118,16 @@ export const french: ConsoleMessages = {
       address: 'Requêtes d’une adresse',
       prompts: 'Demandes à un numéro de téléphone',
       tokens: 'Codes erronés d’un numéro de téléphone',
-      guess: 'Mots de passe et codes',
+      guess: 'Tentatives',
       receiver: 'Notifications vers un destinataire en échec',
+    },
+    guesses: {
+      password: 'Mots de passe erronés',
+      code: 'Codes d’application erronés',
+      recovery_code: 'Codes de récupération erronés',
+      passkey: 'Clés d’accès erronées',
+      sign_up: 'Inscriptions',
+      mail: 'E-mails avec un lien',
     },
   },
   admin: {

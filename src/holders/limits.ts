@@ -38,9 +38,6 @@ function createGuessLimit(clock: Clock): GuessLimit {
   };
 }
 
-/** Guesses of passwords and second-factor codes. */
-export const memberGuesses = perProcess((ctx: Context) => createGuessLimit(ctx.clock));
-
 /** Guesses of an integration's secret_key. */
 export const credentialGuesses = perProcess((ctx: Context) => createGuessLimit(ctx.clock));
 

@@ -5,20 +5,10 @@ import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { takeGuess } from './guesses.ts';
-import { memberGuesses } from './limits.ts';
 import { recordNotice } from './notices.ts';
 import { hashOf, isPasswordOf } from './password-hashing.ts';
 import { MAX_PASSWORD_CHARACTERS } from './password-strength.ts';
 import type { RequestOrigin } from './sessions.ts';
-
-/** Throws when too many passwords or codes were wrong from this address, for this person or in all. */
-export function refuseGuessing(ctx: Context, person: string, address: string): void {
-  memberGuesses(ctx).refuse(person, address);
-}
-
-export function countFailure(ctx: Context, person: string, address: string): void {
-  memberGuesses(ctx).addFailure(person, address);
-}
 
 /** Whose password was right, and the version of the credentials that it belongs to. */
 export type PasswordProof = { memberId: bigint; credentialsVersion: bigint };
@@ -35,7 +25,7 @@ export async function provePassword(
 ): Promise<PasswordProof | null> {
   const account = email.toLowerCase();
   const person = from.browser === null ? account : `${account} ${from.browser}`;
-  const guess = await takeGuess(ctx, { kind: 'password', person, address: from.address });
+  const guess = await takeGuess(ctx, { kind: 'password', person, shownAs: account, address: from.address });
   if (!guess.allowed) throw new Problem('rate_limited', { retryAfterSeconds: guess.retryAfterSeconds });
   const [row] = await ctx.db.query<{ id: bigint; password_hash: string | null; credentials_version: bigint }>(
     'select id, password_hash, credentials_version from members where email = $1',
