@@ -20,7 +20,7 @@ describe('sentences of the console', () => {
   let admin: Person;
 
   before(async () => {
-    gateway = await createTestGateway();
+    gateway = await createTestGateway({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'gateway@example.org' });
     ({ holderId } = await createShop(gateway.ctx, 'Shop'));
     admin = await addPerson(gateway, holderId, 'owner', 'ada@example.org', { admin: true });
   });
@@ -71,6 +71,14 @@ describe('sentences of the console', () => {
     assert.match(page, /Wrong passwords[\s\S]*esi@example\.org</);
     assert.ok(!page.includes('a1b2c3'));
     assert.match((await admin.get('/console/admin/limits', FRENCH)).text, /Codes de récupération erronés/);
+  });
+
+  test('review: who needs a login link gets it by mail where there is a mail server', async () => {
+    const gone = await visitor(gateway, '').get('/console/login/gone');
+    for (const page of [gone, await admin.get('/console/confirm'), await admin.get('/console/account/proof')]) {
+      assert.match(page.text, /href="\/console\/sign-in\/link"/);
+      assert.ok(!page.text.includes('npx simbi login-link'), 'a command that only the host can type');
+    }
   });
 
   test('review: an invitation of the host names the host', async () => {

@@ -188,8 +188,8 @@ export const english = {
     title: 'Sign in with this link',
     text: 'This link works once. You are signing in as:',
     expiredTitle: 'This link no longer works',
-    expired:
-      'It was already used or is older than 30 minutes. An administrator of the gateway can create a new one with:',
+    expired: 'It was already used or is older than 30 minutes.',
+    fromHost: 'An administrator of the gateway can create a new link:',
   },
   mails: {
     sentTitle: 'Check your e-mail',
@@ -263,7 +263,7 @@ export const english = {
     lead: 'This is required for secrets and payouts. You will not be asked again for ten minutes.',
     incorrect: 'Incorrect password.',
     factorFirst: 'Live mode requires two-step authentication. Set it up to continue.',
-    freshLink: 'You have no password. Sign in again with a new one-time link, and set a password if you like:',
+    freshLink: 'You have no password. Sign in again with a new one-time link, and set a password if you like.',
   },
   profile: {
     title: 'Your profile',
@@ -324,7 +324,7 @@ export const english = {
   },
   proof: {
     lead: 'Two-step authentication is set up with your password, or within ten minutes of signing in with a login link.',
-    freshLink: 'You have no password. Sign in again with a new login link:',
+    freshLink: 'You have no password. Sign in again with a new login link.',
   },
   device: {
     on: (browser: string, system: string) => `${browser} on ${system}`,
@@ -350,7 +350,6 @@ export const english = {
     endAll: 'End all sessions',
     endedTitle: 'All sessions are ended',
     ended: 'Your password no longer works. Sign in with a new login link, then choose a new password.',
-    askForLink: 'An administrator of the gateway can create the link:',
   },
   home: {
     title: (holder: string) => `Hello, ${holder}`,

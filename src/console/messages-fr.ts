@@ -187,8 +187,8 @@ export const french: ConsoleMessages = {
     title: 'Se connecter avec ce lien',
     text: 'Ce lien ne sert qu’une fois. Vous vous connectez en tant que :',
     expiredTitle: 'Ce lien ne fonctionne plus',
-    expired:
-      'Il a déjà servi ou date de plus de 30 minutes. Un administrateur de la passerelle peut en créer un autre avec :',
+    expired: 'Il a déjà servi ou date de plus de 30 minutes.',
+    fromHost: 'Un administrateur de la passerelle peut créer un nouveau lien :',
   },
   mails: {
     sentTitle: 'Consultez votre messagerie',
@@ -263,7 +263,7 @@ export const french: ConsoleMessages = {
     lead: 'Nécessaire pour les secrets et les versements. Ce ne sera plus demandé pendant dix minutes.',
     incorrect: 'Mot de passe incorrect.',
     factorFirst: 'Le mode réel exige l’authentification à deux facteurs. Activez-la pour continuer.',
-    freshLink: 'Vous n’avez pas de mot de passe. Reconnectez-vous avec un nouveau lien à usage unique :',
+    freshLink: 'Vous n’avez pas de mot de passe. Reconnectez-vous avec un nouveau lien à usage unique.',
   },
   profile: {
     title: 'Votre profil',
@@ -326,7 +326,7 @@ export const french: ConsoleMessages = {
   },
   proof: {
     lead: 'Pour activer l’authentification à deux facteurs, saisissez votre mot de passe, ou connectez-vous par un nouveau lien.',
-    freshLink: 'Vous n’avez pas de mot de passe. Connectez-vous de nouveau avec un nouveau lien :',
+    freshLink: 'Vous n’avez pas de mot de passe. Connectez-vous de nouveau avec un nouveau lien.',
   },
   device: {
     on: (browser: string, system: string) => `${browser} sur ${system}`,
@@ -353,7 +353,6 @@ export const french: ConsoleMessages = {
     endedTitle: 'Toutes les sessions sont fermées',
     ended:
       'Votre mot de passe ne fonctionne plus. Connectez-vous avec un nouveau lien, puis choisissez un nouveau mot de passe.',
-    askForLink: 'Un administrateur de la passerelle peut créer le lien :',
   },
   home: {
     title: (holder) => `Bonjour, ${holder}`,
