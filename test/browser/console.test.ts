@@ -28,7 +28,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
   let full: FullConsole;
 
   before(async () => {
-    gateway = await createTestGateway({ ALLOW_SIGN_UP: 'true' });
+    gateway = await createTestGateway({ ALLOW_SIGN_UP: 'true', CALLBACK_ALLOWED_RANGES: '127.0.0.0/8' });
     browser = await startBrowser();
     full = await fillConsole(gateway);
   });
