@@ -183,6 +183,7 @@ describe('one phone number', () => {
     assert.deepEqual(codes.slice(20), Array(30).fill('number_limited'));
     const reply = await guess(await collectByToken(client));
     assert.equal(reply.status, 429);
+    assert.equal(reply.body.message, 'This phone number has had too many wrong tokens. The token was not checked.');
     const seconds = Number(reply.headers['retry-after']);
     assert.ok(seconds > 0 && seconds <= 86_400, `${seconds}`);
   });

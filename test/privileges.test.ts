@@ -22,7 +22,7 @@ const BY_OTHER_MEANS: Record<string, string[]> = {
 const NOT_THE_SERVICE = /src\/platform\/migrate\.ts$|src\/backup\//;
 
 /** A select up to its lock, and the names that the lock is limited to. */
-const LOCKS = /(select(?:(?!select|`)[^])*?)\s+for (?:no key )?(?:update|share)\b(?: of ((?:\w+, )*\w+))?/g;
+const LOCKS = /(select(?:(?!select|`)[\s\S])*?)\s+for (?:no key )?(?:update|share)\b(?: of ((?:\w+, )*\w+))?/g;
 
 type Rights = Map<string, Set<string>>;
 
@@ -47,7 +47,7 @@ function usedRights(tables: Iterable<string>): Rights {
     for (const [, table] of text.matchAll(/\binsert into (\w+)/g)) add(table, 'insert');
     for (const [, table] of text.matchAll(/\bdelete from (\w+)/g)) add(table, 'delete');
     for (const [, table] of text.matchAll(/\bupdate (\w+)(?: \w+)? set\b/g)) add(table, 'update');
-    for (const [, statement = ''] of text.matchAll(/(insert into (?:(?!insert into|`|';)[^])*? do update)/g))
+    for (const [, statement = ''] of text.matchAll(/(insert into (?:(?!insert into|`|';)[\s\S])*? do update)/g))
       add(/insert into (\w+)/.exec(statement)?.[1], 'update');
     // The tables of the statement, or of the sub-select, that ends with the lock.
     for (const [, statement = '', names] of text.matchAll(LOCKS))

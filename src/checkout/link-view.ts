@@ -9,6 +9,7 @@ import { findLiveIntegration } from '../holders/integrations.ts';
 import { findLink, type LinkStatus, linkId, linkStatus, type PaymentLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { findTransaction, idFromRef, refOf, type Transaction } from '../payments/transactions.ts';
+import { shownBrand } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { isAttemptOf } from './attempts.ts';
 import { chooseLocale, type PayerLocale } from './language.ts';
@@ -80,7 +81,7 @@ export async function viewLink(
   return {
     link: { ...link, item_name: link.item_name && (showName(link.item_name) || null) },
     status: linkStatus(link, ctx.clock.now()),
-    business: showName(link.business_name ?? integration?.title ?? holder?.name ?? ctx.config.brandName) || '•',
+    business: showName(link.business_name ?? integration?.title ?? holder?.name ?? shownBrand(ctx.config)) || '•',
     row,
     choices,
     locale,
@@ -88,7 +89,7 @@ export async function viewLink(
     query: locale.asked ? `?lang=${locale.language}` : '',
     layout: {
       locale,
-      brand: ctx.config.brandName,
+      brand: shownBrand(ctx.config),
       phoneUrl: ctx.config.mode === 'sandbox' ? PHONE_PAGE + (link.phone ? `?n=${link.phone}` : '') : null,
       address: path,
       accent: link.accent_colour,

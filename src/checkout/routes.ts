@@ -12,6 +12,7 @@ import { findLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
 import { readTransactions } from '../payments/transactions.ts';
+import { shownBrand } from '../platform/config.ts';
 import type { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { problemText, sendPage } from '../platform/html.ts';
@@ -87,7 +88,7 @@ async function showReceipt(ctx: PaymentsContext, request: FastifyRequest, reply:
   const code = normaliseReceiptCode(typed);
   const layout: CheckoutLayout = {
     locale,
-    brand: ctx.config.brandName,
+    brand: shownBrand(ctx.config),
     phoneUrl: null,
     address: code === null ? '/r/-' : `/r/${code}`,
     accent: link?.accent_colour ?? null,
@@ -95,7 +96,7 @@ async function showReceipt(ctx: PaymentsContext, request: FastifyRequest, reply:
   const known = transaction && (transaction.status === 'success' || transaction.status === 'reversed');
   if (!known || code === null) return sendPage(request, reply, unknownReceiptPage(layout));
   const view = link && (await viewLink(ctx, link, request, reply, transaction.country_id));
-  const business = view?.business ?? showName(link?.business_name ?? ctx.config.brandName);
+  const business = view?.business ?? showName(link?.business_name ?? shownBrand(ctx.config));
   return sendPage(request, reply, receiptPage(ctx, layout, { transaction, business, code }));
 }
 
@@ -104,7 +105,7 @@ function problemMessage(ctx: PaymentsContext, problem: Problem, request: Fastify
   const locale = chooseLocale(request, null, null);
   const { t } = locale;
   const path = request.url.split('?')[0] ?? '/';
-  const layout: CheckoutLayout = { locale, brand: ctx.config.brandName, phoneUrl: null, address: path, accent: null };
+  const layout: CheckoutLayout = { locale, brand: shownBrand(ctx.config), phoneUrl: null, address: path, accent: null };
   const back = /^\/pay\/[^/]+/.exec(path)?.[0] ?? null;
   const { status } = problem;
   if (status === 404) return messagePage(layout, { title: t.linkGoneTitle, text: t.linkGone, status });

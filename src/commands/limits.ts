@@ -10,9 +10,16 @@ export function limitsCommands(program: Command, terminal: Terminal): void {
     'npx simbi limits --json',
   ]).action(async (options: { json?: boolean }) => {
     const entries = await withContext(terminal, readHeldBack);
-    const data = entries.map(({ kind, subject, count, since, until }) => ({ kind, subject, count, since, until }));
-    const rows = data.map(({ kind, subject, count, since, until }) => [
+    const data = entries.map(({ kind, guess, subject, count, since, until }) => ({
       kind,
+      ...(guess && { guess }),
+      subject,
+      count,
+      since,
+      until,
+    }));
+    const rows = data.map(({ kind, guess, subject, count, since, until }) => [
+      guess ? `${kind}: ${guess}` : kind,
       subject,
       String(count),
       since.toISOString(),

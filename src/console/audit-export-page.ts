@@ -32,13 +32,13 @@ async function listPage(request: MemberRequest): Promise<FastifyReply> {
     active: 'auditExport',
     body: html`
       <div class="card">
+        <p>${t.auditExport.help}</p>
         ${form(request, {
           action: '/admin/audit.jsonl',
           method: 'get',
           fields: [{ name: 'since', label: t.auditExport.since, type: 'date' }],
           submit: t.auditExport.download,
         })}
-        <p class="muted">${t.auditExport.help}</p>
       </div>
       ${auditTable(request, t.menu.auditExport, rows)}
       ${pager(request, rows.length === PAGE_ROWS && last ? `/console/admin/audit?after=${last.id}` : null)}

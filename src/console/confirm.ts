@@ -14,6 +14,7 @@ import { CONFIRMED_MS, fieldOf, type MemberRequest, originOf, queryOf, safePath 
 import { passwordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { loginLinkHint } from './login-link-hint.ts';
 import { MAX_CREDENTIAL_CHARACTERS } from './passkey-form.ts';
 import { type ConsoleRoute, forMember } from './route.ts';
 import { factorForms, type WrongFactor, wrongFactorMessage } from './second-step.ts';
@@ -61,7 +62,7 @@ function proofForm(request: MemberRequest, wrong?: WrongFactor | 'password'): Ht
     return form(request, { action: '/confirm', hidden, fields: [passwordField(request)], submit: t.continue });
   return html`
     <p>${t.confirm.freshLink}</p>
-    <p><code>npx simbi login-link ${session.member.email}</code></p>
+    ${loginLinkHint(request, session.member.email)}
   `;
 }
 

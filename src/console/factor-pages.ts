@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { confirmSession } from '../holders/members.ts';
 import { base32, finishFactor, pendingFactor, removeFactor, startFactor } from '../holders/second-factor.ts';
+import { shownBrand } from '../platform/config.ts';
 import { type Html, html } from '../platform/html.ts';
 import { copyLine, qrPicture, tag } from './components.ts';
 import { CONFIRMED_MS, fieldOf, type MemberRequest, mayEnrol, signedInMember } from './console-request.ts';
@@ -58,7 +59,7 @@ async function factorPage(request: MemberRequest, wrong = false): Promise<Fastif
   if (!mayEnrol(request)) return askForProof(request, PAGE);
   const secret = (await pendingFactor(ctx, session.member.id)) ?? (await startFactor(ctx, session.member.id));
   const key = base32(secret);
-  const issuer = encodeURIComponent(ctx.config.brandName);
+  const issuer = encodeURIComponent(shownBrand(ctx.config));
   const uri = `otpauth://totp/${issuer}:${encodeURIComponent(session.member.email)}?secret=${key}&issuer=${issuer}`;
   return renderPage(request, {
     title: t.profile.appStart,

@@ -10,6 +10,7 @@ import { CONFIRMED_MS, type MemberRequest, mayEnrol, queryOf, safePath } from '.
 import { passwordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { loginLinkHint } from './login-link-hint.ts';
 import { type ConsoleRoute, forMember } from './route.ts';
 
 export const factorProofRoutes: ConsoleRoute[] = [
@@ -52,7 +53,7 @@ function proofForm(request: MemberRequest, next: string): Html {
     });
   return html`
     <p>${t.proof.freshLink}</p>
-    <p><code>npx simbi login-link ${session.member.email}</code></p>
+    ${loginLinkHint(request, session.member.email)}
   `;
 }
 

@@ -1,6 +1,7 @@
 // Accepting an invitation: to a holder's team, or to be an admin of the gateway.
 
 import type { FastifyReply } from 'fastify';
+import { COMMAND_LINE } from '../holders/audit.ts';
 import { addressState } from '../holders/credentials.ts';
 import {
   type AcceptanceStep,
@@ -39,6 +40,7 @@ async function invitationPage(request: ConsoleRequest, errors?: FieldErrors): Pr
   const { ctx, t } = request;
   const invitation = await openInvitation(request);
   const { holder, invited_by, email } = invitation;
+  const by = invited_by === COMMAND_LINE.name ? t.invitation.byHost : invited_by;
   const step = await acceptanceStep(ctx.db, invitation);
   return renderPage(request, {
     title: t.invitation.title,
@@ -47,7 +49,7 @@ async function invitationPage(request: ConsoleRequest, errors?: FieldErrors): Pr
     body: html`
       <div class="card">
         ${errorBox(request, errors)}
-        <p>${holder ? t.invitation.text(invited_by, holder.name, t.roles[holder.role]) : t.invitation.adminText}</p>
+        <p>${holder ? t.invitation.text(by, holder.name, t.roles[holder.role]) : t.invitation.adminText}</p>
         <p><b>${email}</b></p>
         ${await stepForm(request, step, email, errors)}
       </div>

@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { MemberRole } from '../holders/members.ts';
+import { shownBrand } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile } from '../platform/html.ts';
 import { type ConsoleRequest, queryOf } from './console-request.ts';
 import { postButton, postForm } from './form-components.ts';
@@ -65,7 +66,7 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent): Ht
   const page = main(request, content);
   return {
     language: request.language,
-    title: `${content.title} – ${request.ctx.config.brandName}`,
+    title: `${content.title} – ${shownBrand(request.ctx.config)}`,
     styles: [STYLE],
     scripts: content.passkeys ? [SCRIPT, PASSKEY_SCRIPT] : [SCRIPT],
     referrer: 'same-origin',
@@ -127,10 +128,10 @@ function sandboxBar({ ctx, t }: ConsoleRequest): Html | false {
 
 function topbar(request: ConsoleRequest): Html {
   const { t, holder, session, ctx } = request;
-  const { brandName } = ctx.config;
+  const brand = shownBrand(ctx.config);
   return html`
     <header class="topbar">
-      <a class="brand" href="/console"><i aria-hidden="true">${brandName.slice(0, 1)}</i>${brandName}</a>
+      <a class="brand" href="/console"><i aria-hidden="true">${brand.slice(0, 1)}</i>${brand}</a>
       ${holder && searchForm(request)}
       <div class="user-menu">
         ${request.memberships.length > 1 ? holderSwitch(request) : holder && html`<b><bdi>${holder.name}</bdi></b>`}

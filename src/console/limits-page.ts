@@ -45,7 +45,7 @@ function heldBackTable(request: MemberRequest, entries: readonly HeldBackEntry[]
       { label: t.action },
     ],
     entries.map((each) => [
-      t.limits.kinds[each.kind],
+      each.guess ? t.limits.guesses[each.guess] : t.limits.kinds[each.kind],
       html`<bdi class="wrap">${each.subject}</bdi>`,
       each.kind === 'receiver' ? t.limits.waiting(each.count) : each.count,
       timeTag(each.since),

@@ -86,6 +86,9 @@ export const english = {
   serviceBusy: 'The service is not available at the moment. Nothing was done. Try again in a few seconds.',
   outcomeUnknown:
     'We cannot tell whether this was done, or only a part of it. Check the lists before you send it again.',
+  tooManyAttempts: (seconds: number) =>
+    `Too many attempts. Nothing was done. Try again in ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  numberLimited: 'This phone number has had too many payment requests. Nothing was sent to it. Try again later.',
   clockSkewed: 'The clock of this server is wrong, so it moves no money. Nothing was done. Tell your administrator.',
   notFound: 'Not found',
   notAllowed: 'Not allowed',
@@ -185,8 +188,8 @@ export const english = {
     title: 'Sign in with this link',
     text: 'This link works once. You are signing in as:',
     expiredTitle: 'This link no longer works',
-    expired:
-      'It was already used or is older than 30 minutes. An administrator of the gateway can create a new one with:',
+    expired: 'It was already used or is older than 30 minutes.',
+    fromHost: 'An administrator of the gateway can create a new link:',
   },
   mails: {
     sentTitle: 'Check your e-mail',
@@ -243,6 +246,7 @@ export const english = {
   invitation: {
     title: 'You are invited',
     text: (by: string, holder: string, role: string) => `${by} invited you to join ${holder}. Your role: ${role}.`,
+    byHost: 'The host of this gateway',
     accept: 'Accept invitation',
     expired: 'This invitation was already used, was withdrawn, or has expired.',
     adminText: 'You are invited to administer this gateway: every holder, all cases and the ledger.',
@@ -259,7 +263,7 @@ export const english = {
     lead: 'This is required for secrets and payouts. You will not be asked again for ten minutes.',
     incorrect: 'Incorrect password.',
     factorFirst: 'Live mode requires two-step authentication. Set it up to continue.',
-    freshLink: 'You have no password. Sign in again with a new one-time link, and set a password if you like:',
+    freshLink: 'You have no password. Sign in again with a new one-time link, and set a password if you like.',
   },
   profile: {
     title: 'Your profile',
@@ -320,7 +324,7 @@ export const english = {
   },
   proof: {
     lead: 'Two-step authentication is set up with your password, or within ten minutes of signing in with a login link.',
-    freshLink: 'You have no password. Sign in again with a new login link:',
+    freshLink: 'You have no password. Sign in again with a new login link.',
   },
   device: {
     on: (browser: string, system: string) => `${browser} on ${system}`,
@@ -347,7 +351,6 @@ export const english = {
     endAll: 'End all sessions',
     endedTitle: 'All sessions are ended',
     ended: 'Your password no longer works. Sign in with a new login link, then choose a new password.',
-    askForLink: 'An administrator of the gateway can create the link:',
   },
   home: {
     title: (holder: string) => `Hello, ${holder}`,
@@ -1092,8 +1095,16 @@ export const english = {
       address: 'Requests from an address',
       prompts: 'Prompts to a phone number',
       tokens: 'Wrong tokens of a phone number',
-      guess: 'Passwords and codes',
+      guess: 'Attempts',
       receiver: 'Callbacks to a failing receiver',
+    },
+    guesses: {
+      password: 'Wrong passwords',
+      code: 'Wrong codes of an app',
+      recovery_code: 'Wrong recovery codes',
+      passkey: 'Wrong passkeys',
+      sign_up: 'Sign-ups',
+      mail: 'Mails with links',
     },
   },
   admin: {

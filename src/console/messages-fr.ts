@@ -81,6 +81,10 @@ export const french: ConsoleMessages = {
   serviceBusy: 'Le service n’est pas disponible pour le moment. Rien n’a été fait. Réessayez dans quelques secondes.',
   outcomeUnknown:
     'Nous ne savons pas si cela a été fait, en tout ou en partie. Vérifiez les listes avant de l’envoyer à nouveau.',
+  tooManyAttempts: (seconds) =>
+    `Trop de tentatives. Rien n’a été fait. Réessayez dans ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  numberLimited:
+    'Ce numéro de téléphone a reçu trop de demandes de paiement. Rien ne lui a été envoyé. Réessayez plus tard.',
   clockSkewed:
     'L’horloge de ce serveur est fausse : il ne déplace pas d’argent. Rien n’a été fait. Prévenez votre administrateur.',
   notFound: 'Introuvable',
@@ -183,8 +187,8 @@ export const french: ConsoleMessages = {
     title: 'Se connecter avec ce lien',
     text: 'Ce lien ne sert qu’une fois. Vous vous connectez en tant que :',
     expiredTitle: 'Ce lien ne fonctionne plus',
-    expired:
-      'Il a déjà servi ou date de plus de 30 minutes. Un administrateur de la passerelle peut en créer un autre avec :',
+    expired: 'Il a déjà servi ou date de plus de 30 minutes.',
+    fromHost: 'Un administrateur de la passerelle peut créer un nouveau lien :',
   },
   mails: {
     sentTitle: 'Consultez votre messagerie',
@@ -241,6 +245,7 @@ export const french: ConsoleMessages = {
   invitation: {
     title: 'Vous êtes invité',
     text: (by, holder, role) => `${by} vous invite à rejoindre ${holder}. Votre rôle : ${role}.`,
+    byHost: 'L’hébergeur de cette passerelle',
     accept: 'Accepter l’invitation',
     expired: 'Cette invitation a déjà servi, a été retirée ou a expiré.',
     adminText:
@@ -258,7 +263,7 @@ export const french: ConsoleMessages = {
     lead: 'Nécessaire pour les secrets et les versements. Ce ne sera plus demandé pendant dix minutes.',
     incorrect: 'Mot de passe incorrect.',
     factorFirst: 'Le mode réel exige l’authentification à deux facteurs. Activez-la pour continuer.',
-    freshLink: 'Vous n’avez pas de mot de passe. Reconnectez-vous avec un nouveau lien à usage unique :',
+    freshLink: 'Vous n’avez pas de mot de passe. Reconnectez-vous avec un nouveau lien à usage unique.',
   },
   profile: {
     title: 'Votre profil',
@@ -321,7 +326,7 @@ export const french: ConsoleMessages = {
   },
   proof: {
     lead: 'Pour activer l’authentification à deux facteurs, saisissez votre mot de passe, ou connectez-vous par un nouveau lien.',
-    freshLink: 'Vous n’avez pas de mot de passe. Connectez-vous de nouveau avec un nouveau lien :',
+    freshLink: 'Vous n’avez pas de mot de passe. Connectez-vous de nouveau avec un nouveau lien.',
   },
   device: {
     on: (browser: string, system: string) => `${browser} sur ${system}`,
@@ -349,7 +354,6 @@ export const french: ConsoleMessages = {
     endedTitle: 'Toutes les sessions sont fermées',
     ended:
       'Votre mot de passe ne fonctionne plus. Connectez-vous avec un nouveau lien, puis choisissez un nouveau mot de passe.',
-    askForLink: 'Un administrateur de la passerelle peut créer le lien :',
   },
   home: {
     title: (holder) => `Bonjour, ${holder}`,
@@ -1114,8 +1118,16 @@ export const french: ConsoleMessages = {
       address: 'Requêtes d’une adresse',
       prompts: 'Demandes à un numéro de téléphone',
       tokens: 'Codes erronés d’un numéro de téléphone',
-      guess: 'Mots de passe et codes',
+      guess: 'Tentatives',
       receiver: 'Notifications vers un destinataire en échec',
+    },
+    guesses: {
+      password: 'Mots de passe erronés',
+      code: 'Codes d’application erronés',
+      recovery_code: 'Codes de récupération erronés',
+      passkey: 'Clés d’accès erronées',
+      sign_up: 'Inscriptions',
+      mail: 'E-mails avec un lien',
     },
   },
   admin: {

@@ -1,11 +1,11 @@
 // The answers to a notice: it was me, or it was somebody else.
 
 import type { FastifyReply } from 'fastify';
-import { mailIsConfigured } from '../holders/mail-queue.ts';
 import { disownNotice, readNotice } from '../holders/notices.ts';
-import { type Html, html } from '../platform/html.ts';
+import { html } from '../platform/html.ts';
 import { clearSessionCookie, idOf, type MemberRequest, paramOf, signedInMember } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
+import { loginLinkHint } from './login-link-hint.ts';
 import { type ConsoleRoute, forMember } from './route.ts';
 
 export const noticeRoutes: ConsoleRoute[] = [
@@ -19,7 +19,7 @@ async function readOne(request: MemberRequest): Promise<FastifyReply> {
 }
 
 async function disownOne(request: MemberRequest): Promise<FastifyReply> {
-  const { t } = request;
+  const { t, session } = request;
   await disownNotice(request.ctx, signedInMember(request), idOf(paramOf(request, 'id')));
   clearSessionCookie(request);
   return renderPage(request, {
@@ -28,18 +28,8 @@ async function disownOne(request: MemberRequest): Promise<FastifyReply> {
     body: html`
       <div class="card">
         <p>${t.securityNotices.ended}</p>
-        ${wayBack(request)}
+        ${loginLinkHint(request, session.member.email)}
       </div>
     `,
   });
-}
-
-/** A login link: by mail where the gateway sends mail, else from its administrator. */
-function wayBack({ ctx, t, session }: MemberRequest): Html {
-  if (mailIsConfigured(ctx))
-    return html`<p><a class="button" href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`;
-  return html`
-    <p>${t.securityNotices.askForLink}</p>
-    <p><code>npx simbi login-link ${session.member.email}</code></p>
-  `;
 }

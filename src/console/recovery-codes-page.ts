@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { countRecoveryCodes, renewRecoveryCodes } from '../holders/recovery-codes.ts';
+import { shownBrand } from '../platform/config.ts';
 import { type Html, html } from '../platform/html.ts';
 import { codeBlock } from './components.ts';
 import { type ConsoleRequest, type MemberRequest, signedInMember } from './console-request.ts';
@@ -40,7 +41,7 @@ export function recoveryCodesPage(request: MemberRequest, codes: readonly string
     body: html`
       <p class="box warning">${t.recovery.shownOnce}</p>
       <div class="card">
-        <p class="muted">${request.ctx.config.brandName} · ${request.session.member.email}</p>
+        <p class="muted">${shownBrand(request.ctx.config)} · ${request.session.member.email}</p>
         ${codeBlock(request, 'recovery-codes', numbered, t.recovery.title)}
         ${' '}
         <button type="button" class="button-secondary" data-print="1" data-js="1" hidden>${t.recovery.print}</button>

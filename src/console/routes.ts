@@ -226,6 +226,8 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
 function problemSentence({ t }: ConsoleRequest, problem: Problem): string {
   if (problem.code === 'outcome_unknown') return t.outcomeUnknown;
   if (problem.code === 'clock_skewed') return t.clockSkewed;
+  if (problem.code === 'rate_limited') return t.tooManyAttempts(problem.details.retryAfterSeconds ?? 1);
+  if (problem.code === 'number_limited') return t.numberLimited;
   return problem.code === 'database_unavailable' || problem.code === 'overloaded' ? t.serviceBusy : problem.message;
 }
 

@@ -25,6 +25,7 @@ import { emailField, passwordField } from './credential-fields.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { knownBrowser, rememberBrowser } from './known-browser.ts';
 import { redirect, renderPage } from './layout.ts';
+import { loginLinkHint } from './login-link-hint.ts';
 import { limitMails } from './mail-limits.ts';
 import { passkeyForm } from './passkey-form.ts';
 import { continueSignIn } from './pending-sign-in.ts';
@@ -141,7 +142,7 @@ async function loginLinkPage(request: ConsoleRequest): Promise<FastifyReply> {
       body: html`
         <div class="card">
           <p>${t.loginLink.expired}</p>
-          <p><code>npx simbi login-link</code></p>
+          ${loginLinkHint(request)}
           <p><a href="/console/sign-in">${t.signIn.title}</a></p>
         </div>
       `,

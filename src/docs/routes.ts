@@ -2,7 +2,7 @@
 // search over all of them, /openapi.json and /llms.txt. No scripts, nothing from other hosts.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { publicUrl } from '../platform/config.ts';
+import { publicUrl, shownBrand } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { PROBLEMS, Problem, type ProblemCode } from '../platform/errors.ts';
 import { sendCompressed, sendPage } from '../platform/html.ts';
@@ -76,7 +76,7 @@ function guideRoutes(app: HttpServer, ctx: Context, docs: Documentation): void {
     if (asMarkdown || prefers(request, 'text/markdown'))
       return sendCompressed(request, reply.type('text/markdown; charset=utf-8'), text);
     const body = renderMarkdown(text, linkFrom);
-    const page = docsPage(ctx.config.brandName, titleOf(text), contents, body, { markdownUrl: `${path}.md` });
+    const page = docsPage(shownBrand(ctx.config), titleOf(text), contents, body, { markdownUrl: `${path}.md` });
     return sendPage(request, reply, page);
   }
 
@@ -117,7 +117,7 @@ function searchRoute(app: HttpServer, ctx: Context, docs: Documentation): void {
         data: found.map(({ kind, title, page, url, excerpt }) => ({ kind, title, page, url, excerpt })),
       };
     const body = searchResults(query, found);
-    return sendPage(request, reply, docsPage(ctx.config.brandName, 'Search', docs.contents, body, { query }));
+    return sendPage(request, reply, docsPage(shownBrand(ctx.config), 'Search', docs.contents, body, { query }));
   });
 }
 
@@ -177,7 +177,7 @@ This gateway runs in sandbox mode: no real money moves. Payments appear on the [
 
 function writeOverview(ctx: Context, { library, api }: Documentation): string {
   const rows = library.guides.map(({ name, title, summary }) => `- [${title}](/docs/${name}): ${summary}`);
-  return `# ${ctx.config.brandName} documentation
+  return `# ${shownBrand(ctx.config)} documentation
 
 ${rows.join('\n')}
 - [API reference](/docs/reference): every operation, with its members, an example and its refusals.
@@ -194,7 +194,7 @@ function writeIndexForPrograms(ctx: Context, { library, api }: Documentation): s
   const base = publicUrl(ctx.config);
   const guides = library.guides.map(({ name, title, summary }) => `- [${title}](${base}/docs/${name}.md): ${summary}`);
   const decisions = library.decisions.map(({ name, title }) => `- [${title}](${base}/docs/decisions/${name}.md)`);
-  return `# ${ctx.config.brandName}
+  return `# ${shownBrand(ctx.config)}
 
 > ${summaryOf(api().info.description)}
 

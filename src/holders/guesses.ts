@@ -45,6 +45,8 @@ type Guess = {
   kind: GuessKind;
   /** Whose secret is guessed: an e-mail address or the number of a member. Null: nobody's yet. */
   person: string | null;
+  /** How admins are shown the person, where that is not `person`. */
+  shownAs?: string;
   address: string;
 };
 
@@ -89,7 +91,7 @@ const GIVE_BACK = `
   update guesses g set guesses = greatest(g.guesses - 1, 0) from locked where g.key = locked.key`;
 
 /** Counts a guess, and says whether it may be compared. Call `giveBack` when it was right. */
-export async function takeGuess(ctx: Context, { kind, person, address }: Guess): Promise<GuessResult> {
+export async function takeGuess(ctx: Context, { kind, person, address, shownAs }: Guess): Promise<GuessResult> {
   const limits = LIMITS[kind];
   // The database's clock: the windows are the same for every process.
   const at = await ctx.databaseTime.now();
@@ -110,7 +112,7 @@ export async function takeGuess(ctx: Context, { kind, person, address }: Guess):
         noteRefusal(ctx, {
           kind: 'guess',
           key: limit.key.toString('hex'),
-          subject: `${limit.subject} (${kind})`,
+          subject: `${kind} ${limit.subject === person ? (shownAs ?? person) : limit.subject}`,
           until,
         });
     return { allowed: false, retryAfterSeconds };

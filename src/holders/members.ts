@@ -113,6 +113,14 @@ export async function findMemberByEmail(reader: Reader, email: string): Promise<
   return member ?? null;
 }
 
+/** The e-mail addresses of some members, by id. */
+export async function memberEmails(reader: Reader, ids: readonly bigint[]): Promise<Map<bigint, string>> {
+  const rows = await reader.query<{ id: bigint; email: string }>('select id, email from members where id = any ($1)', [
+    ids,
+  ]);
+  return new Map(rows.map((row) => [row.id, row.email]));
+}
+
 /** The role of a member at a holder, or null. */
 export async function roleAt(reader: Reader, memberId: bigint, holderId: bigint): Promise<MemberRole | null> {
   const [row] = await reader.query<{ role: MemberRole }>(

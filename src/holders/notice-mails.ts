@@ -1,6 +1,6 @@
 // The e-mails of notices, in the languages of the console.
 
-import { type Config, publicUrl } from '../platform/config.ts';
+import { type Config, publicUrl, shownBrand } from '../platform/config.ts';
 import { readUserAgent } from '../platform/user-agent.ts';
 import type { RequestOrigin } from './sessions.ts';
 
@@ -74,7 +74,7 @@ export function writeNoticeMail(
   const device = [browser, system].filter(Boolean).join(` ${texts.on} `) || texts.unknownDevice;
   const when = notice.at.toISOString().slice(0, 16).replace('T', ' ');
   return {
-    subject: texts.subject(config.brandName),
+    subject: texts.subject(shownBrand(config)),
     text: [
       texts.events[notice.kind](notice.detail),
       texts.from(device, from.address, when),

@@ -13,7 +13,7 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
-import { publicUrl } from '../platform/config.ts';
+import { publicUrl, shownBrand } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { type Reader, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -65,7 +65,7 @@ export async function askForNewPasskey(
   if (!row) throw new Problem('not_found');
   const challenge = await createChallenge(ctx, { ...question, purpose: 'register', memberId: member.id });
   return generateRegistrationOptions({
-    rpName: ctx.config.brandName,
+    rpName: shownBrand(ctx.config),
     rpID: relyingParty(ctx).id,
     userName: member.email,
     userDisplayName: member.name,

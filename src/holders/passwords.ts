@@ -25,7 +25,7 @@ export async function provePassword(
 ): Promise<PasswordProof | null> {
   const account = email.toLowerCase();
   const person = from.browser === null ? account : `${account} ${from.browser}`;
-  const guess = await takeGuess(ctx, { kind: 'password', person, address: from.address });
+  const guess = await takeGuess(ctx, { kind: 'password', person, shownAs: account, address: from.address });
   if (!guess.allowed) throw new Problem('rate_limited', { retryAfterSeconds: guess.retryAfterSeconds });
   const [row] = await ctx.db.query<{ id: bigint; password_hash: string | null; credentials_version: bigint }>(
     'select id, password_hash, credentials_version from members where email = $1',

@@ -11,6 +11,7 @@ import type { CollectionWriter } from './accept.ts';
 import { collectionMessages, createCollection } from './collections.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { TOO_MANY_WRONG_TOKENS } from './number-limits.ts';
 import { resendParams, verifyParams } from './params.ts';
 import { recordV3 } from './record.ts';
 import {
@@ -101,7 +102,7 @@ function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
         body: VerifyBody,
         response: { 200: VerifyAnswer },
       },
-      config: { problems: { ...tokenProblems(messages), number_limited: {} } },
+      config: { problems: { ...tokenProblems(messages), number_limited: { message: TOO_MANY_WRONG_TOKENS } } },
     },
     async (request, reply) => {
       const result = await handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {

@@ -84,11 +84,16 @@ export async function takeBackPrompts(reader: Reader, prompts: { msisdn: string 
   );
 }
 
+export const TOO_MANY_WRONG_TOKENS = 'This phone number has had too many wrong tokens. The token was not checked.';
+
 /** The refusal of a prompt or a token: Retry-After is when the number may be asked again, if nothing is answered before. */
 export function numberLimited(ctx: Context, kind: 'prompts' | 'tokens', msisdn: string, until: Date): Problem {
   noteRefusal(ctx, { kind, key: sha256(msisdn).toString('hex'), subject: hideMiddle(msisdn), until });
   const seconds = Math.ceil((until.getTime() - ctx.clock.millis()) / 1000);
-  return new Problem('number_limited', { retryAfterSeconds: Math.max(seconds, 1) });
+  return new Problem('number_limited', {
+    ...(kind === 'tokens' && { message: TOO_MANY_WRONG_TOKENS }),
+    retryAfterSeconds: Math.max(seconds, 1),
+  });
 }
 
 /** Enough for an admin to recognise a number that somebody reports, and no more. */

@@ -7,6 +7,9 @@ import { isAddressOrRange } from './addresses.ts';
 import { isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
 import { isEmail } from './email.ts';
 
+/** What the specification writes where the brand belongs. */
+const DEFAULT_BRAND = 'Service';
+
 type Setting<T> = {
   about: string;
   fallback: string;
@@ -181,7 +184,10 @@ export const SETTINGS = {
   ),
   BACKUP_IDENTITY_FILE: text('File with the secret key that opens encrypted backups. Needed by restore only.', ''),
   BACKUP_PASSPHRASE: secret('Passphrase for backups, instead of BACKUP_RECIPIENTS.'),
-  BRAND_NAME: text('Name that replaces "Service" in messages and on pages.', 'Service'),
+  BRAND_NAME: text(
+    'Name of the gateway. Without it messages of the API say "Service"; pages, mails and documents say "Simbi".',
+    DEFAULT_BRAND,
+  ),
   LOG_LEVEL: choice('Lowest level that is logged.', 'info', 'trace', 'debug', 'info', 'warn', 'error', 'silent'),
   ROLE: choice('What this process does: answer requests, do background work, or both.', 'all', 'all', 'api', 'worker'),
   SIGNATURE_TOLERANCE_SECONDS: integer('How far a signed timestamp may be from our clock, either side.', 300, 1, 3600),
@@ -405,6 +411,11 @@ export function masterKeyBytes(value: string): Buffer | null {
   if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
   // Checked here because Buffer.from ignores what is not base64 and would turn any sentence into a key.
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(value) ? Buffer.from(value, 'base64') : null;
+}
+
+/** The name that people read on pages, in mails and in documents. Messages of the API use `brandName` itself. */
+export function shownBrand({ brandName }: Pick<Config, 'brandName'>): string {
+  return brandName === DEFAULT_BRAND ? 'Simbi' : brandName;
 }
 
 export function publicUrl(config: Config): string {

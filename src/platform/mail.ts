@@ -2,7 +2,7 @@
 
 import { createTransport } from 'nodemailer';
 import { isLoopback } from './addresses.ts';
-import type { Config } from './config.ts';
+import { type Config, shownBrand } from './config.ts';
 import { isEmail } from './email.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -39,7 +39,7 @@ export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mode
       requirePlainMail(mail);
       try {
         await transport.sendMail({
-          from: { name: brandOf(config), address: config.mailFrom },
+          from: { name: shownBrand(config), address: config.mailFrom },
           to: { name: '', address: mail.to },
           subject: mail.subject,
           text: mail.text,
@@ -68,10 +68,6 @@ function serverOf({ smtpUrl, mode }: Pick<Config, 'smtpUrl' | 'mode'>) {
     requireTLS: !secure && mode === 'live' && host !== 'localhost' && !isLoopback(host),
     ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
   };
-}
-
-function brandOf({ brandName }: Pick<Config, 'brandName'>): string {
-  return brandName === 'Service' ? 'Simbi' : brandName;
 }
 
 /** A line break in an address or a subject would be a header of its own. */

@@ -41,7 +41,7 @@ async function holdSomebodyBack({ ctx }: TestGateway, shop: Shop): Promise<void>
   refuse('prompts', 'number', '+25471••••56');
   refuse('tokens', 'number', '+25471••••56');
   refuse('address', '2001:db8:12:34::/64', '2001:db8:12:34::/64');
-  refuse('guess', 'ab'.repeat(32), 'a.rather.long.name@post.example.org (password)');
+  refuse('guess', 'ab'.repeat(32), 'password a.rather.long.name@post.example.org');
   await flushRefusals(ctx);
   await ctx.db.query(
     `insert into callback_receivers (holder_id, origin, failing_since, last_error, probe_at)
