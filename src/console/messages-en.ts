@@ -1104,6 +1104,7 @@ export const english = {
       recovery_code: 'Wrong recovery codes',
       passkey: 'Wrong passkeys',
       sign_up: 'Sign-ups',
+      invitation: 'Invitations by mail',
       mail: 'Mails with links',
     },
   },

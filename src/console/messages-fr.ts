@@ -1127,6 +1127,7 @@ export const french: ConsoleMessages = {
       recovery_code: 'Codes de récupération erronés',
       passkey: 'Clés d’accès erronées',
       sign_up: 'Inscriptions',
+      invitation: 'Invitations par e-mail',
       mail: 'E-mails avec un lien',
     },
   },

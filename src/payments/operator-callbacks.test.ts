@@ -12,6 +12,7 @@ import { createHolderUuid } from '../platform/ids.ts';
 import type { CallbackReading, Observation } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { recordHints } from './operator-hints.ts';
 import { readTransactions, refOf, type Transaction } from './transactions.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
@@ -395,18 +396,25 @@ describe('a hint', () => {
     assert.equal((await now(payment)).status, 'success');
   });
 
-  test('of another rail is not heard, and nothing is asked about a payment that was not sent', async () => {
-    const payment = await collect();
-    await ctx.db.query(`update transactions set status = 'pending' where id = $1`, [payment.id]);
-    await receive({ kind: 'hint', reference: refOf(payment) });
+  test('about a payment that was not sent waits: asking would make it look sent', async () => {
+    const owner = { holderId: shop.holderId, integrationId: shop.id };
+    const unsent = await acceptCollection(
+      ctx,
+      { ...engine, hasCapacity: () => false },
+      collectionOrder(owner, 'quiet'),
+    );
+    await ctx.db.query(`update payment_jobs set due_at = 'infinity' where transaction_id = $1`, [unsent.id]);
+    await receive({ kind: 'hint', reference: refOf(unsent) });
     await work();
-    assert.equal((await now(payment)).status, 'pending');
+    assert.equal((await now(unsent)).status, 'pending');
     assert.equal(await openHints(), 1);
-    await ctx.db.query(`update transactions set rail = 'other' where id = $1`, [payment.id]);
     await ctx.db.query('delete from operator_hints');
-    await receive({ kind: 'hint', reference: refOf(payment) });
+  });
+
+  test('of another rail is not heard', async () => {
+    const payment = await collect();
+    await ctx.db.transaction((tx) => recordHints(tx, [{ transactionId: payment.id, rail: 'other' }], ctx.clock.now()));
     assert.equal(await openHints(), 0);
-    await ctx.db.query(`update transactions set rail = 'quiet', status = 'processing' where id = $1`, [payment.id]);
   });
 });
 
