@@ -19,10 +19,17 @@ export async function endCredentials(tx: Tx, at: Date): Promise<EndedCredentials
   const ended: EndedCredentials = { sessions: 0, login_links: 0, invitations: 0, tokens: 0 };
   for (const [kind, statement] of Object.entries(ENDINGS) as [keyof EndedCredentials, string][])
     ended[kind] = (await tx.query(statement, [at])).length;
+  await endWaiting(tx, at);
+  await recordAudit(tx, { holderId: null, actor: COMMAND_LINE, action: 'gateway.restored', details: ended }, at);
+  return ended;
+}
+
+async function endWaiting(tx: Tx, at: Date): Promise<void> {
+  // The rows of an older backup are changed before they are migrated, so that a restore is all or nothing.
+  const [table] = await tx.query<{ present: boolean }>(`select to_regclass('mails') is not null as present`);
+  if (!table?.present) return;
   // Mails that the backup still had were sent since, or are about links that ended here.
   await tx.query('delete from mails');
   await tx.query('update sign_ups set used_at = $1 where used_at is null', [at]);
   await restartRoleChanges(tx, at);
-  await recordAudit(tx, { holderId: null, actor: COMMAND_LINE, action: 'gateway.restored', details: ended }, at);
-  return ended;
 }
