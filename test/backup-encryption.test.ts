@@ -126,6 +126,7 @@ describe('the file', () => {
     const spokenKeys = { identityFile: null, passphrase: PASSPHRASE };
     assert.equal((await checkBackup(spoken, undefined, spokenKeys)).rows.members, 6000);
     await refused(checkBackup(spoken, undefined, keys), /encrypted to another key/);
+    await refused(checkBackup(file, undefined, spokenKeys), /another passphrase than BACKUP_PASSPHRASE, or to a key/);
   });
 
   test('a recipient or a key file that is none is said before anything is written', async () => {
@@ -277,5 +278,8 @@ describe('the commands', () => {
     const setting = { ...live(), BACKUP_IDENTITY_FILE: file };
     assert.equal((await run(['restore', backup, '--dry-run'], setting)).code, 0);
     assert.equal((await run(['restore', backup, '--dry-run'], live())).code, 1);
+    const twoLogins = { ...setting, MODE: 'sandbox', MIGRATION_DATABASE_URL: ctx.databaseUrl };
+    const elsewhere = await run(['restore', backup, '--dry-run', '--data-dir', join(folder, 'new')], twoLogins);
+    assert.equal(elsewhere.code, 0, elsewhere.messages);
   });
 });

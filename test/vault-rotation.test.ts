@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -379,6 +379,13 @@ describe('the master key in a file', () => {
       await command(settings, 'keys', 'rotate', '--master');
       assert.equal(readFileSync(key, 'utf8'), waiting, 'it goes on with the key that is there');
       assert.equal(existsSync(previous), false);
+      // As after a crash when the keys were stored: only the old file is left over.
+      writeFileSync(previous, before);
+      await command(settings, 'keys', 'rotate', '--master');
+      assert.equal(existsSync(previous), false);
+      assert.equal(readFileSync(key, 'utf8'), waiting, 'the replacement was done already');
+      await command(settings, 'keys', 'rotate', '--master');
+      assert.notEqual(readFileSync(key, 'utf8'), waiting, 'the next one is a replacement of its own');
       const fourth = await open();
       assert.ok(await loadLiveIntegration(fourth, { id: shop.id }));
       await Promise.all([first, second, third, fourth].map(({ db }) => db.close()));

@@ -66,7 +66,7 @@ export async function decryptFile(path: string, keys: BackupKeys): Promise<Reada
     return Readable.fromWeb(plain as Parameters<typeof Readable.fromWeb>[0]);
   } catch (error) {
     file.destroy();
-    throw new BackupError(explain(path, error));
+    throw new BackupError(explain(path, keys, error));
   }
 }
 
@@ -102,9 +102,11 @@ function readIdentities(path: string): string[] {
   return identities;
 }
 
-function explain(path: string, error: unknown): string {
+function explain(path: string, { identityFile }: BackupKeys, error: unknown): string {
   const reason = error instanceof Error ? error.message : '';
-  return /no identity matched/.test(reason)
+  if (!/no identity matched/.test(reason))
+    return `${path} is damaged or incomplete: its header is not authentic. It cannot be restored.`;
+  return identityFile
     ? `${path} is encrypted to another key. Use the secret key of one of its recipients.`
-    : `${path} is damaged or incomplete: its header is not authentic. It cannot be restored.`;
+    : `${path} is encrypted with another passphrase than BACKUP_PASSPHRASE, or to a key (--identity-file).`;
 }

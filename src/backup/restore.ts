@@ -147,7 +147,9 @@ async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?:
       );
   const last = header.schema.at(-1)?.version ?? 0;
   const client = await connect(databaseUrl, 'simbi-restore');
+  let isNew = false;
   try {
+    isNew = (await listTables(client)).length === 0;
     const full = await findRows(client);
     if (full !== null)
       throw new BackupError(
@@ -157,11 +159,10 @@ async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?:
     await client.end();
   }
   await migrate(databaseUrl, onStep, undefined, last).catch((error: unknown) => {
-    throw new BackupError(
-      `The database has tables of another version. Restore into an empty database. (${
-        error instanceof Error ? error.message : String(error)
-      })`,
-    );
+    const reason = error instanceof Error ? error.message : String(error);
+    // A login that may not create tables, for instance.
+    if (isNew) throw new BackupError(reason);
+    throw new BackupError(`The database has tables of another version. Restore into an empty database. (${reason})`);
   });
 }
 

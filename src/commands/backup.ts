@@ -33,6 +33,14 @@ const CREDENTIALS_WARNING =
 /** Backups have the mark of the mode since this migration. */
 const MARKED_SCHEMA = 26;
 
+/** Settings of another database, which `--data-dir` does without. */
+const EMBEDDED = {
+  DATABASE_URL: '',
+  DATABASE_URL_FILE: '',
+  MIGRATION_DATABASE_URL: '',
+  MIGRATION_DATABASE_URL_FILE: '',
+};
+
 type BackupOptions = {
   json?: boolean;
   includeMasterKey?: boolean;
@@ -178,7 +186,7 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   const environment =
     options.dataDir === undefined
       ? terminal.environment
-      : { ...terminal.environment, DATA_DIR: options.dataDir, DATABASE_URL: '', DATABASE_URL_FILE: '' };
+      : { ...terminal.environment, ...EMBEDDED, DATA_DIR: options.dataDir };
   const config = readConfig(environment);
   const bar = createProgressBar(terminal, options.dryRun ? 'Reading' : 'Restoring');
   if (options.dryRun) {

@@ -8,7 +8,12 @@ import { createIdentity } from '../backup/encryption.ts';
 import { COMMAND_LINE, recordAudit } from '../holders/audit.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import { deletePreviousKeyFile, listKeyWrappers, replaceKeyFile } from '../platform/master-key.ts';
+import {
+  deletePreviousKeyFile,
+  findPreviousMasterKey,
+  listKeyWrappers,
+  replaceKeyFile,
+} from '../platform/master-key.ts';
 import { countOlderValues, resealPass } from '../platform/reseal.ts';
 import {
   prepareRewrap,
@@ -132,20 +137,25 @@ async function rewrap(terminal: Terminal, options: Options): Promise<void> {
   const result = await withContext(terminal, async (ctx) => {
     const { config } = ctx;
     const isFile = !config.masterKey && !config.masterKeyPrevious && !config.keyProvider && !config.keyProviderPrevious;
+    // Left over from a run that broke off. If the keys were stored before that, nothing but the old file is left to do.
+    const isRepeated = isFile && findPreviousMasterKey(config) !== null;
     if (isFile) replaceKeyFile(config);
     const wrappers = listKeyWrappers(config);
     const rewrapped = await prepareRewrap(ctx.db, wrappers);
     const name = wrappers[0]?.name ?? '';
-    if (rewrapped.length === 0) return { versions: 0, name };
+    if (rewrapped.length === 0) {
+      if (isRepeated) deletePreviousKeyFile(config);
+      return { versions: 0, name, isDone: isRepeated };
+    }
     await ctx.db.transaction(async (tx) => {
       await storeRewrapped(tx, rewrapped);
       const entry = { holderId: null, actor: COMMAND_LINE, action: 'keys.master_rotated', subject: name };
       await recordAudit(tx, entry, ctx.clock.now());
     });
     if (isFile) deletePreviousKeyFile(config);
-    return { versions: rewrapped.length, name };
+    return { versions: rewrapped.length, name, isDone: true };
   });
-  if (result.versions === 0)
+  if (!result.isDone)
     throw new CommandError(
       'The keys are already protected by this master key. To replace it: set MASTER_KEY to a new key and MASTER_KEY_PREVIOUS ' +
         'to the present one for every process, restart them, and run this command again.',
@@ -155,7 +165,9 @@ async function rewrap(terminal: Terminal, options: Options): Promise<void> {
     terminal,
     options,
     { versions: result.versions, wrapper: result.name },
-    `${result.versions} keys are now protected by ${result.name}. MASTER_KEY_PREVIOUS is no longer needed.`,
+    result.versions === 0
+      ? `The run before had stored the keys. They are protected by ${result.name}.`
+      : `${result.versions} keys are now protected by ${result.name}. MASTER_KEY_PREVIOUS is no longer needed.`,
   );
 }
 
