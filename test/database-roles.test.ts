@@ -19,8 +19,9 @@ describe('two logins', () => {
   });
   after(() => postgres.stop());
 
+  const masterKey = randomBytes(32).toString('hex');
   async function start(settings: Record<string, string>) {
-    const common = { DATA_DIR: postgres.folder, MASTER_KEY: randomBytes(32).toString('hex'), LOG_LEVEL: 'silent' };
+    const common = { DATA_DIR: postgres.folder, MASTER_KEY: masterKey, LOG_LEVEL: 'silent' };
     return await startServer(readConfig({ ...common, PORT: String(await reservePort()), ROLE: 'worker', ...settings }));
   }
 
