@@ -46,6 +46,8 @@ const STATEMENTS = [
    join ledger_accounts c on c.holder_id = p.holder_id and c.kind = 'operator_clearing'
    join ledger_accounts a on a.holder_id = p.holder_id and a.kind = x.account
    where paid order by p.n, x.place`,
+  `insert into operator_receipts (rail, receipt, holder_id, transaction_id, at)
+   select 'sandbox', 'R' || n, holder_id, id, to_timestamp($3 / 1000.0) from (${PAYMENTS}) p where paid`,
   `insert into events (holder_id, transaction_id, type, sequence, id, position, body, created_at)
    select holder_id, id, case when paid then 'collection.success' else 'collection.failed' end, 1, id, nth, '', to_timestamp($3 / 1000.0)
    from (${PAYMENTS}) p`,
