@@ -6,7 +6,7 @@ import { TOTP } from 'otpauth';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop } from '../../test/shop.ts';
 import { COMMAND_LINE } from './audit.ts';
-import { addMember } from './members.ts';
+import { addMember, createSession, findSession } from './members.ts';
 import { base32, finishFactor, matchingStep, pendingFactor, proveFactor, startFactor } from './second-factor.ts';
 
 /** Appendix B of RFC 6238, SHA-1: Unix time and the last six of its eight digits. */
@@ -50,7 +50,10 @@ describe('a member with a second factor', () => {
     assert.deepEqual(await pendingFactor(ctx, id), secret);
     const codeNow = () => new TOTP({ secret: base32(secret) }).generate({ timestamp: ctx.clock.millis() });
     const from = { address: '192.0.2.1', userAgent: '', language: 'en' } as const;
-    const who = { actor: COMMAND_LINE, memberId: id, sessionId: 0n, holderId, from };
+    const { token } = await createSession(ctx, id, from);
+    const session = await findSession(ctx, token);
+    assert.ok(session);
+    const who = { actor: COMMAND_LINE, memberId: id, sessionId: session.id, holderId, from };
     assert.equal(await finishFactor(ctx, who, '000000'), null);
     const first = codeNow();
     assert.equal((await finishFactor(ctx, who, first))?.recoveryCodes.length, 10);
