@@ -16,6 +16,7 @@ import { loadLiveIntegration, rotateSecret } from '../src/holders/integrations.t
 import { createContext, StartError } from '../src/open-context.ts';
 import { readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
+import { connectDatabase } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { replaceKeyFile } from '../src/platform/master-key.ts';
 import { createMemory } from '../src/platform/memory.ts';
@@ -312,7 +313,9 @@ describe('sealed values', () => {
       await other.db.close();
     }
     for (const shop of shops) assert.ok(((await secretsOf(shop))?.length ?? 0) > 0);
-    await ctx.db.query(`delete from members where email = 'moved@example.org'`);
+    const owner = connectDatabase({ url: database.url, as: 'owner', poolSize: 1 });
+    await owner.query(`delete from members where email = 'moved@example.org'`);
+    await owner.close();
   });
 });
 
