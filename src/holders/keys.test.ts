@@ -15,7 +15,7 @@ const TOKEN = `insert into tokens (integration_id, secret_hash, created_at, expi
 test('after the upgrade an older token belongs to the oldest live secret of its time, or is gone', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'simbi-before-keys-'));
   const database = await createEmptyDatabase();
-  const db = connectDatabase({ url: database.url });
+  const db = connectDatabase({ url: database.url, as: 'owner' });
   try {
     for (const file of readdirSync(MIGRATIONS_FOLDER).filter((name) => Number(name.slice(0, 4)) < FIRST_WITH_KEYS))
       cpSync(join(MIGRATIONS_FOLDER, file), join(folder, file));
