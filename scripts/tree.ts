@@ -13,7 +13,7 @@ const NAMES = /^ *· (.*)$/;
 /** Files whose names the tree does not list: tests sit beside what they test, and data speaks for itself. */
 const isListed = (name: string) => /\.(ts|md|sh)$/.test(name) && !name.endsWith('.test.ts');
 /** Folders of code are listed file by file; the others are described in words only. */
-export const isCode = (path: string) => /^(src|sdk|scripts|test)\b/.test(path);
+export const isCode = (path: string) => /^(src|sdk|scripts|test|simulators)\b/.test(path);
 const shownName = (name: string) => name.replace(/\.ts$/, '');
 
 export type TreeFolder = { path: string; indent: number; names: string[] };

@@ -96,6 +96,14 @@ describe('imports', () => {
     assert.deepEqual(broken, []);
   });
 
+  test('simulators share no code with the gateway', () => {
+    const shared = globSync('simulators/**/*.ts', { cwd: ROOT })
+      .filter((file) => !file.endsWith('.test.ts'))
+      .flatMap((file) => importsOf(file).map((target) => `${file} → ${target}`))
+      .filter((arrow) => !arrow.includes('→ simulators/'));
+    assert.deepEqual(shared, []);
+  });
+
   test('every permission of the table is used', () => {
     const unused = Object.entries(MAY_IMPORT).flatMap(([module, permissions]) => {
       const targets = [...graph].filter(([file]) => moduleOf(file) === module).flatMap(([, imported]) => imported);

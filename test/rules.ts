@@ -35,7 +35,7 @@ export const BANNED_IN_NAMES = [
 ];
 
 /** Only the sandbox and its tests inject faults; an error that is thrown is called …Error. */
-const FAULT_FOLDERS = ['src/sandbox/', 'src/rails/contract.test.ts', 'test/simulation/'];
+const FAULT_FOLDERS = ['src/sandbox/', 'src/rails/contract.test.ts', 'test/simulation/', 'simulators/'];
 
 /** Words that may not be in comments or texts. */
 export const BANNED_IN_PROSE = [
@@ -71,10 +71,10 @@ const excluded = ['**/node_modules/**', 'sdk/dist/**'];
 const list = (pattern: string) => globSync(pattern, { cwd: ROOT, exclude: excluded }).sort();
 
 /** Everything that people write and read; the dump of the schema is generated. */
-const written = list('{src,test,scripts,bench,sdk,migrations,bin,examples}/**/*.{ts,js,mjs,css,sql}').filter(
+const written = list('{src,test,scripts,bench,sdk,migrations,bin,examples,simulators}/**/*.{ts,js,mjs,css,sql}').filter(
   (file) => file !== 'migrations/schema.sql',
 );
-const sources = list('{src,test,scripts,bench,sdk}/**/*.ts');
+const sources = list('{src,test,scripts,bench,sdk,simulators}/**/*.ts');
 const product = list('src/**/*.ts').filter((file) => !file.endsWith('.test.ts'));
 const tests = sources.filter((file) => file.endsWith('.test.ts'));
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');

@@ -11,7 +11,7 @@ import { MigrationError } from '../src/platform/migrate.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts'];
+const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts', 'simulators/**/*.test.ts'];
 const CONCURRENT_FILES = 2;
 /** The flag of Node's runner for running only some tests. */
 const NAME_PATTERN = 'test-name-pattern';
