@@ -1,5 +1,6 @@
 // Every rail, one line each, and the rail of each method.
 
+import type { Direction } from '../catalog/catalog.ts';
 import type { Context } from '../platform/context.ts';
 import type { Mode } from '../platform/gateway-mode.ts';
 import { type Breakers, createBreakers } from './breakers.ts';
@@ -9,9 +10,12 @@ import { createSandboxRail } from './sandbox.ts';
 export type { Mode };
 
 export interface RailRegistry {
-  /** The rail of a method; null when this gateway has none for it. In sandbox mode always the simulated operator's. */
-  railFor(method: RailMethod, mode: Mode): Rail | null;
-  /** The rail behind /operators/<name>. In live mode the simulated operator has none: its money is not real. */
+  /**
+   * The connection of a new transaction: the first of the route of this method and direction that is neither paused nor down,
+   * the holder's own route before everybody's. Null: there is no route. A transaction keeps its connection for good.
+   */
+  railFor(method: RailMethod, direction: Direction, holderId: bigint): Rail | null;
+  /** A connection by its name, also a paused one, which finishes what it began. In live mode there is no sandbox. */
   byName(name: string): Rail | null;
   /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
   readonly health: Breakers;
@@ -33,7 +37,7 @@ export function createRails(ctx: Pick<Context, 'vault' | 'clock' | 'config'>, op
   const live = new Map<string, Rail>();
 
   return {
-    railFor: (method, mode) => (mode === 'sandbox' ? sandbox : (live.get(method.code) ?? null)),
+    railFor: (method) => (ctx.config.mode === 'sandbox' ? sandbox : (live.get(method.code) ?? null)),
     byName: (name) => rails.find((rail) => rail.name === name) ?? null,
     health: createBreakers(ctx.clock),
     async close() {

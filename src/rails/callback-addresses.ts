@@ -1,0 +1,38 @@
+// Addresses that only the operator of a connection was given. The token is an HMAC of the rest of the path, so that nobody can
+// make an address, and nothing has to be stored to recognise one.
+
+import { createHmac } from 'node:crypto';
+import { constantTimeEqual } from '../platform/secrets.ts';
+import type { CallbackAddresses } from './connection.ts';
+
+const TOKEN_BYTES = 15;
+/** Stands for the whole connection where an address has no reference. */
+const NO_REFERENCE = '-';
+const PATH = /^\/operators\/([a-z0-9-]+)\/([a-z0-9-]+)\/([A-Za-z0-9_-]+)\/([A-Za-z0-9_-]+)(?:\?.*)?$/;
+
+export type CallbackAddressOptions = {
+  connection: string;
+  publicUrl: string;
+  /** The newest key first. Addresses of an older key are still recognised. */
+  keys: () => readonly [Buffer, ...Buffer[]];
+};
+
+export function createCallbackAddresses({ connection, publicUrl, keys }: CallbackAddressOptions): CallbackAddresses {
+  const pathOf = (topic: string, reference: string) => `/operators/${connection}/${topic}/${reference}`;
+  const token = (key: Buffer, path: string) =>
+    createHmac('sha256', key).update(path).digest().subarray(0, TOKEN_BYTES).toString('base64url');
+
+  return {
+    url(topic, reference) {
+      const path = pathOf(topic, reference ?? NO_REFERENCE);
+      return `${publicUrl}${path}/${token(keys()[0], path)}`;
+    },
+    read(path) {
+      const [, name, topic = '', reference = '', given = ''] = PATH.exec(path) ?? [];
+      if (name !== connection) return null;
+      const signed = pathOf(topic, reference);
+      const isOurs = keys().some((key) => constantTimeEqual(Buffer.from(token(key, signed)), Buffer.from(given)));
+      return isOurs ? { topic, reference: reference === NO_REFERENCE ? null : reference } : null;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// What a rail keeps of an answer: the operator's words without anybody's secrets.
+
+import type { RailConnection, RailDefinition } from './connection.ts';
+import { connectOperator, type ExchangeRequest, type OperatorConnection } from './exchange.ts';
+import { MAX_RAW_CHARACTERS, type Observation, type RailReply } from './rail.ts';
+
+const HIDDEN = '[hidden]';
+/** Fields that carry credentials in some operator's messages, whatever their value is. */
+const SECRET_FIELDS =
+  /("(?:access_token|refresh_token|token|Password|SecurityCredential|Initiator_?[Pp]assword|client_secret|apiKey|api_key|authorization|pin|notif_token|pay_token|customer_?secret|customerkey|customersecret)"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)/gi;
+/** Shorter values (a country, "yes") would hide ordinary words. */
+const SHORTEST_SECRET = 6;
+
+export type Scrub = (text: string) => string;
+
+/** Hides the sealed settings of a connection, in any place, and every field that carries credentials. */
+export function createScrub(
+  definition: Pick<RailDefinition, 'settings'>,
+  connection: Pick<RailConnection, 'settings'>,
+): Scrub {
+  const sealed = definition.settings
+    .filter(({ kind, sealed: isSealed }) => kind === 'secret' || isSealed)
+    .map(({ name }) => connection.settings[name] ?? '')
+    .filter((value) => value.length >= SHORTEST_SECRET)
+    .flatMap((value) => [value, Buffer.from(value).toString('base64'), encodeURIComponent(value)]);
+  return (text) => {
+    let scrubbed = text.replace(SECRET_FIELDS, `$1"${HIDDEN}"`);
+    for (const secret of sealed) scrubbed = scrubbed.replaceAll(secret, HIDDEN);
+    return scrubbed;
+  };
+}
+
+/** Fit to be stored: cut, without NUL, well-formed. Scrubbed before it is cut, so that no half of a secret is left. */
+export function evidenceOf(scrub: Scrub, text: string): string {
+  return scrub(text).slice(0, MAX_RAW_CHARACTERS).replaceAll('\u0000', '').toWellFormed();
+}
+
+export function replyOf(scrub: Scrub, observation: Observation, text: string): RailReply {
+  return { observation, raw: evidenceOf(scrub, text) };
+}
+
+/** The exchange of a connection; every call is recorded, scrubbed, for the page of the connection. */
+export function openExchange(connection: RailConnection, scrub: Scrub): OperatorConnection {
+  return connectOperator({
+    url: () => connection.baseUrl,
+    timeoutMs: connection.timeoutMs,
+    onExchange({ method, path, sentBody }: ExchangeRequest & { sentBody: string }, answer, ms) {
+      connection.record({
+        at: connection.clock.now(),
+        method,
+        path: evidenceOf(scrub, path),
+        status: answer.answered ? answer.status : null,
+        ms,
+        request: evidenceOf(scrub, sentBody),
+        answer: evidenceOf(scrub, answer.answered ? answer.body : answer.reason),
+      });
+    },
+  });
+}
