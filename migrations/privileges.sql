@@ -81,6 +81,11 @@ insert into wanted (name, service, rows, hidden) values
   ('unmatched_reports', 'select, insert, update', 'own', null),
   ('verification_tokens', 'select, insert, update, delete', null, null),
   ('verify_runs', 'select, insert, update, delete', null, null),
+  -- rails: what the gateway itself has with operators
+  ('connection_tokens', 'select, insert, update, delete', null, null),
+  ('connections', 'select, insert, update', null, null),
+  ('operator_calls', 'select, insert, delete', null, null),
+  ('routes', 'select, insert, delete', null, null),
   -- links and checkout
   ('checkout_attempts', 'select, insert, update', 'own', null),
   ('logos', 'select, insert', 'true', null),

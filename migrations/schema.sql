@@ -2063,6 +2063,101 @@ comment on column operator_hints.hints is
   'How many came. More than there were when the operator was asked: it is asked again.';
 CREATE INDEX operator_hints_due ON public.operator_hints USING btree (due_at);
 
+-- 0034_rails_connections.sql
+
+create table connections (
+  name text not null,
+  rail text not null,
+  environment text not null,
+  base_url text,
+  settings jsonb not null,
+  sealed bytea not null,
+  sealed_names text[] not null,
+  methods text[] not null,
+  holder_id bigint,
+  matched_callbacks text not null default 'apply'::text,
+  version integer not null default 1,
+  paused_at timestamp with time zone,
+  removed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  created_by text not null,
+  constraint connections_pkey PRIMARY KEY (name),
+  constraint connections_environment CHECK ((environment = ANY (ARRAY['simulator'::text, 'sandbox'::text, 'production'::text]))),
+  constraint connections_matched CHECK ((matched_callbacks = ANY (ARRAY['apply'::text, 'ask'::text]))),
+  constraint connections_methods CHECK ((cardinality(methods) > 0)),
+  constraint connections_name CHECK (((name ~ '^[a-z0-9][a-z0-9-]{0,30}[a-z0-9]$'::text) AND (name <> 'sandbox'::text))),
+  constraint connections_simulator_url CHECK ((((environment = 'simulator'::text) = (base_url IS NOT NULL)) AND ((base_url IS NULL) OR (base_url ~ '^http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|$)'::text)))),
+  constraint connections_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table connections is
+  'Accounts at operators. A row is never deleted: its name is in transactions, and late callbacks still name it.';
+comment on column connections.sealed is
+  'JSON of the secret settings, encrypted by the vault.';
+comment on column connections.sealed_names is
+  'Which settings are in sealed, for people who may not read it.';
+comment on column connections.holder_id is
+  'The holder whose own account it is; null: an account of the gateway.';
+comment on column connections.matched_callbacks is
+  'apply: an unsigned callback that matches what we stored counts as evidence. ask: it is only a reason to ask the operator.';
+comment on column connections.version is
+  'Grows with each change of settings, secrets, address or methods: the rail is opened anew.';
+CREATE TRIGGER connections_counted AFTER INSERT OR DELETE OR UPDATE ON connections FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table routes (
+  holder_id bigint,
+  method text not null,
+  direction text not null,
+  position smallint not null,
+  connection text not null,
+  constraint routes_once UNIQUE NULLS NOT DISTINCT (holder_id, method, direction, connection),
+  constraint routes_one_position UNIQUE NULLS NOT DISTINCT (holder_id, method, direction, "position"),
+  constraint routes_direction CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
+  constraint routes_position CHECK (("position" >= 1)),
+  constraint routes_connection_fkey FOREIGN KEY (connection) REFERENCES connections(name),
+  constraint routes_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table routes is
+  'The connections of a method and direction, in the order in which they are tried. Without a holder: for everybody who has no own route.';
+CREATE INDEX routes_by_connection ON public.routes USING btree (connection);
+CREATE TRIGGER routes_counted AFTER INSERT OR DELETE OR UPDATE ON routes FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table connection_tokens (
+  connection text not null,
+  kind text not null,
+  connection_version integer not null,
+  version bigint not null default 0,
+  sealed bytea,
+  valid_from timestamp with time zone,
+  valid_until timestamp with time zone,
+  fetching_until timestamp with time zone,
+  constraint connection_tokens_pkey PRIMARY KEY (connection, kind),
+  constraint connection_tokens_connection_fkey FOREIGN KEY (connection) REFERENCES connections(name)
+);
+comment on table connection_tokens is
+  'The live access token of each connection and kind, shared by every process.';
+comment on column connection_tokens.connection_version is
+  'The settings that it was fetched with; it is not used with others.';
+comment on column connection_tokens.fetching_until is
+  'One process is fetching a new one; the others wait until then at most.';
+
+create table operator_calls (
+  connection text not null,
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  method text not null,
+  path text not null,
+  status smallint,
+  ms real not null,
+  request text not null,
+  answer text not null,
+  constraint operator_calls_pkey PRIMARY KEY (connection, id),
+  constraint operator_calls_connection_fkey FOREIGN KEY (connection) REFERENCES connections(name)
+);
+comment on table operator_calls is
+  'The last calls of each connection without secrets, for people: every call that failed, and some of the others.';
+comment on column operator_calls.status is
+  'The HTTP status; null: no answer, and answer says why.';
+
 -- 
 
 create table schema_migrations (
