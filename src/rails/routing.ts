@@ -38,16 +38,26 @@ export async function replaceRoute(tx: Tx, route: Route): Promise<void> {
   );
 }
 
-/** Adds a connection as the last choice of each route that it is not part of. */
-export async function appendToRoutes(tx: Tx, connection: string, routes: readonly RouteOf[]): Promise<void> {
-  // Also the lock under which two of them follow each other.
+/**
+ * Adds a connection as the last choice of each of its methods, in everybody's routes, or in those of the holder whose own account
+ * it is. Returns the routes that it was not part of before.
+ */
+export async function appendToRoutes(
+  tx: Tx,
+  connection: string,
+  served: readonly Omit<RouteOf, 'holderId'>[],
+): Promise<RouteOf[]> {
   const [candidate] = await lockCandidates(tx, [connection]);
-  for (const route of routes) {
+  if (!candidate) throw new Problem('not_found', { message: `There is no connection "${connection}".` });
+  const added: RouteOf[] = [];
+  for (const each of served) {
+    const route = { ...each, holderId: candidate.holderId };
     const known = await findRoute(tx, route);
-    if (known.includes(connection)) continue;
-    checkRoute({ ...route, connections: [connection] }, candidate ? [candidate] : []);
+    if (!candidate.methods.includes(route.method) || known.includes(connection)) continue;
     await replaceRoute(tx, { ...route, connections: [...known, connection] });
+    added.push(route);
   }
+  return added;
 }
 
 async function findRoute(reader: Reader, { holderId, method, direction }: RouteOf): Promise<string[]> {
