@@ -956,10 +956,15 @@ create table operator_inbox (
   body bytea not null,
   received_at timestamp with time zone not null,
   due_at timestamp with time zone not null,
+  method text not null default 'POST'::text,
+  host text not null default ''::text,
+  remote_address text,
   constraint operator_inbox_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 comment on table operator_inbox is
   'Operator callbacks that were not read yet. A row is deleted in the transaction that applies it.';
+comment on column operator_inbox.remote_address is
+  'Behind our own proxies; null where it is not known.';
 CREATE INDEX operator_inbox_due ON public.operator_inbox USING btree (due_at);
 
 create table rejected_callbacks (

@@ -94,11 +94,13 @@ export function amountError(locale: PayerLocale, method: Method, amount: bigint)
 export function methodError(
   ctx: PaymentsContext,
   locale: PayerLocale,
+  holderId: bigint,
   method: Method,
   amount: bigint | null,
 ): string | null {
-  const rail = ctx.rails.railFor(method, ctx.config.mode);
-  if (!rail || !ctx.rails.health.wouldCall(rail.name, method.code)) return locale.t.methodDown;
+  const rail = ctx.rails.railFor(method, 'collection', holderId);
+  if (!rail?.capabilitiesOf(method, 'collection') || !ctx.rails.health.wouldCall(rail.name, method.code))
+    return locale.t.methodDown;
   return amount === null ? null : amountError(locale, method, amount);
 }
 

@@ -153,8 +153,8 @@ export async function completeOrder(
   rest: Omit<CollectionOrder, 'amount' | 'fee' | 'currency' | 'method' | 'rail' | 'msisdn' | 'verification'>,
 ): Promise<CollectionOrder> {
   const { method, msisdn, amount } = payment;
-  const rail = ctx.rails.railFor(method, ctx.config.mode);
-  if (!rail)
+  const rail = ctx.rails.railFor(method, 'collection', rest.holderId);
+  if (!rail?.capabilitiesOf(method, 'collection'))
     throw new Problem('operator_unavailable', {
       errors: { payment_method_type: [`This gateway has no connection to ${method.name} yet.`] },
     });

@@ -181,7 +181,7 @@ async function perform(
       return;
     }
     case 'query':
-      await callAndRecord(ctx, outcomes, transaction, 'poll');
+      await callAndRecord(ctx, outcomes, transaction, 'poll', { submittedAt: work.submittedAt ?? null });
       return;
     case 'hint': {
       // Asking about what was not sent would make it look sent.
@@ -193,7 +193,10 @@ async function perform(
 }
 
 const CALLS = { submit: submitToOperator, poll: queryOperator } satisfies Partial<
-  Record<EvidenceSource, (ctx: PaymentsContext, transaction: Transaction) => Promise<RailReply>>
+  Record<
+    EvidenceSource,
+    (ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null) => Promise<RailReply>
+  >
 >;
 
 /** Calls the operator, records how the call went, and applies what it reported. */
@@ -202,11 +205,11 @@ async function callAndRecord(
   outcomes: OutcomeBatch,
   transaction: Transaction,
   source: keyof typeof CALLS,
-  reason: Pick<Outcome, 'onRead'> = {},
+  { submittedAt = null, ...reason }: Pick<Outcome, 'onRead'> & { submittedAt?: Date | null } = {},
 ): Promise<{ observation: Observation; after: Transaction | null }> {
   const started = performance.now();
   const askedAt = ctx.clock.now();
-  const { observation, raw } = await CALLS[source](ctx, transaction);
+  const { observation, raw } = await CALLS[source](ctx, transaction, submittedAt);
   const milliseconds = performance.now() - started;
   failpoint(`after-${source}`, transaction.direction);
   ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);

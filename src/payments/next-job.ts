@@ -36,12 +36,7 @@ type Subject = {
 const NOTHING: Plan = { next: null, cases: [] };
 
 /** Plans the next query, or a new submit where the operator certainly never received the reference. */
-export function planNext(
-  capabilities: RailCapabilities | undefined,
-  subject: Subject,
-  outcome: Outcome,
-  at: Date,
-): Plan {
+export function planNext(capabilities: RailCapabilities | null, subject: Subject, outcome: Outcome, at: Date): Plan {
   const { row, job, next } = subject;
   const { observation } = outcome;
   // Another outcome of the same batch may have shown that the operator knows it.
@@ -79,7 +74,8 @@ export function isNotFound(
   if (observation.state !== 'unknown' || !observation.definitelyNotFound) return false;
   // Counted from the last submit (or the restore): an answer to a query made before that says nothing about it.
   const sentForMs = (askedAt ?? at).getTime() - (job?.submittedAt ?? row.created_at).getTime();
-  return sentForMs > 0 && sentForMs >= capabilities.notFoundIsFinalAfterMs;
+  const finalAfterMs = capabilities.notFoundIsFinalAfterMs;
+  return finalAfterMs !== null && sentForMs > 0 && sentForMs >= finalAfterMs;
 }
 
 /**

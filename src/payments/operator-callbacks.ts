@@ -42,14 +42,7 @@ const MAX_LEFT = 3;
 const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
 
 type Message = CallbackRequest & { rail: string };
-type InboxRow = {
-  id: bigint;
-  rail: string;
-  path: string;
-  headers: CallbackRequest['headers'];
-  body: Buffer;
-  received_at: Date;
-};
+type InboxRow = Message & { id: bigint; received_at: Date };
 
 export interface OperatorInbox {
   /**
@@ -142,14 +135,18 @@ async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<In
   const ids = await tx.query<{ id: bigint }>(
     {
       name: 'keep_operator_callbacks',
-      text: `insert into operator_inbox (rail, path, headers, body, received_at, due_at)
-             select rail, path, headers::jsonb, body, $5, $6
-             from unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) with ordinality as m (rail, path, headers, body, position)
+      text: `insert into operator_inbox (rail, method, host, path, remote_address, headers, body, received_at, due_at)
+             select rail, method, host, path, remote_address, headers::jsonb, body, $8, $9
+             from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+               with ordinality as m (rail, method, host, path, remote_address, headers, body, position)
              order by position returning id`,
     },
     [
       messages.map((message) => message.rail),
+      messages.map((message) => message.method),
+      messages.map((message) => message.host),
       messages.map((message) => message.path),
+      messages.map((message) => message.remoteAddress),
       messages.map((message) => JSON.stringify(keptHeaders(message))),
       messages.map((message) => message.body),
       at,
@@ -167,6 +164,7 @@ type Reading =
   | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
   | { kind: 'hint'; transactionId: string; row: InboxRow }
   | { kind: 'rejected'; reason: string; authenticated?: true; row: InboxRow }
+  | { kind: 'nothing'; row: InboxRow }
   | { kind: 'bad'; report: BadReport; row: InboxRow };
 
 /** Applies all messages in one transaction. If that cannot be done, each is applied alone, so that none blocks another. */
@@ -239,6 +237,8 @@ function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
       if (error === null) return { kind: 'payment', payment: { ...value, rail: row.rail, raw }, row };
       return { kind: 'bad', report: badReport(row, reading.accountReference, null, error), row };
     }
+    if (reading.kind === 'validation' || reading.kind === 'balance' || reading.kind === 'nothing')
+      return { kind: 'nothing', row };
     const { reference } = reading;
     const transactionId = idFromRef(reference);
     if (reading.kind === 'hint')
@@ -276,6 +276,7 @@ function reportOf(reading: Reading, error: string): BadReport {
       return badReport(reading.row, reading.payment.accountReference, null, error);
     case 'hint':
       return badReport(reading.row, refOf({ id: reading.transactionId }), reading.transactionId, error);
+    case 'nothing':
     case 'rejected':
       return badReport(reading.row, '', null, error);
     case 'bad':
@@ -381,7 +382,7 @@ async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
   return ctx.db.query<InboxRow>(
     `with due as (select id from operator_inbox where due_at <= $1 order by due_at limit $2 for update skip locked)
      update operator_inbox i set due_at = $3 from due where i.id = due.id
-     returning i.id, i.rail, i.path, i.headers, i.body, i.received_at`,
+     returning i.id, i.rail, i.method, i.host, i.path, i.remote_address as "remoteAddress", i.headers, i.body, i.received_at`,
     [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS)],
   );
 }

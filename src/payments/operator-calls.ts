@@ -8,7 +8,6 @@ import { describeObservation } from './evidence.ts';
 import { checkObservation } from './observations.ts';
 import { quarantine } from './quarantine.ts';
 import { readRefundOrders } from './refund-orders.ts';
-import type { TransactionDirection } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 /** Sends the transaction to its operator. Its reference is committed already, so a crash is followed by a query. */
@@ -16,8 +15,13 @@ export async function submitToOperator(ctx: PaymentsContext, transaction: Transa
   return checkReply(ctx, transaction, 'submit', await submit(ctx, transaction));
 }
 
-export async function queryOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
-  return checkReply(ctx, transaction, 'poll', await query(ctx, transaction));
+/** `submittedAt`: when it was last sent, where the caller knows it. */
+export async function queryOperator(
+  ctx: PaymentsContext,
+  transaction: Transaction,
+  submittedAt: Date | null = null,
+): Promise<RailReply> {
+  return checkReply(ctx, transaction, 'poll', await query(ctx, transaction, submittedAt));
 }
 
 /** An answer with a value that cannot be used says nothing: it is set aside with a case, and the operator is asked again. */
@@ -48,14 +52,16 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
     amount: transaction.amount,
     currency: transaction.currency,
     merchantName: await merchantName(ctx, transaction),
+    prepared: null,
   };
+  const toRecipient = { ...call, recipientName: transaction.payee };
   switch (transaction.direction) {
     case 'collection':
-      return rail.collect({ ...call, verified: transaction.verification === 'otp' });
+      return rail.collect({ ...call, verified: transaction.verification === 'otp', returnUrl: ctx.config.publicUrl });
     case 'payout':
-      return rail.payout(call);
+      return rail.payout(toRecipient);
     case 'refund':
-      return submitRefund(ctx, rail, transaction, call);
+      return submitRefund(ctx, rail, transaction, toRecipient);
   }
 }
 
@@ -82,24 +88,37 @@ async function submitRefund(
   });
 }
 
-async function query(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+async function query(ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);
   return rail.query({
     reference: refOf(transaction),
-    direction: await directionAtOperator(ctx, transaction),
+    direction: (await isSentAsPayout(ctx, transaction)) ? 'payout' : transaction.direction,
     method,
     railReference: transaction.rail_reference,
+    receipt: transaction.receipt,
+    prepared: null,
+    amount: transaction.amount,
+    currency: transaction.currency,
+    submittedAt: submittedAt ?? (await readSubmittedAt(ctx, transaction)),
   });
 }
 
-async function directionAtOperator(
-  ctx: PaymentsContext,
-  { id, direction }: Transaction,
-): Promise<TransactionDirection> {
-  if (direction !== 'refund') return direction;
-  return (await readRefundOrders(ctx.db, [id])).get(id)?.as_payout ? 'payout' : 'refund';
+/** Whether it is a refund that the operator only knows as a payout. */
+export async function isSentAsPayout(ctx: PaymentsContext, { id, direction }: Transaction): Promise<boolean> {
+  if (direction !== 'refund') return false;
+  return (await readRefundOrders(ctx.db, [id])).get(id)?.as_payout ?? false;
+}
+
+/** Never too early: a rail takes a "no" for final that comes long enough after it. */
+async function readSubmittedAt(ctx: PaymentsContext, transaction: Transaction): Promise<Date> {
+  const [job] = await ctx.db.query<{ submitted_at: Date | null }>(
+    'select submitted_at from payment_jobs where holder_id = $1 and transaction_id = $2',
+    [transaction.holder_id, transaction.id],
+  );
+  // What has ended has no job; it was sent before it ended.
+  return job?.submitted_at ?? transaction.updated_at;
 }
 
 /** The rail or method was removed from the configuration. The outcome is unknown, not failed. */

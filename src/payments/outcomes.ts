@@ -16,6 +16,7 @@ import type { Tx } from '../platform/db.ts';
 import { lesserOf } from '../platform/money.ts';
 import type { Observation } from '../rails/rail.ts';
 import { type Booking, bookStates, type EnteredState } from './booking.ts';
+import { capabilitiesFor } from './capabilities.ts';
 import { closeAnsweredCases, type NewCase, NOT_FOUND_KINDS, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
@@ -134,7 +135,8 @@ function applyOne(ctx: PaymentsContext, subject: OutcomeSubject, outcome: Outcom
     if (transition.effect === 'applied') answer(subject, ANSWERED_BY_END);
   } else {
     if (observation.state === 'pending') subject.answered = NOT_FOUND_KINDS;
-    const plan = planNext(ctx.rails.byName(subject.row.rail)?.capabilities, subject, outcome, at);
+    const capabilities = capabilitiesFor(ctx, subject.row, subject.refund?.order.as_payout);
+    const plan = planNext(capabilities, subject, outcome, at);
     subject.next = plan.next ?? subject.next;
     subject.cases.push(...plan.cases.map((kind) => ({ kind, observation })));
   }
@@ -258,8 +260,8 @@ function failureSentence(source: EvidenceSource, failure: Observation & { state:
 function instructionsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubject>): NewInstructions[] {
   return outcomes.flatMap(({ transactionId, observation }) => {
     const subject = subjects.get(transactionId);
-    if (!subject || observation.state !== 'pending' || !observation.instructions) return [];
-    return [{ row: subject.row, instructions: observation.instructions }];
+    if (!subject || observation.state !== 'pending' || observation.step?.kind !== 'transfer') return [];
+    return [{ row: subject.row, instructions: observation.step }];
   });
 }
 

@@ -13,7 +13,8 @@ const BREAKER_PAUSE_MS = 5_000;
 const MAX_COUNTED = 100_000;
 
 export type JobKind = 'send_token' | 'submit' | 'query' | 'expire';
-export type ClaimedJob = { kind: JobKind; transaction: Transaction };
+/** `submittedAt`: when it was last sent. */
+export type ClaimedJob = { kind: JobKind; transaction: Transaction; submittedAt?: Date | null };
 
 /**
  * Claims due jobs. A 'submit' becomes a 'query' in the same statement, so the intent to send is durable: after a crash the
@@ -21,7 +22,7 @@ export type ClaimedJob = { kind: JobKind; transaction: Transaction };
  */
 export async function claimDue(ctx: PaymentsContext, limit: number): Promise<ClaimedJob[]> {
   const now = ctx.clock.now();
-  const claimed = await ctx.db.query<{ transaction_id: string; was: JobKind }>(
+  const claimed = await ctx.db.query<{ transaction_id: string; was: JobKind; submitted_at: Date | null }>(
     {
       name: 'claim_payment_jobs',
       text: `with due as (
@@ -32,7 +33,7 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
              set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
                  submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
              from due where j.holder_id = due.holder_id and j.transaction_id = due.transaction_id
-             returning j.transaction_id, due.was`,
+             returning j.transaction_id, due.was, j.submitted_at`,
     },
     [now, limit, new Date(now.getTime() + LEASE_MS)],
   );
@@ -42,9 +43,9 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
     claimed.map((job) => job.transaction_id),
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return claimed.flatMap(({ transaction_id, was }) => {
+  return claimed.flatMap(({ transaction_id, was, submitted_at: submittedAt }) => {
     const transaction = byId.get(transaction_id);
-    return transaction ? [{ kind: was, transaction }] : [];
+    return transaction ? [{ kind: was, transaction, submittedAt }] : [];
   });
 }
 

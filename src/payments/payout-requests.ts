@@ -63,8 +63,8 @@ export async function readPayout(
     errors.add('method', `Name the method; one of ${[...new Set(found.map(({ method }) => method.code))].join(', ')}.`);
   const amount = chosen ? checkTypedAmount(request.amount, chosen.method, 'payout', request.language ?? 'en') : null;
   if (amount && !amount.ok) errors.add('amount', amount.sentence);
-  const rail = chosen ? ctx.rails.railFor(chosen.method, ctx.config.mode) : null;
-  if (chosen && !rail?.capabilities.payouts)
+  const rail = chosen ? ctx.rails.railFor(chosen.method, 'payout', holderId) : null;
+  if (chosen && !rail?.capabilitiesOf(chosen.method, 'payout'))
     errors.add('method', `This gateway cannot pay out by ${chosen.method.name} yet.`);
   for (const [field, value] of Object.entries({
     payee: request.payee,

@@ -15,7 +15,7 @@ const MAX_CONNECTIONS = 500;
 
 export const MATCHED_POLICIES = ['apply', 'ask'] as const;
 /** What an unsigned callback that matches what we stored is worth. */
-export type MatchedPolicy = (typeof MATCHED_POLICIES)[number];
+export type MatchedCallbacks = (typeof MATCHED_POLICIES)[number];
 
 /** A connection as people see it: without the values of its secrets. */
 export type Connection = {
@@ -30,7 +30,7 @@ export type Connection = {
   methods: readonly string[];
   /** The holder whose own account it is. */
   holderId: bigint | null;
-  matchedCallbacks: MatchedPolicy;
+  matchedCallbacks: MatchedCallbacks;
   /** Grows with each change for which the rail is opened anew. */
   version: number;
   pausedAt: Date | null;
@@ -281,7 +281,7 @@ function isOnThisMachine(text: string): boolean {
   return url.hostname === 'localhost' || isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
 }
 
-function readPolicy(text: string, errors: SettingErrors): MatchedPolicy {
+function readPolicy(text: string, errors: SettingErrors): MatchedCallbacks {
   const policy = MATCHED_POLICIES.find((each) => each === text);
   if (!policy) errors.matched_callbacks = [`The rule for matched callbacks must be ${MATCHED_POLICIES.join(' or ')}.`];
   return policy ?? 'apply';

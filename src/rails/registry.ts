@@ -6,13 +6,13 @@ import type { Context } from '../platform/context.ts';
 import type { Mode } from '../platform/gateway-mode.ts';
 import { type Breakers, createBreakers } from './breakers.ts';
 import type { RailDefinition } from './connection.ts';
-import type { MatchedPolicy } from './connections.ts';
+import type { MatchedCallbacks } from './connections.ts';
 import { type OpenConnection, openConnections } from './open-connections.ts';
 import { createOperatorCallLog } from './operator-call-log.ts';
 import { CALL_TIMEOUT_MS, type Rail, type RailMethod } from './rail.ts';
 import { createSandboxRail } from './sandbox.ts';
 
-export type { Mode };
+export type { MatchedCallbacks, Mode };
 
 /** A line here, and a file, is all that a rail needs. */
 export const RAILS: readonly RailDefinition[] = [];
@@ -30,7 +30,7 @@ export interface RailRegistry {
   /** A connection by its name, also a paused or removed one, which finishes what it began. In live mode there is no sandbox. */
   byName(name: string): Rail | null;
   /** What callbacks that are matched, but not signed, are worth at this connection. */
-  matchedCallbacks(name: string): MatchedPolicy;
+  matchedCallbacks(name: string): MatchedCallbacks;
   /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
   readonly health: Breakers;
   /** The rails that connections can be made of. */
