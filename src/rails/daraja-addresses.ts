@@ -4,7 +4,7 @@
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import type { CallbackAddresses } from './connection.ts';
 
-export const DARAJA_FORBIDDEN_WORDS = ['mpesa', 'm-pesa', 'safaricom', 'exe', 'exec', 'cmd', 'sql', 'query'];
+export const FORBIDDEN_IN_ADDRESSES = ['mpesa', 'm-pesa', 'safaricom', 'exe', 'exec', 'cmd', 'sql', 'query'];
 /** Each has another token. That so many tokens in a row contain a word does not happen. */
 const MAX_VARIANTS = 20;
 const IN_ADDRESS = /^(tx|rf)([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
@@ -69,7 +69,7 @@ export function createDarajaAddresses(addresses: CallbackAddresses): DarajaAddre
 /** The first forbidden word of a text; null: none. */
 export function forbiddenWordIn(text: string): string | null {
   const lower = text.toLowerCase();
-  return DARAJA_FORBIDDEN_WORDS.find((word) => lower.includes(word)) ?? null;
+  return FORBIDDEN_IN_ADDRESSES.find((word) => lower.includes(word)) ?? null;
 }
 
 const pathOf = (url: string) => new URL(url).pathname;

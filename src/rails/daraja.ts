@@ -3,7 +3,7 @@
 
 import { formatAmount } from '../platform/money.ts';
 import type { RailDefinition } from './connection.ts';
-import { DARAJA_FORBIDDEN_WORDS, type DarajaTopic } from './daraja-addresses.ts';
+import { type DarajaTopic, FORBIDDEN_IN_ADDRESSES } from './daraja-addresses.ts';
 import { answerDarajaCallback, readDarajaCallback } from './daraja-callbacks.ts';
 import { checkDaraja } from './daraja-check.ts';
 import {
@@ -58,7 +58,7 @@ export const darajaRail: RailDefinition = {
   methods: [PROMPT, TILL, PAYBILL],
   settings: DARAJA_SETTINGS,
   hosts: { sandbox: 'https://sandbox.safaricom.co.ke', production: 'https://api.safaricom.co.ke' },
-  forbiddenInAddresses: DARAJA_FORBIDDEN_WORDS,
+  forbiddenInAddresses: FORBIDDEN_IN_ADDRESSES,
   open(connection): Rail {
     const session = openDarajaSession({ settings: DARAJA_SETTINGS }, connection);
     const { account, addresses } = session;
