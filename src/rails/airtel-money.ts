@@ -3,7 +3,6 @@
 
 import { constants, createHmac, createPublicKey, publicEncrypt } from 'node:crypto';
 import type { FailureCode } from '../catalog/failures.ts';
-import { formatAmount } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import { createAirtelSigner } from './airtel-signing.ts';
 import type { RailConnection, RailDefinition, RailSetting } from './connection.ts';
@@ -26,6 +25,7 @@ import type {
 } from './rail.ts';
 import { field, objectsOf, proseOf, readJson, signedMoneyOf, textOf, tokenOf } from './reading.ts';
 import { compactOf, referenceOfCompact } from './wire-ids.ts';
+import { jsonNumberOf } from './wire-money.ts';
 
 const MINUTE_MS = 60_000;
 /** Airtel asks to wait this long with the first question; the payer has as long to answer. */
@@ -184,7 +184,7 @@ async function collect(api: Api, call: CollectCall): Promise<RailReply> {
       body: JSON.stringify({
         reference: label(call.merchantName),
         subscriber: { country, currency, msisdn: nationalNumber(call.msisdn) },
-        transaction: { amount: numberOf(call.amount), country, currency, id },
+        transaction: { amount: jsonNumberOf(call.amount), country, currency, id },
       }),
     },
     'collections',
@@ -290,7 +290,7 @@ async function payout(api: Api, call: PayoutCall, pin: string): Promise<RailRepl
       payee: { currency: COUNTRIES[api.country].currency, msisdn: nationalNumber(call.msisdn) },
       reference: label(call.merchantName),
       pin,
-      transaction: { amount: numberOf(call.amount), id, type: 'B2C' },
+      transaction: { amount: jsonNumberOf(call.amount), id, type: 'B2C' },
     }),
   });
   return read(api, answer, (said) => readPayout(said, id));
@@ -536,11 +536,6 @@ const isYes = (value: unknown) => value === true || value === 'true';
 
 /** Without dial code and leading zero. */
 const nationalNumber = (msisdn: string) => msisdn.slice(-NATIONAL_DIGITS);
-
-/** A JSON number with exactly these digits; a double would round large amounts. */
-function numberOf(amount: bigint): unknown {
-  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(formatAmount(amount));
-}
 
 /** 4 to 64 letters and digits. */
 function label(name: string): string {
