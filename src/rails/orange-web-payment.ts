@@ -84,7 +84,7 @@ async function makePage(api: OrangeApi, base: string, call: CollectCall): Promis
   const said = answer.answered ? readJson(answer.body) : null;
   const payToken = textOf(field(said, 'pay_token'));
   const url = textOf(field(said, 'payment_url'));
-  if (answer.answered && answer.status === 201 && payToken !== null && url?.startsWith('https://'))
+  if (answer.answered && answer.status === 201 && payToken !== null && url !== null && isPage(connection, url))
     return {
       prepared: {
         order_id: orderId,
@@ -103,6 +103,10 @@ async function makePage(api: OrangeApi, base: string, call: CollectCall): Promis
     return { state: 'unknown', reason: `Orange answered ${status}` };
   });
 }
+
+/** A page that the payer is sent to; only a simulator's may do without TLS. */
+const isPage = ({ environment }: RailConnection, url: string) =>
+  url.startsWith('https://') || (environment === 'simulator' && url.startsWith('http://127.0.0.1:'));
 
 async function query(api: OrangeApi, base: string, call: QueryCall): Promise<RailReply> {
   const { order_id: orderId, pay_token: payToken } = call.prepared ?? {};
