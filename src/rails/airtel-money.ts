@@ -43,6 +43,12 @@ const COUNTRIES = {
 } as const;
 type CountryCode = keyof typeof COUNTRIES;
 
+/** The key of Airtel's simulator. */
+const SIMULATOR_PUBLIC_KEY = [
+  'MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCVKUWKEbImXBRA88/8mwUxj9hm7E1k171qE4lk8yYxFDC26oCqMVEskVkSJ69t7p/KNwfw30',
+  'UK96fViI9kds3LfpXp5UJKxGvBOVW2eaZbmqBpv4dUbblFN26ZYJx7IQKm9Iyds+et4EH+mDCWeZ8Pc8Vq72AjPyhM8pmX5ZDR6wIDAQAB',
+].join('');
+
 const SETTINGS: readonly RailSetting[] = [
   {
     name: 'country',
@@ -57,14 +63,14 @@ const SETTINGS: readonly RailSetting[] = [
     label: 'Client ID',
     help: 'From Key Management of your application on the Airtel developer portal.',
     kind: 'text',
-    simulator: 'simulator-client',
+    simulator: '2d9647ad-a268-4346-8f68-e7090619d40b',
   },
   {
     name: 'client_secret',
     label: 'Client secret',
     help: 'Shown beside the client ID.',
     kind: 'secret',
-    simulator: 'simulator-secret',
+    simulator: '8c1f0e2d-3b4a-4c5d-9e6f-7a8b9c0d1e2f',
   },
   {
     name: 'callback_key',
@@ -72,7 +78,7 @@ const SETTINGS: readonly RailSetting[] = [
     help: 'From Callback URL settings, if you switched on callback authentication. Without it, callbacks only make us ask.',
     kind: 'secret',
     optional: true,
-    simulator: 'simulator-callback-key',
+    simulator: '4f1c6b0e9d8a4e7fb2c3d5a697081b2c',
   },
   {
     name: 'pin',
@@ -90,6 +96,7 @@ const SETTINGS: readonly RailSetting[] = [
     help: 'From the disbursement page of the portal. The PIN is sent encrypted with it.',
     kind: 'pem',
     optional: true,
+    simulator: SIMULATOR_PUBLIC_KEY,
   },
   {
     name: 'pin_padding',

@@ -47,13 +47,27 @@ const TARGET_ENVIRONMENTS = [
   'mtnbenin',
 ] as const;
 
+/** The credentials that MTN's simulator has by itself. */
+const SIMULATOR = {
+  collection: {
+    subscription: '6f2a1d0c5b7e4a3f9c8d7e6f5a4b3c2d',
+    user: '0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d',
+    key: 'f1db798c98df4bcf83b538175893bbf0',
+  },
+  disbursement: {
+    subscription: '1c9e8d7b6a5f4e3d2c1b0a9f8e7d6c5b',
+    user: '5d4c3b2a-1f0e-4d9c-8b7a-6f5e4d3c2b1a',
+    key: 'a7c0e1d25b9f4c6e8d3b2a1f0e9d8c7b',
+  },
+} as const;
+
 const productSettings = (product: Product, title: string): RailSetting[] => [
   {
     name: `${product}_subscription_key`,
     label: `${title}: subscription key`,
     help: `The primary key of your ${title} subscription, from your profile on the MoMo developer portal.`,
     kind: 'secret',
-    simulator: `simulator-${product}-key`,
+    simulator: SIMULATOR[product].subscription,
     ...(product === 'disbursement' ? { optional: true as const } : {}),
   },
   {
@@ -61,6 +75,7 @@ const productSettings = (product: Product, title: string): RailSetting[] => [
     label: `${title}: API user`,
     help: 'A UUID. You create it with the subscription key; in production, on the partner portal.',
     kind: 'text',
+    simulator: SIMULATOR[product].user,
     pattern: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
     patternHelp: 'a UUID, as the portal shows it',
     ...(product === 'disbursement' ? { optional: true as const } : {}),
@@ -70,6 +85,7 @@ const productSettings = (product: Product, title: string): RailSetting[] => [
     label: `${title}: API key`,
     help: 'Created for the API user, and shown once.',
     kind: 'secret',
+    simulator: SIMULATOR[product].key,
     ...(product === 'disbursement' ? { optional: true as const } : {}),
   },
 ];
@@ -81,6 +97,7 @@ const SETTINGS: readonly RailSetting[] = [
     help: 'The country of your contract as MTN writes it. The sandbox of MTN takes only EUR.',
     kind: 'choice',
     choices: TARGET_ENVIRONMENTS,
+    simulator: 'mtnuganda',
   },
   ...productSettings('collection', 'Collections'),
   ...productSettings('disbursement', 'Disbursements'),
