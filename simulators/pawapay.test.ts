@@ -256,6 +256,7 @@ describe('pawapay simulator', () => {
     assert.equal((await call('GET', `/v2/deposits/${id}`)).text, '{"status":"NOT_FOUND"}');
     assert.equal((await call('POST', '/v2/deposits', deposit({ depositId: id }))).body.status, 'ACCEPTED');
     await end('deposit', id);
+    await simulator.idle();
     assert.equal(received.length, 1);
   });
 
@@ -299,7 +300,7 @@ describe('pawapay simulator', () => {
     assert.deepEqual([refused.status, codeOf(refused)], ['REJECTED', 'PAWAPAY_WALLET_OUT_OF_FUNDS']);
     const data = await end('payout', body.payoutId);
     assert.deepEqual(data.recipient, body.recipient);
-    assert.deepEqual(received[0]?.body, data);
+    assert.deepEqual((await until(() => received[0])).body, data);
     const balance = async () => (await call('GET', '/v2/wallet-balances?country=ZMB')).text;
     assert.equal(await balance(), '{"balances":[{"country":"ZMB","balance":"5.00","currency":"ZMW","provider":""}]}');
     await simulator.act('top_up', { country: 'ZMB', amount: '10' });
@@ -434,6 +435,7 @@ describe('pawapay simulator', () => {
     await call('POST', '/v2/deposits', late);
     await until(async () => (await find('deposit', late.depositId))?.status === 'IN_RECONCILIATION');
     assert.equal((await end('deposit', late.depositId)).status, 'COMPLETED');
+    await simulator.idle();
     simulator.faults.add({ fault: 'callback_before_answer', operation: 'collect' });
     received.splice(0);
     await call('POST', '/v2/deposits', deposit());
