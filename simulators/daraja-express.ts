@@ -19,13 +19,10 @@ import {
   WHOLE_AMOUNT,
 } from './daraja-gateway.ts';
 import { CURRENCY, type MpesaTransaction, nairobiTime } from './daraja-records.ts';
-import { DONE, deliver, MAXIMUM_AMOUNT, moneyNumber, REFUSALS, takePlannedEnd } from './daraja-results.ts';
+import { afterTime, DONE, deliver, MAXIMUM_AMOUNT, moneyNumber, REFUSALS, takePlannedEnd } from './daraja-results.ts';
 import type { SimulatorAnswer, SimulatorRequest, SimulatorRoute } from './frame.ts';
 import { readMoney, writeMoney } from './money.ts';
 import { type Decision, decisionOf, type Phones } from './phones.ts';
-
-/** How often an open prompt looks at the clock. One long timer would keep a simulator busy after the payer decided. */
-const CLOCK_MS = 50;
 
 type Result = { code: number | string; description: string };
 
@@ -126,7 +123,7 @@ function createPrompts(daraja: Daraja, payments: CustomerPayments): Prompts {
     if (result === DONE && push.isLate) {
       push.state = 'late';
       open.delete(push.collection.msisdn);
-      context.after(options.ms('lateSeconds'), () => end(push, DONE));
+      afterTime(context, options.ms('lateSeconds'), () => end(push, DONE));
     } else {
       end(push, result);
     }
@@ -137,15 +134,11 @@ function createPrompts(daraja: Daraja, payments: CustomerPayments): Prompts {
       if (decision === 'approve') approve(push);
       else if (decision !== 'ignore') end(push, push.plannedEnd ?? RESULT_OF[decision]);
     });
-    const endsAt = context.now() + options.ms('promptSeconds');
-    const watch = () =>
-      context.after(Math.min(CLOCK_MS, options.ms('promptSeconds')), () => {
-        if (push.state !== 'open') return;
-        if (context.now() < endsAt) return watch();
-        context.phones.close(id);
-        end(push, push.plannedEnd ?? RESULTS.unreachable);
-      });
-    watch();
+    const expire = () => {
+      context.phones.close(id);
+      end(push, push.plannedEnd ?? RESULTS.unreachable);
+    };
+    afterTime(context, options.ms('promptSeconds'), expire, () => push.state === 'open');
   }
 
   return {
