@@ -40,6 +40,8 @@ const BEHAVIOUR = {
   strictUrls: 'false',
   /** 'unreachable': a prompt whose phone numbers are JSON texts ends with 1037, as some merchants met it. */
   textPhones: 'accepted',
+  /** Versions of B2C that the short code may use. */
+  payoutVersions: 'v1,v3',
   enabledProducts: 'express,c2b,pull,b2c,status,reversal,balance',
   /** PKCS #8, DER, base64: the key of `certificate`. */
   privateKey: SIMULATOR_PRIVATE_KEY,

@@ -46,22 +46,28 @@ const REMARKS = text(2, 100);
 export function createRequestRoutes(daraja: Daraja): SimulatorRoute[] {
   const used = new Set<string>();
   return [
-    createEndpoint(daraja, payoutEndpoint(daraja, '/mpesa/b2c/v3/paymentrequest', used, text(1, 100))),
-    createEndpoint(daraja, payoutEndpoint(daraja, '/mpesa/b2c/v1/paymentrequest', used)),
+    createEndpoint(daraja, payoutEndpoint(daraja, 'v3', used, { OriginatorConversationID: text(1, 100) })),
+    createEndpoint(daraja, payoutEndpoint(daraja, 'v1', used, {})),
     createEndpoint(daraja, statusEndpoint(daraja)),
     createEndpoint(daraja, reversalEndpoint(daraja)),
     createEndpoint(daraja, balanceEndpoint(daraja)),
   ];
 }
 
-function payoutEndpoint(daraja: Daraja, path: string, used: Set<string>, id?: FieldRule): Endpoint {
+function payoutEndpoint(
+  daraja: Daraja,
+  version: 'v1' | 'v3',
+  used: Set<string>,
+  idField: Record<string, FieldRule>,
+): Endpoint {
+  const isAllowed = daraja.options.account.payoutVersions.split(',').includes(version);
   return {
-    path,
+    path: `/mpesa/b2c/${version}/paymentrequest`,
     operation: 'payout',
     product: 'b2c',
     invalidToken: '401.002.01',
     fields: {
-      ...(id && { OriginatorConversationID: id }),
+      ...idField,
       InitiatorName: INITIATOR.Initiator,
       SecurityCredential: INITIATOR.SecurityCredential,
       CommandID: oneOf('BusinessPayment', 'SalaryPayment', 'PromotionPayment'),
@@ -73,7 +79,10 @@ function payoutEndpoint(daraja: Daraja, path: string, used: Set<string>, id?: Fi
       // sic
       Occassion: optional(text(0, 100)),
     },
-    handle: (fields, request) => acceptPayout(daraja, used, fields, request),
+    handle: (fields, request) =>
+      isAllowed
+        ? acceptPayout(daraja, used, fields, request)
+        : answerError(403, '403.002.1001', 'The short code is not allowed to use this version'),
   };
 }
 

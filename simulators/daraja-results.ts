@@ -20,7 +20,6 @@ export const DONE = { code: 0, description: 'The service request is processed su
 /** Codes that mean the same for every kind of request. */
 export const REFUSALS = {
   noMoney: { code: 1, description: 'The balance is insufficient for the transaction.' },
-  tooLittle: { code: 2, description: 'Declined due to limit rule: less than the minimum transaction amount.' },
   tooMuch: { code: 3, description: 'Declined due to limit rule: greater than the maximum transaction amount.' },
   dailyLimit: { code: 4, description: 'Declined due to limit rule: would exceed the daily transfer limit.' },
   maximumBalance: { code: 8, description: 'Declined due to limit rule: would exceed the maximum balance.' },

@@ -449,6 +449,17 @@ describe('a payout', () => {
     assert.equal(resultOf(await merchant.waitFor('/payout')).ResultCode, 0);
     assert.equal(merchant.simulator.book.net('KES'), -6_00n);
   });
+
+  test('of version 1 has no id of the merchant; a short code may be allowed one version only', async () => {
+    await using merchant = await startMerchant({ payoutVersions: 'v1' });
+    const { OriginatorConversationID, ...request } = payoutRequest(merchant, 'TX_1');
+    const refused = await merchant.post(PATHS.payout, { ...request, OriginatorConversationID });
+    assert.deepEqual([refused.status, refused.body.errorCode], [403, '403.002.1001']);
+    const { body } = await merchant.post('/mpesa/b2c/v1/paymentrequest', request);
+    const result = resultOf(await merchant.waitFor('/payout'));
+    assert.equal(result.OriginatorConversationID, body.OriginatorConversationID);
+    assert.deepEqual(movementsOf(merchant), [['payout', body.OriginatorConversationID, 1_000n]]);
+  });
 });
 
 describe('status, reversal and balance', () => {
