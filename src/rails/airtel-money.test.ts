@@ -92,7 +92,8 @@ describe('collections', () => {
     assert.equal(sent.headers['x-currency'], 'UGX');
     assert.equal(
       sent.text,
-      `{"reference":"AminasShop","subscriber":{"country":"UG","currency":"UGX","msisdn":"752604392"},"transaction":{"amount":1000,"country":"UG","currency":"UGX","id":"${ID}"}}`,
+      '{"reference":"AminasShop","subscriber":{"country":"UG","currency":"UGX","msisdn":"752604392"},' +
+        `"transaction":{"amount":1000,"country":"UG","currency":"UGX","id":"${ID}"}}`,
     );
   });
 
