@@ -14,6 +14,7 @@ import { type OpenConnection, openConnections } from './open-connections.ts';
 import { createOperatorCallLog } from './operator-call-log.ts';
 import { orangeMoneyRail } from './orange-money.ts';
 import { pawapayRail } from './pawapay.ts';
+import { paystackRail } from './paystack.ts';
 import { CALL_TIMEOUT_MS, type Rail, type RailMethod } from './rail.ts';
 import { createSandboxRail } from './sandbox.ts';
 
@@ -26,6 +27,7 @@ export const RAILS: readonly RailDefinition[] = [
   mtnMomoRail,
   orangeMoneyRail,
   pawapayRail,
+  paystackRail,
 ];
 
 /** A change of a connection is seen by every process within this time. */
