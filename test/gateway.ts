@@ -2,6 +2,7 @@
 // real port. Background passes run when the test calls `settle`, which repeats them until there is nothing left to do.
 
 import { createApp } from '../src/app.ts';
+import type { Logger } from 'pino';
 import type { Environment } from '../src/platform/config.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createServices, type Services, type ServicesOptions } from '../src/services.ts';
@@ -26,15 +27,17 @@ export async function createTestGateway(
   settings: Environment = {},
   options: ServicesOptions = {},
   prepare: (app: HttpServer) => void = () => undefined,
+  log?: Logger,
 ): Promise<TestGateway> {
   // Links and operator callbacks carry the port, so it must be known before the gateway is made.
   const port = await reservePort();
-  const base = await createTestContext({
+  const context = await createTestContext({
     PORT: String(port),
     RATE_LIMIT_PER_SECOND: '0',
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
     ...settings,
   });
+  const base = log ? { ...context, log } : context;
   const services = await createServices(base, options).catch(async (error: unknown) => {
     // A connection left open would keep the whole test file from ending.
     await base.close();

@@ -1,0 +1,95 @@
+// The operators that the contract of rails is tried on: each rail, its simulator, and the account that both sides know.
+
+import { AIRTEL_MONEY_SIMULATOR_SETTINGS, createAirtelMoneySimulator } from '../../simulators/airtel-money.ts';
+import { createDarajaSimulator } from '../../simulators/daraja.ts';
+import { DARAJA_SIMULATOR_SETTINGS } from '../../simulators/daraja-options.ts';
+import type { CreateSimulator } from '../../simulators/frame.ts';
+import { createMtnMomoSimulator } from '../../simulators/mtn-momo.ts';
+import { createPawapaySimulator, PAWAPAY_SIMULATOR_SETTINGS } from '../../simulators/pawapay.ts';
+import { createPaystackSimulator } from '../../simulators/paystack.ts';
+import { airtelMoneyRail } from '../../src/rails/airtel-money.ts';
+import type { RailDefinition } from '../../src/rails/connection.ts';
+import { darajaRail } from '../../src/rails/daraja.ts';
+import { mtnMomoRail } from '../../src/rails/mtn-momo.ts';
+import { pawapayRail } from '../../src/rails/pawapay.ts';
+import { paystackRail } from '../../src/rails/paystack.ts';
+
+export type OperatorUnderTest = {
+  readonly rail: RailDefinition;
+  readonly createSimulator: CreateSimulator;
+  /** What the simulator is started with, beside its defaults. */
+  readonly simulatorSettings: Record<string, string>;
+  /** What the connection is made with, beside its defaults for simulators. */
+  readonly connectionValues: Record<string, string>;
+  /** The method that is tried. */
+  readonly method: string;
+  /** The payer, and the payee of payouts. */
+  readonly msisdn: string;
+  /** The simulator's action that tells where callbacks go; without it each request says so. */
+  readonly registerAction?: string;
+};
+
+/** How long a payment that was told as failed takes to succeed, in real seconds. */
+const LATE_SECONDS = '0.15';
+
+const setting = (settings: Record<string, string>, name: string) => settings[name] ?? '';
+
+export const OPERATORS: readonly OperatorUnderTest[] = [
+  {
+    rail: pawapayRail,
+    createSimulator: createPawapaySimulator,
+    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, callbackRetrySeconds: '0.1', callbackRetryMinutes: '0.02' },
+    connectionValues: {
+      api_token: setting(PAWAPAY_SIMULATOR_SETTINGS, 'apiToken'),
+      signed_callbacks: 'yes',
+    },
+    method: 'MTN_MOMO_UGA',
+    msisdn: '256772345678',
+    registerAction: 'set_callbacks',
+  },
+  {
+    rail: mtnMomoRail,
+    createSimulator: createMtnMomoSimulator,
+    simulatorSettings: { lateSeconds: LATE_SECONDS },
+    connectionValues: {},
+    method: 'MTN_MOMO_UGA',
+    msisdn: '256772345678',
+  },
+  {
+    rail: airtelMoneyRail,
+    createSimulator: createAirtelMoneySimulator,
+    simulatorSettings: { lateSeconds: LATE_SECONDS },
+    connectionValues: { client_id: setting(AIRTEL_MONEY_SIMULATOR_SETTINGS, 'clientId') },
+    method: 'AIRTEL_OAPI_UGA',
+    msisdn: '256752604392',
+    registerAction: 'register_callback',
+  },
+  {
+    rail: darajaRail,
+    createSimulator: createDarajaSimulator,
+    simulatorSettings: { lateSeconds: LATE_SECONDS, sameAmountSeconds: '0' },
+    connectionValues: {
+      consumer_key: setting(DARAJA_SIMULATOR_SETTINGS, 'consumerKey'),
+      consumer_secret: setting(DARAJA_SIMULATOR_SETTINGS, 'consumerSecret'),
+      passkey: setting(DARAJA_SIMULATOR_SETTINGS, 'passkey'),
+      shortcode: setting(DARAJA_SIMULATOR_SETTINGS, 'shortCode'),
+      paybill_number: setting(DARAJA_SIMULATOR_SETTINGS, 'shortCode'),
+      till_number: setting(DARAJA_SIMULATOR_SETTINGS, 'tillNumber'),
+      payout_shortcode: setting(DARAJA_SIMULATOR_SETTINGS, 'b2cShortCode'),
+      initiator_name: setting(DARAJA_SIMULATOR_SETTINGS, 'initiatorName'),
+      initiator_password: setting(DARAJA_SIMULATOR_SETTINGS, 'initiatorPassword'),
+      certificate: setting(DARAJA_SIMULATOR_SETTINGS, 'certificate'),
+    },
+    method: 'MPESA_KEN',
+    msisdn: '254712345678',
+  },
+  {
+    rail: paystackRail,
+    createSimulator: createPaystackSimulator,
+    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, webhookRetrySeconds: '0.1', webhookRetryHourSeconds: '0.2' },
+    connectionValues: {},
+    method: 'MTN_MOMO_GHA',
+    msisdn: '233241234567',
+    registerAction: 'set_webhook',
+  },
+];
