@@ -26,19 +26,20 @@ export type ContractCase = {
 export const inWords = ({ direction, name }: ContractCase) => `${direction}: ${name}`;
 
 /** Every fault in every direction, on the call that moves money and on the query; with and without callbacks. */
-export function faultCases(): ContractCase[] {
+export function faultCases({ fields }: Pick<OperatorGateway, 'fields'>): ContractCase[] {
+  const hasTokens = fields.has('token');
   return DIRECTIONS.flatMap((direction) => [
     { direction, name: 'nothing goes wrong', faults: [] },
     { direction, name: 'no callback ever comes', faults: [NO_CALLBACKS] },
     { direction, name: 'the payer has no money', faults: [], payer: '001' },
     { direction, name: 'the payer does not answer', faults: [], payer: '005' },
-    ...FAULTS.filter((fault) => fault !== 'field_renamed').flatMap((fault) => casesOf(direction, fault)),
+    ...FAULTS.filter((fault) => fault !== 'field_renamed').flatMap((fault) => casesOf(direction, fault, hasTokens)),
   ]);
 }
 
 const NO_CALLBACKS: PlannedFault = { fault: 'callback_lost', share: 1 };
 
-function casesOf(direction: MoneyDirection, fault: Fault): ContractCase[] {
+function casesOf(direction: MoneyDirection, fault: Fault, hasTokens: boolean): ContractCase[] {
   const operation = OPERATIONS[direction];
   if (CALLBACK_FAULTS.has(fault)) return [{ direction, name: fault, faults: [{ fault }] }];
   const onSubmit = { direction, name: `${fault} of ${operation}`, faults: [{ fault, operation }] };
@@ -48,7 +49,18 @@ function casesOf(direction: MoneyDirection, fault: Fault): ContractCase[] {
     onSubmit,
     { direction, name: `${fault} of ${operation}, no callbacks`, faults: [{ fault, operation }, NO_CALLBACKS] },
     { direction, name: `${fault} of query`, faults: [{ fault, operation: 'query' }, NO_CALLBACKS] },
-    { direction, name: `${fault} of token`, faults: [{ fault, operation: 'token' }, { fault: 'token_ended', operation }] },
+    ...(hasTokens
+      ? [
+          {
+            direction,
+            name: `${fault} of token`,
+            faults: [
+              { fault, operation: 'token' as const },
+              { fault: 'token_ended' as const, operation },
+            ],
+          },
+        ]
+      : []),
   ];
 }
 

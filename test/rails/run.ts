@@ -30,7 +30,7 @@ for (const operator of OPERATORS) {
   const started = performance.now();
   const opened = await openOperatorGateway(operator);
   try {
-    const cases = faultCases();
+    const cases = faultCases(opened);
     const unpaid = await tryAll(opened, cases);
     const renaming = process.argv.includes('--faults') ? [] : renamingCases(opened);
     const essential = await tryAll(opened, renaming);

@@ -8,6 +8,8 @@ export type SeenFields = {
   readonly createSimulator: CreateSimulator;
   /** Of answers to each operation; `other` has those of callbacks too. */
   of(operation: Operation): string[];
+  /** Whether the operator has calls of this kind at all. */
+  has(operation: Operation): boolean;
   /** Access tokens that the operator gave out. */
   tokens(): string[];
 };
@@ -15,6 +17,7 @@ export type SeenFields = {
 export function watchFields(create: CreateSimulator): SeenFields {
   const seen = new Map<Operation, Set<string>>();
   const tokens = new Set<string>();
+  const operations = new Set<Operation>();
   const note = (operation: Operation, body: unknown) => {
     const names = seen.get(operation) ?? new Set<string>();
     seen.set(operation, names);
@@ -36,6 +39,7 @@ export function watchFields(create: CreateSimulator): SeenFields {
         },
         settings,
       );
+      for (const { operation } of simulator.routes) operations.add(operation);
       const routes = simulator.routes.map((route) => ({
         ...route,
         async handle(request: Parameters<typeof route.handle>[0]) {
@@ -48,6 +52,7 @@ export function watchFields(create: CreateSimulator): SeenFields {
       return { ...simulator, routes };
     },
     of: (operation) => [...(seen.get(operation) ?? [])].sort(),
+    has: (operation) => operations.has(operation),
     tokens: () => [...tokens],
   };
 }
