@@ -41,12 +41,16 @@ export async function sendRefund(context: RefundContext, call: RefundCall): Prom
   if (envelope === null || envelope.httpStatus >= 500 || envelope.httpStatus === 429)
     return { observation: unreadable(answer), answer };
   if (envelope.isOk) return { observation: readRefund(context.amounts, envelope.data), answer };
-  return { observation: readRefundRefusal(envelope), answer };
+  const observation = readRefundRefusal(envelope);
+  if (observation.state !== 'failed') return { observation, answer };
+  // Delivered twice, a refund of all of it is refused the second time.
+  const taken = await findRefund(context, call.reference, since);
+  return taken.found === 'none' ? { observation, answer } : taken.result;
 }
 
 /** Refusals that tell that nothing is left to give back of this transaction, or that it cannot be given back. */
 const NOT_REFUNDABLE =
-  /fully (?:reversed|refunded)|already (?:been )?(?:fully )?(?:reversed|refunded)|(?:more|greater) than|exceed|not found|not supported|cannot be refunded/i;
+  /(?:fully|already|been) (?:reversed|refunded)|(?:more|greater) than|exceed|not found|not supported|cannot be refunded/i;
 
 function readRefundRefusal(envelope: NonNullable<ReturnType<typeof readEnvelope>>): Observation {
   const { code, message, httpStatus } = envelope;
@@ -118,7 +122,7 @@ export async function hasOwnRefund(
 ): Promise<boolean | null> {
   const search = await searchRefunds(context, since, (row) => {
     const transaction = textOf(row.transaction) ?? textOf(field(row.transaction, 'id'));
-    return transaction === transactionId && /^RF_/.test(noteOf(row) ?? '');
+    return transaction === transactionId && (noteOf(row) ?? '').startsWith('RF_');
   });
   if (search.row !== null) return true;
   return search.isComplete ? false : null;

@@ -31,6 +31,7 @@ import type {
   RailReply,
 } from './rail.ts';
 import { field, proseOf, textOf } from './reading.ts';
+import { type Asked, confirmRefusal } from './refusals.ts';
 
 /** Paystack wants to be asked about a charge ten seconds later, not sooner. */
 const FIRST_QUERY_AFTER_MS = 10_000;
@@ -124,7 +125,7 @@ export const paystackRail: RailDefinition = {
     {
       name: 'xof_factor',
       label: 'Units of XOF',
-      help: 'Make one test charge of 100 XOF: 100 if Paystack shows 100 francs for the amount 10000, 1 if it shows 10000. Without it: no XOF.',
+      help: '100 if Paystack shows a test charge of the amount 10000 as 100 francs, 1 if as 10 000. Without it: no XOF.',
       kind: 'choice',
       choices: ['100', '1'],
       optional: true,
@@ -144,7 +145,7 @@ function openPaystack(connection: RailConnection): Rail {
     operator.exchange({ method: 'GET', path, headers, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   const post = (path: string, body: object) => operator.exchange({ method: 'POST', path, body, headers });
   const amounts = createAmounts(settings);
-  const context: ChargeContext & RefundContext = {
+  const context: PaystackContext = {
     settings,
     publicUrl,
     amounts,
@@ -157,26 +158,7 @@ function openPaystack(connection: RailConnection): Rail {
   const replyTo = (answer: Exchange, observation: Observation) =>
     replyOf(scrub, observation, answer.answered ? answer.body : '');
 
-  async function prepare(call: PayoutCall): Promise<PrepareReply> {
-    const answer = await post('/transferrecipient', recipientBody(connection, call));
-    const read = readRecipient(answer);
-    return 'recipient' in read ? { prepared: read } : replyTo(answer, read);
-  }
-
-  async function payout(call: PayoutCall): Promise<RailReply> {
-    // Without a stored recipient one is made now: that moves no money, and the same account gives the same recipient.
-    const ready = call.prepared?.recipient ? { prepared: call.prepared } : await prepare(call);
-    if (!('prepared' in ready)) return ready;
-    const answer = await post('/transfer', {
-      source: 'balance',
-      amount: amounts.toWire(call.amount, call.currency),
-      recipient: ready.prepared.recipient,
-      reference: transferReference(call.reference),
-      reason: call.merchantName,
-      currency: call.currency,
-    });
-    return replyTo(answer, readTransferStart(context, answer, call.reference));
-  }
+  const { prepare, payout } = createPayouts(connection, context, replyTo);
 
   return {
     name: connection.name,
@@ -186,17 +168,24 @@ function openPaystack(connection: RailConnection): Rail {
       direction === 'payout' ? prepare({ recipientName: null, ...call }) : Promise.resolve({ prepared: {} }),
     async collect(call) {
       const answer = await post('/charge', chargeBody(context, call));
-      return replyTo(answer, readCharge(context, answer, call));
+      const reply = replyTo(answer, readCharge(context, answer, call));
+      const query = {
+        ...call,
+        direction: 'collection' as const,
+        railReference: null,
+        receipt: null,
+        submittedAt: clock.now(),
+      };
+      return isRefused(answer) ? confirmRefusal(reply, () => askCollection(context, query, replyTo)) : reply;
     },
     payout,
     async query(call) {
-      if (call.direction === 'collection') return queryCollection(context, call, replyTo);
+      if (call.direction === 'collection') return (await askCollection(context, call, replyTo)).reply;
       if (call.direction === 'refund') {
         const { answer, observation } = await queryRefund(context, call);
         return replyTo(answer, observation);
       }
-      const answer = await get(`/transfer/verify/${encodeURIComponent(transferReference(call.reference))}`);
-      return replyTo(answer, readTransferQuery(context, answer, call.reference));
+      return (await askTransfer(context, call.reference, replyTo)).reply;
     },
     async refund(call) {
       const { answer, observation } = await sendRefund(context, call);
@@ -213,6 +202,35 @@ function openPaystack(connection: RailConnection): Rail {
     check: () => checkPaystack(connection, context),
     close: () => operator.close(),
   };
+}
+
+type PaystackContext = ChargeContext & RefundContext;
+type ReplyTo = (answer: Exchange, observation: Observation) => RailReply;
+
+function createPayouts(connection: RailConnection, context: PaystackContext, replyTo: ReplyTo) {
+  async function prepare(call: PayoutCall): Promise<PrepareReply> {
+    const answer = await context.post('/transferrecipient', recipientBody(connection, call));
+    const read = readRecipient(answer);
+    return 'recipient' in read ? { prepared: read } : replyTo(answer, read);
+  }
+
+  async function payout(call: PayoutCall): Promise<RailReply> {
+    // Without a stored recipient one is made now: that moves no money, and the same account gives the same recipient.
+    const ready = call.prepared?.recipient ? { prepared: call.prepared } : await prepare(call);
+    if (!('prepared' in ready)) return ready;
+    const answer = await context.post('/transfer', {
+      source: 'balance',
+      amount: context.amounts.toWire(call.amount, call.currency),
+      recipient: ready.prepared.recipient,
+      reference: transferReference(call.reference),
+      reason: call.merchantName,
+      currency: call.currency,
+    });
+    const reply = replyTo(answer, readTransferStart(context, answer, call.reference));
+    return isRefused(answer) ? confirmRefusal(reply, () => askTransfer(context, call.reference, replyTo)) : reply;
+  }
+
+  return { prepare, payout };
 }
 
 function capabilitiesOf(
@@ -238,23 +256,38 @@ function capabilitiesOf(
   };
 }
 
-/** A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. */
-async function queryCollection(
-  context: ChargeContext & RefundContext,
-  call: QueryCall,
-  replyTo: (answer: Exchange, observation: Observation) => RailReply,
-): Promise<RailReply> {
+/** Whether the operator refused the call itself; a charge that failed was taken and has ended. */
+function isRefused(answer: Exchange): boolean {
+  const envelope = readEnvelope(answer);
+  return envelope?.isOk === false && field(envelope.data, 'status') === undefined;
+}
+
+async function askTransfer({ get, ...context }: PaystackContext, reference: string, replyTo: ReplyTo): Promise<Asked> {
+  const answer = await get(`/transfer/verify/${encodeURIComponent(transferReference(reference))}`);
+  return { answer, reply: replyTo(answer, readTransferQuery(context, answer, reference)) };
+}
+
+async function askCollection(context: PaystackContext, call: QueryCall, replyTo: ReplyTo): Promise<Asked> {
   const answer = await context.get(`/transaction/verify/${encodeURIComponent(chargeReference(call.reference))}`);
   const observation = readTransaction(context, answer, call);
-  if (observation.state !== 'reversed') return replyTo(answer, observation);
-  const { receipt, amount, currency } = observation;
+  if (observation.state !== 'reversed') return { answer, reply: replyTo(answer, observation) };
   const id = textOf(field(readEnvelope(answer)?.data, 'id')) ?? '';
-  const isOurs = await hasOwnRefund(context, id, call.submittedAt);
-  if (isOurs === null)
-    return replyTo(answer, { state: 'unknown', reason: 'the refunds of the payment cannot be read' });
-  if (!isOurs) return replyTo(answer, observation);
+  return { answer, reply: replyTo(answer, await explainReversal(context, observation, id, call)) };
+}
+
+/** A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. */
+async function explainReversal(
+  context: PaystackContext,
+  observation: Observation & { state: 'reversed' },
+  id: string,
+  { submittedAt }: QueryCall,
+): Promise<Observation> {
+  const isOurs = await hasOwnRefund(context, id, submittedAt);
+  if (isOurs === null) return { state: 'unknown', reason: 'the refunds of the payment cannot be read' };
+  if (!isOurs) return observation;
+  const { receipt, amount, currency } = observation;
   const money = amount === undefined || currency === undefined ? {} : { amount, currency };
-  return replyTo(answer, { state: 'succeeded', receipt, railReference: id, ...money });
+  return { state: 'succeeded', receipt, railReference: id, ...money };
 }
 
 /** A wrong code is asked for again; the operator says `send_otp`, or refuses with a sentence about the code. */
