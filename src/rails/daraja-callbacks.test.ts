@@ -17,7 +17,9 @@ const REFUND = publicId('RF', createRefundUuid(NOW, 7n));
 const OPERATOR = '127.0.0.1';
 const STRANGER = '203.0.113.9';
 
-const connection = testConnection(darajaRail, 'http://127.0.0.1:1');
+const connection = testConnection(darajaRail, 'http://127.0.0.1:1', {
+  settings: { paybill_number: '600638', till_number: '600639' },
+});
 const addresses = createDarajaAddresses(connection.addresses);
 const rail = darajaRail.open(connection);
 after(() => rail.close());
