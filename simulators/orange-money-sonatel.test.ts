@@ -164,7 +164,7 @@ describe('the simulated Sonatel', () => {
 
   test('cash-ins: the PIN with the newest key, the float, a repeat that pays again', async () => {
     const client = await start({ openingBalance: 3000_00n });
-    const pin = await client.encryptPin('2021');
+    const pin = await client.encryptPin('2222');
     const paid = await client.cashIn('TX1', pin);
     const { transactionId, requestId } = paid.body;
     assert.match(String(transactionId), /^CI\d{6}\.\d{4}\.[A-Z]\d{5}$/);
@@ -173,7 +173,7 @@ describe('the simulated Sonatel', () => {
     assert.equal((await client.cashIn('TX2', await client.encryptPin('0000'))).body.code, '2041');
     await client.simulator.act('rotate_key', {});
     assert.equal((await client.cashIn('TX2', pin)).body.code, '4003');
-    const newPin = await client.encryptPin('2021');
+    const newPin = await client.encryptPin('2222');
     assert.equal((await client.cashIn('TX2', newPin)).body.status, 'SUCCESS');
     assert.equal((await client.cashIn('TX3', newPin)).body.code, '2020');
     await client.simulator.act('top_up', { amount: '1000', currency: 'XOF' });
@@ -216,7 +216,7 @@ describe('the simulated Sonatel', () => {
     const statuses = async (reference: string) => (await client.list(reference)).map(({ status }) => status).join(' ');
     faults.add({ fault: 'late_success', operation: 'collect' });
     await client.qr('TX1');
-    const pin = await client.encryptPin('2021');
+    const pin = await client.encryptPin('2222');
     faults.add({ fault: 'late_success', operation: 'payout' });
     assert.equal((await client.cashIn('TX2', pin)).body.code, '50');
     await client.simulator.idle();

@@ -10,6 +10,7 @@ import { createOrangeWeb, type OrangeTools } from './orange-money-web.ts';
 import { refusing } from './refusal.ts';
 
 export const ORANGE_MONEY_SIMULATOR_SETTINGS: Record<string, string> = {
+  // One application for the three, so that a connection needs no other keys when it changes its interface.
   webClientId: 'qk3vT8Lw0sYc5RzN',
   webClientSecret: 'b7Xf2Jm9Pq4Ht6Ae',
   webMerchantKey: 'a1f4c8e2',
@@ -17,8 +18,8 @@ export const ORANGE_MONEY_SIMULATOR_SETTINGS: Record<string, string> = {
   /** How long a web payment is PENDING after the payer confirmed. */
   processingSeconds: '0.05',
 
-  cameroonConsumerKey: 'Zs5uK1yVd8Gq',
-  cameroonConsumerSecret: 'Wm3nC7rLx0Bt',
+  cameroonConsumerKey: 'qk3vT8Lw0sYc5RzN',
+  cameroonConsumerSecret: 'b7Xf2Jm9Pq4Ht6Ae',
   cameroonApiUser: 'simbi-shop',
   cameroonApiPassword: 'e9Hd4Ty6',
   cameroonChannelMsisdn: '691301143',
@@ -31,11 +32,11 @@ export const ORANGE_MONEY_SIMULATOR_SETTINGS: Record<string, string> = {
   /** How long a payToken may wait for its payment. */
   payTokenSeconds: '600',
 
-  sonatelClientId: '5f0d7c3a-9b1e-4f6d-8a2c-4e7b9d0c1f3a',
-  sonatelClientSecret: 'd2b8e6f0-1c5a-4d9e-b7f3-6a0c8e2d4b1f',
+  sonatelClientId: 'qk3vT8Lw0sYc5RzN',
+  sonatelClientSecret: 'b7Xf2Jm9Pq4Ht6Ae',
   sonatelMerchantCode: '123456',
-  sonatelRetailerMsisdn: '771234500',
-  sonatelPin: '2021',
+  sonatelRetailerMsisdn: '691301143',
+  sonatelPin: '2222',
   sonatelTokenSeconds: '299',
   /** Which calls the account may make: `merchant`, `retailer` or `both`. */
   sonatelAccount: 'both',
