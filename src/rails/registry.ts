@@ -9,13 +9,15 @@ import type { RailDefinition } from './connection.ts';
 import type { MatchedCallbacks } from './connections.ts';
 import { type OpenConnection, openConnections } from './open-connections.ts';
 import { createOperatorCallLog } from './operator-call-log.ts';
+import { pawapayRail } from './pawapay.ts';
+import { paystackRail } from './paystack.ts';
 import { CALL_TIMEOUT_MS, type Rail, type RailMethod } from './rail.ts';
 import { createSandboxRail } from './sandbox.ts';
 
 export type { MatchedCallbacks, Mode };
 
 /** A line here, and a file, is all that a rail needs. */
-export const RAILS: readonly RailDefinition[] = [];
+export const RAILS: readonly RailDefinition[] = [pawapayRail, paystackRail];
 
 /** A change of a connection is seen by every process within this time. */
 const WATCH_MS = 400;
