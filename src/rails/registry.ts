@@ -7,6 +7,7 @@ import type { Mode } from '../platform/gateway-mode.ts';
 import { type Breakers, createBreakers } from './breakers.ts';
 import type { RailDefinition } from './connection.ts';
 import type { MatchedCallbacks } from './connections.ts';
+import { darajaRail } from './daraja.ts';
 import { type OpenConnection, openConnections } from './open-connections.ts';
 import { createOperatorCallLog } from './operator-call-log.ts';
 import { pawapayRail } from './pawapay.ts';
@@ -17,7 +18,7 @@ import { createSandboxRail } from './sandbox.ts';
 export type { MatchedCallbacks, Mode };
 
 /** A line here, and a file, is all that a rail needs. */
-export const RAILS: readonly RailDefinition[] = [pawapayRail, paystackRail];
+export const RAILS: readonly RailDefinition[] = [pawapayRail, darajaRail, paystackRail];
 
 /** A change of a connection is seen by every process within this time. */
 const WATCH_MS = 400;
