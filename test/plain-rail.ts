@@ -12,7 +12,7 @@ const CAPABILITIES: RailCapabilities = {
   idempotentSubmit: true,
   query: 'answers',
   firstQueryAfterMs: 0,
-  notFoundIsFinalAfterMs: null,
+  notFoundIsFinalAfterMs: 60_000,
   callsPerSecond: null,
   refunds: 'none',
   sendsTokens: false,
@@ -82,7 +82,7 @@ function openPlainRail(connection: Parameters<RailDefinition['open']>[0]): Rail 
     const observation: Observation =
       answer.status === 200
         ? { state: 'succeeded', receipt: `R${path.replace(/\W/g, '').slice(-12)}` }
-        : { state: 'unknown', reason: `status ${answer.status}` };
+        : { state: 'unknown', reason: `status ${answer.status}`, definitelyNotFound: answer.status === 404 };
     return replyOf(scrub, observation, answer.body);
   }
 

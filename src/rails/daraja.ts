@@ -59,6 +59,7 @@ export const darajaRail: RailDefinition = {
   settings: DARAJA_SETTINGS,
   hosts: { sandbox: 'https://sandbox.safaricom.co.ke', production: 'https://api.safaricom.co.ke' },
   forbiddenInAddresses: FORBIDDEN_IN_ADDRESSES,
+  oneLiveToken: true,
   open(connection): Rail {
     const session = openDarajaSession({ settings: DARAJA_SETTINGS }, connection);
     const { account, addresses } = session;

@@ -38,7 +38,7 @@ export const OPERATORS: readonly OperatorUnderTest[] = [
   {
     rail: pawapayRail,
     createSimulator: createPawapaySimulator,
-    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, callbackRetrySeconds: '0.1', callbackRetryMinutes: '0.02' },
+    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, promptSeconds: '0.3', callbackRetrySeconds: '0.1', callbackRetryMinutes: '0.02' },
     connectionValues: {
       api_token: setting(PAWAPAY_SIMULATOR_SETTINGS, 'apiToken'),
       signed_callbacks: 'yes',
@@ -86,7 +86,7 @@ export const OPERATORS: readonly OperatorUnderTest[] = [
   {
     rail: paystackRail,
     createSimulator: createPaystackSimulator,
-    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, webhookRetrySeconds: '0.1', webhookRetryHourSeconds: '0.2' },
+    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, promptSeconds: '0.3', webhookRetrySeconds: '0.1', webhookRetryHourSeconds: '0.2' },
     connectionValues: {},
     method: 'MTN_MOMO_GHA',
     msisdn: '233241234567',
