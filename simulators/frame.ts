@@ -40,6 +40,8 @@ export type Callback = {
   method?: 'POST' | 'PUT';
   headers?: Record<string, string>;
   body: object | string;
+  /** Headers made from the exact text that is sent, such as a signature. */
+  sign?: (text: string) => Record<string, string>;
   /** Called with the receiver's answer; null when there was none. Validation requests decide by it. */
   answered?: (answer: { status: number; text: string } | null) => void;
   /** How long the receiver may take. */
@@ -61,8 +63,8 @@ export interface SimulatorContext {
   /** Milliseconds; a test may run it ahead. */
   now(): number;
   random(): number;
-  /** Runs the work later; all such work ends with the simulator. */
-  after(ms: number, work: () => void): void;
+  /** Runs the work later; all such work ends with the simulator. Returns what cancels it. */
+  after(ms: number, work: () => void): () => void;
   /** Sends a callback in the background, with the faults of callbacks. Returns when it was answered or given up. */
   send(callback: Callback): Promise<void>;
   takeFault(fault: Fault, operation: Operation): boolean;
@@ -215,12 +217,16 @@ function createBackgroundWork() {
   const timers = new Set<NodeJS.Timeout>();
   const sending = new Set<Promise<void>>();
   return {
-    after(ms: number, work: () => void): void {
+    after(ms: number, work: () => void): () => void {
       const timer = setTimeout(() => {
         timers.delete(timer);
         work();
       }, ms);
       timers.add(timer);
+      return () => {
+        clearTimeout(timer);
+        timers.delete(timer);
+      };
     },
     track(work: Promise<void>): Promise<void> {
       const tracked = work.finally(() => sending.delete(tracked));
@@ -255,13 +261,15 @@ async function post({
   method,
   headers,
   body,
+  sign,
   timeoutMs,
 }: Callback): Promise<{ status: number; text: string } | null> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
   try {
     const answer = await fetch(url, {
       method: method ?? 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers, ...sign?.(text) },
+      body: text,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs ?? CALLBACK_TIMEOUT_MS),
     });
