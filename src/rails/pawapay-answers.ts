@@ -18,12 +18,12 @@ const REFUSING_STATUSES = new Set([400, 401, 403]);
 const UNFINISHED = new Set(['ACCEPTED', 'ENQUEUED', 'PROCESSING', 'SUBMITTED', 'IN_RECONCILIATION']);
 
 /** `uuid`: our reference on pawaPay's wire. */
-export type Subject = { direction: MoneyDirection; uuid: string };
+export type PawapayId = { direction: MoneyDirection; uuid: string };
 
 const unknown = (reason: string): Observation => ({ state: 'unknown', reason });
 
 /** The answer to a request that moves money. */
-export function readSubmission(answer: Exchange, { direction, uuid }: Subject, step: PayerStep | null): Observation {
+export function readSubmission(answer: Exchange, { direction, uuid }: PawapayId, step: PayerStep | null): Observation {
   if (!answer.answered) return unknown(answer.reason);
   const body = readJson(answer.body);
   const status = field(body, 'status');
@@ -48,7 +48,7 @@ function readRefusal(body: unknown, direction: MoneyDirection): Observation {
 }
 
 /** The answer to a query. */
-export function readStatus(answer: Exchange, subject: Subject): Observation {
+export function readStatus(answer: Exchange, subject: PawapayId): Observation {
   if (!answer.answered) return unknown(answer.reason);
   const body = readJson(answer.body);
   const status = field(body, 'status');
@@ -63,7 +63,7 @@ export function readStatus(answer: Exchange, subject: Subject): Observation {
 }
 
 /** A deposit, payout or refund as queries and callbacks show it. */
-function readResource(data: unknown, { direction, uuid }: Subject): Observation {
+function readResource(data: unknown, { direction, uuid }: PawapayId): Observation {
   const status = textOf(field(data, 'status')) ?? '';
   if (UNFINISHED.has(status)) return { state: 'pending', railReference: uuid };
   if (status === 'COMPLETED') {
@@ -108,7 +108,7 @@ export function readCallbackBody(text: string, worth: 'proof' | 'hint'): Callbac
   return { kind: 'proof', reference, direction: subject.direction, observation };
 }
 
-function subjectOf(body: unknown): Subject | null {
+function subjectOf(body: unknown): PawapayId | null {
   for (const direction of ['collection', 'payout', 'refund'] as const) {
     const id = textOf(field(body, RESOURCES[direction].id));
     if (id !== null) return { direction, uuid: id.toLowerCase() };
@@ -117,7 +117,7 @@ function subjectOf(body: unknown): Subject | null {
 }
 
 /** The version of our UUID is lost on the wire; a payout may be a refund, which the metadata of our request tells. */
-function referenceOf(body: unknown, { direction, uuid }: Subject): string | null {
+function referenceOf(body: unknown, { direction, uuid }: PawapayId): string | null {
   const named = textOf(firstOf(field(body, 'metadata'), 'ref')) ?? textOf(field(body, 'clientReferenceId')) ?? '';
   if (/^(?:TX|RF)_/.test(named) && isUuidOf(uuid, named)) return named;
   return referenceOfUuid4(uuid, direction === 'refund' ? 'RF' : 'TX');

@@ -6,7 +6,7 @@ import { formatAmount } from '../platform/money.ts';
 import type { RailConnection, RailDefinition } from './connection.ts';
 import { createScrub, openExchange, replyOf } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
-import { RESOURCES, readCallbackBody, readStatus, readSubmission, type Subject } from './pawapay-answers.ts';
+import { type PawapayId, RESOURCES, readCallbackBody, readStatus, readSubmission } from './pawapay-answers.ts';
 import { checkAccount } from './pawapay-check.ts';
 import { PROVIDERS } from './pawapay-codes.ts';
 import { createKeyring } from './pawapay-keys.ts';
@@ -106,20 +106,20 @@ function openPawapay(connection: RailConnection): Rail {
   if (requiresSignature) keyring.refresh();
 
   async function submit(direction: Direction, call: CollectCall | PayoutCall): Promise<RailReply> {
-    const subject: Subject = { direction, uuid: uuid4Of(call.reference) };
+    const subject: PawapayId = { direction, uuid: uuid4Of(call.reference) };
     const answer = await post(RESOURCES[direction].path, paymentBody(subject, call));
     const step = direction === 'collection' ? stepOf(call.method) : null;
     return replyTo(answer, readSubmission(answer, subject, step));
   }
 
   async function query(call: Pick<QueryCall, 'reference' | 'direction'>): Promise<RailReply> {
-    const subject: Subject = { direction: call.direction, uuid: uuid4Of(call.reference) };
+    const subject: PawapayId = { direction: call.direction, uuid: uuid4Of(call.reference) };
     const answer = await get(`${RESOURCES[call.direction].path}/${subject.uuid}`);
     return replyTo(answer, readStatus(answer, subject));
   }
 
   async function refund(call: RefundCall): Promise<RailReply> {
-    const subject: Subject = { direction: 'refund', uuid: uuid4Of(call.reference) };
+    const subject: PawapayId = { direction: 'refund', uuid: uuid4Of(call.reference) };
     const answer = await post(RESOURCES.refund.path, {
       refundId: subject.uuid,
       depositId: uuid4Of(call.collection.reference),
@@ -206,7 +206,7 @@ function capabilitiesOf(
   };
 }
 
-function paymentBody({ direction, uuid }: Subject, call: CollectCall | PayoutCall): object {
+function paymentBody({ direction, uuid }: PawapayId, call: CollectCall | PayoutCall): object {
   const message = customerMessage(call.merchantName);
   return {
     [RESOURCES[direction].id]: uuid,
