@@ -19,8 +19,29 @@ const PUBLISHED_ADDRESSES = [
   '196.201.212.74',
   '196.201.212.69',
 ];
-/** Public: it stands in every tutorial, for the short code of Safaricom's sandbox. */
-const SANDBOX_PASSKEY = 'bfb279f9aa9bdbcf158e97dd71a467cd2e0c893059b10f78e6b72ada1ed2c919';
+
+/** The certificate of the simulator: its key is public too. */
+const SIMULATOR_CERTIFICATE = [
+  '-----BEGIN CERTIFICATE-----',
+  'MIIDGTCCAgGgAwIBAgIUDuy/00+uqhCWWE31HodcMQPfbRYwDQYJKoZIhvcNAQEL',
+  'BQAwGzEZMBcGA1UEAwwQZGFyYWphLXNpbXVsYXRvcjAgFw0yNjExMTUxODAzNTFa',
+  'GA8yMTI2MTAyMjE4MDM1MVowGzEZMBcGA1UEAwwQZGFyYWphLXNpbXVsYXRvcjCC',
+  'ASIwDQYJKoZIhvcNAQEBBQADggEPADCCAQoCggEBAOfKZKxABTInFEUi+Ewa5F88',
+  'wfeN9zR1onK4lmDZo/5CRp5JL2AbV1LyzXMk6Y2JY1RswQSM0dSdRVrNOYOc1c1J',
+  'UKvKzGtgjePys2ouyOvmCgFvrnhMzgVb7zSyqKEdn4846AherBZrSkDle1m2YnZq',
+  'p4lLqBj2DVM9WOIjCABSs5oSrYy7t2lEu0Ha25je4+wWcAuagIE5/cw1X9A9xVRG',
+  'e+R9Daqn2N4YYrk2OGIf+YtOaK6fWHsQvGkqgx8OyA4lDFhP+mvCINwXivwTml2i',
+  'tcR5ScclkXo2vRy2kKkh0FR8XuNmoRH2EsGXxX9/eo5eJdlIFWkr+bxvZajYla8C',
+  'AwEAAaNTMFEwHQYDVR0OBBYEFL1uYRgcEJXxTlkl8hplUDYm/SdZMB8GA1UdIwQY',
+  'MBaAFL1uYRgcEJXxTlkl8hplUDYm/SdZMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZI',
+  'hvcNAQELBQADggEBANY+fkKweMB32m4L2CiLwh3t9JzDrfLE0vWPQ8UDX+S6I3ss',
+  'gGzxkJPUKQ6L2cMFtTAdkmQiKKLwJ+gdANzVrDzAHy9NaE70NXYKZpmZwl26G5s6',
+  'J0/yhljTNwTXSTpLRgBPKw+jAs6GLCCnEq/zTOrZLaHDL4UrPmCRQYdaEBeNWdlw',
+  'tQimM3ZieyBwSmP0pNKslNkh6vemVIxDZLK84X/kKvResdGOvPcQM1IBQeBj3vJm',
+  'PPR4JrH3rc1HJAzqfJEikGWOtvZ3b+PrznYdu9A/jmBnuM0HypWHi6RvB73cK2Z9',
+  'h4o4j7tGMYjcwtToKNOROiAL9ja7rP17vNizIVM=',
+  '-----END CERTIFICATE-----',
+].join('\n');
 
 export const DARAJA_SETTINGS: readonly RailSetting[] = [
   {
@@ -28,14 +49,14 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     label: 'Consumer key',
     help: 'On developer.safaricom.co.ke under My apps, of an app that has the products you use.',
     kind: 'secret',
-    simulator: 'sandbox-consumer-key',
+    simulator: 'simulated-consumer-key',
   },
   {
     name: 'consumer_secret',
     label: 'Consumer secret',
     help: 'Beside the consumer key.',
     kind: 'secret',
-    simulator: 'sandbox-consumer-secret',
+    simulator: 'simulated-consumer-secret',
   },
   {
     name: 'shortcode',
@@ -59,7 +80,7 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     help: 'Safaricom mails it when M-PESA Express goes live for the short code. Without it there are no prompts.',
     kind: 'secret',
     optional: true,
-    simulator: SANDBOX_PASSKEY,
+    simulator: 'simulated-passkey',
   },
   {
     name: 'paybill_number',
@@ -67,7 +88,7 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     help: 'The pay bill that payers pay to from their own menu. Without it this method is not served.',
     kind: 'text',
     optional: true,
-    simulator: '600638',
+    simulator: '174379',
     ...SHORT_CODE,
   },
   {
@@ -76,7 +97,7 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     help: 'The till (Buy Goods) that payers pay to, by prompt or from their own menu.',
     kind: 'text',
     optional: true,
-    simulator: '600639',
+    simulator: '600585',
     ...SHORT_CODE,
   },
   {
@@ -100,7 +121,7 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     help: 'The B2C short code that payouts are paid from. Without it and the initiator there are no payouts.',
     kind: 'text',
     optional: true,
-    simulator: '600992',
+    simulator: '174379',
     ...SHORT_CODE,
   },
   {
@@ -125,7 +146,7 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     help: 'Of the API user. It ends after 90 days; Safaricom takes # & % $ in it, and neither brackets nor @.',
     kind: 'secret',
     optional: true,
-    simulator: 'Sandbox-2026#',
+    simulator: 'Simulated#2026',
   },
   {
     name: 'certificate',
@@ -133,6 +154,7 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     help: 'ProductionCertificate.cer or SandboxCertificate.cer of the developer portal; the password is encrypted with it.',
     kind: 'pem',
     optional: true,
+    simulator: SIMULATOR_CERTIFICATE,
   },
   {
     name: 'callback_ranges',

@@ -47,7 +47,7 @@ export const pawapayRail: RailDefinition = {
       label: 'API token',
       help: 'Dashboard, System configuration, API tokens. The sandbox and production have different ones.',
       kind: 'secret',
-      simulator: 'simulator-token',
+      simulator: 'pawapay-simulator-token',
     },
     {
       name: 'signed_callbacks',
