@@ -64,10 +64,10 @@ export interface PawapayPayments {
   find(kind: PawapayKind, id: string): PawapayPayment | undefined;
   list(): PawapayPayment[];
   accept(order: PawapayOrder & { amount: bigint }): PawapayPayment;
-  complete(payment: PawapayPayment): void;
-  fail(payment: PawapayPayment, failureCode: string): void;
+  complete: (payment: PawapayPayment) => void;
+  fail: (payment: PawapayPayment, failureCode: string) => void;
   /** Sends the callback of a payment that has ended, once more. */
-  tell(payment: PawapayPayment): void;
+  tell: (payment: PawapayPayment) => void;
   statusOf(provider: string, kind: PawapayKind): PawapayStatus;
   setStatus(provider: string, kind: PawapayKind, status: PawapayStatus): void;
   dataOf(payment: PawapayPayment): object;
@@ -80,13 +80,12 @@ type Parts = {
   wallets: PawapayWallets;
 };
 
-export function createPawapayPayments({ context, settings, callbacks, wallets }: Parts): PawapayPayments {
+export function createPawapayPayments(parts: Parts): PawapayPayments {
+  const { context, settings, wallets } = parts;
   const payments = new Map<string, PawapayPayment>();
   const statuses = new Map<string, PawapayStatus>();
-  const processingMs = Number(settings.processingMs);
-  let receipts = 0;
-
-  const isFinal = ({ status }: PawapayPayment) => status === 'COMPLETED' || status === 'FAILED';
+  const ends = createPaymentEnds(parts);
+  const process = createProcessing(parts, ends);
   const statusOf = (provider: string, kind: PawapayKind) => statuses.get(`${kind} ${provider}`) ?? 'OPERATIONAL';
 
   function accept(order: PawapayOrder & { amount: bigint }): PawapayPayment {
@@ -94,7 +93,7 @@ export function createPawapayPayments({ context, settings, callbacks, wallets }:
     const payment: PawapayPayment = { ...order, status: 'ACCEPTED', created: pawapayTime(now), acceptedAt: now };
     payments.set(`${order.kind} ${order.id}`, payment);
     if (order.kind !== 'deposit') wallets.reserve(order.provider.country.country, order.amount);
-    context.after(processingMs, () => {
+    context.after(Number(settings.processingMs), () => {
       if (payment.status !== 'ACCEPTED') return;
       if (statusOf(order.provider.provider, order.kind) === 'DELAYED' && order.kind !== 'deposit')
         payment.status = 'ENQUEUED';
@@ -103,6 +102,30 @@ export function createPawapayPayments({ context, settings, callbacks, wallets }:
     return payment;
   }
 
+  return {
+    ...ends,
+    find: (kind, id) => payments.get(`${kind} ${id}`),
+    list: () => [...payments.values()],
+    accept,
+    statusOf,
+    setStatus(provider, kind, status) {
+      statuses.set(`${kind} ${provider}`, status);
+      if (status !== 'OPERATIONAL') return;
+      for (const payment of payments.values())
+        if (payment.status === 'ENQUEUED' && payment.provider.provider === provider && payment.kind === kind)
+          process(payment);
+    },
+    dataOf: (payment) => dataOf(payment, Number(settings.amountDecimals)),
+  };
+}
+
+type PaymentEnds = Pick<PawapayPayments, 'complete' | 'fail' | 'tell'>;
+
+/** What happens between the acceptance of a payment and its end. */
+function createProcessing(
+  { context, settings }: Parts,
+  { complete, fail }: PaymentEnds,
+): (payment: PawapayPayment) => void {
   function process(payment: PawapayPayment): void {
     payment.status = 'PROCESSING';
     const { kind, phoneNumber } = payment;
@@ -142,13 +165,23 @@ export function createPawapayPayments({ context, settings, callbacks, wallets }:
   function payOut(payment: PawapayPayment): void {
     const decision = decisionOf(payment.phoneNumber);
     const failure = decision === null ? undefined : PAYOUT_DECISIONS[decision];
-    const ms = decision === 'ignore' ? Number(settings.promptSeconds) * 1000 : processingMs;
+    const ms = decision === 'ignore' ? Number(settings.promptSeconds) * 1000 : Number(settings.processingMs);
     context.after(ms, () => {
       if (decision === 'ignore') fail(payment, 'UNSPECIFIED_FAILURE');
       else if (failure === undefined) complete(payment);
       else fail(payment, failure);
     });
   }
+
+  return process;
+}
+
+/** How payments end: the book and the callback. The first end is the last. */
+function createPaymentEnds({ context, settings, callbacks, wallets }: Parts): PaymentEnds {
+  let receipts = 0;
+  const isFinal = ({ status }: PawapayPayment) => status === 'COMPLETED' || status === 'FAILED';
+  const tell = (payment: PawapayPayment) =>
+    callbacks.deliver(payment.kind, callbackOf(payment, Number(settings.amountDecimals)));
 
   function complete(payment: PawapayPayment): void {
     if (isFinal(payment)) return;
@@ -178,26 +211,7 @@ export function createPawapayPayments({ context, settings, callbacks, wallets }:
     tell(payment);
   }
 
-  const tell = (payment: PawapayPayment) => callbacks.deliver(payment.kind, callbackOf(payment, decimals));
-  const decimals = Number(settings.amountDecimals);
-
-  return {
-    find: (kind, id) => payments.get(`${kind} ${id}`),
-    list: () => [...payments.values()],
-    accept,
-    complete,
-    fail,
-    tell,
-    statusOf,
-    setStatus(provider, kind, status) {
-      statuses.set(`${kind} ${provider}`, status);
-      if (status !== 'OPERATIONAL') return;
-      for (const payment of payments.values())
-        if (payment.status === 'ENQUEUED' && payment.provider.provider === provider && payment.kind === kind)
-          process(payment);
-    },
-    dataOf: (payment) => dataOf(payment, decimals),
-  };
+  return { complete, fail, tell };
 }
 
 /** "2020-10-19T11:17:01Z": whole seconds. */

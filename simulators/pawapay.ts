@@ -134,30 +134,9 @@ export const createPawapaySimulator: CreateSimulator = (context, given) => {
 
   const parts = { context, settings, callbacks, wallets, payments, refuse };
   const [publicKeys, others] = partition(toolkitRoutes(parts), ({ path }) => /public-key|statement-files/.test(path));
-  const bulk: SimulatorRoute = {
-    method: 'POST',
-    path: '/v2/payouts/bulk',
-    operation: 'payout',
-    handle: ({ text }) => {
-      const items = readList(text);
-      if (items === null) return refuse(notJson('a list'));
-      return { status: 200, body: items.map((item) => answerOrder('payout', item).body) };
-    },
-  };
   return {
     routes: [
-      guarded(bulk, true),
-      ...KINDS.map((kind) =>
-        guarded(
-          {
-            method: 'POST',
-            path: `/v2/${kind}s`,
-            operation: OPERATIONS[kind],
-            handle: ({ json }) => answerOrder(kind, json),
-          },
-          true,
-        ),
-      ),
+      ...orderRoutes(answerOrder).map((route) => guarded(route, true)),
       ...KINDS.flatMap((kind) => paymentRoutes(kind, parts)).map((route) => guarded(route)),
       ...others.map((route) => guarded(route)),
       // The public keys and the files of statements are open to everybody.
@@ -166,6 +145,28 @@ export const createPawapaySimulator: CreateSimulator = (context, given) => {
     actions: createActions({ callbacks, payments, wallets, account }),
   };
 };
+
+/** The calls that move money, which an account may want to be signed. */
+function orderRoutes(answerOrder: (kind: PawapayKind, body: unknown) => SimulatorAnswer): SimulatorRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/v2/payouts/bulk',
+      operation: 'payout',
+      handle: ({ text }) => {
+        const items = readList(text);
+        if (items === null) return refusalAnswer(notJson('a list'), undefined, undefined);
+        return { status: 200, body: items.map((item) => answerOrder('payout', item).body) };
+      },
+    },
+    ...KINDS.map((kind) => ({
+      method: 'POST' as const,
+      path: `/v2/${kind}s`,
+      operation: OPERATIONS[kind],
+      handle: ({ json }: SimulatorRequest) => answerOrder(kind, json),
+    })),
+  ];
+}
 
 type Orders = {
   context: { now(): number };

@@ -1,7 +1,7 @@
 // The bodies of Paystack's answers and webhooks about transactions.
 
 import { PAYSTACK_INTEGRATION, type PaystackAccount } from './paystack-account.ts';
-import type { PaystackCharge } from './paystack-charges.ts';
+import type { PaystackCharge } from './paystack-charge-life.ts';
 import { type PaystackJson, paystackTime, writeSubunits } from './paystack-wire.ts';
 
 /** The data of a charge that has not succeeded. */

@@ -3,7 +3,8 @@
 import type { SimulatorAnswer, SimulatorRequest, SimulatorRoute } from './frame.ts';
 import { PAYSTACK_INTEGRATION, type PaystackAccount } from './paystack-account.ts';
 import { customerData, disputeData, transactionData } from './paystack-bodies.ts';
-import type { PaystackCharge, PaystackCharges } from './paystack-charges.ts';
+import type { PaystackCharge } from './paystack-charge-life.ts';
+import type { PaystackCharges } from './paystack-charges.ts';
 import {
   accepted,
   checkPaystackFields,
@@ -45,7 +46,6 @@ const REFUND_FIELDS = {
 const DAY_MS = 86_400_000;
 
 export function createPaystackRefunds(account: PaystackAccount, charges: PaystackCharges): PaystackRefunds {
-  const { context, settings } = account;
   const refunds: PaystackRefund[] = [];
   const life = createRefundLife(account, refunds);
 
@@ -86,30 +86,17 @@ export function createPaystackRefunds(account: PaystackAccount, charges: Paystac
     });
   }
 
-  /** There is no filter by transaction: a query that asks for one gets all. */
-  function list({ query }: SimulatorRequest): SimulatorAnswer {
-    const perPage = Number(query.get('perPage') ?? 50);
-    const page = Number(query.get('page') ?? 1);
-    const from = Date.parse(query.get('from') ?? '1970-01-01');
-    const to = Date.parse(query.get('to') ?? '9999-12-31');
-    const seen = context.now() - Number(settings.refundListLagMs);
-    const rows = refunds
-      .filter(({ createdAt }) => createdAt >= from && createdAt <= to && createdAt <= seen)
-      .toReversed();
-    const shown = rows.slice((page - 1) * perPage, page * perPage);
-    return accepted(
-      'Refunds retrieved',
-      shown.map((refund) => refundData(account, refund)),
-      { meta: { total: rows.length, skipped: 0, perPage, page, pageCount: Math.ceil(rows.length / perPage) } },
-    );
-  }
-
   return {
     plan: (outcome) => life.plan(outcome),
-    chargeBack: (charge) => life.chargeBack(charge),
+    chargeBack: (charge) => chargeBack(account, charge, restOf(charge, refunds)),
     routes: [
       { method: 'POST', path: '/refund', operation: 'refund', handle: create },
-      { method: 'GET', path: '/refund', operation: 'query', handle: list },
+      {
+        method: 'GET',
+        path: '/refund',
+        operation: 'query',
+        handle: ({ query }) => listRefunds(account, refunds, query),
+      },
       {
         method: 'GET',
         path: '/refund/:id',
@@ -177,24 +164,24 @@ function readRefund(
 
 /** What happens to a refund once it exists. */
 function createRefundLife(account: PaystackAccount, refunds: PaystackRefund[]) {
-  const { context, settings, ids } = account;
+  const { context, settings } = account;
   const planned: PaystackRefundOutcome[] = [];
 
   function begin(refund: PaystackRefund): void {
     account.reserve(refund.charge.currency, refund.amount);
     updateStatus(refund.charge);
-    tell(refund);
+    notifyRefund(account, refund);
     context.after(Number(settings.processingMs), () => process(refund));
   }
 
   function process(refund: PaystackRefund): void {
     refund.status = 'processing';
-    tell(refund);
+    notifyRefund(account, refund);
     context.after(Number(settings.processingMs), () => {
       const outcome = planned.shift();
       if (outcome === 'needs-attention') {
         refund.status = 'needs-attention';
-        tell(refund);
+        notifyRefund(account, refund);
       } else if (outcome === 'failed' || context.takeFault('unknown_code', 'refund')) fail(refund);
       else if (context.takeFault('late_success', 'refund'))
         context.after(Number(settings.lateSuccessSeconds) * 1000, () => succeed(refund));
@@ -212,14 +199,14 @@ function createRefundLife(account: PaystackAccount, refunds: PaystackRefund[]) {
       { model: 'Refund', id, reason: `Refund of ${reference}` },
     );
     updateStatus(charge);
-    tell(refund);
+    notifyRefund(account, refund);
   }
 
   function fail(refund: PaystackRefund): void {
     refund.status = 'failed';
     account.reserve(refund.charge.currency, -refund.amount);
     updateStatus(refund.charge);
-    tell(refund);
+    notifyRefund(account, refund);
   }
 
   /** A transaction whose whole amount is being refunded is no longer called a success. */
@@ -231,43 +218,64 @@ function createRefundLife(account: PaystackAccount, refunds: PaystackRefund[]) {
     else charge.status = isOpen ? 'reversal pending' : 'reversed';
   }
 
-  /** The amount is a text in some of the events; only one of them has the id of the refund. */
-  function tell({ id, charge, amount, status, customerNote, merchantNote }: PaystackRefund): void {
-    const { first_name, last_name, email } = customerData(charge);
-    const number = writeSubunits(amount, charge.currency, settings);
-    const isNumber = status === 'failed' || status === 'needs-attention';
-    account.notify(`refund.${status}`, {
-      status,
-      transaction_reference: charge.reference,
-      refund_reference: isNumber ? ids.code('TRF') : String(ids.number()),
-      amount: isNumber ? number : String(number),
-      currency: charge.currency,
-      processor: isNumber ? 'instant-transfer' : 'mpgs_zen',
-      customer: { first_name, last_name, email },
-      integration: PAYSTACK_INTEGRATION,
-      domain: account.domain(),
-      ...(status === 'needs-attention'
-        ? { id: String(id), customer_note: customerNote, merchant_note: merchantNote }
-        : {}),
-    });
-  }
+  return { begin, process, plan: (outcome: PaystackRefundOutcome) => void planned.push(outcome) };
+}
 
-  function chargeBack(charge: PaystackCharge): boolean {
-    if (charge.status !== 'success') return false;
-    account.notify('charge.dispute.create', disputeData(account, charge, false));
-    charge.status = 'reversed';
-    const { id, reference, currency, way, receiptNumber } = charge;
-    const amount = restOf(charge, refunds);
-    const receipt = receiptNumber ?? String(id);
-    account.enter(
-      { kind: 'collection_reversed', id: reference, receipt, msisdn: way.payer, amount, currency },
-      { model: 'Transaction', id, reason: `Chargeback of ${reference}` },
-    );
-    account.notify('charge.dispute.resolve', disputeData(account, charge, true));
-    return true;
-  }
+/** There is no filter by transaction: a query that asks for one gets all. */
+function listRefunds(account: PaystackAccount, refunds: PaystackRefund[], query: URLSearchParams): SimulatorAnswer {
+  const { context, settings } = account;
+  const perPage = Number(query.get('perPage') ?? 50);
+  const page = Number(query.get('page') ?? 1);
+  const from = Date.parse(query.get('from') ?? '1970-01-01');
+  const to = Date.parse(query.get('to') ?? '9999-12-31');
+  const seen = context.now() - Number(settings.refundListLagMs);
+  const rows = refunds
+    .filter(({ createdAt }) => createdAt >= from && createdAt <= to && createdAt <= seen)
+    .toReversed();
+  const shown = rows.slice((page - 1) * perPage, page * perPage);
+  return accepted(
+    'Refunds retrieved',
+    shown.map((refund) => refundData(account, refund)),
+    { meta: { total: rows.length, skipped: 0, perPage, page, pageCount: Math.ceil(rows.length / perPage) } },
+  );
+}
 
-  return { begin, process, chargeBack, plan: (outcome: PaystackRefundOutcome) => void planned.push(outcome) };
+/** The amount is a text in some of the events; only one of them has the id of the refund. */
+function notifyRefund(account: PaystackAccount, refund: PaystackRefund): void {
+  const { id, charge, amount, status, customerNote, merchantNote } = refund;
+  const { settings, ids } = account;
+  const { first_name, last_name, email } = customerData(charge);
+  const number = writeSubunits(amount, charge.currency, settings);
+  const isNumber = status === 'failed' || status === 'needs-attention';
+  account.notify(`refund.${status}`, {
+    status,
+    transaction_reference: charge.reference,
+    refund_reference: isNumber ? ids.code('TRF') : String(ids.number()),
+    amount: isNumber ? number : String(number),
+    currency: charge.currency,
+    processor: isNumber ? 'instant-transfer' : 'mpgs_zen',
+    customer: { first_name, last_name, email },
+    integration: PAYSTACK_INTEGRATION,
+    domain: account.domain(),
+    ...(status === 'needs-attention'
+      ? { id: String(id), customer_note: customerNote, merchant_note: merchantNote }
+      : {}),
+  });
+}
+
+/** The bank of the payer takes back what is left of a paid charge. */
+function chargeBack(account: PaystackAccount, charge: PaystackCharge, amount: bigint): boolean {
+  if (charge.status !== 'success') return false;
+  account.notify('charge.dispute.create', disputeData(account, charge, false));
+  charge.status = 'reversed';
+  const { id, reference, currency, way, receiptNumber } = charge;
+  const receipt = receiptNumber ?? String(id);
+  account.enter(
+    { kind: 'collection_reversed', id: reference, receipt, msisdn: way.payer, amount, currency },
+    { model: 'Transaction', id, reason: `Chargeback of ${reference}` },
+  );
+  account.notify('charge.dispute.resolve', disputeData(account, charge, true));
+  return true;
 }
 
 /** In the forms of the list: the transaction is its number. */

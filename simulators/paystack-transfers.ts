@@ -3,6 +3,12 @@
 import type { SimulatorAnswer, SimulatorRequest, SimulatorRoute } from './frame.ts';
 import { PAYSTACK_CURRENCIES, PAYSTACK_INTEGRATION, type PaystackAccount } from './paystack-account.ts';
 import {
+  createPaystackRecipients,
+  type PaystackRecipient,
+  type PaystackRecipients,
+  recipientData,
+} from './paystack-recipients.ts';
+import {
   accepted,
   checkPaystackFields,
   type PaystackJson,
@@ -13,18 +19,7 @@ import {
   refused,
   writeSubunits,
 } from './paystack-wire.ts';
-import { decisionOf } from './phones.ts';
-
-export type PaystackRecipient = {
-  id: number;
-  code: string;
-  type: string;
-  name: string;
-  accountNumber: string;
-  bankCode: string;
-  currency: string;
-  createdAt: number;
-};
+import { type Decision, decisionOf } from './phones.ts';
 
 export type PaystackTransfer = {
   id: number;
@@ -54,38 +49,14 @@ export interface PaystackTransfers {
   reverse(reference: string): boolean;
 }
 
-/** The codes that Paystack lists, for each type of recipient and currency. Banks have many: any digits are taken. */
-const BANKS: Readonly<Record<string, Record<string, string>>> = {
-  'mobile_money GHS': { MTN: 'MTN', VOD: 'Telecel', ATL: 'AirtelTigo' },
-  'mobile_money KES': { MPESA: 'M-PESA' },
-  'mobile_money_business KES': { MPTILL: 'M-PESA Till', MPPAYBILL: 'M-PESA Paybill' },
-  'nuban NGN': { '044': 'Access Bank', '057': 'Zenith Bank', '058': 'Guaranty Trust Bank', '001': 'Test Bank' },
-  'ghipss GHS': { '030100': 'Absa Bank Ghana Ltd', '040100': 'GCB Bank Limited' },
-  'kepss KES': { '68': 'Equity Bank', '01': 'Kenya Commercial Bank' },
-};
 const REFERENCE = /^[a-z0-9_-]{16,50}$/;
 
 export function createPaystackTransfers(account: PaystackAccount): PaystackTransfers {
-  const { settings, ids } = account;
-  const recipients = new Map<string, PaystackRecipient>();
+  const { settings } = account;
+  const recipients = createPaystackRecipients(account);
   const transfers = new Map<string, PaystackTransfer>();
   const otp = { isRequired: settings.otpForTransfers === 'true' };
   const life = createTransferLife(account);
-
-  function createRecipient({ json }: SimulatorRequest): SimulatorAnswer {
-    const read = readRecipient(account, json);
-    if ('refusal' in read) return read.refusal;
-    const same = [...recipients.values()].find(
-      ({ type, accountNumber, bankCode, currency }) =>
-        type === read.type &&
-        accountNumber === read.accountNumber &&
-        bankCode === read.bankCode &&
-        currency === read.currency,
-    );
-    const recipient = same ?? read;
-    recipients.set(recipient.code, recipient);
-    return accepted('Transfer recipient created successfully', recipientData(account, recipient), {}, 201);
-  }
 
   function initiate({ json }: SimulatorRequest): SimulatorAnswer {
     const read = readTransfer(account, json, recipients, transfers);
@@ -129,48 +100,48 @@ export function createPaystackTransfers(account: PaystackAccount): PaystackTrans
       return true;
     },
     routes: [
-      { method: 'POST', path: '/transferrecipient', operation: 'other', handle: createRecipient },
+      ...recipients.routes,
       { method: 'POST', path: '/transfer', operation: 'payout', handle: initiate },
       { method: 'POST', path: '/transfer/finalize_transfer', operation: 'payout', handle: finalize },
       { method: 'GET', path: '/transfer/verify/:reference', operation: 'query', handle: verify },
       ...otpRoutes(account, otp),
-      { method: 'GET', path: '/bank', operation: 'other', handle: ({ query }) => listBanks(query) },
-      {
-        method: 'GET',
-        path: '/bank/resolve',
-        operation: 'name',
-        handle: ({ query }) => resolveAccount(ids.number(), query),
-      },
     ],
   };
-
-  function otpRoutes({ settings: { transferOtp } }: PaystackAccount, state: { isRequired: boolean }): SimulatorRoute[] {
-    const post = (path: string, handle: SimulatorRoute['handle']): SimulatorRoute => ({
-      method: 'POST',
-      path: `/transfer/${path}`,
-      operation: 'other',
-      handle,
-    });
-    const done = (message: string) => ({ status: 200, body: { status: true, message } });
-    return [
-      post('disable_otp', () => done('OTP has been sent to mobile number ending with 4321')),
-      post('disable_otp_finalize', ({ json }) => {
-        if (json?.otp !== transferOtp) return refused('Invalid OTP', 'invalid_otp');
-        state.isRequired = false;
-        return done('OTP requirement for transfers has been disabled');
-      }),
-      post('enable_otp', () => {
-        state.isRequired = true;
-        return done('OTP requirement for transfers has been enabled');
-      }),
-      post('resend_otp', () => done('OTP has been resent')),
-    ];
-  }
 }
+
+/** Codes for transfers are switched on and off by calls. */
+function otpRoutes({ settings: { transferOtp } }: PaystackAccount, state: { isRequired: boolean }): SimulatorRoute[] {
+  const post = (path: string, handle: SimulatorRoute['handle']): SimulatorRoute => ({
+    method: 'POST',
+    path: `/transfer/${path}`,
+    operation: 'other',
+    handle,
+  });
+  const done = (message: string) => ({ status: 200, body: { status: true, message } });
+  return [
+    post('disable_otp', () => done('OTP has been sent to mobile number ending with 4321')),
+    post('disable_otp_finalize', ({ json }) => {
+      if (json?.otp !== transferOtp) return refused('Invalid OTP', 'invalid_otp');
+      state.isRequired = false;
+      return done('OTP requirement for transfers has been disabled');
+    }),
+    post('enable_otp', () => {
+      state.isRequired = true;
+      return done('OTP requirement for transfers has been enabled');
+    }),
+    post('resend_otp', () => done('OTP has been resent')),
+  ];
+}
+
+const FAILURES: Readonly<Partial<Record<Decision, string>>> = {
+  not_found: 'Recipient account could not be found',
+  limit_reached: 'Recipient has reached the limit of the account',
+};
 
 /** What happens to a transfer once it exists. */
 function createTransferLife(account: PaystackAccount) {
   const { context, settings } = account;
+  const { succeed, reverse, end } = createTransferEnds(account);
   const planned: PaystackTransferOutcome[] = [];
   const waiting = new Map<PaystackTransfer, () => void>();
 
@@ -209,6 +180,7 @@ function createTransferLife(account: PaystackAccount) {
 
   function process(transfer: PaystackTransfer): void {
     const decision = decisionOf(transfer.recipient.accountNumber);
+    const failure = decision === null ? undefined : FAILURES[decision];
     const outcome = planned.shift();
     if (context.takeFault('unknown_code', 'payout')) end(transfer, 'failed', 'Switch table 4999 mismatch');
     else if (context.takeFault('late_success', 'payout')) {
@@ -216,8 +188,7 @@ function createTransferLife(account: PaystackAccount) {
       transfer.status = 'queued';
       context.after(Number(settings.lateSuccessSeconds) * 1000, () => succeed(transfer));
     } else if (outcome === 'failed') end(transfer, 'failed', null);
-    else if (decision === 'not_found') end(transfer, 'failed', 'Recipient account could not be found');
-    else if (decision === 'limit_reached') end(transfer, 'failed', 'Recipient has reached the limit of the account');
+    else if (failure !== undefined) end(transfer, 'failed', failure);
     else if (decision === 'ignore')
       context.after(Number(settings.promptSeconds) * 1000, () => end(transfer, 'failed', null));
     else {
@@ -225,6 +196,13 @@ function createTransferLife(account: PaystackAccount) {
       if (outcome === 'reversed') context.after(Number(settings.reversalSeconds) * 1000, () => reverse(transfer));
     }
   }
+
+  return { begin, waitForOtp, reverse, plan: (outcome: PaystackTransferOutcome) => void planned.push(outcome) };
+}
+
+/** How transfers end, and how they come back. */
+function createTransferEnds(account: PaystackAccount) {
+  const { context } = account;
 
   function succeed(transfer: PaystackTransfer): void {
     transfer.transferredAt = context.now();
@@ -252,7 +230,7 @@ function createTransferLife(account: PaystackAccount) {
     if (status === 'success' || status === 'failed') account.notify(`transfer.${status}`, eventData(account, transfer));
   }
 
-  return { begin, waitForOtp, reverse, plan: (outcome: PaystackTransferOutcome) => void planned.push(outcome) };
+  return { succeed, reverse, end };
 }
 
 const movementOf = (transfer: PaystackTransfer, kind: 'payout' | 'payout_returned') => ({
@@ -263,51 +241,6 @@ const movementOf = (transfer: PaystackTransfer, kind: 'payout' | 'payout_returne
   amount: transfer.amount,
   currency: transfer.currency,
 });
-
-const RECIPIENT_FIELDS = {
-  type: 'text',
-  name: 'text',
-  account_number: 'text',
-  bank_code: 'text',
-  currency: 'text?',
-  description: 'text?',
-  metadata: 'any?',
-  account_reference: 'text?',
-};
-
-function readRecipient(
-  { context, settings, ids }: PaystackAccount,
-  body: PaystackJson | null,
-): PaystackRecipient | { refusal: SimulatorAnswer } {
-  const refusal = checkPaystackFields(body, RECIPIENT_FIELDS);
-  if (refusal || body === null) return { refusal: refusal ?? refused('Invalid JSON') };
-  const type = paystackText(body.type);
-  const currency = paystackText(body.currency) || (settings.defaultCurrency ?? '');
-  const bankCode = paystackText(body.bank_code);
-  const accountNumber = paystackText(body.account_number);
-  const banks = BANKS[`${type} ${currency}`];
-  if (!banks) return { refusal: refused(`Recipients of type ${type} are not supported for ${currency}`) };
-  const isMobile = type.startsWith('mobile_money');
-  if (isMobile ? !(bankCode in banks) : !/^\d{2,6}$/.test(bankCode))
-    return { refusal: refused('Invalid bank code', 'invalid_bank_code') };
-  const isAccount =
-    type === 'mobile_money'
-      ? accountNumber.startsWith('0') && readPhone(accountNumber, currency) !== null
-      : type === 'nuban'
-        ? /^\d{10}$/.test(accountNumber)
-        : /^\d{5,20}$/.test(accountNumber);
-  if (!isAccount) return { refusal: refused('Account number is invalid', 'invalid_account_number') };
-  return {
-    id: ids.number(),
-    code: ids.code('RCP'),
-    type,
-    name: paystackText(body.name),
-    accountNumber,
-    bankCode,
-    currency,
-    createdAt: context.now(),
-  };
-}
 
 const TRANSFER_FIELDS = {
   source: 'text',
@@ -321,7 +254,7 @@ const TRANSFER_FIELDS = {
 function readTransfer(
   account: PaystackAccount,
   body: PaystackJson | null,
-  recipients: Map<string, PaystackRecipient>,
+  recipients: PaystackRecipients,
   transfers: Map<string, PaystackTransfer>,
 ): PaystackTransfer | { refusal: SimulatorAnswer } {
   const { context, settings, ids } = account;
@@ -336,7 +269,7 @@ function readTransfer(
   if (!REFERENCE.test(reference))
     return { refusal: refused('The reference has illegal characters, or not 16 to 50 of them', 'invalid_reference') };
   if (transfers.has(reference)) return { refusal: duplicateTransfer(settings.duplicateTransferStatus) };
-  const recipient = recipients.get(paystackText(body.recipient));
+  const recipient = recipients.find(paystackText(body.recipient));
   if (!recipient) return { refusal: refused('Recipient specified is invalid', 'invalid_transfer_recipient') };
   const currency = paystackText(body.currency) || (settings.defaultCurrency ?? '');
   if (currency !== recipient.currency || !PAYSTACK_CURRENCIES.includes(currency))
@@ -368,34 +301,6 @@ const duplicateTransfer = (status: string | undefined) =>
     Number(status),
     'Create a new reference for the new transfer',
   );
-
-function recipientData({ domain }: PaystackAccount, recipient: PaystackRecipient): PaystackJson {
-  const { id, code, type, name, accountNumber, bankCode, currency, createdAt } = recipient;
-  return {
-    active: true,
-    createdAt: paystackTime(createdAt),
-    currency,
-    description: null,
-    domain: domain(),
-    email: null,
-    id,
-    integration: PAYSTACK_INTEGRATION,
-    metadata: null,
-    name,
-    recipient_code: code,
-    type,
-    updatedAt: paystackTime(createdAt),
-    is_deleted: false,
-    isDeleted: false,
-    details: {
-      authorization_code: null,
-      account_number: accountNumber,
-      account_name: null,
-      bank_code: bankCode,
-      bank_name: BANKS[`${type} ${currency}`]?.[bankCode] ?? null,
-    },
-  };
-}
 
 function transferData(account: PaystackAccount, transfer: PaystackTransfer): PaystackJson {
   const { id, code, reference, recipient, amount, currency, reason, status, transferredAt } = transfer;
@@ -437,23 +342,4 @@ function eventData(account: PaystackAccount, transfer: PaystackTransfer): Paysta
     created_at: createdAt,
     updated_at: updatedAt,
   };
-}
-
-function listBanks(query: URLSearchParams): SimulatorAnswer {
-  const banks = Object.entries(BANKS).flatMap(([key, names]) => {
-    const [type = '', currency = ''] = key.split(' ');
-    return Object.entries(names).map(([code, name]) => ({ name, code, currency, type, active: true }));
-  });
-  const matches = (name: 'currency' | 'type', value: string) => (query.get(name) ?? value) === value;
-  return accepted(
-    'Banks retrieved',
-    banks.filter(({ currency, type }) => matches('currency', currency) && matches('type', type)),
-  );
-}
-
-function resolveAccount(id: number, query: URLSearchParams): SimulatorAnswer {
-  const account_number = query.get('account_number') ?? '';
-  if (!/^\d{10}$/.test(account_number) || decisionOf(account_number) === 'not_found')
-    return refused('Could not resolve account name. Check parameters or try again.', 'invalid_bank_code', 422);
-  return accepted('Account number resolved', { account_number, account_name: 'ANN ABELL', bank_id: id });
 }

@@ -13,10 +13,10 @@ import {
   type PaystackAccount,
 } from './paystack-account.ts';
 import { transactionData } from './paystack-bodies.ts';
+import type { PaystackCharge } from './paystack-charge-life.ts';
 import {
   createPaystackCharges,
   PAYSTACK_CHARGE_OUTCOMES,
-  type PaystackCharge,
   type PaystackChargeOutcome,
   type PaystackCharges,
 } from './paystack-charges.ts';

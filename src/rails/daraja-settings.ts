@@ -19,8 +19,7 @@ const PUBLISHED_ADDRESSES = [
   '196.201.212.74',
   '196.201.212.69',
 ];
-
-/** The certificate of the simulator: its key is public too. */
+/** The certificate of the simulator. Its key is public, so it protects nothing. */
 const SIMULATOR_CERTIFICATE = [
   '-----BEGIN CERTIFICATE-----',
   'MIIDGTCCAgGgAwIBAgIUDuy/00+uqhCWWE31HodcMQPfbRYwDQYJKoZIhvcNAQEL',
@@ -41,6 +40,7 @@ const SIMULATOR_CERTIFICATE = [
   'PPR4JrH3rc1HJAzqfJEikGWOtvZ3b+PrznYdu9A/jmBnuM0HypWHi6RvB73cK2Z9',
   'h4o4j7tGMYjcwtToKNOROiAL9ja7rP17vNizIVM=',
   '-----END CERTIFICATE-----',
+  '',
 ].join('\n');
 
 export const DARAJA_SETTINGS: readonly RailSetting[] = [

@@ -24,7 +24,14 @@ const PHONE = '254708374149';
 const TOKEN = 'token-of-the-operator-0001';
 const PASSWORD = 'Initiator-2026#';
 const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const CERTIFICATE = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const SETTINGS = {
+  certificate: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  initiator_password: PASSWORD,
+  business_name: 'Duka',
+  paybill_number: '600638',
+  till_number: '600639',
+  payout_shortcode: '600992',
+};
 
 type Answer = { status: number; body: string | object };
 type Received = { method: string; path: string; authorization: string; body: Record<string, unknown> };
@@ -70,7 +77,7 @@ beforeEach(async () => {
 after(() => rail.close());
 
 function open(settings: Record<string, string> = {}, changes: Partial<RailConnection> = {}): Rail {
-  const all = { certificate: CERTIFICATE, initiator_password: PASSWORD, business_name: 'Duka', ...settings };
+  const all = { ...SETTINGS, ...settings };
   connection = testConnection(darajaRail, url, { clock, settings: all, ...changes });
   rail = darajaRail.open(connection);
   return rail;

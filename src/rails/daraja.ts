@@ -60,6 +60,7 @@ export const darajaRail: RailDefinition = {
   hosts: { sandbox: 'https://sandbox.safaricom.co.ke', production: 'https://api.safaricom.co.ke' },
   simulatorPort: 4802,
   forbiddenInAddresses: FORBIDDEN_IN_ADDRESSES,
+  oneLiveToken: true,
   open(connection): Rail {
     const session = openDarajaSession({ settings: DARAJA_SETTINGS }, connection);
     const { account, addresses } = session;

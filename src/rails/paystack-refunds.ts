@@ -46,7 +46,7 @@ export async function sendRefund(context: RefundContext, call: RefundCall): Prom
 
 /** Refusals that tell that nothing is left to give back of this transaction, or that it cannot be given back. */
 const NOT_REFUNDABLE =
-  /fully (?:reversed|refunded)|already (?:been )?(?:fully )?(?:reversed|refunded)|(?:more|greater) than|exceed|not found|not supported|cannot be refunded/i;
+  /(?:fully|already|been) (?:reversed|refunded)|(?:more|greater) than|exceed|not found|not supported|cannot be refunded/i;
 
 function readRefundRefusal(envelope: NonNullable<ReturnType<typeof readEnvelope>>): Observation {
   const { code, message, httpStatus } = envelope;
@@ -118,7 +118,7 @@ export async function hasOwnRefund(
 ): Promise<boolean | null> {
   const search = await searchRefunds(context, since, (row) => {
     const transaction = textOf(row.transaction) ?? textOf(field(row.transaction, 'id'));
-    return transaction === transactionId && /^RF_/.test(noteOf(row) ?? '');
+    return transaction === transactionId && (noteOf(row) ?? '').startsWith('RF_');
   });
   if (search.row !== null) return true;
   return search.isComplete ? false : null;

@@ -125,7 +125,7 @@ export const paystackRail: RailDefinition = {
     {
       name: 'xof_factor',
       label: 'Units of XOF',
-      help: 'Make one test charge of 100 XOF: 100 if Paystack shows 100 francs for the amount 10000, 1 if it shows 10000. Without it: no XOF.',
+      help: '100 if Paystack shows a test charge of the amount 10000 as 100 francs, 1 if as 10 000. Without it: no XOF.',
       kind: 'choice',
       choices: ['100', '1'],
       optional: true,
@@ -145,7 +145,7 @@ function openPaystack(connection: RailConnection): Rail {
     operator.exchange({ method: 'GET', path, headers, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   const post = (path: string, body: object) => operator.exchange({ method: 'POST', path, body, headers });
   const amounts = createAmounts(settings);
-  const context: ChargeContext & RefundContext = {
+  const context: PaystackContext = {
     settings,
     publicUrl,
     amounts,
@@ -158,26 +158,7 @@ function openPaystack(connection: RailConnection): Rail {
   const replyTo = (answer: Exchange, observation: Observation) =>
     replyOf(scrub, observation, answer.answered ? answer.body : '');
 
-  async function prepare(call: PayoutCall): Promise<PrepareReply> {
-    const answer = await post('/transferrecipient', recipientBody(connection, call));
-    const read = readRecipient(answer);
-    return 'recipient' in read ? { prepared: read } : replyTo(answer, read);
-  }
-
-  async function payout(call: PayoutCall): Promise<RailReply> {
-    // Without a stored recipient one is made now: that moves no money, and the same account gives the same recipient.
-    const ready = call.prepared?.recipient ? { prepared: call.prepared } : await prepare(call);
-    if (!('prepared' in ready)) return ready;
-    const answer = await post('/transfer', {
-      source: 'balance',
-      amount: amounts.toWire(call.amount, call.currency),
-      recipient: ready.prepared.recipient,
-      reference: transferReference(call.reference),
-      reason: call.merchantName,
-      currency: call.currency,
-    });
-    return replyTo(answer, readTransferStart(context, answer, call.reference));
-  }
+  const { prepare, payout } = createPayouts(connection, context, replyTo);
 
   return {
     name: connection.name,
@@ -216,6 +197,34 @@ function openPaystack(connection: RailConnection): Rail {
   };
 }
 
+type PaystackContext = ChargeContext & RefundContext;
+type ReplyTo = (answer: Exchange, observation: Observation) => RailReply;
+
+function createPayouts(connection: RailConnection, context: PaystackContext, replyTo: ReplyTo) {
+  async function prepare(call: PayoutCall): Promise<PrepareReply> {
+    const answer = await context.post('/transferrecipient', recipientBody(connection, call));
+    const read = readRecipient(answer);
+    return 'recipient' in read ? { prepared: read } : replyTo(answer, read);
+  }
+
+  async function payout(call: PayoutCall): Promise<RailReply> {
+    // Without a stored recipient one is made now: that moves no money, and the same account gives the same recipient.
+    const ready = call.prepared?.recipient ? { prepared: call.prepared } : await prepare(call);
+    if (!('prepared' in ready)) return ready;
+    const answer = await context.post('/transfer', {
+      source: 'balance',
+      amount: context.amounts.toWire(call.amount, call.currency),
+      recipient: ready.prepared.recipient,
+      reference: transferReference(call.reference),
+      reason: call.merchantName,
+      currency: call.currency,
+    });
+    return replyTo(answer, readTransferStart(context, answer, call.reference));
+  }
+
+  return { prepare, payout };
+}
+
 function capabilitiesOf(
   { methods, settings }: RailConnection,
   { amounts }: ChargeContext,
@@ -240,11 +249,7 @@ function capabilitiesOf(
 }
 
 /** A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. */
-async function queryCollection(
-  context: ChargeContext & RefundContext,
-  call: QueryCall,
-  replyTo: (answer: Exchange, observation: Observation) => RailReply,
-): Promise<RailReply> {
+async function queryCollection(context: PaystackContext, call: QueryCall, replyTo: ReplyTo): Promise<RailReply> {
   const answer = await context.get(`/transaction/verify/${encodeURIComponent(chargeReference(call.reference))}`);
   const observation = readTransaction(context, answer, call);
   if (observation.state !== 'reversed') return replyTo(answer, observation);
