@@ -19,6 +19,8 @@ export interface RailRegistry {
   railFor(method: RailMethod, direction: Direction, holderId: bigint): Rail | null;
   /** A connection by its name, also a paused one, which finishes what it began. In live mode there is no sandbox. */
   byName(name: string): Rail | null;
+  /** Names of the connections that new calls can be made to. */
+  names(): readonly string[];
   /** What this connection does with a callback that is not signed but matches what we stored: applies it, or asks first. */
   matchedCallbacks(name: string): MatchedCallbacks;
   /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
@@ -43,6 +45,7 @@ export function createRails(ctx: Pick<Context, 'vault' | 'clock' | 'config'>, op
   return {
     railFor: (method) => (ctx.config.mode === 'sandbox' ? sandbox : (live.get(method.code) ?? null)),
     byName: (name) => rails.find((rail) => rail.name === name) ?? null,
+    names: () => rails.map((rail) => rail.name),
     matchedCallbacks: () => 'apply',
     health: createBreakers(ctx.clock),
     async close() {
