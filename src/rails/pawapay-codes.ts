@@ -64,9 +64,10 @@ const REFUSALS: Readonly<Record<string, FailureCode>> = {
   INVALID_PAYER_FORMAT: 'PAYER_NOT_FOUND',
   INVALID_RECIPIENT_FORMAT: 'RECIPIENT_NOT_FOUND',
   PAWAPAY_WALLET_OUT_OF_FUNDS: 'FLOAT_INSUFFICIENT',
-  // Of refunds: there is no such deposit, or it is not paid.
+  // Of refunds: there is no such deposit, it is not paid, or nothing is left of it.
   NOT_FOUND: 'REJECTED_BY_OPERATOR',
   INVALID_STATE: 'REJECTED_BY_OPERATOR',
+  DEPOSIT_ALREADY_REFUNDED: 'REJECTED_BY_OPERATOR',
 };
 
 /** The codes of what was taken and failed later. */
@@ -83,7 +84,6 @@ const FAILURES: Readonly<Record<string, FailureCode>> = {
   PAYMENT_IN_PROGRESS: 'DUPLICATE_AT_OPERATOR',
   TRANSACTION_ALREADY_IN_PROCESS: 'DUPLICATE_AT_OPERATOR',
   REFUND_IN_PROGRESS: 'DUPLICATE_AT_OPERATOR',
-  DEPOSIT_ALREADY_REFUNDED: 'DUPLICATE_AT_OPERATOR',
   MANUALLY_CANCELLED: 'REJECTED_BY_OPERATOR',
 };
 

@@ -26,6 +26,7 @@ import type {
   RefundCall,
 } from './rail.ts';
 import { currencyOf, field, objectsOf, readJson, signedMoneyOf, textOf } from './reading.ts';
+import { type Asked, confirmRefusal } from './refusals.ts';
 import { uuid4Of } from './wire-ids.ts';
 
 const MAX_CALLBACK_BYTES = 64 * 1024;
@@ -56,6 +57,7 @@ export const pawapayRail: RailDefinition = {
       help: 'Yes if signed callbacks are switched on in the dashboard; a callback without signature is then refused.',
       kind: 'yes_no',
       initial: 'no',
+      simulator: 'yes',
     },
     {
       name: 'signed_requests',
@@ -107,31 +109,31 @@ function openPawapay(connection: RailConnection): Rail {
   if (requiresSignature) keyring.refresh();
 
   async function submit(direction: Direction, call: CollectCall | PayoutCall): Promise<RailReply> {
-    const subject: PawapayId = { direction, uuid: uuid4Of(call.reference) };
-    const answer = await post(RESOURCES[direction].path, paymentBody(subject, call));
+    const id: PawapayId = { direction, uuid: uuid4Of(call.reference) };
+    const answer = await post(RESOURCES[direction].path, paymentBody(id, call));
     const step = direction === 'collection' ? stepOf(call.method) : null;
-    return replyTo(answer, readSubmission(answer, subject, step));
+    return confirmRefusal(replyTo(answer, readSubmission(answer, id, step)), () => ask(id));
   }
 
-  async function query(call: Pick<QueryCall, 'reference' | 'direction'>): Promise<RailReply> {
-    const subject: PawapayId = { direction: call.direction, uuid: uuid4Of(call.reference) };
-    const answer = await get(`${RESOURCES[call.direction].path}/${subject.uuid}`);
-    return replyTo(answer, readStatus(answer, subject));
+  async function ask(id: PawapayId): Promise<Asked> {
+    const answer = await get(`${RESOURCES[id.direction].path}/${id.uuid}`);
+    return { answer, reply: replyTo(answer, readStatus(answer, id)) };
+  }
+
+  async function query({ direction, reference }: QueryCall): Promise<RailReply> {
+    return (await ask({ direction, uuid: uuid4Of(reference) })).reply;
   }
 
   async function refund(call: RefundCall): Promise<RailReply> {
-    const subject: PawapayId = { direction: 'refund', uuid: uuid4Of(call.reference) };
+    const id: PawapayId = { direction: 'refund', uuid: uuid4Of(call.reference) };
     const answer = await post(RESOURCES.refund.path, {
-      refundId: subject.uuid,
+      refundId: id.uuid,
       depositId: uuid4Of(call.collection.reference),
       amount: wireAmount(call.amount),
       currency: call.currency,
       metadata: [{ ref: call.reference }],
     });
-    const code = answer.answered ? field(readJson(answer.body), 'failureReason', 'failureCode') : null;
-    if (code === 'DEPOSIT_ALREADY_REFUNDED')
-      return settleAlreadyRefunded(await query({ ...call, direction: 'refund' }));
-    return replyTo(answer, readSubmission(answer, subject, null));
+    return confirmRefusal(replyTo(answer, readSubmission(answer, id, null)), () => ask(id));
   }
 
   const replyTo = (answer: Exchange, observation: RailReply['observation']) =>
@@ -245,23 +247,6 @@ function customerMessage(name: string): string | null {
 function stepOf(method: RailMethod): PayerStep {
   const code = PROVIDERS[method.code]?.dial;
   return code === undefined ? { kind: 'prompt', text: null } : { kind: 'dial', code, text: null };
-}
-
-/**
- * All of the deposit was given back before. If that was this refund under its id, the query said so; an id that pawaPay does not
- * know was refused for good, because nothing is left to give back.
- */
-function settleAlreadyRefunded({ observation, raw }: RailReply): RailReply {
-  if (observation.state !== 'unknown' || !observation.definitelyNotFound) return { observation, raw };
-  return {
-    observation: {
-      state: 'failed',
-      failureCode: 'REJECTED_BY_OPERATOR',
-      rawCode: 'DEPOSIT_ALREADY_REFUNDED',
-      message: 'The deposit was already given back.',
-    },
-    raw,
-  };
 }
 
 function readBalances(answer: Exchange): BalanceReply {

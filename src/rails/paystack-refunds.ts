@@ -41,7 +41,11 @@ export async function sendRefund(context: RefundContext, call: RefundCall): Prom
   if (envelope === null || envelope.httpStatus >= 500 || envelope.httpStatus === 429)
     return { observation: unreadable(answer), answer };
   if (envelope.isOk) return { observation: readRefund(context.amounts, envelope.data), answer };
-  return { observation: readRefundRefusal(envelope), answer };
+  const observation = readRefundRefusal(envelope);
+  if (observation.state !== 'failed') return { observation, answer };
+  // Delivered twice, a refund of all of it is refused the second time.
+  const taken = await findRefund(context, call.reference, since);
+  return taken.found === 'none' ? { observation, answer } : taken.result;
 }
 
 /** Refusals that tell that nothing is left to give back of this transaction, or that it cannot be given back. */

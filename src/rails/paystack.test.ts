@@ -229,10 +229,20 @@ describe('paystack: charges', () => {
   ];
   for (const [status, body, failureCode] of refusals)
     test(`the refusal ${JSON.stringify(body)} is ${failureCode}`, async () => {
-      operator.answer({ status, body });
+      const notFound = { status: 400, body: { status: false, message: 'Transaction reference not found.' } };
+      operator.answer(({ method }) => (method === 'POST' ? { status, body } : notFound));
       const { observation } = await rail.collect(collection);
       assert.equal(observation.state === 'failed' && observation.failureCode, failureCode);
     });
+
+  test('a refusal ends nothing that Paystack has taken before', async () => {
+    const body = { status: false, message: 'Invalid key' };
+    const data = transaction(collection.reference, { status: 'ongoing' });
+    operator.answer(({ method }) => (method === 'POST' ? { status: 401, body } : { body: { status: true, data } }));
+    assert.equal((await rail.collect(collection)).observation.state, 'pending');
+    operator.answer({ status: 401, body });
+    assert.equal((await rail.collect(collection)).observation.state, 'failed', 'a wrong key takes nothing');
+  });
 
   const unknowns: [string, ScriptedAnswer | 'cut'][] = [
     ['a repeated reference', { status: 400, body: { status: false, message: 'Duplicate Transaction Reference' } }],
@@ -574,7 +584,9 @@ describe('paystack: payouts', () => {
   ];
   for (const [status, body, state, failureCode] of refusals)
     test(`a transfer refused with ${status} ${JSON.stringify(body)} is ${failureCode ?? state}`, async () => {
-      const observation = await send({ status, body });
+      const notFound = { status: 404, body: { status: false, message: 'Transfer not found' } };
+      operator.answer(({ method }) => (method === 'POST' ? { status, body } : notFound));
+      const { observation } = await rail.payout({ ...payout, prepared: { recipient: 'RCP_1' } });
       assert.equal(observation.state, state);
       if (observation.state === 'failed') assert.equal(observation.failureCode, failureCode);
     });
@@ -929,7 +941,7 @@ describe('paystack: account', () => {
             assert.equal(reply?.observation.state, 'unknown');
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   });
 

@@ -31,6 +31,7 @@ import type {
   RailReply,
 } from './rail.ts';
 import { field, proseOf, textOf } from './reading.ts';
+import { type Asked, confirmRefusal } from './refusals.ts';
 
 /** Paystack wants to be asked about a charge ten seconds later, not sooner. */
 const FIRST_QUERY_AFTER_MS = 10_000;
@@ -168,17 +169,24 @@ function openPaystack(connection: RailConnection): Rail {
       direction === 'payout' ? prepare({ recipientName: null, ...call }) : Promise.resolve({ prepared: {} }),
     async collect(call) {
       const answer = await post('/charge', chargeBody(context, call));
-      return replyTo(answer, readCharge(context, answer, call));
+      const reply = replyTo(answer, readCharge(context, answer, call));
+      const query = {
+        ...call,
+        direction: 'collection' as const,
+        railReference: null,
+        receipt: null,
+        submittedAt: clock.now(),
+      };
+      return isRefused(answer) ? confirmRefusal(reply, () => askCollection(context, query, replyTo)) : reply;
     },
     payout,
     async query(call) {
-      if (call.direction === 'collection') return queryCollection(context, call, replyTo);
+      if (call.direction === 'collection') return (await askCollection(context, call, replyTo)).reply;
       if (call.direction === 'refund') {
         const { answer, observation } = await queryRefund(context, call);
         return replyTo(answer, observation);
       }
-      const answer = await get(`/transfer/verify/${encodeURIComponent(transferReference(call.reference))}`);
-      return replyTo(answer, readTransferQuery(context, answer, call.reference));
+      return (await askTransfer(context, call.reference, replyTo)).reply;
     },
     async refund(call) {
       const { answer, observation } = await sendRefund(context, call);
@@ -219,7 +227,8 @@ function createPayouts(connection: RailConnection, context: PaystackContext, rep
       reason: call.merchantName,
       currency: call.currency,
     });
-    return replyTo(answer, readTransferStart(context, answer, call.reference));
+    const reply = replyTo(answer, readTransferStart(context, answer, call.reference));
+    return isRefused(answer) ? confirmRefusal(reply, () => askTransfer(context, call.reference, replyTo)) : reply;
   }
 
   return { prepare, payout };
@@ -248,19 +257,38 @@ function capabilitiesOf(
   };
 }
 
-/** A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. */
-async function queryCollection(context: PaystackContext, call: QueryCall, replyTo: ReplyTo): Promise<RailReply> {
+/** Whether the operator refused the call itself; a charge that failed was taken and has ended. */
+function isRefused(answer: Exchange): boolean {
+  const envelope = readEnvelope(answer);
+  return envelope?.isOk === false && field(envelope.data, 'status') === undefined;
+}
+
+async function askTransfer({ get, ...context }: PaystackContext, reference: string, replyTo: ReplyTo): Promise<Asked> {
+  const answer = await get(`/transfer/verify/${encodeURIComponent(transferReference(reference))}`);
+  return { answer, reply: replyTo(answer, readTransferQuery(context, answer, reference)) };
+}
+
+async function askCollection(context: PaystackContext, call: QueryCall, replyTo: ReplyTo): Promise<Asked> {
   const answer = await context.get(`/transaction/verify/${encodeURIComponent(chargeReference(call.reference))}`);
   const observation = readTransaction(context, answer, call);
-  if (observation.state !== 'reversed') return replyTo(answer, observation);
-  const { receipt, amount, currency } = observation;
+  if (observation.state !== 'reversed') return { answer, reply: replyTo(answer, observation) };
   const id = textOf(field(readEnvelope(answer)?.data, 'id')) ?? '';
-  const isOurs = await hasOwnRefund(context, id, call.submittedAt);
-  if (isOurs === null)
-    return replyTo(answer, { state: 'unknown', reason: 'the refunds of the payment cannot be read' });
-  if (!isOurs) return replyTo(answer, observation);
+  return { answer, reply: replyTo(answer, await explainReversal(context, observation, id, call)) };
+}
+
+/** A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. */
+async function explainReversal(
+  context: PaystackContext,
+  observation: Observation & { state: 'reversed' },
+  id: string,
+  { submittedAt }: QueryCall,
+): Promise<Observation> {
+  const isOurs = await hasOwnRefund(context, id, submittedAt);
+  if (isOurs === null) return { state: 'unknown', reason: 'the refunds of the payment cannot be read' };
+  if (!isOurs) return observation;
+  const { receipt, amount, currency } = observation;
   const money = amount === undefined || currency === undefined ? {} : { amount, currency };
-  return replyTo(answer, { state: 'succeeded', receipt, railReference: id, ...money });
+  return { state: 'succeeded', receipt, railReference: id, ...money };
 }
 
 /** A wrong code is asked for again; the operator says `send_otp`, or refuses with a sentence about the code. */
