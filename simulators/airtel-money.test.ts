@@ -199,20 +199,28 @@ describe('the simulated Airtel Money', () => {
   });
 
   test('a payout that nobody is sure about: paid, not paid, paid later; another padding of the PIN', async () => {
-    const client = await start({ settings: { lateSeconds: '0.1', pinPadding: 'oaep' } });
-    const pay = async (id: string) => {
-      const { body } = await client.pay(id, 10, { pin: encrypt('1234', constants.RSA_PKCS1_OAEP_PADDING) });
-      assert.equal(body.status?.response_code, 'DP00900001000');
+    const startLate = async (lateSeconds: string) => {
+      const client = await start({ settings: { lateSeconds, pinPadding: 'oaep' } });
+      const pay = async (id: string) => {
+        const { body } = await client.pay(id, 10, { pin: encrypt('1234', constants.RSA_PKCS1_OAEP_PADDING) });
+        assert.equal(body.status?.response_code, 'DP00900001000');
+      };
+      const state = async (id: string) => (await client.enquirePayout(id)).body.data?.transaction?.status;
+      return { client, pay, state };
     };
-    const state = async (id: string) => (await client.enquirePayout(id)).body.data?.transaction?.status;
+    const { client, pay, state } = await startLate('3600');
     await client.simulator.act('ambiguous_payout', { paid: true });
     await client.simulator.act('ambiguous_payout', { paid: false });
     client.simulator.faults.add({ fault: 'late_success', operation: 'payout' });
     for (const id of ['TX1', 'TX2', 'TX3']) await pay(id);
     assert.deepEqual([await state('TX1'), await state('TX2'), await state('TX3')], ['TS', 'TF', 'TA']);
-    await eventually('the late success', async () => (await state('TX3')) === 'TS');
     const paid = client.simulator.book.movements().map(({ id }) => id);
-    assert.deepEqual(paid, ['TX1', 'TX3']);
+    assert.deepEqual(paid, ['TX1']);
+    const late = await startLate('0.01');
+    late.client.simulator.faults.add({ fault: 'late_success', operation: 'payout' });
+    await late.pay('TX1');
+    await eventually('the late success', async () => (await late.state('TX1')) === 'TS');
+    assert.equal(late.client.simulator.book.net('UGX'), -10_00n);
   });
 
   test('a refund by the id of Airtel, once', async () => {
@@ -250,7 +258,7 @@ describe('the simulated Airtel Money', () => {
   });
 
   test('a token that ends early, odd answers, unknown codes, a late success, a forged callback', async () => {
-    const client = await start({ settings: { lateSeconds: '0.1' } });
+    const client = await start({ settings: { lateSeconds: '0.01' } });
     const { faults } = client.simulator;
     faults.add({ fault: 'token_ended', operation: 'collect' });
     assert.equal((await client.push('TX1')).http, 403);
@@ -267,7 +275,6 @@ describe('the simulated Airtel Money', () => {
     assert.deepEqual([await state('TX2'), await state('TX2')], ['TQ', 'TF']);
     faults.add({ fault: 'late_success', operation: 'collect' });
     await client.push('TX3');
-    await eventually('the doubt', async () => (await state('TX3')) === 'TA');
     await eventually('the late success', async () => (await state('TX3')) === 'TS');
     await client.simulator.act('forge', { id: 'TX2' });
     await client.simulator.idle();
@@ -275,6 +282,15 @@ describe('the simulated Airtel Money', () => {
     const forged = client.callbacks().filter(({ text }) => text.includes('"TX2"') && text.includes('"TS"'));
     assert.equal(forged.length, 1);
     assert.equal(client.simulator.book.net('UGX'), 2000_00n);
+
+    const doubtful = await start({ settings: { lateSeconds: '3600' } });
+    doubtful.simulator.faults.add({ fault: 'late_success', operation: 'collect' });
+    await doubtful.push('TX1');
+    await eventually('the doubt', async () => {
+      const { data } = (await doubtful.enquire('TX1')).body;
+      return data?.transaction?.status === 'TA';
+    });
+    assert.deepEqual(doubtful.simulator.book.movements(), []);
   });
 });
 

@@ -246,8 +246,9 @@ describe('the simulated MTN MoMo', () => {
     assert.deepEqual(await outcome('46733999999'), ['SUCCESSFUL', undefined]);
   });
 
-  test('a token that ends early, an unknown reason, a late success, a lag of the status', async () => {
-    const client = await start({ settings: { lateSeconds: '0.2', statusLagSeconds: '0.1', callbackMethod: 'both' } });
+  test('a token that ends early, an unknown reason, a lag of the status', async () => {
+    let now = Date.now();
+    const client = await start({ now: () => now, settings: { statusLagSeconds: '10' } });
     const { faults } = client.simulator;
     faults.add({ fault: 'token_ended', operation: 'collect' });
     const reference = randomUUID();
@@ -255,25 +256,34 @@ describe('the simulated MTN MoMo', () => {
     assert.equal((await client.collect(reference, collectionBody(), { token })).status, 401);
     faults.add({ fault: 'unknown_code', operation: 'collect' });
     assert.equal((await client.collect(reference, collectionBody())).status, 202);
-    assert.equal((await client.query('collection', 'requesttopay', reference)).status, 404);
-    const seen = (id: string, wanted: string) =>
-      eventually(wanted, async () => {
-        const { status, body } = await client.query('collection', 'requesttopay', id);
-        return status === 200 && (body as Body).status === wanted && (body as Body);
-      });
-    assert.equal(((await seen(reference, 'FAILED')).reason as { code: string }).code, 'WALLET_RULE_VIOLATED');
-
-    faults.add({ fault: 'late_success', operation: 'collect' });
-    const late = randomUUID();
-    await client.collect(late, collectionBody());
-    await seen(late, 'TIMEOUT');
-    assert.deepEqual(client.simulator.book.movements(), []);
-    await seen(late, 'SUCCESSFUL');
     await client.simulator.idle();
-    const methods = client.callbacks(late).map(({ method }) => method);
-    assert.deepEqual(methods.sort(), ['POST', 'PUT']);
+    assert.equal((await client.query('collection', 'requesttopay', reference)).status, 404);
+    now += 10_000;
+    const { status, reason } = await client.status('collection', 'requesttopay', reference);
+    assert.deepEqual([status, (reason as { code: string }).code], ['FAILED', 'WALLET_RULE_VIOLATED']);
     faults.add({ fault: 'unknown_code', operation: 'query' });
-    assert.equal((await client.status('collection', 'requesttopay', late)).status, 'UNDER_REVIEW');
+    assert.equal((await client.status('collection', 'requesttopay', reference)).status, 'UNDER_REVIEW');
+    assert.deepEqual(client.simulator.book.movements(), []);
+  });
+
+  test('a late success is TIMEOUT first; callbacks by both methods', async () => {
+    const collectLate = async (lateSeconds: string, wanted: string) => {
+      const client = await start({ settings: { lateSeconds, callbackMethod: 'both' } });
+      client.simulator.faults.add({ fault: 'late_success', operation: 'collect' });
+      const reference = randomUUID();
+      await client.collect(reference, collectionBody());
+      await eventually(wanted, async () => {
+        const { status } = await client.status('collection', 'requesttopay', reference);
+        return status === wanted;
+      });
+      return { client, reference };
+    };
+    const waiting = await collectLate('3600', 'TIMEOUT');
+    assert.deepEqual(waiting.client.simulator.book.movements(), []);
+    const { client, reference } = await collectLate('0.01', 'SUCCESSFUL');
+    await client.simulator.idle();
+    const methods = client.callbacks(reference).map(({ method }) => method);
+    assert.deepEqual(methods.sort(), ['POST', 'PUT']);
     assert.equal(client.simulator.book.movements().length, 1);
   });
 

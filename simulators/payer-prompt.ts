@@ -12,7 +12,7 @@ export function askPayer(
   prompt: Omit<Prompt, 'id' | 'openedAt'>,
   seconds: number,
   decided: (decision: Decision) => void,
-): void {
+): Prompt {
   const endsAt = context.now() + seconds * 1000;
   let isOpen = true;
   const end = (decision: Decision) => {
@@ -35,4 +35,5 @@ export function askPayer(
     end('ignore');
   };
   watch();
+  return rung;
 }

@@ -31,9 +31,9 @@ const call: CollectCall = {
 let operator: ScriptedOperator;
 let connection: ReturnType<typeof testConnection>;
 let rail: Rail;
-let answer: ScriptedAnswer;
+let answer: ScriptedAnswer | 'cut';
 
-function script(path: string): ScriptedAnswer {
+function script(path: string): ScriptedAnswer | 'cut' {
   if (path === '/auth/oauth2/token') return { status: 200, body: { access_token: 'secret-token', expires_in: '180' } };
   if (path === '/v1/rsa/encryption-keys') {
     const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
@@ -43,9 +43,9 @@ function script(path: string): ScriptedAnswer {
 }
 
 before(async () => {
-  operator = await startScriptedOperator(({ path }) => script(path));
+  operator = await startScriptedOperator();
 });
-after(() => operator.close());
+after(() => operator[Symbol.asyncDispose]());
 beforeEach(() => open());
 
 function open(settings: Record<string, string> = {}): void {
@@ -92,7 +92,8 @@ describe('collections', () => {
     assert.equal(sent.headers['x-currency'], 'UGX');
     assert.equal(
       sent.text,
-      `{"reference":"AminasShop","subscriber":{"country":"UG","currency":"UGX","msisdn":"752604392"},"transaction":{"amount":1000,"country":"UG","currency":"UGX","id":"${ID}"}}`,
+      '{"reference":"AminasShop","subscriber":{"country":"UG","currency":"UGX","msisdn":"752604392"},' +
+        `"transaction":{"amount":1000,"country":"UG","currency":"UGX","id":"${ID}"}}`,
     );
   });
 

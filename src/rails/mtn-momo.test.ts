@@ -35,16 +35,17 @@ const call: CollectCall = {
 let operator: ScriptedOperator;
 let rail: Rail;
 let connection: ReturnType<typeof testConnection>;
-let answer: ScriptedAnswer;
+let answer: ScriptedAnswer | 'cut';
 
 before(async () => {
-  operator = await startScriptedOperator(({ path, headers }) => {
+  operator = await startScriptedOperator();
+  operator.answer(({ path, headers }) => {
     if (path.endsWith('/token/')) return { status: 200, body: { access_token: 'secret-token', expires_in: 3600 } };
     if (headers.authorization !== 'Bearer secret-token') return { status: 401, body: {} };
     return answer;
   });
 });
-after(() => operator.close());
+after(() => operator[Symbol.asyncDispose]());
 beforeEach(() => {
   operator.requests.length = 0;
   connection = testConnection(mtnMomoRail, operator.url, {
@@ -155,7 +156,7 @@ describe('answers to a submit', () => {
     });
 
   test('a cut connection is unknown', async () => {
-    answer = null;
+    answer = 'cut';
     assert.equal((await rail.collect(call)).observation.state, 'unknown');
   });
 

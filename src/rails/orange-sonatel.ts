@@ -149,7 +149,7 @@ async function payWithCode(api: OrangeApi, call: CodeCall): Promise<RailReply> {
     },
   });
   const reply = readOrange(api, answer, (said, status) =>
-    status < 300 ? readPayment(said) : readProblem(said, status, COLLECTION_CODES),
+    status < 300 ? readPayment(said) : readProblem(said, status, CODE_CODES),
   );
   if (reply.observation.state !== 'unknown') return reply;
   return { ...reply, observation: { state: 'pending', step: { kind: 'prompt', text: null } } };
@@ -247,6 +247,9 @@ const COLLECTION_CODES: Readonly<Record<string, FailureCode>> = {
   '4004': 'PROMPT_EXPIRED',
   '4099': 'REJECTED_BY_OPERATOR',
 };
+
+/** A code that was used already is refused as a bad request: it may have been used by this very payment. */
+const { '4099': _badRequest, '24': _refused, ...CODE_CODES } = COLLECTION_CODES;
 
 const PAYOUT_CODES: Readonly<Record<string, FailureCode>> = {
   ...COLLECTION_CODES,

@@ -147,9 +147,9 @@ async function check(connection: RailConnection, api: OrangeApi, base: string): 
   const body = { order_id: base32Letters(Buffer.alloc(8)), amount: 1, pay_token: 'none' };
   const answer = await api.call({ method: 'POST', path: `${base}/transactionstatus`, body });
   const refused = !answer.answered || answer.status === 401 || answer.status === 403;
-  const told = answer.answered ? evidenceOf(api.scrub, answer.body).slice(0, 200) : answer.reason;
+  const said = answer.answered ? evidenceOf(api.scrub, answer.body).slice(0, 200) : answer.reason;
   return [
-    { name: 'token', problem: refused ? `Orange gave no access: ${told}. Check the client ID and secret.` : null },
+    { name: 'token', problem: refused ? `Orange gave no access: ${said}. Check the client ID and secret.` : null },
     {
       name: 'merchant key',
       problem: connection.settings.merchant_key ? null : 'There is no merchant key: Orange makes no page without it.',

@@ -1,4 +1,5 @@
-// Sonatel's words for how a payment stands, and its callbacks: `X-Sonatel-Signature: t=<seconds>,v1=<hex>` over the time, a comma and the body.
+// How Sonatel says that a payment stands, and its callbacks. They carry `X-Sonatel-Signature: t=<seconds>,v1=<hex>`, an HMAC of
+// the time, a comma and the body.
 
 import { createHmac } from 'node:crypto';
 import { constantTimeEqual } from '../platform/secrets.ts';
@@ -8,9 +9,9 @@ import { currencyOf, field, moneyOf, readJson, textOf } from './reading.ts';
 import { referenceOfCompact } from './wire-ids.ts';
 
 const FRESH_SECONDS = 300;
-const OPEN_WORDS = new Set(['ACCEPTED', 'INITIATED', 'PENDING', 'PRE_INITIATED']);
+const OPEN_STATES = new Set(['ACCEPTED', 'INITIATED', 'PENDING', 'PRE_INITIATED']);
 
-export const isOpenStatus = (status: unknown) => typeof status === 'string' && OPEN_WORDS.has(status);
+export const isOpenStatus = (status: unknown) => typeof status === 'string' && OPEN_STATES.has(status);
 
 export function readStatus(
   status: unknown,
