@@ -25,6 +25,7 @@ COPY bin bin
 COPY docs docs
 COPY migrations migrations
 COPY sdk sdk
+COPY simulators simulators
 COPY src src
 RUN mkdir /data && chown node:node /data
 # Nothing outside /data and /tmp is written: run it with --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges.

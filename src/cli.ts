@@ -26,6 +26,7 @@ import { refundCommands } from './commands/refund.ts';
 import { exitCodeOf } from './commands/remote.ts';
 import { serveCommands } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
+import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
 import { CommandError, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { tokenCommand } from './commands/token.ts';
@@ -47,6 +48,7 @@ const COMMANDS = [
   collectCommand,
   transactionCommand,
   phoneCommand,
+  simulateCommand,
   balanceCommand,
   topUpCommand,
   linkCommands,

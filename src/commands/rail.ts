@@ -22,7 +22,6 @@ import {
   requireDefinition,
 } from '../rails/connections.ts';
 import { listRoutes, type Route } from '../rails/routing.ts';
-import { simulatorUrl } from '../rails/simulators.ts';
 import { withPayments } from './payments-context.ts';
 import { routeCommands } from './rail-route.ts';
 import { readGivenSettings, readList, type SettingOptions } from './rail-settings.ts';
@@ -143,7 +142,8 @@ async function addConnection(terminal: Terminal, rail: string, options: AddOptio
   const values = await readGivenSettings(terminal, options);
   const { connection, routes } = await withPayments(terminal, async (ctx) => {
     requireDefinition(ctx.rails.definitions, rail);
-    const url = options.simulator === true ? simulatorUrl(ctx.rails.definitions, rail) : options.simulator;
+    // Without an address it is where `simbi simulate` starts it.
+    const url = options.simulator === true ? undefined : options.simulator;
     const made = await createConnection(ctx, COMMAND_LINE, {
       rail,
       name: options.name,

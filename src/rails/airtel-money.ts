@@ -122,6 +122,7 @@ export const airtelMoneyRail: RailDefinition = {
   methods: ['AIRTEL_TZA', 'AIRTEL_OAPI_UGA', 'AIRTEL_OAPI_ZMB'],
   settings: SETTINGS,
   hosts: { sandbox: COUNTRIES.UG.sandbox, production: COUNTRIES.UG.production },
+  simulatorPort: 4805,
   open: openAirtelMoney,
 };
 

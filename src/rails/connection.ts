@@ -39,6 +39,8 @@ export type RailDefinition = {
   readonly settings: readonly RailSetting[];
   /** Where each environment is; null: the operator has none. A simulator's address is given when the connection is made. */
   readonly hosts: { readonly sandbox: string | null; readonly production: string | null };
+  /** Where its simulator listens on this machine unless told otherwise. */
+  readonly simulatorPort?: number;
   /** Words that the operator forbids in callback addresses; the connection's name may not contain them. */
   readonly forbiddenInAddresses?: readonly string[];
   /** A new access token ends the one before: it is fetched when no call with the old one is in flight. */

@@ -225,7 +225,7 @@ function checkDraft(
     });
   const { values, errors } = readSettings(definition, initialValues(definition, environment), draft.values);
   const name = draft.name ?? definition.name;
-  const baseUrl = draft.baseUrl ?? null;
+  const baseUrl = draft.baseUrl ?? (environment === 'simulator' ? simulatorAddress(definition) : null);
   const methods = draft.methods ?? definition.methods;
   checkName(definition, name, errors);
   checkMethods(definition, methods, errors);
@@ -234,6 +234,11 @@ function checkDraft(
   refuse(errors);
   const holderId = draft.holderId ?? null;
   return { definition, values, name, rail: definition.name, environment, baseUrl, methods, holderId, matchedCallbacks };
+}
+
+/** Where `simbi simulate` starts it. */
+function simulatorAddress({ simulatorPort }: RailDefinition): string | null {
+  return simulatorPort === undefined ? null : `http://127.0.0.1:${simulatorPort}`;
 }
 
 function checkName(definition: RailDefinition, name: string, errors: SettingErrors): void {

@@ -58,6 +58,7 @@ export const darajaRail: RailDefinition = {
   methods: [PROMPT, TILL, PAYBILL],
   settings: DARAJA_SETTINGS,
   hosts: { sandbox: 'https://sandbox.safaricom.co.ke', production: 'https://api.safaricom.co.ke' },
+  simulatorPort: 4802,
   forbiddenInAddresses: FORBIDDEN_IN_ADDRESSES,
   oneLiveToken: true,
   open(connection): Rail {

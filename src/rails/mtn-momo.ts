@@ -117,6 +117,7 @@ export const mtnMomoRail: RailDefinition = {
   methods: ['MTN_MOMO_BEN', 'MTN_MOMO_CIV', 'MTN_MOMO_CMR', 'MTN_MOMO_UGA', 'MTN_MOMO_ZMB', 'MTN_MOMO_GHA'],
   settings: SETTINGS,
   hosts: { sandbox: 'https://sandbox.momodeveloper.mtn.com', production: 'https://proxy.momoapi.mtn.com' },
+  simulatorPort: 4803,
   open: openMtnMomo,
 };
 

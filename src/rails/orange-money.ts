@@ -113,6 +113,7 @@ export const orangeMoneyRail: RailDefinition = {
   methods: ['ORANGE_CIV', 'ORANGE_CMR', 'ORANGE_SEN', 'ORANGE_SLE'],
   settings: SETTINGS,
   hosts: { sandbox: 'https://api.orange.com', production: 'https://api.orange.com' },
+  simulatorPort: 4806,
   open(connection: RailConnection) {
     const { interface: chosen } = connection.settings;
     const name = INTERFACES.find((each) => each === chosen) ?? 'web_payment';

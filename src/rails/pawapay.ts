@@ -42,6 +42,7 @@ export const pawapayRail: RailDefinition = {
   title: 'pawaPay',
   methods: Object.keys(PROVIDERS),
   hosts: { sandbox: 'https://api.sandbox.pawapay.io', production: 'https://api.pawapay.io' },
+  simulatorPort: 4801,
   settings: [
     {
       name: 'api_token',

@@ -48,6 +48,7 @@ export const paystackRail: RailDefinition = {
   methods: Object.keys(METHODS),
   // Test and live are told apart by the key.
   hosts: { sandbox: 'https://api.paystack.co', production: 'https://api.paystack.co' },
+  simulatorPort: 4804,
   settings: [
     {
       name: 'secret_key',
