@@ -97,7 +97,7 @@ export async function openBooks(base: TestContext): Promise<Books> {
         receipt,
       };
       const body = Buffer.from(JSON.stringify([{ ...payment, payer: null }]));
-      assert.ok(await inbox.receive(operatorMessage('quiet', body)));
+      assert.equal((await inbox.receive(operatorMessage('quiet', body))).kind, 'kept');
       await inbox.idle();
     },
   };

@@ -53,6 +53,7 @@ export function registryOf(ctx: Pick<Context, 'clock'>, rail: Rail): RailRegistr
   return {
     railFor: () => rail,
     byName: (name) => (name === rail.name ? rail : null),
+    names: () => [rail.name],
     matchedCallbacks: () => 'apply',
     health: createBreakers(ctx.clock),
     definitions: [],

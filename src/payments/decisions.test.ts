@@ -367,7 +367,7 @@ describe('money in suspense', () => {
       receipt,
       payer: null,
     };
-    assert.equal(await inbox.receive(operatorMessage(RAIL, JSON.stringify([reading]))), true);
+    assert.equal((await inbox.receive(operatorMessage(RAIL, JSON.stringify([reading])))).kind, 'kept');
     await inbox.idle();
     const [row] = await ctx.db.query<Case>(
       `select * from cases where holder_id = 0 and kind = 'unknown_reference' and detail->>'receipt' = $1`,
@@ -401,7 +401,7 @@ describe('money in suspense that the operator takes back after people decided', 
 
   async function say(reference: string, observation: object): Promise<void> {
     const body = JSON.stringify([{ kind: 'proof', reference, direction: 'collection', observation }]);
-    assert.equal(await inbox.receive(operatorMessage(RAIL, body)), true);
+    assert.equal((await inbox.receive(operatorMessage(RAIL, body))).kind, 'kept');
     await inbox.idle();
   }
 

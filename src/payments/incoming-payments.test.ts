@@ -17,7 +17,8 @@ import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { CallbackReading } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
-import { createOperatorInbox, type OperatorInbox, purgeRejectedCallbacks } from './operator-callbacks.ts';
+import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { purgeRejectedCallbacks } from './rejected-callbacks.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
@@ -84,7 +85,7 @@ function payment(transaction: Transaction, changes: Partial<Payment> = {}): Paym
 
 async function receive(...payments: object[]): Promise<void> {
   const text = JSON.stringify(payments, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  assert.equal(await intake.receive(operatorMessage('quiet', text)), true);
+  assert.equal((await intake.receive(operatorMessage('quiet', text))).kind, 'kept');
   await intake.idle();
 }
 
@@ -207,7 +208,7 @@ describe('incoming payments', () => {
         },
       },
     });
-    assert.equal(await dying.receive(operatorMessage('quiet', body)), true);
+    assert.equal((await dying.receive(operatorMessage('quiet', body))).kind, 'kept');
     await dying.idle();
     assert.equal(await available(), 0n);
     base.clock.advance(31_000);
@@ -218,7 +219,7 @@ describe('incoming payments', () => {
 
   test('a message that cannot be authenticated is kept and changes nothing', async () => {
     const body = Buffer.from(JSON.stringify([{ kind: 'rejected', reason: 'forged' }]));
-    assert.equal(await intake.receive(operatorMessage('quiet', body, { headers: { cookie: 'x' } })), false);
+    assert.equal((await intake.receive(operatorMessage('quiet', body, { headers: { cookie: 'x' } }))).kind, 'rejected');
     const [row] = await ctx.db.query('select reason, headers from rejected_callbacks');
     assert.deepEqual(row, { reason: 'forged', headers: {} });
     assert.equal(await purgeRejectedCallbacks(base), 0, 'it is kept for ninety days');

@@ -1,7 +1,7 @@
 // What an operator says, checked before it reaches the database. A rail may let anything through: a value that cannot be
 // stored or believed is named here, so that it is set aside alone and does not hold back what arrived with it.
 
-import type { CallbackReading, Observation, PayerStep, PayInstructions } from '../rails/rail.ts';
+import type { CallbackReading, Observation, OperatorBalance, PayerStep, PayInstructions } from '../rails/rail.ts';
 
 /** In hundredths. No operator moves as much, and every amount up to here is exact wherever it is shown. */
 export const MAX_REPORTED_AMOUNT = 2n ** 53n;
@@ -40,6 +40,23 @@ export function checkPayment(payment: PaymentReceived): Checked<PaymentReceived>
     currencyError(payment.currency) ??
     (payment.receipt.trim() === '' ? 'the receipt is empty' : null);
   return error === null ? { value: { ...payment, receipt: payment.receipt.trim() }, error } : { value: null, error };
+}
+
+type PaymentAsked = CallbackReading & { kind: 'validation' };
+
+/** What is wrong with a payment that a payer is about to send; null: nothing. */
+export function validationError({ accountReference, amount, currency }: PaymentAsked): string | null {
+  return identifierError('account reference', accountReference) ?? amountError(amount) ?? currencyError(currency);
+}
+
+/** What is wrong with a balance; null: nothing. It may be below zero. */
+export function balanceError({ account, currency, available }: OperatorBalance): string | null {
+  const magnitude = available < 0n ? -available : available;
+  return (
+    identifierError('account', account) ??
+    currencyError(currency) ??
+    (magnitude > MAX_REPORTED_AMOUNT ? 'the balance is larger than any' : null)
+  );
 }
 
 /** What is wrong with the reference that a message is about; null: nothing. */

@@ -100,7 +100,7 @@ function payment(accountReference: string, said: Said = {}) {
 }
 
 async function receive(...readings: object[]): Promise<void> {
-  assert.equal(await inbox.receive(messageOf(...readings)), true);
+  assert.equal((await inbox.receive(messageOf(...readings))).kind, 'kept');
   await inbox.idle();
 }
 

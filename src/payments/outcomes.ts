@@ -58,13 +58,15 @@ export async function applyOutcomes(
 ): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
-  await markDecidedReversals(tx, outcomes, subjects);
-  await claimSuccesses(tx, outcomes, subjects, at);
+  const counted = outcomes.filter((outcome) => mayCount(ctx, subjects.get(outcome.transactionId)?.row, outcome));
+  await markDecidedReversals(tx, counted, subjects);
+  await claimSuccesses(tx, counted, subjects, at);
+  const doesCount = new Set(counted);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
     if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) return null;
-    const effect = applyOne(ctx, subject, outcome, at);
+    const effect = doesCount.has(outcome) ? applyOne(ctx, subject, outcome, at) : 'ignored';
     evidence.push({ ...outcome, effect });
     return { subject, effect };
   });
@@ -84,7 +86,7 @@ export async function applyOutcomes(
       at,
     ),
     recordEvidence(tx, evidence, at),
-    insertInstructions(tx, instructionsOf(outcomes, subjects)),
+    insertInstructions(tx, instructionsOf(counted, subjects)),
     updateTransactions(tx, all),
     scheduleNext(tx, all, at).then((written) => openCases(tx, ctx, casesOf(all, written))),
     closeAnswered(tx, all, at),
@@ -96,6 +98,14 @@ export async function applyOutcomes(
     return { transaction: entry.subject.row, effect: entry.effect };
   });
   return { applied, events };
+}
+
+/** A message that is not signed counts where its connection allows it, and it names the operator's reference that we stored. */
+function mayCount(ctx: PaymentsContext, row: Transaction | undefined, { source, observation }: Outcome): boolean {
+  if (source !== 'matched' || !row) return true;
+  const named = ('railReference' in observation && observation.railReference) || null;
+  const isSame = named === null || row.rail_reference === null || named === row.rail_reference;
+  return isSame && ctx.rails.matchedCallbacks(row.rail) === 'apply';
 }
 
 /** The receipt of a success that people settled is learned later: its money leaves suspense then, and enters no state. */

@@ -17,6 +17,7 @@ import { failpoint } from '../platform/failpoint.ts';
 import { createRefundUuid, isRefundId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { Rail } from '../rails/rail.ts';
+import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import {
@@ -175,6 +176,8 @@ function planRefund(
         ? `${method.name} refunds whole payments only. Set as_payout to true to send this amount as a payout.`
         : `${method.name} cannot refund. Set as_payout to true to send the money to the payer as a payout.`,
     );
+  const sentence = decimalsError(method, rail.capabilitiesOf(method, asPayout ? 'payout' : 'collection'), amount);
+  if (sentence !== null) throw notPossible('amount', sentence);
   const feeReturned = refundedFee(method, collection, {
     amount,
     isRest: amount === left,

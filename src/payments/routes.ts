@@ -20,6 +20,8 @@ import { statusRoutes } from './status-routes.ts';
 /** Until an address that sent too many wrong operator callbacks is heard again. */
 const WRONG_CALLBACKS_SECONDS = 60;
 
+const RECEIVED = { success: true, message: 'Received.' };
+
 export type PaymentServices = { engine: PaymentEngine; collections: CollectionWriter; inbox: OperatorInbox };
 
 export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, services: PaymentServices): void {
@@ -95,10 +97,14 @@ function operatorRoutes(app: HttpServer, services: PaymentServices): void {
           if (refusal === 'unknown_rail') throw new Problem('not_found');
           if (refusal) throw new Problem('rate_limited', { retryAfterSeconds: WRONG_CALLBACKS_SECONDS });
         },
-        handler: async (request) => {
-          const known = await services.inbox.receive(callbackOf(request), addressShareOf(request));
-          if (!known) throw new Problem('unauthenticated', { message: 'The callback could not be authenticated.' });
-          return { success: true, message: 'Received.' };
+        handler: async (request, reply) => {
+          const message = callbackOf(request);
+          const decision = await services.inbox.receive(message, addressShareOf(request));
+          const answer = services.inbox.answer(message, decision);
+          if (answer) return reply.code(answer.status).type(answer.contentType).send(answer.body);
+          if (decision.kind === 'rejected')
+            throw new Problem('unauthenticated', { message: 'The callback could not be authenticated.' });
+          return decision.kind === 'refuse_payment' ? { success: false, message: 'Refused.' } : RECEIVED;
         },
       });
   });

@@ -32,6 +32,8 @@ export interface RailRegistry {
   railFor(method: RailMethod, direction: Direction, holderId: bigint): Rail | null;
   /** A connection by its name, also a paused or removed one, which finishes what it began. In live mode there is no sandbox. */
   byName(name: string): Rail | null;
+  /** Names of the connections that were not removed. */
+  names(): readonly string[];
   /** What callbacks that are matched, but not signed, are worth at this connection. */
   matchedCallbacks(name: string): MatchedCallbacks;
   /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
@@ -99,6 +101,7 @@ export function createRails(ctx: Context, options: RailOptions): LiveRails {
       if (name === sandbox.name) return config.mode === 'sandbox' ? sandbox : null;
       return connections.find(name)?.rail ?? null;
     },
+    names: () => [...(config.mode === 'sandbox' ? [sandbox.name] : []), ...connections.names()],
     matchedCallbacks: (name) => connections.find(name)?.connection.matchedCallbacks ?? 'apply',
     health,
     definitions,
