@@ -6,8 +6,26 @@ import { MAX_RAW_CHARACTERS, type Observation, type RailReply } from './rail.ts'
 
 const HIDDEN = '[hidden]';
 /** Fields that carry credentials in some operator's messages, whatever their value is. */
-const SECRET_FIELDS =
-  /("(?:access_token|refresh_token|token|Password|SecurityCredential|Initiator_?[Pp]assword|client_secret|apiKey|api_key|authorization|pin|notif_token|pay_token|customer_?secret|customerkey|customersecret)"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)/gi;
+const SECRET_NAMES = [
+  'access_token',
+  'refresh_token',
+  'token',
+  'Password',
+  'SecurityCredential',
+  'Initiator_?Password',
+  'client_secret',
+  'api_?Key',
+  'authorization',
+  'pin',
+  'encryptedPinCode',
+  'notif_token',
+  'pay_token',
+  'customer_?(?:key|secret)',
+];
+const SECRET_FIELDS = new RegExp(
+  `("(?:${SECRET_NAMES.join('|')})"\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*"|[^\\s,}\\]]+)`,
+  'gi',
+);
 /** Shorter values (a country, "yes") would hide ordinary words. */
 const SHORTEST_SECRET = 6;
 

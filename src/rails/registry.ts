@@ -4,12 +4,15 @@
 import type { Direction } from '../catalog/catalog.ts';
 import type { Context } from '../platform/context.ts';
 import type { Mode } from '../platform/gateway-mode.ts';
+import { airtelMoneyRail } from './airtel-money.ts';
 import { type Breakers, createBreakers } from './breakers.ts';
 import type { RailDefinition } from './connection.ts';
 import type { MatchedCallbacks } from './connections.ts';
 import { darajaRail } from './daraja.ts';
+import { mtnMomoRail } from './mtn-momo.ts';
 import { type OpenConnection, openConnections } from './open-connections.ts';
 import { createOperatorCallLog } from './operator-call-log.ts';
+import { orangeMoneyRail } from './orange-money.ts';
 import { pawapayRail } from './pawapay.ts';
 import { paystackRail } from './paystack.ts';
 import { CALL_TIMEOUT_MS, type Rail, type RailMethod } from './rail.ts';
@@ -18,7 +21,14 @@ import { createSandboxRail } from './sandbox.ts';
 export type { MatchedCallbacks, Mode };
 
 /** A line here, and a file, is all that a rail needs. */
-export const RAILS: readonly RailDefinition[] = [pawapayRail, darajaRail, paystackRail];
+export const RAILS: readonly RailDefinition[] = [
+  pawapayRail,
+  darajaRail,
+  mtnMomoRail,
+  paystackRail,
+  airtelMoneyRail,
+  orangeMoneyRail,
+];
 
 /** A change of a connection is seen by every process within this time. */
 const WATCH_MS = 400;
