@@ -74,7 +74,7 @@ export function refundCall(
   };
 }
 
-/** For calls that are about something else. */
+/** What calls have in common, for tests that do not mean it. */
 export const NO_STEPS = { prepared: null, recipientName: null, returnUrl: 'https://pay.example.com/' } as const;
 
 /** A question about a reference that was sent just now, of which the operator told nothing yet. */
