@@ -95,6 +95,8 @@ export type QueryCall = {
   railReference: string | null;
   receipt: string | null;
   prepared: Prepared | null;
+  /** The payer's or recipient's number, where the transaction has one. */
+  msisdn?: string;
   amount: bigint;
   currency: string;
   /** When it was sent. An early "no" of a query can still become a "yes". */

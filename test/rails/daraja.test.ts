@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createDarajaSimulator, DARAJA_SIMULATOR_SETTINGS } from '../../simulators/daraja.ts';
 import { FAULTS, type Fault, type Operation } from '../../simulators/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../simulators/frame.ts';
@@ -24,7 +25,8 @@ import type {
 import { type TestConnection, testConnection } from '../rail-connection.ts';
 
 const MINUTE_MS = 60_000;
-const TIMEOUT_MS = 500;
+const TIMEOUT_MS = 2_500;
+const SOON_MS = 300;
 
 let ahead = 0;
 const clock = { now: () => new Date(Date.now() + ahead), millis: () => Date.now() + ahead };
@@ -48,7 +50,7 @@ before(async () => {
   simulator = await startSimulator(createDarajaSimulator, {
     now: () => clock.millis(),
     automaticAfterMs: 20,
-    slowMs: 2 * TIMEOUT_MS,
+    slowMs: TIMEOUT_MS + 500,
     callbackLateMs: 50,
     settings: { sameAmountSeconds: '0', textPhones: 'unreachable' },
   });
@@ -142,7 +144,8 @@ async function act(name: string, body: Record<string, unknown> = {}): Promise<Re
 async function run(direction: 'collection' | 'payout', call = newCall()): Promise<Observation[]> {
   const reply = await (direction === 'collection' ? rail.collect(call) : rail.payout(call));
   const question = queryOf(call, direction, reply);
-  await simulator.idle();
+  // Not until it is idle: money that is late moves when the clock runs ahead.
+  await Promise.race([simulator.idle(), pause(SOON_MS)]);
   ahead += 3 * MINUTE_MS;
   await simulator.idle();
   const answer = await rail.query(question);
@@ -152,7 +155,7 @@ async function run(direction: 'collection' | 'payout', call = newCall()): Promis
 
 const movedFor = (id: string) => simulator.book.movements().filter((movement) => movement.id === id);
 
-/** What was said agrees with what moved. `isLate`: "failed" may be said before the money moves. */
+/** What was said agrees with what moved. */
 function assertTrue(said: Observation[], moved: number, label: string): void {
   assert.ok(moved <= 1, `${label}: moved twice`);
   const states = said.map(({ state }) => state);
@@ -347,12 +350,40 @@ describe('faults', () => {
       }
     });
 
-  for (const operation of ['query', 'refund', 'balance', 'token'] as const)
-    test(`of ${operation} say nothing about money`, async () => {
+  /** Those of the answer: the operator did what it was asked, or not, and we cannot know. */
+  const OF_ANSWERS = FAULTS.filter((fault) => !/^(callback_|late_|unknown_)/.test(fault));
+
+  test('of refunds: what is said is true', async () => {
+    for (const fault of FAULTS.filter((each) => each !== 'slow')) {
+      const call = newCall();
+      await run('collection', call);
+      const paid = matchedFor(call.reference).find((said) => said.state === 'succeeded');
+      const receipt = paid?.receipt ?? '';
+      const reference = publicId('RF', createRefundUuid(clock.millis(), 7n));
+      const collection = { reference: call.reference, railReference: null, receipt, amount: call.amount };
+      simulator.faults.add({
+        fault,
+        operation: operationOf(fault, 'refund'),
+        ...(fault === 'field_renamed' ? RENAMED : {}),
+      });
+      const reply = await rail.refund?.({ ...call, reference, collection });
+      await Promise.race([simulator.idle(), pause(SOON_MS)]);
+      ahead += 3 * MINUTE_MS;
+      await simulator.idle();
+      simulator.faults.clear();
+      assert.ok(reply);
+      await rail.query(queryOf(call, 'refund', reply, reference));
+      await simulator.idle();
+      assertTrue([reply.observation, ...matchedFor(reference)], movedFor(receipt).length, fault);
+    }
+  });
+
+  for (const operation of ['query', 'token'] as const)
+    test(`of the ${operation}: nothing is said about money`, async () => {
       const call = newCall();
       const reply = await rail.payout(call);
       await simulator.idle();
-      for (const fault of FAULTS.filter((each) => !each.startsWith('callback_') && !each.includes('late'))) {
+      for (const fault of OF_ANSWERS) {
         if (operation === 'token') simulator.faults.add({ fault: 'token_ended', operation: 'query' });
         simulator.faults.add({ fault, operation, ...(fault === 'field_renamed' ? RENAMED : {}) });
         const { observation } = await rail.query(queryOf(call, 'payout', reply));
@@ -362,6 +393,16 @@ describe('faults', () => {
       }
       assert.ok(matchedFor(call.reference).every(({ state }) => state === 'succeeded'));
     });
+
+  test('of the balance: it is an error, or comes by callback', async () => {
+    for (const fault of OF_ANSWERS.filter((each) => each !== 'slow')) {
+      simulator.faults.add({ fault, operation: 'balance', ...(fault === 'field_renamed' ? RENAMED : {}) });
+      const reply = await rail.balance?.();
+      assert.ok(reply && ('asked' in reply || 'error' in reply), fault);
+      simulator.faults.clear();
+    }
+    await simulator.idle();
+  });
 });
 
 describe('quirks of Safaricom', () => {
@@ -396,6 +437,18 @@ describe('quirks of Safaricom', () => {
       const moved = movedFor(direction === 'collection' ? promptReferenceOf(call.reference) : call.reference);
       assertTrue(said, moved.length, quirk);
     });
+
+  test('a query that says 1037 while the money is late is not the end', async () => {
+    const call = newCall();
+    simulator.faults.add({ fault: 'late_success', operation: 'collect' });
+    const reply = await rail.collect(call);
+    await pause(SOON_MS);
+    const { observation } = await rail.query(queryOf(call, 'collection', reply));
+    assert.equal(observation.state, 'pending');
+    ahead += 2 * MINUTE_MS;
+    await simulator.idle();
+    assert.equal(matchedFor(call.reference)[0]?.state, 'succeeded');
+  });
 
   test('a query that says 1037 while the prompt is open is not the end', async () => {
     for (const quirk of ['early_1037', 'pending_4999', null]) {
