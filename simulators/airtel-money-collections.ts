@@ -99,7 +99,7 @@ function decide(state: State, collection: AirtelCollection, decision: Decision):
   } else if (context.takeFault('late_success', 'collect')) {
     collection.status = settings.lateStatus === 'TIP' ? 'TIP' : 'TA';
     collection.code = codeOf(state, collection.status === 'TIP' ? 'pending' : 'ambiguous');
-    context.after(Number(settings.lateSeconds) * 1000, () => succeed(state, collection));
+    context.after(Number(settings.lateSuccessSeconds) * 1000, () => succeed(state, collection));
   } else succeed(state, collection);
 }
 
@@ -187,7 +187,7 @@ function refund(state: State, airtelMoneyId: string): SimulatorAnswer {
   const refundId = receipts.next('CI');
   paid.refundId = refundId;
   const isLate = context.takeFault('late_success', 'refund');
-  context.after(Number(isLate ? settings.lateSeconds : settings.refundSeconds) * 1000, () => {
+  context.after(Number(isLate ? settings.lateSuccessSeconds : settings.refundSeconds) * 1000, () => {
     const { id, msisdn, amount, currency } = paid;
     context.book.enter({ kind: 'refund', id, receipt: refundId, msisdn, amount, currency });
     if (settings.refundedStatus === 'TR') paid.status = 'TR';

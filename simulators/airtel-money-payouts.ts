@@ -73,7 +73,7 @@ function pay(state: State, asked: Parameters<AirtelPayouts['pay']>[0]): Simulato
   if (isLate) {
     payout.status = 'TA';
     payout.code = AMBIGUOUS.response_code;
-    context.after(Number(settings.lateSeconds) * 1000, () => move(state, payout));
+    context.after(Number(settings.lateSuccessSeconds) * 1000, () => move(state, payout));
   }
   throw refusalOf(200, AMBIGUOUS);
 }

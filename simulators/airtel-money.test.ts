@@ -199,8 +199,8 @@ describe('the simulated Airtel Money', () => {
   });
 
   test('a payout that nobody is sure about: paid, not paid, paid later; another padding of the PIN', async () => {
-    const startLate = async (lateSeconds: string) => {
-      const client = await start({ settings: { lateSeconds, pinPadding: 'oaep' } });
+    const startLate = async (lateSuccessSeconds: string) => {
+      const client = await start({ settings: { lateSuccessSeconds, pinPadding: 'oaep' } });
       const pay = async (id: string) => {
         const { body } = await client.pay(id, 10, { pin: encrypt('1234', constants.RSA_PKCS1_OAEP_PADDING) });
         assert.equal(body.status?.response_code, 'DP00900001000');
@@ -258,7 +258,7 @@ describe('the simulated Airtel Money', () => {
   });
 
   test('a token that ends early, odd answers, unknown codes, a late success, a forged callback', async () => {
-    const client = await start({ settings: { lateSeconds: '0.01' } });
+    const client = await start({ settings: { lateSuccessSeconds: '0.01' } });
     const { faults } = client.simulator;
     faults.add({ fault: 'token_ended', operation: 'collect' });
     assert.equal((await client.push('TX1')).http, 403);
@@ -283,7 +283,7 @@ describe('the simulated Airtel Money', () => {
     assert.equal(forged.length, 1);
     assert.equal(client.simulator.book.net('UGX'), 2000_00n);
 
-    const doubtful = await start({ settings: { lateSeconds: '3600' } });
+    const doubtful = await start({ settings: { lateSuccessSeconds: '3600' } });
     doubtful.simulator.faults.add({ fault: 'late_success', operation: 'collect' });
     await doubtful.push('TX1');
     await eventually('the doubt', async () => {

@@ -18,9 +18,9 @@ import { type BodyShape, findShapeProblem } from './body-shape.ts';
 import type { CreateSimulator, SimulatorAnswer, SimulatorRequest, SimulatorRoute } from './frame.ts';
 import { createMerchantFloat } from './merchant-float.ts';
 import { readMoney, writeMoney } from './money.ts';
+import { createOddAnswers } from './odd-answers.ts';
 import { createOperatorReceipts } from './operator-receipts.ts';
 import { decisionOf } from './phones.ts';
-import { answerOrRefuse } from './refusal.ts';
 
 export const AIRTEL_MONEY_SIMULATOR_SETTINGS: Record<string, string> = {
   clientId: '2d9647ad-a268-4346-8f68-e7090619d40b',
@@ -64,7 +64,7 @@ export const AIRTEL_MONEY_SIMULATOR_SETTINGS: Record<string, string> = {
   refundSeconds: '0.05',
   /** The fault late_success: `TA` or `TIP` for this long, then success. */
   lateStatus: 'TA',
-  lateSeconds: '240',
+  lateSuccessSeconds: '240',
 };
 
 export const createAirtelMoneySimulator: CreateSimulator = (context, given) => {
@@ -75,7 +75,7 @@ export const createAirtelMoneySimulator: CreateSimulator = (context, given) => {
   const collections = createAirtelCollections(tools);
   const payouts = createAirtelPayouts(tools);
   const parts: Parts = { ...tools, access, collections, payouts };
-  const oddAnswers: OddAnswer[] = [];
+  const oddAnswers = createOddAnswers(ODD_ANSWERS);
   const routes = [
     ...access.routes,
     pushRoute(parts, 'v1'),
@@ -85,7 +85,7 @@ export const createAirtelMoneySimulator: CreateSimulator = (context, given) => {
     ...accountRoutes(parts),
   ];
   return {
-    routes: routes.map((route) => answeringOddly(route, oddAnswers)),
+    routes: routes.map((route) => oddAnswers.wrap(route)),
     notFound: () => ({ status: 404, body: { status_message: 'Route not found', status_code: 'ROUTER005' } }),
     actions: {
       ...collections.actions,
@@ -95,19 +95,12 @@ export const createAirtelMoneySimulator: CreateSimulator = (context, given) => {
         return answer?.status === 200 ? answer : ((await payouts.actions.reverse?.(body)) ?? { status: 404, body: '' });
       },
       top_up: (body) => float.topUp(body),
-      /** {"operation", "answer"}: the next such request is processed and then answered with one of ODD_ANSWERS. */
-      odd_answer: (body) => {
-        if (!(String(body.answer) in ODD_ANSWERS)) return { status: 400, body: '' };
-        oddAnswers.push(body as OddAnswer);
-        return { status: 200, body: { done: true } };
-      },
+      odd_answer: (body) => oddAnswers.action(body),
     },
   };
 };
 
 type Parts = AirtelTools & { access: AirtelAccess; collections: AirtelCollections; payouts: AirtelPayouts };
-
-type OddAnswer = { operation: string; answer: string };
 
 /** Answers that say nothing about the payment. */
 const ODD_ANSWERS: Readonly<Record<string, SimulatorAnswer>> = {
@@ -121,18 +114,6 @@ const ODD_ANSWERS: Readonly<Record<string, SimulatorAnswer>> = {
   },
   html: { status: 200, headers: { 'content-type': 'text/html' }, body: '<html><body>Please wait</body></html>' },
 };
-
-function answeringOddly(route: SimulatorRoute, oddAnswers: OddAnswer[]): SimulatorRoute {
-  return {
-    ...route,
-    async handle(request) {
-      const answer = await answerOrRefuse(() => route.handle(request));
-      const index = oddAnswers.findIndex(({ operation }) => operation === route.operation);
-      const [odd] = index < 0 ? [] : oddAnswers.splice(index, 1);
-      return ODD_ANSWERS[odd?.answer ?? ''] ?? answer;
-    },
-  };
-}
 
 const PUSH: BodyShape = {
   reference: 'string',

@@ -152,7 +152,7 @@ function finish(state: State, payment: MomoPayment, reason: string | null): void
   else if (context.takeFault('unknown_code', operation)) end(state, payment, 'WALLET_RULE_VIOLATED');
   else if (context.takeFault('late_success', operation)) {
     payment.status = 'TIMEOUT';
-    context.after(Number(settings.lateSeconds) * 1000, () => end(state, payment, null));
+    context.after(Number(settings.lateSuccessSeconds) * 1000, () => end(state, payment, null));
   } else end(state, payment, null);
 }
 

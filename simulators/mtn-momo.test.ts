@@ -267,8 +267,8 @@ describe('the simulated MTN MoMo', () => {
   });
 
   test('a late success is TIMEOUT first; callbacks by both methods', async () => {
-    const collectLate = async (lateSeconds: string, wanted: string) => {
-      const client = await start({ settings: { lateSeconds, callbackMethod: 'both' } });
+    const collectLate = async (lateSuccessSeconds: string, wanted: string) => {
+      const client = await start({ settings: { lateSuccessSeconds, callbackMethod: 'both' } });
       client.simulator.faults.add({ fault: 'late_success', operation: 'collect' });
       const reference = randomUUID();
       await client.collect(reference, collectionBody());
@@ -293,6 +293,11 @@ describe('the simulated MTN MoMo', () => {
     client.simulator.faults.add({ fault: 'answer_lost', operation: 'collect' });
     await assert.rejects(client.collect(reference, collectionBody()));
     assert.equal((await client.collect(reference, collectionBody())).status, 409);
+    await client.simulator.act('odd_answer', { operation: 'collect', answer: 'internal_error' });
+    const taken = randomUUID();
+    const { status, body } = await client.collect(taken, collectionBody());
+    assert.deepEqual([status, (body as Body).code], [500, 'INTERNAL_PROCESSING_ERROR']);
+    assert.equal((await client.status('collection', 'requesttopay', taken)).status, 'PENDING');
     await client.simulator.act('forge', { id: reference });
     const [forged] = await eventually('the callback', () => {
       const found = client.callbacks(reference);

@@ -17,8 +17,9 @@ import {
 } from './mtn-momo-access.ts';
 import { createMomoPayments, type MomoKind, type MomoPayments, writeNormalised } from './mtn-momo-payments.ts';
 import { SANDBOX_HOLDER_NOT_ACTIVE, SANDBOX_HOLDER_NOT_FOUND, sandboxOutcomeOfRefund } from './mtn-momo-sandbox.ts';
+import { createOddAnswers } from './odd-answers.ts';
 import { decisionOf } from './phones.ts';
-import { Refusal, refusing } from './refusal.ts';
+import { Refusal } from './refusal.ts';
 
 export const MTN_MOMO_SIMULATOR_SETTINGS: Record<string, string> = {
   collectionSubscriptionKey: '6f2a1d0c5b7e4a3f9c8d7e6f5a4b3c2d',
@@ -55,7 +56,7 @@ export const MTN_MOMO_SIMULATOR_SETTINGS: Record<string, string> = {
   /** How long the sandbox's delayed number stays PENDING. */
   delayedSeconds: '4',
   /** How long a payment with the fault late_success is TIMEOUT before it succeeds. */
-  lateSeconds: '60',
+  lateSuccessSeconds: '60',
   /** How long a query answers 404 after the 202. */
   statusLagSeconds: '0',
 };
@@ -68,6 +69,7 @@ export const createMtnMomoSimulator: CreateSimulator = (context, given) => {
   const access = createMomoAccess(context, settings);
   const payments = createMomoPayments(context, settings);
   const parts: Parts = { context, settings, access, payments };
+  const oddAnswers = createOddAnswers(ODD_ANSWERS);
   const routes = [
     ...access.routes,
     ...paymentRoutes(parts, 'collection', 'requesttopay', 'v1_0'),
@@ -81,10 +83,22 @@ export const createMtnMomoSimulator: CreateSimulator = (context, given) => {
     ...accountRoutes(parts, 'disbursement'),
   ];
   return {
-    routes: routes.map(refusing),
+    routes: routes.map((route) => oddAnswers.wrap(route)),
     notFound: () => ({ status: 404, body: { statusCode: 404, message: 'Resource not found' } }),
-    actions: payments.actions,
+    actions: { ...payments.actions, odd_answer: (body) => oddAnswers.action(body) },
   };
+};
+
+/** MTN answers so also when the request was taken. */
+const ODD_ANSWERS: Readonly<Record<string, SimulatorAnswer>> = {
+  internal_error: {
+    status: 500,
+    body: { message: 'An internal error occurred while processing.', code: 'INTERNAL_PROCESSING_ERROR' },
+  },
+  unavailable: {
+    status: 503,
+    body: { message: 'Service temporarily unavailable, try again later.', code: 'SERVICE_UNAVAILABLE' },
+  },
 };
 
 type Parts = {

@@ -284,7 +284,7 @@ function decide(state: State, payment: CameroonPayment, decision: Decision): voi
   else if (context.takeFault('unknown_code', 'collect')) end(state, payment, 'FAILED', UNKNOWN_CODE);
   else if (context.takeFault('late_success', 'collect')) {
     data.status = 'EXPIRED';
-    context.after(Number(settings.lateSeconds) * 1000, () => succeed(state, payment));
+    context.after(Number(settings.lateSuccessSeconds) * 1000, () => succeed(state, payment));
   } else succeed(state, payment);
 }
 

@@ -211,7 +211,7 @@ describe('the simulated Sonatel', () => {
 
   test('late successes, unknown codes, a lag of the list', async () => {
     let now = Date.now();
-    const client = await start({ now: () => now, settings: { lateSeconds: '0.01', sonatelLagSeconds: '10' } });
+    const client = await start({ now: () => now, settings: { lateSuccessSeconds: '0.01', sonatelLagSeconds: '10' } });
     const { faults } = client.simulator;
     const statuses = async (reference: string) => (await client.list(reference)).map(({ status }) => status).join(' ');
     faults.add({ fault: 'late_success', operation: 'collect' });

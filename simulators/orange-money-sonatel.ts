@@ -186,7 +186,7 @@ function payQr(state: State, qrCode: QrCode, msisdn: string, decision: Decision)
   else if (context.takeFault('unknown_code', 'collect')) row.status = 'ON_HOLD';
   else if (context.takeFault('late_success', 'collect')) {
     settleSonatelRow(state, row, 'FAILED', qrCode.callbackUrl);
-    context.after(Number(settings.lateSeconds) * 1000, () => payQr(state, qrCode, msisdn, 'approve'));
+    context.after(Number(settings.lateSuccessSeconds) * 1000, () => payQr(state, qrCode, msisdn, 'approve'));
   } else {
     qrCode.isPaid = true;
     settleSonatelRow(state, row, 'SUCCESS', qrCode.callbackUrl);
@@ -261,7 +261,7 @@ function moveNow(state: State, row: SonatelRow, write: () => object): SimulatorA
   if (decision === 'limit_reached') throw refuse('2021', 'The limit is reached');
   if (context.takeFault('unknown_code', operation)) throw refuse('7777', 'Another rule');
   if (context.takeFault('late_success', operation)) {
-    context.after(Number(settings.lateSeconds) * 1000, () => settleSonatelRow(state, row, 'SUCCESS', null));
+    context.after(Number(settings.lateSuccessSeconds) * 1000, () => settleSonatelRow(state, row, 'SUCCESS', null));
     throw sonatelProblem(500, '50', 'Internal error');
   }
   settleSonatelRow(state, row, 'SUCCESS', null);

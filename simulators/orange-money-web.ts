@@ -238,7 +238,7 @@ function decide(state: State, payment: WebPayment, decision: Decision): void {
     else if (context.takeFault('unknown_code', 'collect')) payment.status = 'SUSPENDED';
     else if (context.takeFault('late_success', 'collect')) {
       payment.status = 'EXPIRED';
-      context.after(Number(settings.lateSeconds) * 1000, () => succeed(state, payment));
+      context.after(Number(settings.lateSuccessSeconds) * 1000, () => succeed(state, payment));
     } else succeed(state, payment);
   });
 }

@@ -145,7 +145,7 @@ describe('the simulated Orange Money', () => {
     });
 
     test('a page that nobody was sent is not paid; late, unknown and forged ends', async () => {
-      const client = await startWeb({ settings: { payerOpensPage: 'when_opened', lateSeconds: '0.01' } });
+      const client = await startWeb({ settings: { payerOpensPage: 'when_opened', lateSuccessSeconds: '0.01' } });
       const { faults } = client.simulator;
       faults.add({ fault: 'answer_lost', operation: 'collect' });
       await assert.rejects(client.pay({ order_id: 'TX0' }));
@@ -167,7 +167,7 @@ describe('the simulated Orange Money', () => {
       assert.equal((await client.status(late.pay_token)).code, 42);
       assert.equal(client.simulator.book.net('XOF'), 5000_00n);
 
-      const waiting = await startWeb({ settings: { lateSeconds: '3600' } });
+      const waiting = await startWeb({ settings: { lateSuccessSeconds: '3600' } });
       waiting.simulator.faults.add({ fault: 'late_success', operation: 'collect' });
       const { pay_token } = await waiting.pay();
       await eventually('the expiry', async () => (await waiting.status(pay_token)).status === 'EXPIRED');
@@ -302,7 +302,7 @@ describe('the simulated Orange Money', () => {
     });
 
     test('a token that ends early is told in XML; late, unknown and cancelled payments', async () => {
-      const client = await startCameroon({ settings: { lateSeconds: '0.01' } });
+      const client = await startCameroon({ settings: { lateSuccessSeconds: '0.01' } });
       const { faults } = client.simulator;
       faults.add({ fault: 'token_ended', operation: 'query' });
       const ended = await client.raw('GET', 'paymentstatus/MP1');
@@ -326,7 +326,7 @@ describe('the simulated Orange Money', () => {
       assert.deepEqual(client.callbacks().at(-1), { payToken: cancelled, status: 'SUCCESSFULL' });
       assert.equal(client.simulator.book.net('XAF'), 100_00n);
 
-      const waiting = await startCameroon({ settings: { lateSeconds: '3600' } });
+      const waiting = await startCameroon({ settings: { lateSuccessSeconds: '3600' } });
       waiting.simulator.faults.add({ fault: 'late_success', operation: 'collect' });
       const payToken = await waiting.init();
       await waiting.pay(payToken);

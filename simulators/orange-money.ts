@@ -56,7 +56,7 @@ export const ORANGE_MONEY_SIMULATOR_SETTINGS: Record<string, string> = {
   /** How long a page or prompt waits for the payer. A QR code has its own validity. */
   promptSeconds: '600',
   /** The fault late_success: this long after it was told as expired, failed or an error. */
-  lateSeconds: '60',
+  lateSuccessSeconds: '60',
 };
 
 export const createOrangeMoneySimulator: CreateSimulator = (context, given) => {
