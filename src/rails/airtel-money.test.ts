@@ -3,7 +3,7 @@ import { constants, createDecipheriv, createHmac, generateKeyPairSync, privateDe
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { testConnection } from '../../test/rail-connection.ts';
-import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-answers.ts';
+import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-operator.ts';
 import { loadCatalog } from '../catalog/catalog.ts';
 import { airtelMoneyRail } from './airtel-money.ts';
 import type { CollectCall, MoneyDirection, Observation, Rail, RailMethod } from './rail.ts';

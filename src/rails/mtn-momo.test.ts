@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { testConnection } from '../../test/rail-connection.ts';
-import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-answers.ts';
+import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-operator.ts';
 import { loadCatalog } from '../catalog/catalog.ts';
 import { mtnMomoRail } from './mtn-momo.ts';
 import type { CollectCall, MoneyDirection, Observation, Rail, RailMethod } from './rail.ts';
