@@ -1,8 +1,8 @@
 // A whole gateway for one test: its own database, a virtual clock, the simulated operator on loopback, and every route on a
 // real port. Background passes run when the test calls `settle`, which repeats them until there is nothing left to do.
 
-import { createApp } from '../src/app.ts';
 import type { Logger } from 'pino';
+import { createApp } from '../src/app.ts';
 import type { Environment } from '../src/platform/config.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createServices, type Services, type ServicesOptions } from '../src/services.ts';

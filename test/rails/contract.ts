@@ -8,7 +8,6 @@ import type { MoneyDirection } from '../../src/rails/rail.ts';
 import { differencesOf } from '../books.ts';
 import type { OperatorGateway } from './operator-gateway.ts';
 
-const DIRECTIONS: readonly MoneyDirection[] = ['collection', 'payout', 'refund'];
 const OPERATIONS = { collection: 'collect', payout: 'payout', refund: 'refund' } as const;
 const CALLBACK_FAULTS: ReadonlySet<Fault> = new Set(['callback_lost', 'callback_doubled', 'callback_late']);
 const AMOUNT = 1_000_00n;
@@ -26,9 +25,9 @@ export type ContractCase = {
 export const inWords = ({ direction, name }: ContractCase) => `${direction}: ${name}`;
 
 /** Every fault in every direction, on the call that moves money and on the query; with and without callbacks. */
-export function faultCases({ fields }: Pick<OperatorGateway, 'fields'>): ContractCase[] {
+export function faultCases({ fields, directions }: Pick<OperatorGateway, 'fields' | 'directions'>): ContractCase[] {
   const hasTokens = fields.has('token');
-  return DIRECTIONS.flatMap((direction) => [
+  return directions.flatMap((direction) => [
     { direction, name: 'nothing goes wrong', faults: [] },
     { direction, name: 'no callback ever comes', faults: [NO_CALLBACKS] },
     { direction, name: 'the payer has no money', faults: [], payer: '001' },
@@ -65,8 +64,8 @@ function casesOf(direction: MoneyDirection, fault: Fault, hasTokens: boolean): C
 }
 
 /** Each field that the operator was seen to send, under another name: in one kind of answer, or everywhere. */
-export function renamingCases({ fields }: Pick<OperatorGateway, 'fields'>): ContractCase[] {
-  return DIRECTIONS.flatMap((direction) => {
+export function renamingCases({ fields, directions }: Pick<OperatorGateway, 'fields' | 'directions'>): ContractCase[] {
+  return directions.flatMap((direction) => {
     const operations: Operation[] = [OPERATIONS[direction], 'query', 'other', 'token'];
     const all = new Set(operations.flatMap((operation) => fields.of(operation)));
     return [
@@ -155,7 +154,7 @@ export async function clearingOf({ gateway, operator, method }: OperatorGateway)
   const [row] = await gateway.ctx.ownerDb.query<{ balance: bigint }>(
     `select coalesce(-sum(balance), 0)::bigint as balance from ledger_accounts
      where kind = 'operator_clearing' and rail = $1 and currency = $2`,
-    [operator.rail.name, method.currency],
+    [operator.name, method.currency],
   );
   return row?.balance ?? 0n;
 }
@@ -206,5 +205,7 @@ function contains(text: string, secret: string): boolean {
 export function sampleOf<T>(cases: readonly T[], count: number, seed: number): T[] {
   const random = seededRandom(seed);
   const left = [...cases];
-  return Array.from({ length: Math.min(count, left.length) }, () => left.splice(Math.floor(random() * left.length), 1)).flat();
+  return Array.from({ length: Math.min(count, left.length) }, () =>
+    left.splice(Math.floor(random() * left.length), 1),
+  ).flat();
 }

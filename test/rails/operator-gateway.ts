@@ -17,6 +17,7 @@ import { findTransaction, refOf, type Transaction } from '../../src/payments/tra
 import { publicUrl } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { formatAmount } from '../../src/platform/money.ts';
+import type { MoneyDirection } from '../../src/rails/rail.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { createShop, type Shop } from '../shop.ts';
 import type { OperatorUnderTest } from './operators.ts';
@@ -41,6 +42,8 @@ export type OperatorGateway = {
   readonly simulator: RunningSimulator;
   readonly shop: Shop;
   readonly method: Method;
+  /** Which ways money can move here. A refund may be one that the operator knows as a payout. */
+  readonly directions: readonly MoneyDirection[];
   /** Names of the fields in answers and callbacks so far. */
   readonly fields: SeenFields;
   readonly log: () => string;
@@ -72,6 +75,7 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
   const shop = await createShop(ctx);
   const method = ctx.catalog.methods.get(operator.method) ?? assert.fail(`no method ${operator.method}`);
   const { name } = await createConnection(ctx, COMMAND_LINE, {
+    name: operator.name,
     rail: operator.rail.name,
     environment: 'simulator',
     baseUrl: simulator.url,
@@ -81,7 +85,12 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
   if (operator.registerAction)
     await simulator.act(operator.registerAction, { url: `${publicUrl(ctx.config)}/operators/${name}` });
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, method.currency, WALLET);
-  const read = async ({ holder_id, id }: Transaction) => (await findTransaction(ctx.db, holder_id, id)) ?? assert.fail();
+  const rail = ctx.rails.byName(name) ?? assert.fail(`${name} is not open`);
+  const collections = rail.capabilitiesOf(method, 'collection') ?? assert.fail(`${name} does not collect`);
+  const canPayOut = rail.capabilitiesOf(method, 'payout') !== null;
+  const canRefund = canPayOut || collections.refunds !== 'none';
+  const read = async ({ holder_id, id }: Transaction) =>
+    (await findTransaction(ctx.db, holder_id, id)) ?? assert.fail();
 
   async function settle(): Promise<void> {
     await gateway.settle();
@@ -95,6 +104,7 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
     simulator,
     shop,
     method,
+    directions: ['collection', ...(canPayOut ? ['payout' as const] : []), ...(canRefund ? ['refund' as const] : [])],
     fields,
     log: () => lines.join(''),
     async collect(amount, msisdn = operator.msisdn) {
@@ -123,14 +133,12 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
       const [result] = await orderPayouts(ctx, services.payments.engine, COMMAND_LINE, shop.holderId, orders);
       return result?.ok ? result.transaction : assert.fail(JSON.stringify(result));
     },
-    refund: (collection, amount) => {
-      const capabilities = ctx.rails.byName(name)?.capabilitiesOf(method, 'collection');
-      return createRefund(ctx, services.payments.engine, COMMAND_LINE, shop.holderId, {
+    refund: (collection, amount) =>
+      createRefund(ctx, services.payments.engine, COMMAND_LINE, shop.holderId, {
         collection: refOf(collection),
         amount,
-        asPayout: capabilities?.refunds === 'none',
-      });
-    },
+        asPayout: collections.refunds === 'none',
+      }),
     read,
     async untilEnded(transaction) {
       for (const milliseconds of TIMES_MS) {

@@ -5,16 +5,20 @@ import { createDarajaSimulator } from '../../simulators/daraja.ts';
 import { DARAJA_SIMULATOR_SETTINGS } from '../../simulators/daraja-options.ts';
 import type { CreateSimulator } from '../../simulators/frame.ts';
 import { createMtnMomoSimulator } from '../../simulators/mtn-momo.ts';
+import { createOrangeMoneySimulator } from '../../simulators/orange-money.ts';
 import { createPawapaySimulator, PAWAPAY_SIMULATOR_SETTINGS } from '../../simulators/pawapay.ts';
 import { createPaystackSimulator } from '../../simulators/paystack.ts';
 import { airtelMoneyRail } from '../../src/rails/airtel-money.ts';
 import type { RailDefinition } from '../../src/rails/connection.ts';
 import { darajaRail } from '../../src/rails/daraja.ts';
 import { mtnMomoRail } from '../../src/rails/mtn-momo.ts';
+import { orangeMoneyRail } from '../../src/rails/orange-money.ts';
 import { pawapayRail } from '../../src/rails/pawapay.ts';
 import { paystackRail } from '../../src/rails/paystack.ts';
 
 export type OperatorUnderTest = {
+  /** Of its connection, and in reports. */
+  readonly name: string;
   readonly rail: RailDefinition;
   readonly createSimulator: CreateSimulator;
   /** What the simulator is started with, beside its defaults. */
@@ -25,6 +29,8 @@ export type OperatorUnderTest = {
   readonly method: string;
   /** The payer, and the payee of payouts. */
   readonly msisdn: string;
+  /** The field that says how a collection stands. Under another name, no payment succeeds. */
+  readonly statusField: string;
   /** The simulator's action that tells where callbacks go; without it each request says so. */
   readonly registerAction?: string;
 };
@@ -36,35 +42,47 @@ const setting = (settings: Record<string, string>, name: string) => settings[nam
 
 export const OPERATORS: readonly OperatorUnderTest[] = [
   {
+    name: 'pawapay',
     rail: pawapayRail,
     createSimulator: createPawapaySimulator,
-    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, promptSeconds: '0.3', callbackRetrySeconds: '0.1', callbackRetryMinutes: '0.02' },
+    simulatorSettings: {
+      lateSuccessSeconds: LATE_SECONDS,
+      promptSeconds: '0.3',
+      callbackRetrySeconds: '0.1',
+      callbackRetryMinutes: '0.02',
+    },
     connectionValues: {
       api_token: setting(PAWAPAY_SIMULATOR_SETTINGS, 'apiToken'),
       signed_callbacks: 'yes',
     },
     method: 'MTN_MOMO_UGA',
     msisdn: '256772345678',
+    statusField: 'status',
     registerAction: 'set_callbacks',
   },
   {
+    name: 'mtn-momo',
     rail: mtnMomoRail,
     createSimulator: createMtnMomoSimulator,
     simulatorSettings: { lateSeconds: LATE_SECONDS },
     connectionValues: {},
     method: 'MTN_MOMO_UGA',
     msisdn: '256772345678',
+    statusField: 'status',
   },
   {
+    name: 'airtel-money',
     rail: airtelMoneyRail,
     createSimulator: createAirtelMoneySimulator,
     simulatorSettings: { lateSeconds: LATE_SECONDS },
     connectionValues: { client_id: setting(AIRTEL_MONEY_SIMULATOR_SETTINGS, 'clientId') },
     method: 'AIRTEL_OAPI_UGA',
     msisdn: '256752604392',
+    statusField: 'status',
     registerAction: 'register_callback',
   },
   {
+    name: 'daraja',
     rail: darajaRail,
     createSimulator: createDarajaSimulator,
     simulatorSettings: { lateSeconds: LATE_SECONDS, sameAmountSeconds: '0' },
@@ -82,14 +100,39 @@ export const OPERATORS: readonly OperatorUnderTest[] = [
     },
     method: 'MPESA_KEN',
     msisdn: '254712345678',
+    statusField: 'ResultCode',
   },
   {
+    name: 'paystack',
     rail: paystackRail,
     createSimulator: createPaystackSimulator,
-    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, promptSeconds: '0.3', webhookRetrySeconds: '0.1', webhookRetryHourSeconds: '0.2' },
+    simulatorSettings: {
+      lateSuccessSeconds: LATE_SECONDS,
+      promptSeconds: '0.3',
+      webhookRetrySeconds: '0.1',
+      webhookRetryHourSeconds: '0.2',
+    },
     connectionValues: {},
     method: 'MTN_MOMO_GHA',
     msisdn: '233241234567',
+    statusField: 'status',
     registerAction: 'set_webhook',
   },
+  orange('web_payment', 'ORANGE_CIV', '2250734567890'),
+  orange('cameroon', 'ORANGE_CMR', '237693456789'),
+  orange('sonatel', 'ORANGE_SEN', '221773456789'),
 ];
+
+/** Orange is three operators that share a name. */
+function orange(family: string, method: string, msisdn: string): OperatorUnderTest {
+  return {
+    name: `orange-${family.replace('_', '-')}`,
+    rail: orangeMoneyRail,
+    createSimulator: createOrangeMoneySimulator,
+    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, sonatelRetrySeconds: '0.05' },
+    connectionValues: { interface: family },
+    method,
+    msisdn,
+    statusField: 'status',
+  };
+}

@@ -5,20 +5,26 @@ import { type ContractCase, faultCases, inWords, judgeAll, renamingCases, tryCas
 import { type OperatorGateway, openOperatorGateway } from './operator-gateway.ts';
 import { OPERATORS, type OperatorUnderTest } from './operators.ts';
 
-const [wanted, onlyNames] = [process.argv.slice(2).filter((arg) => !arg.startsWith('--')), process.argv.find((arg) => arg.startsWith('--only='))?.slice(7)];
+const [wanted, onlyNames] = [
+  process.argv.slice(2).filter((arg) => !arg.startsWith('--')),
+  process.argv.find((arg) => arg.startsWith('--only='))?.slice(7),
+];
 let bad = 0;
 
 function report(operator: OperatorUnderTest, each: string, problems: readonly string[]): void {
   if (problems.length === 0) return;
   bad++;
-  console.log(`${operator.rail.name}, ${each}\n  ${problems.join('\n  ')}`);
+  console.log(`${operator.name}, ${each}\n  ${problems.join('\n  ')}`);
 }
 
 async function tryAll(opened: OperatorGateway, cases: readonly ContractCase[]): Promise<string[]> {
   const ends: string[] = [];
   for (const each of cases.filter((one) => !onlyNames || inWords(one).includes(onlyNames))) {
-    const result = await tryCase(opened, each).catch((error: unknown) => ({ status: 'none', problems: [String(error)] }));
-    if (process.argv.includes('--all')) console.log(opened.operator.rail.name, inWords(each), '->', result.status);
+    const result = await tryCase(opened, each).catch((error: unknown) => ({
+      status: 'none',
+      problems: [String(error)],
+    }));
+    if (process.argv.includes('--all')) console.log(opened.operator.name, inWords(each), '->', result.status);
     report(opened.operator, inWords(each), result.problems);
     if (result.status !== 'success') ends.push(inWords(each));
   }
@@ -26,7 +32,7 @@ async function tryAll(opened: OperatorGateway, cases: readonly ContractCase[]): 
 }
 
 for (const operator of OPERATORS) {
-  if (wanted.length > 0 && !wanted.includes(operator.rail.name)) continue;
+  if (wanted.length > 0 && !wanted.includes(operator.name)) continue;
   const started = performance.now();
   const opened = await openOperatorGateway(operator);
   try {
@@ -36,7 +42,9 @@ for (const operator of OPERATORS) {
     const essential = await tryAll(opened, renaming);
     report(operator, 'in the end', await judgeAll(opened));
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
-    console.log(`${operator.rail.name}: ${cases.length + renaming.length} payments in ${seconds} s; with a fault ${unpaid.length} did not succeed; ${essential.length} names of fields were missed`);
+    console.log(
+      `${operator.name}: ${cases.length + renaming.length} payments in ${seconds} s; with a fault ${unpaid.length} did not succeed; ${essential.length} names of fields were missed`,
+    );
   } finally {
     await opened.close();
   }
