@@ -86,6 +86,8 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
     await simulator.act(operator.registerAction, { url: `${publicUrl(ctx.config)}/operators/${name}` });
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, method.currency, WALLET);
   const rail = ctx.rails.byName(name) ?? assert.fail(`${name} is not open`);
+  // Registers our addresses where the operator wants that.
+  await rail.check();
   const collections = rail.capabilitiesOf(method, 'collection') ?? assert.fail(`${name} does not collect`);
   const canPayOut = rail.capabilitiesOf(method, 'payout') !== null;
   const canRefund = canPayOut || collections.refunds !== 'none';
