@@ -27,7 +27,10 @@ export function askPayer(
   const watch = () => {
     if (!isOpen) return;
     const left = endsAt - context.now();
-    if (left > 0) return context.after(Math.min(left, CHECK_EVERY_MS), watch);
+    if (left > 0) {
+      context.after(Math.min(left, CHECK_EVERY_MS), watch);
+      return;
+    }
     context.phones.close(rung.id);
     end('ignore');
   };
