@@ -849,7 +849,7 @@ create table evidence (
   raw text not null default ''::text,
   constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
   constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
-  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
+  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'matched'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
   constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
 );
 comment on table evidence is
@@ -956,10 +956,15 @@ create table operator_inbox (
   body bytea not null,
   received_at timestamp with time zone not null,
   due_at timestamp with time zone not null,
+  method text not null default 'POST'::text,
+  host text not null default ''::text,
+  remote_address text,
   constraint operator_inbox_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 comment on table operator_inbox is
   'Operator callbacks that were not read yet. A row is deleted in the transaction that applies it.';
+comment on column operator_inbox.remote_address is
+  'Behind our own proxies; null where it is not known.';
 CREATE INDEX operator_inbox_due ON public.operator_inbox USING btree (due_at);
 
 create table rejected_callbacks (
@@ -2062,6 +2067,53 @@ comment on table operator_hints is
 comment on column operator_hints.hints is
   'How many came. More than there were when the operator was asked: it is asked again.';
 CREATE INDEX operator_hints_due ON public.operator_hints USING btree (due_at);
+
+-- 0035_payments_operator_steps.sql
+
+create table prepared_calls (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  connection text not null,
+  sealed bytea not null,
+  at timestamp with time zone not null,
+  constraint prepared_once PRIMARY KEY (holder_id, transaction_id)
+);
+comment on table prepared_calls is
+  'What an operator gave us for a transaction before it was sent, such as a token. Committed before money moves.';
+comment on column prepared_calls.sealed is
+  'JSON, sealed by the vault: it may contain tokens of the operator.';
+
+create table payer_steps (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  step jsonb not null,
+  wrong_codes integer not null default 0,
+  at timestamp with time zone not null,
+  constraint payer_step_once PRIMARY KEY (holder_id, transaction_id)
+);
+comment on table payer_steps is
+  'What a payer has to do next, as the operator said it last. Where to send money to is in payment_instructions.';
+comment on column payer_steps.wrong_codes is
+  'Codes of the operator that the payer gave us and the operator refused.';
+
+create table operator_balances (
+  connection text not null,
+  account text not null,
+  currency text not null,
+  available bigint not null,
+  told_at timestamp with time zone not null,
+  constraint operator_balance_once PRIMARY KEY (connection, account, currency)
+);
+comment on table operator_balances is
+  'What operators say that our accounts with them hold, in hundredths. The last word of each.';
+
+create table balance_reads (
+  connection text not null,
+  due_at timestamp with time zone not null,
+  constraint balance_read_once PRIMARY KEY (connection)
+);
+comment on table balance_reads is
+  'When the balance of a connection is read next. One process reads it for all.';
 
 -- 
 

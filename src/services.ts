@@ -12,7 +12,10 @@ import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
 import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
-import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator-callbacks.ts';
+import { readOperatorBalances } from './payments/operator-balances.ts';
+import { createOperatorInbox } from './payments/operator-callbacks.ts';
+import { SEALED_PREPARED_CALLS } from './payments/prepared-calls.ts';
+import { purgeRejectedCallbacks } from './payments/rejected-callbacks.ts';
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
@@ -28,6 +31,7 @@ import {
 
 const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
+const BALANCES_IDLE_MS = { shortest: 30_000, longest: 60_000 };
 const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 const RESEAL_IDLE_MS = { shortest: 1_000, longest: 60_000 };
@@ -37,6 +41,7 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
   SEALED_INTEGRATION_SECRETS,
   SEALED_SECOND_FACTORS,
   SEALED_MAILS,
+  SEALED_PREPARED_CALLS,
 ];
 
 export type ServicesOptions = {
@@ -97,6 +102,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
+    { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },
     { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
   ];
   return {

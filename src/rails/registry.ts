@@ -9,6 +9,8 @@ import { createSandboxRail } from './sandbox.ts';
 
 export type { Mode };
 
+export type MatchedCallbacks = 'apply' | 'ask';
+
 export interface RailRegistry {
   /**
    * The connection of a new transaction: the first of the route of this method and direction that is neither paused nor down,
@@ -17,6 +19,10 @@ export interface RailRegistry {
   railFor(method: RailMethod, direction: Direction, holderId: bigint): Rail | null;
   /** A connection by its name, also a paused one, which finishes what it began. In live mode there is no sandbox. */
   byName(name: string): Rail | null;
+  /** Names of the connections that new calls can be made to. */
+  names(): readonly string[];
+  /** What this connection does with a callback that is not signed but matches what we stored: applies it, or asks first. */
+  matchedCallbacks(name: string): MatchedCallbacks;
   /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
   readonly health: Breakers;
   close(): Promise<void>;
@@ -39,6 +45,8 @@ export function createRails(ctx: Pick<Context, 'vault' | 'clock' | 'config'>, op
   return {
     railFor: (method) => (ctx.config.mode === 'sandbox' ? sandbox : (live.get(method.code) ?? null)),
     byName: (name) => rails.find((rail) => rail.name === name) ?? null,
+    names: () => rails.map((rail) => rail.name),
+    matchedCallbacks: () => 'apply',
     health: createBreakers(ctx.clock),
     async close() {
       await Promise.all([sandbox, ...live.values()].map((rail) => rail.close()));

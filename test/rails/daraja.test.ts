@@ -315,6 +315,33 @@ describe('till and pay bill', () => {
     }
   });
 
+  test('a payment whose confirmation was lost is found in the list', async () => {
+    for (const code of ['MPESA_PAYBILL_KEN', 'MPESA_TILL_KEN']) {
+      const call = newCall(code);
+      const reply = await rail.collect(call);
+      assert.ok(reply.observation.state === 'pending' && reply.observation.step?.kind === 'transfer');
+      const question = { ...queryOf(call, 'collection', reply), msisdn: call.msisdn };
+      assert.equal((await rail.query(question)).observation.state, 'pending');
+      decide = () => {
+        simulator.faults.add({ fault: 'callback_lost', operation: 'other' });
+        return { kind: 'take_payment', reference: call.reference };
+      };
+      const reference = reply.observation.step.accountReference;
+      const paid = await act(code === 'MPESA_TILL_KEN' ? 'pay_till' : 'pay_bill', {
+        msisdn: call.msisdn,
+        amount: '100',
+        reference,
+      });
+      await simulator.idle();
+      assert.equal(received().filter(({ receipt }) => receipt === paid.receipt).length, 0);
+      const { observation } = await rail.query(question);
+      assert.deepEqual(observation.state === 'succeeded' && [observation.receipt, observation.amount], [
+        paid.receipt,
+        100_00n,
+      ]);
+    }
+  });
+
   test('what cannot be validated is not paid', async () => {
     decide = () => ({ kind: 'refuse_payment', reason: 'not_now' });
     const refused = await act('pay_bill', { msisdn: newPhone(), amount: '100', reference: '1' });
@@ -376,6 +403,19 @@ describe('faults', () => {
       await simulator.idle();
       assertTrue([reply.observation, ...matchedFor(reference)], movedFor(receipt).length, fault);
     }
+  });
+
+  test('a prompt of which no message arrived is found in the list', async () => {
+    const call = newCall();
+    simulator.faults.add({ fault: 'answer_lost', operation: 'collect' });
+    simulator.faults.add({ fault: 'callback_lost', operation: 'other', times: 2 });
+    const said = await run('collection', call);
+    simulator.faults.clear();
+    const [movement] = movedFor(promptReferenceOf(call.reference));
+    assert.deepEqual(
+      said.map((each) => (each.state === 'succeeded' ? each.receipt : each.state)),
+      ['unknown', movement?.receipt],
+    );
   });
 
   for (const operation of ['query', 'token'] as const)
