@@ -163,7 +163,7 @@ describe('a prompt', () => {
     assert.deepEqual(observation, {
       state: 'pending',
       railReference: CHECKOUT_ID,
-      step: { kind: 'prompt', text: null },
+      step: { kind: 'prompt', text: null, accountReference: promptReferenceOf(REFERENCE) },
     });
     const [token, push] = received;
     assert.equal(token?.path, '/oauth/v1/generate?grant_type=client_credentials');
