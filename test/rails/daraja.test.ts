@@ -185,10 +185,10 @@ describe('money', () => {
     const call = newCall();
     const said = await run('collection', call);
     const [movement] = movedFor(promptReferenceOf(call.reference));
-    const [pending, asked, told] = said;
-    assert.ok(pending?.state === 'pending' && asked?.state === 'succeeded' && told?.state === 'succeeded');
-    assert.deepEqual([told.receipt, told.amount, told.currency], [movement?.receipt, 100_00n, 'KES']);
-    assert.equal(told.railReference, pending.railReference);
+    const [pending, asked, reported] = said;
+    assert.ok(pending?.state === 'pending' && asked?.state === 'succeeded' && reported?.state === 'succeeded');
+    assert.deepEqual([reported.receipt, reported.amount, reported.currency], [movement?.receipt, 100_00n, 'KES']);
+    assert.equal(reported.railReference, pending.railReference);
     const confirmed = received().find(({ receipt }) => receipt === movement?.receipt);
     assert.equal(confirmed?.accountReference, promptReferenceOf(call.reference));
   });
@@ -206,8 +206,8 @@ describe('money', () => {
       assert.equal(observation.state, 'pending');
       ahead += digits === '005' ? 2 * MINUTE_MS : 0;
       await simulator.idle();
-      const [told] = matchedFor(call.reference);
-      assert.equal(told?.state === 'failed' && told.failureCode, code, digits);
+      const [reported] = matchedFor(call.reference);
+      assert.equal(reported?.state === 'failed' && reported.failureCode, code, digits);
     }
   });
 
@@ -227,10 +227,10 @@ describe('money', () => {
     assert.equal(said[0]?.state, 'pending');
     assert.ok(said[1]?.state === 'unknown' && said[1].asked);
     assert.equal(said.length, 4, 'its own result, and the answer to the question');
-    for (const told of said.slice(2)) {
-      assert.ok(told.state === 'succeeded');
-      assert.deepEqual([told.receipt, told.amount], [movement?.receipt, 100_00n]);
-      assert.equal(told.railReference, said[0]?.state === 'pending' && said[0].railReference);
+    for (const reported of said.slice(2)) {
+      assert.ok(reported.state === 'succeeded');
+      assert.deepEqual([reported.receipt, reported.amount], [movement?.receipt, 100_00n]);
+      assert.equal(reported.railReference, said[0]?.state === 'pending' && said[0].railReference);
     }
   });
 
@@ -242,8 +242,8 @@ describe('money', () => {
       const call = newCall('MPESA_KEN', `${newPhone().slice(0, 9)}${digits}`);
       await rail.payout(call);
       await simulator.idle();
-      const [told] = matchedFor(call.reference);
-      assert.equal(told?.state === 'failed' && told.failureCode, code, digits);
+      const [reported] = matchedFor(call.reference);
+      assert.equal(reported?.state === 'failed' && reported.failureCode, code, digits);
     }
     const large = { ...newCall(), amount: 999_999_00n };
     assert.equal((await run('payout', large)).findLast(({ state }) => state === 'failed')?.state, 'failed');
@@ -253,7 +253,7 @@ describe('money', () => {
   test('a refund gives the whole payment back, once', async () => {
     const call = newCall();
     await run('collection', call);
-    const paid = matchedFor(call.reference).find((told) => told.state === 'succeeded');
+    const paid = matchedFor(call.reference).find((reported) => reported.state === 'succeeded');
     const collection = {
       reference: call.reference,
       railReference: null,
@@ -271,8 +271,11 @@ describe('money', () => {
     const first = await refund(publicId('RF', createRefundUuid(clock.millis(), 7n)));
     const [movement] = movedFor(collection.receipt);
     assert.equal(first.length, 2);
-    for (const told of first)
-      assert.deepEqual(told.state === 'succeeded' && [told.receipt, told.amount], [movement?.receipt, 100_00n]);
+    for (const reported of first)
+      assert.deepEqual(reported.state === 'succeeded' && [reported.receipt, reported.amount], [
+        movement?.receipt,
+        100_00n,
+      ]);
     const second = await refund(publicId('RF', createRefundUuid(clock.millis(), 7n)));
     assert.deepEqual(second, [{ state: 'succeeded', receipt: null }], 'reversed before');
     assert.equal(movedFor(collection.receipt).length, 1);
@@ -281,8 +284,8 @@ describe('money', () => {
   test('the balance is told', async () => {
     assert.deepEqual(await rail.balance?.(), { asked: true });
     await simulator.idle();
-    const told = readings.findLast((reading) => reading.kind === 'balance');
-    const utility = told?.balances.find(({ account }) => account === 'Utility Account');
+    const reported = readings.findLast((reading) => reading.kind === 'balance');
+    const utility = reported?.balances.find(({ account }) => account === 'Utility Account');
     assert.equal(utility?.available, simulator.book.balance('KES'));
   });
 });
@@ -506,12 +509,12 @@ describe('quirks of Safaricom', () => {
     for (const quirk of ['forged_amount', 'foreign_callback']) {
       const call = newCall();
       await act(quirk);
-      const [pending, , ...told] = await run('collection', call);
+      const [pending, , ...reported] = await run('collection', call);
       const railReference = pending?.state === 'pending' ? pending.railReference : '';
-      const equal = told.filter(
+      const equal = reported.filter(
         (each) => each.state === 'succeeded' && each.amount === call.amount && each.railReference === railReference,
       );
-      assert.equal(told.length, 2);
+      assert.equal(reported.length, 2);
       assert.equal(equal.length, 1, quirk);
     }
   });
