@@ -16,6 +16,9 @@ const PART_STORIES = 100;
 const SETTLE_ROUNDS = 20;
 /** How far the clock goes on after each story: what was accepted is then decided. */
 const BETWEEN_STORIES_MS = 5_000;
+/** Some numbers of the sandbox never answer, in real time. */
+const RAIL_TIMEOUT_MS = 500;
+const IMPATIENT = { railTimeoutMs: RAIL_TIMEOUT_MS, operator: { silenceMs: 2 * RAIL_TIMEOUT_MS } };
 
 export type FuzzOptions = {
   readonly seed: string;
@@ -73,7 +76,7 @@ async function runPart(
   };
   const onRejection = (error: unknown) => fail(`an error nobody handled: ${describeError(error)}`);
   process.on('unhandledRejection', onRejection);
-  const gateway = await createTestGateway({ BRAND_NAME: 'Fuzzed' }, {}, (app) => watch(app, options, reached));
+  const gateway = await createTestGateway({ BRAND_NAME: 'Fuzzed' }, IMPATIENT, (app) => watch(app, options, reached));
   try {
     const left = [...stories];
     const operations = [...operationsOf(readApi()), ...(options.operations ?? [])];
