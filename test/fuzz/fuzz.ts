@@ -26,6 +26,8 @@ export type FuzzOptions = {
   /** The number of the first request; stories are never cut at their beginning. */
   readonly from?: number;
   readonly onProgress?: (sent: number, failures: number) => void;
+  /** A long run shows a failure when it happens. */
+  readonly onFailure?: (failure: Failure) => void;
   readonly onRequest?: StoryOptions['onRequest'];
   /** For tests of the fuzzer itself: routes to find. */
   readonly plant?: (app: HttpServer) => void;
@@ -70,9 +72,13 @@ async function runPart(
   onProgress: (progress: Progress) => void,
 ): Promise<Progress> {
   const progress: Progress = { sent: 0, failures: [] };
+  const note = (failures: readonly Failure[]) => {
+    progress.failures.push(...failures);
+    for (const failure of failures) options.onFailure?.(failure);
+  };
   const fail = (what: string) => {
     const number = Math.min(until, ((stories.at(-1) ?? 0) + 1) * STORY_REQUESTS);
-    progress.failures.push({ number, what, request: 'the whole part', answer: '' });
+    note([{ number, what, request: 'the whole part', answer: '' }]);
   };
   const onRejection = (error: unknown) => fail(`an error nobody handled: ${describeError(error)}`);
   process.on('unhandledRejection', onRejection);
@@ -92,7 +98,7 @@ async function runPart(
             ...(onRequest ? { onRequest } : {}),
           });
           progress.sent += result.sent;
-          progress.failures.push(...result.failures);
+          note(result.failures);
           await settle(gateway);
           onProgress(progress);
         }
