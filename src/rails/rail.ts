@@ -92,12 +92,15 @@ export type CallbackRequest = {
   body: Buffer;
 };
 
-/** What an operator callback contains. One request may carry several. */
+/**
+ * What an operator callback contains. One request may carry several; then `part` is the text about this one, and what is kept as
+ * its evidence. Without it nothing is kept, because the whole request may be about payments of other accounts.
+ */
 export type CallbackReading =
   /** Authenticated: the observation is applied. `direction` tells which way money moved where we do not know the reference. */
-  | { kind: 'proof'; reference: string; direction: Direction | 'refund'; observation: Observation }
+  | { kind: 'proof'; reference: string; direction: Direction | 'refund'; observation: Observation; part?: string }
   /** Not authenticated: only a reason to query the operator. */
-  | { kind: 'hint'; reference: string }
+  | { kind: 'hint'; reference: string; part?: string }
   /** Money that a payer sent (`instructions`), matched by account reference, amount and currency. */
   | {
       kind: 'payment_received';
@@ -106,6 +109,7 @@ export type CallbackReading =
       currency: string;
       receipt: string;
       payer: string | null;
+      part?: string;
     }
   /** Nothing to apply. `authenticated`: it is the operator's, but a value in it cannot be right. */
   | { kind: 'rejected'; reason: string; authenticated?: true };
