@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Client, createClient, PATHS } from './client.ts';
+import { addPerson } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 describe('odd values', () => {
@@ -18,6 +19,14 @@ describe('odd values', () => {
     for (const wallet of [2 ** 53, 2 ** 63, -(2 ** 63), 1e300, 9_007_199_254_740_994]) {
       const { status, body } = await client.signed(PATHS.balance, { wallet_account: wallet });
       assert.deepEqual([status, body.success, body.data], [200, 'true', []], String(wallet));
+    }
+  });
+
+  test('a part of a path that contains NUL, which no column can hold, is not found', async () => {
+    const { cookie } = await addPerson(gateway, client.shop.holderId, 'owner', 'owner@shop.example');
+    for (const url of ['/console/balances/%00/statement.csv', '/console/balances/UGX%00', '/pay/%00']) {
+      const answer = await gateway.app.inject({ method: 'GET', url, headers: { cookie } });
+      assert.equal(answer.statusCode, 404, url);
     }
   });
 });

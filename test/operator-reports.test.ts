@@ -1,6 +1,7 @@
 // Operator reports over a whole gateway: the pages on which admins read them, and the migration that makes receipts unique.
 
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -9,6 +10,8 @@ import { keepUnmatched } from '../src/payments/unmatched-reports.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { createHolderUuid } from '../src/platform/ids.ts';
 import { MIGRATIONS_FOLDER, migrate } from '../src/platform/migrate.ts';
+import { SANDBOX_CALLBACK_KEY_PURPOSE } from '../src/rails/sandbox.ts';
+import { clientOf, PATHS, textOf } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createEmptyDatabase } from './database.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -119,5 +122,41 @@ test('money 13: the migration gives each receipt to the first transaction that h
     await db.close();
     await database.drop();
     await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('a message of an operator about payments of two accounts: each account is shown its own part only', async () => {
+  const gateway = await createTestGateway();
+  try {
+    const owners: Person[] = [];
+    const references: string[] = [];
+    for (const [index, name] of ['First', 'Second'].entries()) {
+      const client = clientOf(gateway, await createShop(gateway.ctx, name));
+      owners.push(await addPerson(gateway, client.shop.holderId, 'owner', `owner${index}@example.org`));
+      const params = { amount: 2_500, mobile: `25677200${index}012`, country_id: 11, currency: 'UGX' };
+      references.push(textOf((await client.signed(PATHS.collect, params)).data.ref));
+    }
+    await gateway.settle();
+    const events = references.map((reference) => ({
+      type: 'payment.updated',
+      reference,
+      status: 'pending',
+      amount: '2500',
+      currency: 'UGX',
+    }));
+    const payload = JSON.stringify({ events });
+    const key = gateway.ctx.vault.deriveKey(SANDBOX_CALLBACK_KEY_PURPOSE);
+    const signature = createHmac('sha256', key).update(`1./operators/sandbox.${payload}`).digest('hex');
+    const headers = { 'content-type': 'application/json', 'x-operator-signature': `t=1,v1=${signature}` };
+    const answer = await gateway.app.inject({ method: 'POST', url: '/operators/sandbox', headers, payload });
+    assert.equal(answer.statusCode, 200);
+    await gateway.settle();
+    for (const [index, owner] of owners.entries()) {
+      const page = (await owner.get(`/console/transactions/${references[index]}`)).text;
+      assert.match(page, /payment\.updated/);
+      assert.ok(!page.includes(references[1 - index] ?? '?'));
+    }
+  } finally {
+    await gateway.close();
   }
 });

@@ -248,9 +248,11 @@ async function applyAlone(ctx: PaymentsContext, reading: Reading): Promise<Recor
   }
 }
 
-function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
-  return read(ctx, row).map((reading): Reading => {
-    if (reading.kind === 'rejected') return { ...reading, row };
+function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
+  return read(ctx, message).map((reading, _index, { length }): Reading => {
+    if (reading.kind === 'rejected') return { ...reading, row: message };
+    // What is kept about a payment is shown to its account. A message may also be about payments of others.
+    const row = length === 1 ? message : { ...message, body: Buffer.from(reading.part ?? '') };
     const raw = rawOf(row);
     if (reading.kind === 'payment_received') {
       const { value, error } = checkPayment(reading);

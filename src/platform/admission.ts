@@ -81,6 +81,14 @@ function countHosts(rawHeaders: readonly string[]): number {
   return hosts;
 }
 
+/** No column of text can hold NUL, so nothing has a name with it. */
+export function refuseNulInPaths(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ params }, _reply, done) => {
+    const hasNul = Object.values(params as Record<string, string>).some((part) => part.includes('\0'));
+    done(hasNul ? new Problem('not_found') : undefined);
+  });
+}
+
 /** Limits the requests of one address, before the body is read. */
 export function limitAddresses(app: FastifyInstance, ctx: Context): void {
   const perSecond = ctx.config.rateLimitPerAddressPerSecond;

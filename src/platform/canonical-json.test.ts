@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonicalJson } from './canonical-json.ts';
 import { type JsonObject, type JsonValue, parseStrictJson } from './strict-json.ts';
@@ -77,6 +78,11 @@ describe('canonical JSON', () => {
     assert.equal(canonical('{"toJSON":"x","a":{"toJSON":{}}}'), '{"a":{"toJSON":{}},"toJSON":"x"}');
   });
 
+  test('what has no canonical form is refused', () => {
+    for (const value of ['\ud800', Number.NaN, Number.POSITIVE_INFINITY])
+      assert.throws(() => canonicalJson({ value }), /no canonical JSON/);
+  });
+
   test('canonical text is its own canonical form, whatever the order and spacing it came in', () => {
     const objects = fc.dictionary(
       fc
@@ -100,6 +106,7 @@ describe('canonical JSON', () => {
         }
         assert.equal(canonical(text), text);
         assert.equal(text, canonical(JSON.stringify(object)));
+        assert.equal(text, canonicalize(JSON.parse(text)), 'as another program writes it');
       }),
     );
   });

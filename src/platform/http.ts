@@ -8,6 +8,7 @@ import {
   limitBodyTime,
   limitSockets,
   limitWorkInFlight,
+  refuseNulInPaths,
   requireOneHost,
 } from './admission.ts';
 import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
@@ -74,6 +75,7 @@ export function createHttpServer(ctx: Context): HttpServer {
   countCommits(app);
   beginRequests(app, ctx);
   requireOneHost(app);
+  refuseNulInPaths(app);
   limitAddresses(app, ctx);
   limitBodyTime(app, answer);
   limitWorkInFlight(app, ctx);

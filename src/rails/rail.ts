@@ -144,17 +144,20 @@ export type CallbackRequest = {
   body: Buffer;
 };
 
-/** What an operator callback contains. One request may carry several. */
+/**
+ * What an operator callback contains. One request may carry several; then `part` is the text about this one, and what is kept as
+ * its evidence. Without it nothing is kept, because the whole request may be about payments of other accounts.
+ */
 export type CallbackReading =
   /** Authenticated by the operator: applied. `direction` tells which way money moved where we do not know the reference. */
-  | { kind: 'proof'; reference: string; direction: MoneyDirection; observation: Observation }
+  | { kind: 'proof'; reference: string; direction: MoneyDirection; observation: Observation; part?: string }
   /**
    * Not signed, but it came to the address that only the operator was given for this transaction, from its ranges. Applied when
    * ids and amount are those we stored and the connection allows it; confirmed by a query where one answers.
    */
-  | { kind: 'matched'; reference: string; direction: MoneyDirection; observation: Observation }
+  | { kind: 'matched'; reference: string; direction: MoneyDirection; observation: Observation; part?: string }
   /** Not authenticated: only a reason to query the operator. */
-  | { kind: 'hint'; reference: string }
+  | { kind: 'hint'; reference: string; part?: string }
   /** Money that a payer sent (`transfer`), matched by account reference, amount and currency. */
   | {
       kind: 'payment_received';
@@ -163,6 +166,7 @@ export type CallbackReading =
       currency: string;
       receipt: string;
       payer: string | null;
+      part?: string;
     }
   /** A payer is about to send money, and the operator asks whether we take it. Nothing has moved. */
   | { kind: 'validation'; accountReference: string; amount: bigint; currency: string; payer: string | null }

@@ -234,7 +234,8 @@ function readCallback(keys: Buffer[], request: CallbackRequest): CallbackReading
   const events = readObject(request.body.toString('utf8'))?.events;
   if (!Array.isArray(events) || events.length === 0 || events.length > MAX_EVENTS)
     return rejected('the callback carries no events');
-  return events.map(readEvent);
+  if (events.length === 1) return events.map(readEvent);
+  return events.map((event) => ({ ...readEvent(event), part: JSON.stringify(event) }));
 }
 
 function readEvent(event: unknown): CallbackReading {

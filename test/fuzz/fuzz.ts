@@ -16,6 +16,9 @@ const PART_STORIES = 100;
 const SETTLE_ROUNDS = 20;
 /** How far the clock goes on after each story: what was accepted is then decided. */
 const BETWEEN_STORIES_MS = 5_000;
+/** Some numbers of the sandbox never answer, in real time. */
+const RAIL_TIMEOUT_MS = 500;
+const IMPATIENT = { railTimeoutMs: RAIL_TIMEOUT_MS, operator: { silenceMs: 2 * RAIL_TIMEOUT_MS } };
 
 export type FuzzOptions = {
   readonly seed: string;
@@ -23,6 +26,8 @@ export type FuzzOptions = {
   /** The number of the first request; stories are never cut at their beginning. */
   readonly from?: number;
   readonly onProgress?: (sent: number, failures: number) => void;
+  /** A long run shows a failure when it happens. */
+  readonly onFailure?: (failure: Failure) => void;
   readonly onRequest?: StoryOptions['onRequest'];
   /** For tests of the fuzzer itself: routes to find. */
   readonly plant?: (app: HttpServer) => void;
@@ -67,13 +72,17 @@ async function runPart(
   onProgress: (progress: Progress) => void,
 ): Promise<Progress> {
   const progress: Progress = { sent: 0, failures: [] };
+  const note = (failures: readonly Failure[]) => {
+    progress.failures.push(...failures);
+    for (const failure of failures) options.onFailure?.(failure);
+  };
   const fail = (what: string) => {
     const number = Math.min(until, ((stories.at(-1) ?? 0) + 1) * STORY_REQUESTS);
-    progress.failures.push({ number, what, request: 'the whole part', answer: '' });
+    note([{ number, what, request: 'the whole part', answer: '' }]);
   };
   const onRejection = (error: unknown) => fail(`an error nobody handled: ${describeError(error)}`);
   process.on('unhandledRejection', onRejection);
-  const gateway = await createTestGateway({ BRAND_NAME: 'Fuzzed' }, {}, (app) => watch(app, options, reached));
+  const gateway = await createTestGateway({ BRAND_NAME: 'Fuzzed' }, IMPATIENT, (app) => watch(app, options, reached));
   try {
     const left = [...stories];
     const operations = [...operationsOf(readApi()), ...(options.operations ?? [])];
@@ -89,7 +98,7 @@ async function runPart(
             ...(onRequest ? { onRequest } : {}),
           });
           progress.sent += result.sent;
-          progress.failures.push(...result.failures);
+          note(result.failures);
           await settle(gateway);
           onProgress(progress);
         }

@@ -158,12 +158,15 @@ export function patternRequest(random: Random, fixture: Fixture, route: string):
   return formRequest(random, null, path, fieldsOf(random, fixture, someFields(random)));
 }
 
-/** What the operator would send, signed as it signs, about our payments or about anything. */
-function operatorRequest(random: Random, fixture: Fixture, method: string): FuzzRequest {
-  const event = {
-    type: random.pick(['payment.updated', 'refund.updated', 'payment.received', 'x']),
-    reference: someId(random, fixture),
-    payment_reference: someId(random, fixture),
+/** An event of the operator. Both references are of one account: it does not mix those of two. */
+function operatorEvent(random: Random, fixture: Fixture): Record<string, unknown> {
+  const type = random.pick(['payment.updated', 'refund.updated', 'payment.received', 'x']);
+  const [reference, other] = [someId(random, fixture), someId(random, fixture)];
+  const isForeign = (id: string) => fixture.foreign.ids.includes(id);
+  return {
+    type,
+    reference,
+    payment_reference: isForeign(reference) === isForeign(other) ? other : reference,
     direction: random.pick(['collection', 'payout']),
     status: random.pick(['pending', 'succeeded', 'failed', 'reversed', 'x']),
     amount: random.pick(['2500.00', '2500', '0', '-1', '1e3', ...NUMBERS]),
@@ -172,7 +175,14 @@ function operatorRequest(random: Random, fixture: Fixture, method: string): Fuzz
     failure_code: random.pick(['INSUFFICIENT_FUNDS', 'X', null]),
     message: hostileText(random),
   };
-  let document = documentOf(random.chance(0.5) ? event : { events: [event] });
+}
+
+/** What the operator would send, signed as it signs, about our payments or about anything. */
+function operatorRequest(random: Random, fixture: Fixture, method: string): FuzzRequest {
+  const event = operatorEvent(random, fixture);
+  const more = random.fork('more');
+  const events = [event, ...(more.chance(0.3) ? [operatorEvent(more, fixture)] : [])];
+  let document = documentOf(random.chance(0.5) ? event : { events });
   if (random.chance(0.6)) document = mutate(random, document);
   const text = writeDocument(document);
   const body = random.chance(0.05) ? damage(random, text) : Buffer.from(text);

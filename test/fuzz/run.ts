@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import { describeFailure, runFuzz } from './fuzz.ts';
-import { STORY_REQUESTS } from './story.ts';
+import { type Failure, STORY_REQUESTS } from './story.ts';
 
 const SHOWN = 10;
 const { values } = parseArgs({
@@ -15,6 +15,7 @@ const { values } = parseArgs({
   },
 });
 const started = performance.now();
+let shown = 0;
 const replayed = values.request === undefined ? null : Number(values.request);
 const from = replayed === null ? Number(values.from) : replayed - ((replayed - 1) % STORY_REQUESTS);
 const { sent, failures, reached } = await runFuzz({
@@ -25,15 +26,14 @@ const { sent, failures, reached } = await runFuzz({
     process.stderr.write(`\r${done} requests, ${failed} failures, ${(done / seconds()).toFixed(0)} a second `);
   },
   ...(replayed === null
-    ? {}
+    ? { onFailure: showFailure }
     : {
         onRequest: (number, request, answer) =>
           console.log(`${number} ${request.method} ${request.url.slice(0, 200)} → ${answer?.status ?? 'left'}`),
       }),
 });
 process.stderr.write('\n');
-const shown = replayed === null ? failures : failures.filter(({ number }) => number === replayed);
-for (const failure of shown.slice(0, SHOWN)) console.log(`${describeFailure(values.seed, failure)}\n`);
+for (const failure of failures.filter(({ number }) => number === replayed)) showFailure(failure);
 const kinds = Map.groupBy(failures, ({ what }) => what);
 for (const [what, group] of kinds)
   console.log(
@@ -44,6 +44,10 @@ for (const [what, group] of kinds)
   );
 console.log(`${sent} requests on ${reached.size} routes in ${seconds().toFixed(1)} s, ${failures.length} failures.`);
 process.exitCode = failures.length > 0 ? 1 : 0;
+
+function showFailure(failure: Failure): void {
+  if (++shown <= SHOWN) console.log(`${describeFailure(values.seed, failure)}\n`);
+}
 
 function seconds(): number {
   return (performance.now() - started) / 1000;

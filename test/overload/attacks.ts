@@ -12,6 +12,8 @@ export type Target = {
   /** An integration of another holder, which sends the logos. */
   neighbour: Pick<Shop, 'clientId' | 'title' | 'secretKey'>;
   millis: () => number;
+  /** From `drawLogos`: drawn before the attack begins, because that takes this machine seconds and the gateway nothing. */
+  pictures: readonly string[];
 };
 
 /** Attacks until the signal. */
@@ -72,26 +74,28 @@ async function signInGuesses({ url }: Target, signal: AbortSignal): Promise<void
   for (const sender of senders) sender.close();
 }
 
-/** Logos that are slow to decode, signed by another holder of the gateway. */
-async function logos({ url, neighbour, millis }: Target, signal: AbortSignal): Promise<void> {
-  const sender = createSender(url, '127.0.5.1');
-  const pictures = await Promise.all(
-    [
-      { width: 1, height: 16_777_216 },
-      { width: 2_000, height: 2_000 },
-    ].map(async ({ width, height }) => {
+/** Pictures that are slow to decode, in base64. */
+export async function drawLogos(): Promise<string[]> {
+  const sizes = [
+    { width: 1, height: 16_777_216 },
+    { width: 2_000, height: 2_000 },
+  ];
+  return Promise.all(
+    sizes.map(async ({ width, height }) => {
       const raw = { width, height, channels: 1 } as const;
       const pixels = Buffer.alloc(width * height, randomBytes(64));
-      return (
-        await sharp(pixels, { raw, limitInputPixels: false })
-          .png({ progressive: width > 1 })
-          .toBuffer()
-      ).toString('base64');
+      const picture = sharp(pixels, { raw, limitInputPixels: false }).png({ progressive: width > 1 });
+      return (await picture.toBuffer()).toString('base64');
     }),
   );
+}
+
+/** Logos that are slow to decode, signed by another holder of the gateway. */
+async function logos({ url, neighbour, millis, pictures }: Target, signal: AbortSignal): Promise<void> {
+  const sender = createSender(url, '127.0.5.1');
   await atRate(2, signal, async (index) => {
     const params = { currency: 'UGX', country_id: 11, amount: '25000', business_name: 'x', item_name: 'x' };
-    const body = signBody(neighbour, millis(), { ...params, logo: pictures[index % 2] ?? '' });
+    const body = signBody(neighbour, millis(), { ...params, logo: pictures[index % pictures.length] ?? '' });
     await sender.send('POST', PATHS.createLink, JSON.stringify(body), JSON_TYPE);
   });
   sender.close();

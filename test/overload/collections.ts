@@ -2,19 +2,18 @@
 
 import { PATHS } from '../client.ts';
 import { type Shop, signBody } from '../shop.ts';
-import { atRate, createSender } from './requests.ts';
+import { atRate, type Sender } from './requests.ts';
 
-const MERCHANT_ADDRESS = '127.0.9.1';
+export const MERCHANT_ADDRESS = '127.0.9.1';
 
 /** What came back: how long each took in milliseconds, and how many were answered with each other status. */
 export type Served = { times: number[]; refused: Record<string, number> };
 
 export async function collect(
-  url: string,
+  sender: Sender,
   shop: Pick<Shop, 'clientId' | 'title' | 'secretKey'>,
   options: { perSecond: number; millis: () => number; signal: AbortSignal },
 ): Promise<Served> {
-  const sender = createSender(url, MERCHANT_ADDRESS);
   const served: Served = { times: [], refused: {} };
   await atRate(options.perSecond, options.signal, async (index) => {
     // Numbers that end in 000 are approved at once and have no limit of prompts.
@@ -31,7 +30,6 @@ export async function collect(
       served.refused[what] = (served.refused[what] ?? 0) + 1;
     }
   });
-  sender.close();
   return served;
 }
 

@@ -1,7 +1,8 @@
 // Overload by strangers: npm run overload -- --seconds 10 [--rate 100]. A gateway in a process of its own takes 100 signed
-// collections a second: first in quiet, then under each attack alone, then under all at once. Exits with 1 when a collection
-// is refused, or when the slowest hundredth takes more than three times as long as in quiet; with 2 when the machine is too
-// busy to tell. Everything stays on this machine.
+// collections a second: first in quiet, then under each attack alone, then under all at once, then in quiet again. Exits with 1
+// when a collection is refused, or when the slowest hundredth takes more than three times as long as in both quiet phases; with
+// 2 when the machine is too busy to tell. Everything stays on this machine, so the last columns show how many processors each
+// program used. The attacks have fixed rates (attacks.ts).
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,14 +13,20 @@ import { parseArgs } from 'node:util';
 import { reservePort } from '../ports.ts';
 import { simbi } from '../processes.ts';
 import { ATTACKS, type Target } from './attacks.ts';
-import { collect, percentile, type Served } from './collections.ts';
+import { collect, MERCHANT_ADDRESS, percentile, type Served } from './collections.ts';
+import { type CpuTimes, describeCpu, readCpuTimes } from './cpu.ts';
+import { createSender, type Sender } from './requests.ts';
+import type { StrangersOrder } from './strangers-process.ts';
 
 const MAX_RATIO = 3;
-const WARM_UP_SECONDS = 4;
+/** With and then without strangers, until the code of both is compiled and the database has its connections. */
+const WARM_UP_SECONDS = 8;
+/** Strangers attack this long before anything is measured. */
+const ATTACK_FIRST_MS = 2_000;
 /** When even the quiet phase is slower than this, other programs use the machine. */
 const BUSY_MS = 1_000;
-/** All phases, the start and the stop take two minutes at most. */
-const MAX_SECONDS = 12;
+/** All phases, the start and the stop then take four minutes at most. */
+const MAX_SECONDS = 20;
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '10' }, rate: { type: 'string', default: '100' } },
@@ -44,9 +51,15 @@ async function main(): Promise<number> {
   try {
     await waitUntilReady(`http://127.0.0.1:${port}`);
     const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
-    const shop = { clientId: demo.client_id, secretKey: demo.secret_key, title: demo.sender };
-    const target = { url: `http://127.0.0.1:${port}`, neighbour: await createNeighbour(settings) };
-    return await measure(target, shop);
+    const url = `http://127.0.0.1:${port}`;
+    const run = {
+      shop: { clientId: demo.client_id, secretKey: demo.secret_key, title: demo.sender },
+      target: { url, neighbour: await createNeighbour(settings) },
+      merchant: createSender(url, MERCHANT_ADDRESS),
+      gatewayPid: gateway.child.pid,
+      dataFolder: folder,
+    };
+    return await measure(run);
   } finally {
     gateway.child.kill('SIGTERM');
     await gateway.ended;
@@ -73,42 +86,62 @@ async function createNeighbour(settings: Record<string, string>): Promise<Target
   return { clientId, secretKey, title };
 }
 
-type Shop = Target['neighbour'];
+type Run = {
+  shop: Target['neighbour'];
+  target: StrangersOrder['target'];
+  /** One for all phases: a merchant keeps its connections. */
+  merchant: Sender;
+  gatewayPid: number | undefined;
+  dataFolder: string;
+};
+
+type Phase = { name: string; served: Served; cpu: string };
 
 /** The exit code. */
-async function measure(target: Omit<Target, 'millis'>, shop: Shop): Promise<number> {
-  await phase(target, shop, [], WARM_UP_SECONDS);
-  const quiet = await phase(target, shop, [], seconds);
-  const limit = percentile(quiet.times, 0.99) * MAX_RATIO;
-  console.log(`${PER_SECOND} signed collections a second, ${seconds} s each; p99 may be ${limit.toFixed(0)} ms`);
-  console.log('phase                served  refused  p50 ms  p99 ms  x quiet');
-  let passed = report('quiet', quiet, limit);
-  if (percentile(quiet.times, 0.5) > BUSY_MS) {
+async function measure(run: Run): Promise<number> {
+  const everything = Object.keys(ATTACKS);
+  await phase(run, 'warm-up', [], WARM_UP_SECONDS);
+  await phase(run, 'warm-up', everything, WARM_UP_SECONDS);
+  const phases = [await phase(run, 'quiet', [])];
+  if (percentile(phases[0]?.served.times ?? [], 0.5) > BUSY_MS) {
     console.log('The machine is too busy: the quiet phase itself could not keep up.');
     return 2;
   }
-  for (const name of Object.keys(ATTACKS))
-    passed = report(name, await phase(target, shop, [name], seconds), limit) && passed;
-  const all = await phase(target, shop, Object.keys(ATTACKS), seconds);
-  return report('all together', all, limit) && passed ? 0 : 1;
+  for (const name of everything) phases.push(await phase(run, name, [name]));
+  phases.push(await phase(run, 'all together', everything), await phase(run, 'quiet again', []));
+  const quiet = phases.filter(({ name }) => name.startsWith('quiet')).flatMap(({ served }) => served.times);
+  const limit = percentile(quiet, 0.99) * MAX_RATIO;
+  console.log(`${PER_SECOND} signed collections a second, ${seconds} s each; p99 may be ${limit.toFixed(0)} ms`);
+  console.log(`${' '.repeat(61)}processors used by`);
+  console.log('phase                served  refused  p50 ms  p99 ms x quiet   gateway  database strangers  merchant');
+  return phases.map((each) => report(each, limit)).every(Boolean) ? 0 : 1;
 }
 
 /** Collections for some seconds, while strangers do these attacks. */
-async function phase(target: Omit<Target, 'millis'>, shop: Shop, attacks: string[], length: number): Promise<Served> {
-  const strangers = attacks.length > 0 ? startStrangers(target, attacks) : null;
+async function phase(run: Run, name: string, attacks: string[], length = seconds): Promise<Phase> {
+  const strangers = attacks.length > 0 ? startStrangers(run.target, attacks) : null;
+  await strangers?.attacking;
   // The attack is under way before anything is measured.
-  await pause(strangers ? 1_500 : 200);
+  await pause(strangers ? ATTACK_FIRST_MS : 200);
+  const watched = { gateway: run.gatewayPid, strangers: strangers?.pid, dataFolder: run.dataFolder };
+  const before: CpuTimes = readCpuTimes(watched);
+  const started = performance.now();
   const signal = AbortSignal.timeout(length * 1000);
-  const served = await collect(target.url, shop, { perSecond: PER_SECOND, millis: () => Date.now(), signal });
+  const options = { perSecond: PER_SECOND, millis: () => Date.now(), signal };
+  const served = await collect(run.merchant, run.shop, options);
+  const cpu = describeCpu(before, readCpuTimes(watched), (performance.now() - started) / 1000);
   await strangers?.end();
-  return served;
+  return { name, served, cpu };
 }
 
-function startStrangers(target: Omit<Target, 'millis'>, attacks: string[]) {
+function startStrangers(target: Run['target'], attacks: string[]) {
   const child = fork(join(import.meta.dirname, 'strangers-process.ts'), { stdio: 'inherit' });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.send({ target, attacks });
+  const attacking = Promise.race([new Promise((resolve) => child.once('message', resolve)), ended]);
+  child.send({ target, attacks } satisfies StrangersOrder);
   return {
+    pid: child.pid,
+    attacking,
     async end() {
       child.send('end');
       await Promise.race([ended, pause(3_000)]);
@@ -118,16 +151,15 @@ function startStrangers(target: Omit<Target, 'millis'>, attacks: string[]) {
   };
 }
 
-function report(name: string, served: Served, limit: number): boolean {
+function report({ name, served, cpu }: Phase, limit: number): boolean {
   const refused = Object.values(served.refused).reduce((sum, count) => sum + count, 0);
   const p99 = percentile(served.times, 0.99);
   const passed = refused === 0 && p99 <= limit;
   const ratio = ((p99 / limit) * MAX_RATIO).toFixed(2);
   const columns = [served.times.length, refused, percentile(served.times, 0.5).toFixed(1), p99.toFixed(1), ratio];
   const reasons = refused > 0 ? JSON.stringify(served.refused) : '';
-  console.log(
-    `${name.padEnd(20)}${columns.map((value) => String(value).padStart(8)).join('')}${passed ? '' : '  FAILED'} ${reasons}`,
-  );
+  const numbers = columns.map((value) => String(value).padStart(8)).join('');
+  console.log(`${name.padEnd(20)}${numbers}${cpu}${passed ? '' : '  FAILED'} ${reasons}`.trimEnd());
   return passed;
 }
 

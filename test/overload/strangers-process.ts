@@ -1,12 +1,18 @@
-// Runs the attacks named on the command line until it is told to end. A process of its own, so that the strangers' work does
-// not delay the clock of the merchant.
+// Runs the attacks that it is told, until it is told to end. A process of its own, so that the strangers' work does not delay the
+// clock of the merchant.
 
-import { ATTACKS, type Target } from './attacks.ts';
+import { ATTACKS, drawLogos, type Target } from './attacks.ts';
+
+export type StrangersOrder = { target: Omit<Target, 'millis' | 'pictures'>; attacks: string[] };
 
 const end = new AbortController();
-process.once('message', (message: { target: Omit<Target, 'millis'>; attacks: string[] }) => {
-  const target: Target = { ...message.target, millis: () => Date.now() };
+process.once('message', async ({ target, attacks }: StrangersOrder) => {
+  const pictures = attacks.includes('logos') ? await drawLogos() : [];
   process.once('message', () => end.abort());
-  const running = message.attacks.map((name) => Promise.resolve(ATTACKS[name]?.(target, end.signal)));
-  void Promise.all(running).then(() => process.exit(0));
+  const running = attacks.map((name) =>
+    Promise.resolve(ATTACKS[name]?.({ ...target, pictures, millis: () => Date.now() }, end.signal)),
+  );
+  process.send?.('attacking');
+  await Promise.all(running);
+  process.exit(0);
 });
