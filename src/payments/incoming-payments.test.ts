@@ -16,6 +16,7 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { CallbackReading } from '../rails/rail.ts';
+import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
 import { purgeRejectedCallbacks } from './rejected-callbacks.ts';
@@ -26,6 +27,8 @@ let ctx: ReturnType<typeof withPayments<typeof base>>;
 let engine: PaymentEngine;
 let intake: OperatorInbox;
 let shop: Shop;
+/** What payers type where it does not tell one order from another, as at a till. */
+let sharedReference: string | null = null;
 
 before(async () => {
   base = await createTestContext();
@@ -41,7 +44,7 @@ beforeEach(async () => {
     async collect({ reference }) {
       const instructions = {
         payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
-        accountReference: `acc-${reference}`,
+        accountReference: sharedReference ?? `acc-${reference}`,
         expiresAt: new Date(ctx.clock.millis() + 1_800_000),
       } as const;
       return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
@@ -57,12 +60,12 @@ beforeEach(async () => {
   shop = await createShop(ctx);
 });
 
-async function expect(): Promise<Transaction> {
+async function expect(changes: Partial<CollectionOrder> = {}): Promise<Transaction> {
   const owner = { holderId: shop.holderId, integrationId: shop.id };
   const transaction = await acceptCollection(
     ctx,
     engine,
-    collectionOrder(owner, 'quiet', { verification: 'instructions' }),
+    collectionOrder(owner, 'quiet', { verification: 'instructions', ...changes }),
   );
   await engine.idle();
   return transaction;
@@ -106,6 +109,48 @@ async function casesOf(transaction: Transaction): Promise<string[]> {
   ]);
   return rows.map((row) => row.kind);
 }
+
+describe('orders that share a reference, as at a till that shows only parts of the payer’s number', () => {
+  beforeEach(() => {
+    sharedReference = `2547*****${receipts}`;
+  });
+  after(() => {
+    sharedReference = null;
+  });
+  const paid = (amount: bigint) => ({
+    kind: 'payment_received',
+    accountReference: sharedReference,
+    amount,
+    currency: CURRENCY,
+    receipt: `P${++receipts}`,
+    payer: null,
+  });
+
+  test('the amount tells them apart, and each is settled once', async () => {
+    const small = await expect({ amount: 40_000n, fee: 0n });
+    const large = await expect({ amount: 60_000n, fee: 0n });
+    await receive(paid(40_000n));
+    await receive(paid(60_000n));
+    assert.equal(await available(), 100_000n);
+    assert.deepEqual([...(await casesOf(small)), ...(await casesOf(large))], []);
+  });
+
+  test('two equal orders of one payer are settled by two payments, also in one message', async () => {
+    await expect({ amount: 40_000n, fee: 0n });
+    await expect({ amount: 40_000n, fee: 0n });
+    await receive(paid(40_000n), paid(40_000n));
+    assert.equal(await available(), 80_000n);
+  });
+
+  test('two payers who owe the same amount: people decide whose it is', async () => {
+    const before = await suspenseBalance();
+    await expect({ msisdn: '254708374149', amount: 40_000n, fee: 0n });
+    await expect({ msisdn: '254709999149', amount: 40_000n, fee: 0n });
+    await receive(paid(40_000n));
+    assert.equal(await available(), 0n);
+    assert.equal((await suspenseBalance()) - before, 40_000n);
+  });
+});
 
 describe('incoming payments', () => {
   test('the right amount under the right reference is booked once, however often it is reported', async () => {

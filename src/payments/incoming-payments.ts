@@ -18,7 +18,7 @@ import { type CaseKind, isFinal, type Outcome } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
 /** An account reference may have been given out many times; only the newest orders can still be meant. */
-const NEWEST_ORDERS = 10;
+const NEWEST_ORDERS = 50;
 
 /** Where the payer must pay. */
 export type Instructions = PayInstructions;
@@ -63,7 +63,7 @@ export async function receivePayments(
   const expected = await lockExpected(tx, payments, others);
   const matched = new Set<string>();
   const matches = payments.map((payment): Match => {
-    const transaction = expected.get(expectedKey(payment)) ?? null;
+    const transaction = meantOrder(payment, expected.get(expectedKey(payment)) ?? [], matched);
     const caseKind = match(payment, transaction, matched);
     const holderId = transaction?.holder_id ?? NO_HOLDER;
     const caseId = caseKind === null ? null : createHolderUuid(at.getTime(), holderId);
@@ -109,7 +109,12 @@ async function findDisputed(tx: Tx, reported: IncomingPayment[], mayDiffer: bool
   });
 }
 
-async function lockExpected(tx: Tx, payments: IncomingPayment[], others: string[]): Promise<Map<string, Transaction>> {
+/** The orders that payments with these references could be for. Locks them, and `others`, in one order. */
+async function lockExpected(
+  tx: Tx,
+  payments: IncomingPayment[],
+  others: string[],
+): Promise<Map<string, Transaction[]>> {
   const said = [...new Map(payments.map((payment) => [expectedKey(payment), payment])).values()];
   const rows = await tx.query<Transaction & { account_reference: string | null }>(
     `select ${TRANSACTION_COLUMNS}, wanted.account_reference
@@ -127,33 +132,50 @@ async function lockExpected(tx: Tx, payments: IncomingPayment[], others: string[
       said.map((payment) => payment.accountReference),
     ],
   );
-  const expected = new Map<string, Transaction>();
+  const expected = new Map<string, Transaction[]>();
   for (const { account_reference: accountReference, ...row } of rows) {
     if (accountReference === null) continue;
     const key = expectedKey({ rail: row.rail, accountReference });
-    const other = expected.get(key);
-    if (!other || isMeantBefore(row, other)) expected.set(key, row);
+    expected.set(key, [...(expected.get(key) ?? []), row]);
   }
   return expected;
+}
+
+/**
+ * Which of the orders with its reference a payment is for: one of its amount that still waits, else the one that waits or is the
+ * newest. A till shows only parts of the payer's number, so that two payers can share a reference: when both owe this amount,
+ * nobody can tell whose payment it is, and people decide.
+ */
+function meantOrder(
+  { amount, currency }: Pick<IncomingPayment, 'amount' | 'currency'>,
+  orders: readonly Transaction[],
+  taken: ReadonlySet<string>,
+): Transaction | null {
+  const sorted = orders.toSorted((order, other) => (isMeantBefore(order, other) ? -1 : 1));
+  const exact = sorted.filter(
+    (order) => !isFinal(order.status) && !taken.has(order.id) && order.amount === amount && order.currency === currency,
+  );
+  if (new Set(exact.map((order) => order.msisdn)).size > 1) return null;
+  return exact[0] ?? sorted[0] ?? null;
 }
 
 /** The order that a payment with this account reference would be for; null: there is none. Nothing is locked. */
 export async function findExpected(
   reader: Reader,
   rail: string,
-  accountReference: string,
+  payment: Pick<IncomingPayment, 'accountReference' | 'amount' | 'currency'>,
 ): Promise<{ transaction: Transaction; expiresAt: Date } | null> {
   const rows = await reader.query<Transaction & { expires_at: Date }>(
     `select ${TRANSACTION_COLUMNS}, newest.expires_at
      from (select p.holder_id, p.transaction_id as id, p.expires_at from payment_instructions p
            where p.rail = $1 and p.account_reference = $2 order by p.transaction_id desc limit ${NEWEST_ORDERS}) newest
      join transactions t using (holder_id, id)`,
-    [rail, accountReference],
+    [rail, payment.accountReference],
   );
-  const [first] = rows.sort((row, other) => (isMeantBefore(row, other) ? -1 : 1));
-  if (!first) return null;
-  const { expires_at: expiresAt, ...transaction } = first;
-  return { transaction, expiresAt };
+  const expiry = new Map(rows.map(({ id, expires_at: expiresAt }) => [id, expiresAt]));
+  const transaction = meantOrder(payment, rows, new Set());
+  const expiresAt = expiry.get(transaction?.id ?? '');
+  return transaction && expiresAt ? { transaction, expiresAt } : null;
 }
 
 function expectedKey({ rail, accountReference }: { rail: string; accountReference: string }): string {

@@ -37,7 +37,7 @@ export async function decidePayment(
 
 async function lookUp(ctx: PaymentsContext, connection: string, validation: Validation): Promise<CallbackDecision> {
   if (validationError(validation) !== null) return refuse('unknown_account');
-  const expected = await findExpected(ctx.db, connection, validation.accountReference);
+  const expected = await findExpected(ctx.db, connection, validation);
   if (!expected) return refuse('unknown_account');
   const { transaction, expiresAt } = expected;
   if (isFinal(transaction.status) || expiresAt <= ctx.clock.now()) return refuse('not_now');
