@@ -220,15 +220,21 @@ describe('paystack and its simulator', () => {
   });
 
   test('a bank transfer is paid in the right amount only', async () => {
+    // Payers of the other one pay by themselves.
+    const manual = await startSimulator(createPaystackSimulator, { payers: 'manual' });
+    const own = paystackRail.open(testConnection(paystackRail, manual.url));
     const call = charged('BANK_NGA');
-    const first = (await rail.collect(call)).observation;
+    const first = (await own.collect(call)).observation;
     const step = first.state === 'pending' ? first.step : undefined;
     assert.ok(step?.kind === 'transfer' && step.payTo.kind === 'bank_account');
-    await simulator.act('bank_transfer', { account_number: step.payTo.number, amount: '15.00' });
-    assert.equal((await rail.query(queryCall(call))).observation.state, 'pending');
-    await simulator.act('bank_transfer', { account_number: step.payTo.number, amount: '15.50' });
-    const end = await endOf({ query: queryCall(call) });
+    const query = async () => (await own.query(queryCall(call))).observation;
+    await manual.act('bank_transfer', { account_number: step.payTo.number, amount: '15.00' });
+    assert.equal((await query()).state, 'pending');
+    await manual.act('bank_transfer', { account_number: step.payTo.number, amount: '15.50' });
+    const end = await query();
     assert.ok(end.state === 'succeeded' && end.amount === 1_550n && end.currency === 'NGN');
+    await own.close();
+    await manual.close();
   });
 
   test('a pay bill and a till show where to pay', async () => {
