@@ -849,7 +849,7 @@ create table evidence (
   raw text not null default ''::text,
   constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
   constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
-  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
+  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'matched'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
   constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
 );
 comment on table evidence is
@@ -956,10 +956,15 @@ create table operator_inbox (
   body bytea not null,
   received_at timestamp with time zone not null,
   due_at timestamp with time zone not null,
+  method text not null default 'POST'::text,
+  host text not null default ''::text,
+  remote_address text,
   constraint operator_inbox_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 comment on table operator_inbox is
   'Operator callbacks that were not read yet. A row is deleted in the transaction that applies it.';
+comment on column operator_inbox.remote_address is
+  'Behind our own proxies; null where it is not known.';
 CREATE INDEX operator_inbox_due ON public.operator_inbox USING btree (due_at);
 
 create table rejected_callbacks (
@@ -2062,6 +2067,148 @@ comment on table operator_hints is
 comment on column operator_hints.hints is
   'How many came. More than there were when the operator was asked: it is asked again.';
 CREATE INDEX operator_hints_due ON public.operator_hints USING btree (due_at);
+
+-- 0034_rails_connections.sql
+
+create table connections (
+  name text not null,
+  rail text not null,
+  environment text not null,
+  base_url text,
+  settings jsonb not null,
+  sealed bytea not null,
+  sealed_names text[] not null,
+  methods text[] not null,
+  holder_id bigint,
+  matched_callbacks text not null default 'apply'::text,
+  version integer not null default 1,
+  paused_at timestamp with time zone,
+  removed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  created_by text not null,
+  constraint connections_pkey PRIMARY KEY (name),
+  constraint connections_environment CHECK ((environment = ANY (ARRAY['simulator'::text, 'sandbox'::text, 'production'::text]))),
+  constraint connections_matched CHECK ((matched_callbacks = ANY (ARRAY['apply'::text, 'ask'::text]))),
+  constraint connections_methods CHECK ((cardinality(methods) > 0)),
+  constraint connections_name CHECK (((name ~ '^[a-z0-9][a-z0-9-]{0,30}[a-z0-9]$'::text) AND (name <> 'sandbox'::text))),
+  constraint connections_simulator_url CHECK ((((environment = 'simulator'::text) = (base_url IS NOT NULL)) AND ((base_url IS NULL) OR (base_url ~ '^http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|$)'::text)))),
+  constraint connections_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table connections is
+  'Accounts at operators. A row is never deleted: its name is in transactions, and late callbacks still name it.';
+comment on column connections.sealed is
+  'JSON of the secret settings, encrypted by the vault.';
+comment on column connections.sealed_names is
+  'Which settings are in sealed, for people who may not read it.';
+comment on column connections.holder_id is
+  'The holder whose own account it is; null: an account of the gateway.';
+comment on column connections.matched_callbacks is
+  'apply: an unsigned callback that matches what we stored counts as evidence. ask: it is only a reason to ask the operator.';
+comment on column connections.version is
+  'Grows with each change of settings, secrets, address or methods: the rail is opened anew.';
+CREATE TRIGGER connections_counted AFTER INSERT OR DELETE OR UPDATE ON connections FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table routes (
+  holder_id bigint,
+  method text not null,
+  direction text not null,
+  position smallint not null,
+  connection text not null,
+  constraint routes_once UNIQUE NULLS NOT DISTINCT (holder_id, method, direction, connection),
+  constraint routes_one_position UNIQUE NULLS NOT DISTINCT (holder_id, method, direction, "position"),
+  constraint routes_direction CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text]))),
+  constraint routes_position CHECK (("position" >= 1)),
+  constraint routes_connection_fkey FOREIGN KEY (connection) REFERENCES connections(name),
+  constraint routes_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table routes is
+  'The connections of a method and direction, in the order in which they are tried. Without a holder: for everybody who has no own route.';
+CREATE INDEX routes_by_connection ON public.routes USING btree (connection);
+CREATE TRIGGER routes_counted AFTER INSERT OR DELETE OR UPDATE ON routes FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table connection_tokens (
+  connection text not null,
+  kind text not null,
+  connection_version integer not null,
+  version bigint not null default 0,
+  sealed bytea,
+  valid_from timestamp with time zone,
+  valid_until timestamp with time zone,
+  fetching_until timestamp with time zone,
+  constraint connection_tokens_pkey PRIMARY KEY (connection, kind),
+  constraint connection_tokens_connection_fkey FOREIGN KEY (connection) REFERENCES connections(name)
+);
+comment on table connection_tokens is
+  'The live access token of each connection and kind, shared by every process.';
+comment on column connection_tokens.connection_version is
+  'The settings that it was fetched with; it is not used with others.';
+comment on column connection_tokens.fetching_until is
+  'One process is fetching a new one; the others wait until then at most.';
+
+create table operator_calls (
+  connection text not null,
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  method text not null,
+  path text not null,
+  status smallint,
+  ms real not null,
+  request text not null,
+  answer text not null,
+  constraint operator_calls_pkey PRIMARY KEY (connection, id),
+  constraint operator_calls_connection_fkey FOREIGN KEY (connection) REFERENCES connections(name)
+);
+comment on table operator_calls is
+  'The last calls of each connection without secrets, for people: every call that failed, and some of the others.';
+comment on column operator_calls.status is
+  'The HTTP status; null: no answer, and answer says why.';
+
+-- 0035_payments_operator_steps.sql
+
+create table prepared_calls (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  connection text not null,
+  sealed bytea not null,
+  at timestamp with time zone not null,
+  constraint prepared_once PRIMARY KEY (holder_id, transaction_id)
+);
+comment on table prepared_calls is
+  'What an operator gave us for a transaction before it was sent, such as a token. Committed before money moves.';
+comment on column prepared_calls.sealed is
+  'JSON, sealed by the vault: it may contain tokens of the operator.';
+
+create table payer_steps (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  step jsonb not null,
+  wrong_codes integer not null default 0,
+  at timestamp with time zone not null,
+  constraint payer_step_once PRIMARY KEY (holder_id, transaction_id)
+);
+comment on table payer_steps is
+  'What a payer has to do next, as the operator said it last. Where to send money to is in payment_instructions.';
+comment on column payer_steps.wrong_codes is
+  'Codes of the operator that the payer gave us and the operator refused.';
+
+create table operator_balances (
+  connection text not null,
+  account text not null,
+  currency text not null,
+  available bigint not null,
+  told_at timestamp with time zone not null,
+  constraint operator_balance_once PRIMARY KEY (connection, account, currency)
+);
+comment on table operator_balances is
+  'What operators say that our accounts with them hold, in hundredths. The last word of each.';
+
+create table balance_reads (
+  connection text not null,
+  due_at timestamp with time zone not null,
+  constraint balance_read_once PRIMARY KEY (connection)
+);
+comment on table balance_reads is
+  'When the balance of a connection is read next. One process reads it for all.';
 
 -- 
 

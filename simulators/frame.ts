@@ -282,7 +282,8 @@ async function post({
 /** The same value with other names of fields, at any depth. A text is left alone. */
 function rename<T>(value: T, names: Record<string, string>): T {
   if (Array.isArray(value)) return value.map((item) => rename(item, names)) as T;
-  if (typeof value !== 'object' || value === null) return value;
+  // JSON.rawJSON: a number that is sent digit by digit, such as 1.00.
+  if (typeof value !== 'object' || value === null || 'rawJSON' in value) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [names[name] ?? name, rename(item, names)]),
   ) as T;

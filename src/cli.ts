@@ -21,6 +21,7 @@ import { loginLinkCommand } from './commands/login-link.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { payoutCommands } from './commands/payout.ts';
 import { phoneCommand } from './commands/phone.ts';
+import { railCommands } from './commands/rail.ts';
 import { refundCommands } from './commands/refund.ts';
 import { exitCodeOf } from './commands/remote.ts';
 import { serveCommands } from './commands/serve.ts';
@@ -52,6 +53,7 @@ const COMMANDS = [
   payoutCommands,
   refundCommands,
   callbackCommands,
+  railCommands,
   ledgerCommands,
   auditCommands,
   backupCommands,

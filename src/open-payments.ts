@@ -9,7 +9,8 @@ import { isLoopback } from './platform/addresses.ts';
 import { publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
-import { createRails } from './rails/registry.ts';
+import type { RailDefinition } from './rails/connection.ts';
+import { createRails, type LiveRails } from './rails/registry.ts';
 import { CALLBACKS_PATH } from './sandbox/callback-receiver.ts';
 
 type PaymentsOptions = {
@@ -21,11 +22,14 @@ type PaymentsOptions = {
   /** Ports of this machine that callbacks never go to, besides the gateway's own. */
   ownPorts?: readonly number[];
   railTimeoutMs?: number | undefined;
+  /** Other rails than those of the registry, in tests. */
+  railDefinitions?: readonly RailDefinition[] | undefined;
 };
 
-type OpenPayments = { ctx: PaymentsContext; outbound: Outbound; close(): Promise<void> };
+type OpenPayments = { ctx: PaymentsContext; outbound: Outbound; rails: LiveRails; close(): Promise<void> };
 
-export function openPayments(base: Context, options: PaymentsOptions): OpenPayments {
+/** Resolves when the connections are open. */
+export async function openPayments(base: Context, options: PaymentsOptions): Promise<OpenPayments> {
   const { config } = base;
   const outbound = createOutbound({
     mode: config.mode,
@@ -42,7 +46,9 @@ export function openPayments(base: Context, options: PaymentsOptions): OpenPayme
   const rails = createRails(base, {
     sandboxOperatorUrl: options.sandboxOperatorUrl,
     ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),
+    ...(options.railDefinitions === undefined ? {} : { definitions: options.railDefinitions }),
   });
+  await rails.refresh();
   const ctx: PaymentsContext = {
     ...base,
     catalog: loadCatalog(config.catalogFile),
@@ -62,6 +68,7 @@ export function openPayments(base: Context, options: PaymentsOptions): OpenPayme
   return {
     ctx,
     outbound,
+    rails,
     async close() {
       await rails.close();
       await outbound.close();

@@ -55,6 +55,8 @@ type Opened = {
   workers?: Workers;
   /** Ends the search for new versions of the keys. */
   stopVault?: () => void;
+  /** Ends the search for changes of connections. */
+  stopConnections?: () => void;
 };
 
 export async function startServer(settings: Config, options: ServerOptions = {}): Promise<Server> {
@@ -90,6 +92,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   await maintainSignatures(ctx);
   const services = await createServices(ctx, { databaseUrl: database.url });
   opened.services = services;
+  opened.stopConnections = services.watchConnections();
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
   const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services);
   opened.app = app;
@@ -110,6 +113,7 @@ async function close(opened: Opened): Promise<void> {
   if (opened.app) await drain(opened.app, until);
   await within(until, jobs);
   opened.stopVault?.();
+  opened.stopConnections?.();
   // Payments and callbacks in progress are finished; the others stay in the database for the next start.
   await within(until, opened.services?.stop());
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());

@@ -12,7 +12,10 @@ import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
 import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
-import { createOperatorInbox, purgeRejectedCallbacks } from './payments/operator-callbacks.ts';
+import { readOperatorBalances } from './payments/operator-balances.ts';
+import { createOperatorInbox } from './payments/operator-callbacks.ts';
+import { SEALED_PREPARED_CALLS } from './payments/prepared-calls.ts';
+import { purgeRejectedCallbacks } from './payments/rejected-callbacks.ts';
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
@@ -20,6 +23,8 @@ import { databasePort } from './platform/database-port.ts';
 import type { Job } from './platform/jobs.ts';
 import type { OutboundOptions } from './platform/outbound.ts';
 import { resealPass, type SealedColumns } from './platform/reseal.ts';
+import type { RailDefinition } from './rails/connection.ts';
+import { SEALED_CONNECTION_TOKENS, SEALED_CONNECTIONS } from './rails/reseal.ts';
 import {
   createSimulatedOperator,
   type SimulatedOperator,
@@ -28,8 +33,10 @@ import {
 
 const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
+const BALANCES_IDLE_MS = { shortest: 30_000, longest: 60_000 };
 const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
+const CALLS_IDLE_MS = { shortest: 1_000, longest: 1_000 };
 const RESEAL_IDLE_MS = { shortest: 1_000, longest: 60_000 };
 
 /** Every column with sealed values. A column that is missing here keeps an old key in use for ever. */
@@ -37,6 +44,9 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
   SEALED_INTEGRATION_SECRETS,
   SEALED_SECOND_FACTORS,
   SEALED_MAILS,
+  SEALED_CONNECTIONS,
+  SEALED_CONNECTION_TOKENS,
+  SEALED_PREPARED_CALLS,
 ];
 
 export type ServicesOptions = {
@@ -47,6 +57,8 @@ export type ServicesOptions = {
   /** Timeout of a call to an operator; tests shorten it. */
   railTimeoutMs?: number;
   callbackTimeoutMs?: number;
+  /** Other rails than those of the registry; for tests. */
+  railDefinitions?: readonly RailDefinition[];
 };
 
 export type Services = {
@@ -55,6 +67,8 @@ export type Services = {
   readonly deliverer: Deliverer;
   /** Null in live mode. */
   readonly operator: SimulatedOperator | null;
+  /** Sees changes of connections until the returned function is called. */
+  watchConnections(): () => void;
   /** Background work; worker.ts runs it. */
   readonly jobs: Job[];
   /** Finishes what is running. What was not started is done after the next start. */
@@ -69,7 +83,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
       : null;
   await operator?.listen();
   const operatorUrl = operator?.url();
-  const payments = openPayments(base, {
+  const payments = await openPayments(base, {
     sandboxOperatorUrl: () => operator?.url() ?? null,
     sendCallbacksNow: (events) => deliverer.deliverFresh(events),
     ownPorts: [
@@ -78,6 +92,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     ],
     outbound: options.outbound,
     railTimeoutMs: options.railTimeoutMs,
+    railDefinitions: options.railDefinitions,
   });
   const { ctx } = payments;
   const deliverer = createDeliverer(base, {
@@ -97,6 +112,8 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
+    { name: 'operator_calls', pass: () => payments.rails.storeCalls(), idleMs: CALLS_IDLE_MS },
+    { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },
     { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
   ];
   return {
@@ -104,6 +121,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     payments: { engine, collections: createCollectionWriter(ctx, engine), inbox },
     deliverer,
     operator,
+    watchConnections: () => payments.rails.watch(),
     jobs,
     async stop() {
       await engine.stop();

@@ -16,7 +16,15 @@ import { addVerifyRun, type Finding } from '../src/payments/verify-runs.ts';
 import { createUuid } from '../src/platform/ids.ts';
 import type { CallbackReading, Observation } from '../src/rails/rail.ts';
 import type { TestContext } from './harness.ts';
-import { acceptCollection, CAPABILITIES, CURRENCY, collectionOrder, silentRail, withPayments } from './payments.ts';
+import {
+  acceptCollection,
+  CAPABILITIES,
+  CURRENCY,
+  collectionOrder,
+  operatorMessage,
+  silentRail,
+  withPayments,
+} from './payments.ts';
 import { createShop, type Shop } from './shop.ts';
 
 const FAILED: Observation = { state: 'failed', failureCode: 'WRONG_PIN', rawCode: '7', message: '' };
@@ -89,7 +97,7 @@ export async function openBooks(base: TestContext): Promise<Books> {
         receipt,
       };
       const body = Buffer.from(JSON.stringify([{ ...payment, payer: null }]));
-      assert.ok(await inbox.receive({ rail: 'quiet', path: '/operators/quiet', headers: {}, body }));
+      assert.equal((await inbox.receive(operatorMessage('quiet', body))).kind, 'kept');
       await inbox.idle();
     },
   };
@@ -141,7 +149,7 @@ export async function writePast(base: TestContext, books: Books) {
   const instructed = await collect({ verification: 'instructions' });
   const payTo = { kind: 'till', number: '5551234', name: 'Shop', bank: null } as const;
   const expiresAt = new Date(base.clock.millis() + 1_800_000);
-  await see(instructed, { state: 'pending', instructions: { payTo, accountReference: 'acc-1', expiresAt } });
+  await see(instructed, { state: 'pending', step: { kind: 'transfer', payTo, accountReference: 'acc-1', expiresAt } });
   await receive('acc-1', 90_000n, 'P-wrong');
   await receive('acc-1', 100_000n, 'P-right');
   await receive('acc-1', 100_000n, 'P-second');

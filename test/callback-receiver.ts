@@ -19,7 +19,9 @@ export async function createCallbackReceiver(): Promise<CallbackReceiver> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
+      const { method = '', url = '', headers } = request;
+      const body = Buffer.concat(chunks);
+      received.push({ method, host: headers.host ?? '', path: url, remoteAddress: null, headers, body });
       response.writeHead(status).end();
     });
   });

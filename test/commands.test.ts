@@ -53,6 +53,20 @@ callbacks list [--json] [--status <status>] [--transaction <ref>] [--limit <numb
 callbacks listen [--json] [--forward-to <url>] [--secret <whsec>] [--after <event>] [--from-start] [--count <number>]
 callbacks resend <event> [--json]
 callbacks replay [--json] [--since <moment>]
+rail
+rail add <rail> [--json] [--name <name>] [--environment <name>] [--holder <id>] [--route] [--set <name=value>]
+  [--set-file <name=path>] [--methods <list>] [--matched-callbacks <rule>] [--simulator [url]]
+rail set <name> [--json] [--set <name=value>] [--set-file <name=path>] [--methods <list>] [--matched-callbacks <rule>]
+  [--simulator <url>]
+rail list [--json] [--all]
+rail show <name> [--json]
+rail test <name> [--json]
+rail pause <name> [--json]
+rail resume <name> [--json]
+rail remove <name> [--json] [--yes]
+rail route
+rail route list [--json] [--holder <id>]
+rail route set <method> <direction> [connections] [--json] [--holder <id>]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
 audit

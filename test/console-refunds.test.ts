@@ -150,7 +150,8 @@ describe('a refund in the console', () => {
   test('where the operator cannot refund, the form offers a payout to the payer instead', async (t) => {
     const ref = await paid();
     const rail = gateway.services.ctx.rails.byName('sandbox') ?? assert.fail();
-    const capabilities = rail.capabilities as { refunds: string };
+    const method = gateway.services.ctx.catalog.methods.get('MPESA_KEN') ?? assert.fail();
+    const capabilities = rail.capabilitiesOf(method, 'collection') as { refunds: string };
     t.after(() => {
       capabilities.refunds = 'partial';
     });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { purgeRejectedCallbacks } from '../src/payments/operator-callbacks.ts';
+import { purgeRejectedCallbacks } from '../src/payments/rejected-callbacks.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { askRaw, statusOf } from './strangers.ts';
 

@@ -7,7 +7,7 @@ import type { PaymentEngine } from '../src/payments/engine.ts';
 import type { Transaction } from '../src/payments/transactions.ts';
 import type { Context } from '../src/platform/context.ts';
 import { createBreakers } from '../src/rails/breakers.ts';
-import type { Rail, RailCapabilities } from '../src/rails/rail.ts';
+import type { CallbackRequest, Rail, RailCapabilities } from '../src/rails/rail.ts';
 import type { RailRegistry } from '../src/rails/registry.ts';
 
 const CATALOG = loadCatalog();
@@ -16,26 +16,34 @@ export const CURRENCY = 'UGX';
 export const COUNTRY_ID = 11;
 
 export const CAPABILITIES: RailCapabilities = {
-  collections: true,
-  payouts: true,
+  idempotentSubmit: true,
+  query: 'answers',
+  firstQueryAfterMs: 0,
+  notFoundIsFinalAfterMs: 0,
+  callsPerSecond: null,
   refunds: 'none',
   sendsTokens: true,
-  idempotentSubmit: true,
-  notFoundIsFinalAfterMs: 0,
+  decimals: 2,
+};
+
+type RailChanges = Partial<Rail> & {
+  /** For every method and direction. */
+  capabilities?: RailCapabilities;
 };
 
 /** A rail whose calls are never answered; a test replaces the functions that matter to it. */
-export function silentRail(changes: Partial<Rail> = {}): Rail {
+export function silentRail({ capabilities = CAPABILITIES, ...changes }: RailChanges = {}): Rail {
   const silence = { observation: { state: 'unknown', reason: 'no answer' }, raw: '' } as const;
   return {
     name: 'quiet',
-    capabilities: CAPABILITIES,
+    capabilitiesOf: () => capabilities,
     verificationFor: (method) => method.verification,
     collect: async () => silence,
     payout: async () => silence,
     query: async () => silence,
     sendToken: async () => ({ sent: true, raw: '' }),
     readCallback: () => [{ kind: 'rejected', reason: 'not of this test' }],
+    check: async () => [],
     close: async () => undefined,
     ...changes,
   };
@@ -45,7 +53,11 @@ export function registryOf(ctx: Pick<Context, 'clock'>, rail: Rail): RailRegistr
   return {
     railFor: () => rail,
     byName: (name) => (name === rail.name ? rail : null),
+    names: () => [rail.name],
+    matchedCallbacks: () => 'apply',
     health: createBreakers(ctx.clock),
+    definitions: [],
+    refresh: async () => undefined,
     close: () => rail.close(),
   };
 }
@@ -97,4 +109,18 @@ export async function acceptCollection(
   const acceptance = await createCollectionWriter(ctx, engine).accept(order, null);
   if (acceptance.kind !== 'accepted') throw new Error(`the collection was not accepted: ${acceptance.kind}`);
   return acceptance.transaction;
+}
+
+/** A callback to a connection, as its route hands it over. */
+export function operatorMessage(rail: string, body: Buffer | string, changes: Partial<CallbackRequest> = {}) {
+  const request: CallbackRequest = {
+    method: 'POST',
+    host: 'pay.example.com',
+    path: `/operators/${rail}`,
+    remoteAddress: null,
+    headers: {},
+    body: Buffer.from(body),
+    ...changes,
+  };
+  return { ...request, rail };
 }

@@ -2,7 +2,7 @@
 
 import { loadCatalog, type Method } from '../src/catalog/catalog.ts';
 import { createUuid, publicId } from '../src/platform/ids.ts';
-import type { CollectCall, PayoutCall, QueryCall, RefundCall } from '../src/rails/rail.ts';
+import type { CollectCall, MoneyDirection, PayoutCall, QueryCall, RailMethod, RefundCall } from '../src/rails/rail.ts';
 
 const CATALOG = loadCatalog();
 
@@ -71,5 +71,23 @@ export function refundCall(
     currency: call.currency,
     merchantName: 'Shop',
     ...changes,
+  };
+}
+
+/** What calls have in common, for tests that do not mean it. */
+export const NO_STEPS = { prepared: null, recipientName: null, returnUrl: 'https://pay.example.com/' } as const;
+
+/** A question about a reference that was sent just now, of which the operator told nothing yet. */
+export function queryOf(reference: string, method: RailMethod, direction: MoneyDirection = 'collection'): QueryCall {
+  return {
+    reference,
+    direction,
+    method,
+    railReference: null,
+    receipt: null,
+    prepared: null,
+    amount: 150_000n,
+    currency: method.currency,
+    submittedAt: new Date(),
   };
 }

@@ -58,7 +58,10 @@ export function methodOptions(ctx: PaymentsContext, view: LinkView, row: LinkCou
   const rank = (method: Method) => (method.verification === 'instructions' ? 1 : 0);
   return [...row.methods]
     .sort((left, right) => rank(left) - rank(right))
-    .map((method) => ({ method, unavailable: methodError(ctx, view.locale, method, view.link.amount) }));
+    .map((method) => ({
+      method,
+      unavailable: methodError(ctx, view.locale, view.link.holder_id, method, view.link.amount),
+    }));
 }
 
 /** The choice of a method. What cannot be used now says why. */

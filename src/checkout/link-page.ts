@@ -34,7 +34,7 @@ export async function showLink(
   if (current) return showAttempt(ctx, view, current, request, reply);
   if (view.status !== 'active') return sendPage(request, reply, closedPage(view));
   if (!view.row) return sendPage(request, reply, countryPage(view));
-  const read = draft ? readOrder(view.locale, link, view.row, draft) : null;
+  const read = draft ? readOrder(ctx, view.locale, link, view.row, draft) : null;
   const form = {
     row: view.row,
     draft: draft ?? firstDraft(link, again && (await openPayer(ctx, request, link.id))),

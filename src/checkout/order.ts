@@ -5,6 +5,7 @@ import type { LinkCountry, Method, Terms } from '../catalog/catalog.ts';
 import { findMethodByName, predictMethod } from '../catalog/methods.ts';
 import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentLink } from '../links/links.ts';
+import { routedDecimalsError } from '../payments/capabilities.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { isEmail } from '../platform/email.ts';
@@ -28,7 +29,13 @@ export type Question =
 
 export type ReadOrder = { payment: PaymentDetails | null; errors: FieldMessages; questions: Question[] };
 
-export function readOrder(locale: PayerLocale, link: PaymentLink, row: LinkCountry, draft: FormDraft): ReadOrder {
+export function readOrder(
+  ctx: PaymentsContext,
+  locale: PayerLocale,
+  link: PaymentLink,
+  row: LinkCountry,
+  draft: FormDraft,
+): ReadOrder {
   const { t } = locale;
   const errors: FieldMessages = new Map();
   const questions: Question[] = [];
@@ -51,7 +58,7 @@ export function readOrder(locale: PayerLocale, link: PaymentLink, row: LinkCount
   const amount = link.amount ?? readAmount(locale, row, method ?? null, draft.amount, errors);
   if (link.amount === null && amount !== null) questions.push({ kind: 'amount' });
   if (method && amount !== null) {
-    const error = amountError(locale, method, amount);
+    const error = amountError(ctx, locale, link.holder_id, method, amount);
     if (error) errors.set(link.amount === null ? 'amount' : 'method', error);
   }
   if (draft.email !== '' && !isEmail(draft.email)) errors.set('email', t.emailWrong);
@@ -81,25 +88,33 @@ function readAmount(
 }
 
 /** Why a method cannot take an amount; null when it can. */
-export function amountError(locale: PayerLocale, method: Method, amount: bigint): string | null {
+function amountError(
+  ctx: PaymentsContext,
+  locale: PayerLocale,
+  holderId: bigint,
+  method: Method,
+  amount: bigint,
+): string | null {
   const { t } = locale;
   const terms: Terms = method.collection;
   if (amount < terms.min) return t.methodMin(locale.money(terms.min, method.currency));
   if (amount > terms.max) return t.methodMax(locale.money(terms.max, method.currency));
-  if (terms.decimals === 0 && amount % 100n !== 0n) return t.methodWhole;
-  return null;
+  const wholeOnly = terms.decimals === 0 && amount % 100n !== 0n;
+  return wholeOnly || routedDecimalsError(ctx, holderId, method, 'collection', amount) ? t.methodWhole : null;
 }
 
 /** Why a method cannot be chosen now; null when it can. */
 export function methodError(
   ctx: PaymentsContext,
   locale: PayerLocale,
+  holderId: bigint,
   method: Method,
   amount: bigint | null,
 ): string | null {
-  const rail = ctx.rails.railFor(method, ctx.config.mode);
-  if (!rail || !ctx.rails.health.wouldCall(rail.name, method.code)) return locale.t.methodDown;
-  return amount === null ? null : amountError(locale, method, amount);
+  const rail = ctx.rails.railFor(method, 'collection', holderId);
+  if (!rail?.capabilitiesOf(method, 'collection') || !ctx.rails.health.wouldCall(rail.name, method.code))
+    return locale.t.methodDown;
+  return amount === null ? null : amountError(ctx, locale, holderId, method, amount);
 }
 
 /** An example number of the country, in its own format. */

@@ -137,7 +137,7 @@ async function submit(
   const same = await findAttemptByForm(ctx.db, link.id, token.id);
   if (same) return { kind: 'attempt', transactionId: same };
   if (view.status !== 'active' || !row) return { kind: 'link' };
-  const { payment, errors, questions } = readOrder(view.locale, link, row, draft);
+  const { payment, errors, questions } = readOrder(ctx, view.locale, link, row, draft);
   const unconfirmed = questions.length > 0 && field(form, 'confirmed') !== '1';
   if (!payment || errors.size > 0 || unconfirmed) return backToForm(null);
   if (!mayPay()) return backToForm({ kind: 'rate_limited' });

@@ -227,7 +227,7 @@ async function checkContext(ctx: Context): Promise<Finding[]> {
 
 /** The operator of a method that was taken out of the configuration cannot be asked about its open transactions. */
 async function checkMethods(ctx: Context): Promise<Finding> {
-  const payments = openPayments(ctx, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
+  const payments = await openPayments(ctx, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
   try {
     const gone = await listGoneMethods(payments.ctx);
     const transactions = gone.reduce((sum, each) => sum + each.transactions, 0);

@@ -24,7 +24,7 @@ export function withPayments<T>(terminal: Terminal, work: (ctx: PaymentsContext)
   return withContext(terminal, async (base) => {
     // Loaded only here, so that commands without payments start sooner.
     const { openPayments } = await import('../open-payments.ts');
-    const payments = openPayments(base, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
+    const payments = await openPayments(base, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
     try {
       return await work(payments.ctx);
     } finally {

@@ -576,6 +576,7 @@ export const english = {
     sources: {
       submit: (state: string) => `Sent to the operator: ${state}`,
       callback: (state: string) => `Operator callback: ${state}`,
+      matched: (state: string) => `Unsigned operator callback that matches: ${state}`,
       poll: (state: string) => `Operator status check: ${state}`,
       verification: (state: string) => `Payer verification: ${state}`,
       statement: (state: string) => `Operator statement: ${state}`,

@@ -584,6 +584,7 @@ export const french: ConsoleMessages = {
     sources: {
       submit: (state) => `Envoyé à l’opérateur : ${state}`,
       callback: (state) => `Notification de l’opérateur : ${state}`,
+      matched: (state) => `Notification non signée de l’opérateur, concordante : ${state}`,
       poll: (state) => `Statut demandé à l’opérateur : ${state}`,
       verification: (state) => `Vérification du payeur : ${state}`,
       statement: (state) => `Relevé de l’opérateur : ${state}`,

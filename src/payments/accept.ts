@@ -15,7 +15,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { COUNT_PROMPTS, countsAsPrompt, numberLimited, promptLimits, takeBackPrompts } from './number-limits.ts';
-import { type JobKind, LEASE_MS } from './payment-jobs.ts';
+import { type ClaimedJob, type JobKind, LEASE_MS } from './payment-jobs.ts';
 import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** A collection that passed every check and only needs to be written. */
@@ -72,9 +72,7 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
       failpoint('accept-committed');
       await releaseUnused(ctx, unused);
       if (handOver)
-        for (const entry of accepted)
-          if (entry.kind === 'accepted')
-            engine.enqueue({ kind: firstJob(entry.transaction), transaction: entry.transaction });
+        for (const entry of accepted) if (entry.kind === 'accepted') engine.enqueue(firstWork(entry.transaction));
       return accepted;
     },
   });
@@ -101,12 +99,17 @@ export async function acceptWithin(
     await within(tx, result.transaction);
     return result.transaction;
   });
-  if (handOver) engine.enqueue({ kind: firstJob(transaction), transaction });
+  if (handOver) engine.enqueue(firstWork(transaction));
   return transaction;
 }
 
 function firstJob(transaction: { verification: string }): JobKind {
   return transaction.verification === 'otp' ? 'send_token' : 'submit';
+}
+
+function firstWork(transaction: Transaction): ClaimedJob {
+  const kind = firstJob(transaction);
+  return { kind, transaction, submittedAt: kind === 'submit' ? transaction.created_at : null };
 }
 
 /** A row of the statement below: the transaction, and what makes its request happen once. */

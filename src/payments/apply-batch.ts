@@ -10,7 +10,7 @@ import type { EvidenceSource, Outcome } from './states.ts';
 import { readTransactions, refOf } from './transactions.ts';
 
 /** A member who decides is answered with the error instead. */
-const FROM_OPERATOR: ReadonlySet<EvidenceSource> = new Set(['submit', 'callback', 'poll', 'statement']);
+const FROM_OPERATOR: ReadonlySet<EvidenceSource> = new Set(['submit', 'callback', 'matched', 'poll', 'statement']);
 
 export async function applyBatch(ctx: PaymentsContext, outcomes: Outcome[]): Promise<AppliedOutcomes> {
   try {

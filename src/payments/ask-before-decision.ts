@@ -3,12 +3,13 @@
 
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { capabilitiesFor } from './capabilities.ts';
 import { type Case, findCase, NOT_FOUND_KINDS } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import type { Decision, DecisionAction } from './decision-rows.ts';
 import type { PaymentEngine } from './engine.ts';
 import { isNotFound } from './next-job.ts';
-import { queryOperator } from './operator-calls.ts';
+import { isSentAsPayout, queryOperator } from './operator-calls.ts';
 import { isFinal, type Outcome, UNANSWERED_MS } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
 
@@ -85,7 +86,8 @@ async function requireNotFound(
   transaction: Transaction,
   outcome: Outcome,
 ): Promise<void> {
-  const capabilities = ctx.rails.byName(transaction.rail)?.capabilities;
+  const asPayout = await isSentAsPayout(ctx, transaction);
+  const capabilities = capabilitiesFor(ctx, transaction, asPayout);
   const [job] = await ctx.db.query<{ submitted_at: Date | null }>(
     'select submitted_at from payment_jobs where holder_id = $1 and transaction_id = $2',
     [holderId, transaction.id],

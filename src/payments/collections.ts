@@ -14,6 +14,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import { type AddError, type FieldReading, refuse } from '../platform/validation.ts';
 import type { CollectionOrder, CollectionWriter } from './accept.ts';
 import { checkCallbackUrl } from './callback-url.ts';
+import { decimalsError, routedDecimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
 import { numberLimited } from './number-limits.ts';
@@ -110,6 +111,7 @@ async function readCollection(
   const payment = readPayment(row, fields, add, { lenient: false });
   if (fields.currency !== row.currency) add('currency', `${row.name} uses ${row.currency}.`);
   checkCallbackUrl(ctx, fields.callback_url, add);
+  if (payment) checkDecimals(ctx, integration.holderId, payment, add);
   if (reading.hasErrors() || !payment) throw refuse(reading.errors, { message: messages.badParams });
   return completeOrder(ctx, payment, {
     holderId: integration.holderId,
@@ -146,6 +148,17 @@ export function readPayment(
   return number.ok && amount.ok ? { method: choice.method, msisdn: number.digits, amount: amount.amount } : null;
 }
 
+/** An operator may take fewer decimals than the catalogue allows. */
+function checkDecimals(
+  ctx: PaymentsContext,
+  holderId: bigint,
+  { method, amount }: PaymentDetails,
+  add: AddError,
+): void {
+  const sentence = routedDecimalsError(ctx, holderId, method, 'collection', amount);
+  if (sentence !== null) add('amount', sentence);
+}
+
 /** Adds what the gateway decides: the rail, the fee, and how the payer verifies. */
 export async function completeOrder(
   ctx: PaymentsContext,
@@ -153,8 +166,9 @@ export async function completeOrder(
   rest: Omit<CollectionOrder, 'amount' | 'fee' | 'currency' | 'method' | 'rail' | 'msisdn' | 'verification'>,
 ): Promise<CollectionOrder> {
   const { method, msisdn, amount } = payment;
-  const rail = ctx.rails.railFor(method, ctx.config.mode);
-  if (!rail)
+  const rail = ctx.rails.railFor(method, 'collection', rest.holderId);
+  const capabilities = rail?.capabilitiesOf(method, 'collection');
+  if (!rail || !capabilities)
     throw new Problem('operator_unavailable', {
       errors: { payment_method_type: [`This gateway has no connection to ${method.name} yet.`] },
     });
@@ -163,6 +177,9 @@ export async function completeOrder(
       retryAfterSeconds: 5,
       errors: { payment_method_type: [`${method.name} does not answer at the moment.`] },
     });
+  // The connection may have changed since the amount was checked.
+  const sentence = decimalsError(method, capabilities, amount);
+  if (sentence !== null) throw new Problem('invalid_params', { errors: { amount: [sentence] } });
   return {
     ...rest,
     amount,

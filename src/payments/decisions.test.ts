@@ -5,7 +5,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
-import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import {
+  acceptCollection,
+  CURRENCY,
+  collectionOrder,
+  operatorMessage,
+  silentRail,
+  withPayments,
+} from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { insertMember } from '../holders/members.ts';
@@ -360,10 +367,7 @@ describe('money in suspense', () => {
       receipt,
       payer: null,
     };
-    assert.equal(
-      await inbox.receive({ rail: RAIL, path: '/', headers: {}, body: Buffer.from(JSON.stringify([reading])) }),
-      true,
-    );
+    assert.equal((await inbox.receive(operatorMessage(RAIL, JSON.stringify([reading])))).kind, 'kept');
     await inbox.idle();
     const [row] = await ctx.db.query<Case>(
       `select * from cases where holder_id = 0 and kind = 'unknown_reference' and detail->>'receipt' = $1`,
@@ -396,8 +400,8 @@ describe('money in suspense that the operator takes back after people decided', 
   const money = { amount: '70000', currency: CURRENCY };
 
   async function say(reference: string, observation: object): Promise<void> {
-    const body = Buffer.from(JSON.stringify([{ kind: 'proof', reference, direction: 'collection', observation }]));
-    assert.equal(await inbox.receive({ rail: RAIL, path: '/', headers: {}, body }), true);
+    const body = JSON.stringify([{ kind: 'proof', reference, direction: 'collection', observation }]);
+    assert.equal((await inbox.receive(operatorMessage(RAIL, body))).kind, 'kept');
     await inbox.idle();
   }
 

@@ -9,6 +9,7 @@ import { normaliseNumber } from '../catalog/phone.ts';
 import { amountToNumber, formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { type AddError, refuse } from '../platform/validation.ts';
+import { routedDecimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
 import { preflightBody } from './params.ts';
@@ -65,6 +66,8 @@ export async function preflight(ctx: PaymentsContext, holderId: bigint, body: un
     add('country_id', `Collections through the API are not supported for ${found.row.name}. Use a payment link.`);
   const amount = method ? checkAmount(fields.amount, method, direction) : null;
   if (amount && !amount.ok) add('amount', amount.sentence);
+  const sentence = method && amount?.ok ? routedDecimalsError(ctx, holderId, method, direction, amount.amount) : null;
+  if (sentence !== null) add('amount', sentence);
   const terms = method ? termsOf(method, direction) : null;
   return {
     direction,

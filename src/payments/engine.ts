@@ -7,14 +7,17 @@ import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
 import { callResult } from '../rails/breakers.ts';
-import type { Observation, RailReply } from '../rails/rail.ts';
+import type { Observation } from '../rails/rail.ts';
 import { applyBatch } from './apply-batch.ts';
+import { type CallLimits, createCallLimits } from './call-limits.ts';
+import { canBeAsked, capabilitiesFor } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
-import { queryOperator, submitToOperator } from './operator-calls.ts';
-import { claimHints, concludeHint } from './operator-hints.ts';
+import { isSentAsPayout, queryOperator, type SubmitReply, submitToOperator } from './operator-calls.ts';
+import { claimHints, concludeHint, forgetHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
-import { claimDue, postponeSubmit, returnJobs } from './payment-jobs.ts';
-import { type EvidenceSource, isFinal, type Outcome } from './states.ts';
+import { type ClaimedJob, claimDue, postponeSubmit, returnJobs } from './payment-jobs.ts';
+import { readPrepared } from './prepared-calls.ts';
+import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 import { createWorkQueue, type Work } from './work-queue.ts';
@@ -26,6 +29,10 @@ const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
 /** How long a payout of a suspended holder waits before it is looked at again; resuming the holder makes it due at once. */
 const SUSPENDED_PAUSE_MS = 60_000;
+/** How long a submit waits when the operator has too many calls before it. */
+const TURN_PAUSE_MS = 2_000;
+/** How long a submit waits when a call that must come before it was not answered. */
+const PREPARE_AGAIN_MS = { shortest: 5_000, longest: 600_000 } as const;
 
 export interface PaymentEngine {
   /** Whether this process can take more work. Ask before the commit, and call `enqueue` after it. */
@@ -53,8 +60,9 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   let onCapacity = () => {};
   const outcomes = createOutcomeBatch(ctx);
   const mayAsk = createAskLimit(ctx);
+  const desk: Desk = { ctx, outcomes, limits: createCallLimits() };
   const queue = createWorkQueue(ctx, {
-    perform: (work, isStale) => perform(ctx, outcomes, work, isStale),
+    perform: (work, isStale) => perform(desk, work, isStale),
     onStart() {
       if (!workLeftInTable || queue.waiting() >= CLAIM_LIMIT) return;
       workLeftInTable = false;
@@ -92,8 +100,8 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     wake: () => waker.wake(),
     async refresh(transaction, patienceMs) {
       if (isFinal(transaction.status) || transaction.status === 'pending') return;
-      if (queue.isBusy() || !mayAsk(transaction.id)) return;
-      const answer = callAndRecord(ctx, outcomes, transaction, 'poll', { onRead: true }).catch((error: unknown) =>
+      if (queue.isBusy() || !isWorthAsking(desk, transaction) || !mayAsk(transaction.id)) return;
+      const answer = callAndRecord(desk, transaction, 'poll', { onRead: true }).catch((error: unknown) =>
         ctx.log.warn({ err: error, ref: refOf(transaction) }, 'the query to the operator failed'),
       );
       // Real time, not the clock of the context: an HTTP request waits for the answer.
@@ -158,59 +166,116 @@ async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transact
   return (await findHolder(ctx.db, holder_id))?.status !== 'active';
 }
 
-async function perform(
-  ctx: PaymentsContext,
-  outcomes: OutcomeBatch,
-  work: Work,
-  isStale: () => boolean,
-): Promise<void> {
+/** What the work of one engine shares. */
+type Desk = { ctx: PaymentsContext; outcomes: OutcomeBatch; limits: CallLimits };
+
+async function perform(desk: Desk, work: Work, isStale: () => boolean): Promise<void> {
+  const { ctx } = desk;
   const { transaction } = work;
   switch (work.kind) {
     case 'send_token':
       return sendVerificationToken(ctx, transaction);
     case 'expire':
       return expireVerification(ctx, transaction);
-    case 'submit': {
-      const isHeld = await isFrozen(ctx, transaction);
-      // The check took too long: another process may be asking about it now, so it is not sent from here.
-      if (isStale()) return;
-      if (isHeld) return postponeSubmit(ctx, transaction, SUSPENDED_PAUSE_MS);
-      if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) return postponeSubmit(ctx, transaction);
-      failpoint('before-submit', transaction.direction);
-      await callAndRecord(ctx, outcomes, transaction, 'submit');
-      return;
-    }
+    case 'submit':
+      return performSubmit(desk, work, isStale);
     case 'query':
-      await callAndRecord(ctx, outcomes, transaction, 'poll');
+      if (await isNotSentYet(ctx, work)) return postponeSubmit(ctx, transaction, work.submittedAt, 0);
+      // Its turn comes too late: it is found again when its lease ends.
+      if (!(await takeTurn(desk, transaction, 'poll'))) return;
+      await callAndRecord(desk, transaction, 'poll', { submittedAt: work.submittedAt });
       return;
     case 'hint': {
       // Asking about what was not sent would make it look sent.
       if (transaction.status === 'pending') return concludeHint(ctx, transaction, work.hint, null);
-      const { observation, after } = await callAndRecord(ctx, outcomes, transaction, 'poll', { onRead: true });
+      if (!canBeAsked(capabilitiesFor(ctx, transaction))) return forgetHint(ctx, transaction, work.hint);
+      if (!(await takeTurn(desk, transaction, 'poll'))) return;
+      const { observation, after } = await callAndRecord(desk, transaction, 'poll', { onRead: true });
       return concludeHint(ctx, after ?? transaction, work.hint, observation);
     }
   }
 }
 
-const CALLS = { submit: submitToOperator, poll: queryOperator } satisfies Partial<
-  Record<EvidenceSource, (ctx: PaymentsContext, transaction: Transaction) => Promise<RailReply>>
+async function performSubmit(
+  desk: Desk,
+  { transaction, submittedAt }: Work & ClaimedJob,
+  isStale: () => boolean,
+): Promise<void> {
+  const { ctx } = desk;
+  const isHeld = await isFrozen(ctx, transaction);
+  // The check took too long: another process may be asking about it now, so it is not sent from here.
+  if (isStale()) return;
+  if (isHeld) return postponeSubmit(ctx, transaction, submittedAt, SUSPENDED_PAUSE_MS);
+  if (!ctx.rails.health.mayCall(transaction.rail, transaction.method))
+    return postponeSubmit(ctx, transaction, submittedAt);
+  // A turn comes well within the lease, but the call after it might not.
+  if (!(await takeTurn(desk, transaction, 'submit')) || isStale())
+    return postponeSubmit(ctx, transaction, submittedAt, TURN_PAUSE_MS);
+  failpoint('before-submit', transaction.direction);
+  await callAndRecord(desk, transaction, 'submit', { submittedAt });
+}
+
+/** Where a rail prepares, what it prepares is committed before anything is sent. A process that ended before sent nothing. */
+async function isNotSentYet(ctx: PaymentsContext, { transaction, isRestored }: Work & ClaimedJob): Promise<boolean> {
+  if (transaction.status !== 'pending' || isRestored || !ctx.rails.byName(transaction.rail)?.prepare) return false;
+  const isPrepared = transaction.direction !== 'refund' || (await isSentAsPayout(ctx, transaction));
+  return isPrepared && (await readPrepared(ctx, transaction)) === null;
+}
+
+type Call = 'submit' | 'poll';
+
+const limitOf = (ctx: PaymentsContext, transaction: Transaction, call: Call) => ({
+  kind: `${transaction.rail} ${transaction.direction} ${call}`,
+  perSecond: capabilitiesFor(ctx, transaction)?.callsPerSecond ?? null,
+});
+
+function takeTurn({ ctx, limits }: Desk, transaction: Transaction, call: Call): Promise<boolean> {
+  const { kind, perSecond } = limitOf(ctx, transaction, call);
+  return limits.take(kind, perSecond);
+}
+
+/** Whether a reader may make us ask: not where nobody can be asked, too early, or when it would hold up the schedule. */
+function isWorthAsking({ ctx, limits }: Desk, transaction: Transaction): boolean {
+  const capabilities = capabilitiesFor(ctx, transaction);
+  if (!canBeAsked(capabilities)) return false;
+  const sentForMs = ctx.clock.millis() - transaction.updated_at.getTime();
+  const { kind, perSecond } = limitOf(ctx, transaction, 'poll');
+  return sentForMs >= (capabilities?.firstQueryAfterMs ?? 0) && limits.isFree(kind, perSecond);
+}
+
+const CALLS = { submit: submitToOperator, poll: queryOperator } satisfies Record<
+  Call,
+  (ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null) => Promise<SubmitReply>
 >;
+
+type CallReason = Pick<Outcome, 'onRead'> & { submittedAt?: Date | null };
 
 /** Calls the operator, records how the call went, and applies what it reported. */
 async function callAndRecord(
-  ctx: PaymentsContext,
-  outcomes: OutcomeBatch,
+  { ctx, outcomes }: Desk,
   transaction: Transaction,
-  source: keyof typeof CALLS,
-  reason: Pick<Outcome, 'onRead'> = {},
+  source: Call,
+  { submittedAt = null, ...reason }: CallReason,
 ): Promise<{ observation: Observation; after: Transaction | null }> {
   const started = performance.now();
   const askedAt = ctx.clock.now();
-  const { observation, raw } = await CALLS[source](ctx, transaction);
+  const reply: SubmitReply = await CALLS[source](ctx, transaction, submittedAt);
+  const { observation, raw, notSent } = reply;
   const milliseconds = performance.now() - started;
   failpoint(`after-${source}`, transaction.direction);
-  ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
-  ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
+  const isCalled = notSent !== 'elsewhere' && (source === 'submit' || canBeAsked(capabilitiesFor(ctx, transaction)));
+  if (isCalled) {
+    ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
+    ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
+  }
+  if (notSent === 'try_again') await postponeSubmit(ctx, transaction, submittedAt, prepareAgainMs(ctx, transaction));
+  if (notSent) return { observation, after: null };
   const outcome = { transactionId: transaction.id, source, observation, raw, askedAt, ...reason };
   return { observation, after: (await outcomes.add(outcome)).transaction };
+}
+
+/** The older the transaction, the rarer. */
+function prepareAgainMs(ctx: PaymentsContext, { created_at: createdAt }: Transaction): number {
+  const age = ctx.clock.millis() - createdAt.getTime();
+  return Math.min(Math.max(age / 4, PREPARE_AGAIN_MS.shortest), PREPARE_AGAIN_MS.longest);
 }

@@ -4,13 +4,21 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
-import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import {
+  acceptCollection,
+  CURRENCY,
+  collectionOrder,
+  operatorMessage,
+  silentRail,
+  withPayments,
+} from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { CallbackReading } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
-import { createOperatorInbox, type OperatorInbox, purgeRejectedCallbacks } from './operator-callbacks.ts';
+import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { purgeRejectedCallbacks } from './rejected-callbacks.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
 let base: Awaited<ReturnType<typeof createTestContext>>;
@@ -36,7 +44,7 @@ beforeEach(async () => {
         accountReference: `acc-${reference}`,
         expiresAt: new Date(ctx.clock.millis() + 1_800_000),
       } as const;
-      return { observation: { state: 'pending', instructions }, raw: '' };
+      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
     },
     readCallback: ({ body }) =>
       JSON.parse(body.toString(), (name, value: unknown) =>
@@ -77,10 +85,7 @@ function payment(transaction: Transaction, changes: Partial<Payment> = {}): Paym
 
 async function receive(...payments: object[]): Promise<void> {
   const text = JSON.stringify(payments, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  assert.equal(
-    await intake.receive({ rail: 'quiet', path: '/operators/quiet', headers: {}, body: Buffer.from(text) }),
-    true,
-  );
+  assert.equal((await intake.receive(operatorMessage('quiet', text))).kind, 'kept');
   await intake.idle();
 }
 
@@ -203,7 +208,7 @@ describe('incoming payments', () => {
         },
       },
     });
-    assert.equal(await dying.receive({ rail: 'quiet', path: '/operators/quiet', headers: {}, body }), true);
+    assert.equal((await dying.receive(operatorMessage('quiet', body))).kind, 'kept');
     await dying.idle();
     assert.equal(await available(), 0n);
     base.clock.advance(31_000);
@@ -214,7 +219,7 @@ describe('incoming payments', () => {
 
   test('a message that cannot be authenticated is kept and changes nothing', async () => {
     const body = Buffer.from(JSON.stringify([{ kind: 'rejected', reason: 'forged' }]));
-    assert.equal(await intake.receive({ rail: 'quiet', path: '/', headers: { cookie: 'x' }, body }), false);
+    assert.equal((await intake.receive(operatorMessage('quiet', body, { headers: { cookie: 'x' } }))).kind, 'rejected');
     const [row] = await ctx.db.query('select reason, headers from rejected_callbacks');
     assert.deepEqual(row, { reason: 'forged', headers: {} });
     assert.equal(await purgeRejectedCallbacks(base), 0, 'it is kept for ninety days');

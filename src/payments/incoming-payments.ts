@@ -137,6 +137,25 @@ async function lockExpected(tx: Tx, payments: IncomingPayment[], others: string[
   return expected;
 }
 
+/** The order that a payment with this account reference would be for; null: there is none. Nothing is locked. */
+export async function findExpected(
+  reader: Reader,
+  rail: string,
+  accountReference: string,
+): Promise<{ transaction: Transaction; expiresAt: Date } | null> {
+  const rows = await reader.query<Transaction & { expires_at: Date }>(
+    `select ${TRANSACTION_COLUMNS}, newest.expires_at
+     from (select p.holder_id, p.transaction_id as id, p.expires_at from payment_instructions p
+           where p.rail = $1 and p.account_reference = $2 order by p.transaction_id desc limit ${NEWEST_ORDERS}) newest
+     join transactions t using (holder_id, id)`,
+    [rail, accountReference],
+  );
+  const [first] = rows.sort((row, other) => (isMeantBefore(row, other) ? -1 : 1));
+  if (!first) return null;
+  const { expires_at: expiresAt, ...transaction } = first;
+  return { transaction, expiresAt };
+}
+
 function expectedKey({ rail, accountReference }: { rail: string; accountReference: string }): string {
   return `${rail} ${accountReference}`;
 }

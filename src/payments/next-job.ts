@@ -1,6 +1,7 @@
 // What is done next about a transaction that is still open: planned from what its operator said, and written over the job
 // only as it was when the plan was made. A person, or another process, may have changed the job since; then theirs stays.
 
+import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import type { RailCapabilities } from '../rails/rail.ts';
@@ -36,12 +37,7 @@ type Subject = {
 const NOTHING: Plan = { next: null, cases: [] };
 
 /** Plans the next query, or a new submit where the operator certainly never received the reference. */
-export function planNext(
-  capabilities: RailCapabilities | undefined,
-  subject: Subject,
-  outcome: Outcome,
-  at: Date,
-): Plan {
+export function planNext(capabilities: RailCapabilities | null, subject: Subject, outcome: Outcome, at: Date): Plan {
   const { row, job, next } = subject;
   const { observation } = outcome;
   // Another outcome of the same batch may have shown that the operator knows it.
@@ -53,7 +49,7 @@ export function planNext(
   if (!isOwnCall(outcome) && job?.kind === 'query' && !(resume && isKnown)) return NOTHING;
   const attempts = job?.attempts ?? 0;
   const openForMs = at.getTime() - (job?.since ?? row.created_at).getTime();
-  const dueAt = new Date(at.getTime() + nextQueryDelayMs(attempts, openForMs));
+  const dueAt = nextQueryAt(capabilities, subject, openForMs, at);
   const plan: Plan = {
     next: { job: { kind: 'query', dueAt, attempts: attempts + 1, resume: isKnown ? null : resume } },
     cases: openForMs >= UNANSWERED_MS ? ['no_answer'] : [],
@@ -61,6 +57,14 @@ export function planNext(
   if (!capabilities || !isNotFound(capabilities, row, job, outcome, at)) return plan;
   if (resume) return { next: goOn(resume, row, at), cases: [] };
   return afterNotFound(capabilities, subject, plan, at);
+}
+
+/** When to ask next. An operator that nobody can ask is waited for until its silence is a case. */
+function nextQueryAt(capabilities: RailCapabilities | null, { row, job }: Subject, openForMs: number, at: Date): Date {
+  if (capabilities?.query === 'none')
+    return new Date(at.getTime() + (openForMs < UNANSWERED_MS ? UNANSWERED_MS - openForMs : DAY_MS));
+  const firstAt = (job?.submittedAt ?? row.created_at).getTime() + (capabilities?.firstQueryAfterMs ?? 0);
+  return new Date(Math.max(at.getTime() + nextQueryDelayMs(job?.attempts ?? 0, openForMs), firstAt));
 }
 
 /** Whether the call was made by the job of the transaction. */
@@ -79,7 +83,8 @@ export function isNotFound(
   if (observation.state !== 'unknown' || !observation.definitelyNotFound) return false;
   // Counted from the last submit (or the restore): an answer to a query made before that says nothing about it.
   const sentForMs = (askedAt ?? at).getTime() - (job?.submittedAt ?? row.created_at).getTime();
-  return sentForMs > 0 && sentForMs >= capabilities.notFoundIsFinalAfterMs;
+  const finalAfterMs = capabilities.notFoundIsFinalAfterMs;
+  return finalAfterMs !== null && sentForMs > 0 && sentForMs >= finalAfterMs;
 }
 
 /**

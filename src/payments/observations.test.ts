@@ -9,7 +9,8 @@ const success = (changes: object): Observation => ({ state: 'succeeded', receipt
 const instructions = (changes: object): Observation =>
   ({
     state: 'pending',
-    instructions: {
+    step: {
+      kind: 'transfer',
       payTo: { kind: 'till', number: '555', name: 'Shop', bank: null },
       accountReference: 'acc-1',
       expiresAt: new Date('2026-03-02T10:00:00Z'),

@@ -1,7 +1,7 @@
 // What an operator says, checked before it reaches the database. A rail may let anything through: a value that cannot be
 // stored or believed is named here, so that it is set aside alone and does not hold back what arrived with it.
 
-import type { CallbackReading, Observation } from '../rails/rail.ts';
+import type { CallbackReading, Observation, OperatorBalance, PayerStep, PayInstructions } from '../rails/rail.ts';
 
 /** In hundredths. No operator moves as much, and every amount up to here is exact wherever it is shown. */
 export const MAX_REPORTED_AMOUNT = 2n ** 53n;
@@ -10,6 +10,10 @@ const MAX_MESSAGE = 500;
 /** Beyond them a date has no four-digit year, and no instruction of an operator is meant. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 const LATEST = Date.UTC(2200, 0, 1);
+const DIAL_CODE = /^[*#\d]{2,40}$/;
+const MAX_LINK = 2_048;
+const PAGE_SCHEMES: ReadonlySet<string> = new Set(['https:', 'http:']);
+const SCRIPT_SCHEMES: ReadonlySet<string> = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:']);
 const STATES: ReadonlySet<string> = new Set(['pending', 'succeeded', 'failed', 'reversed', 'unknown']);
 /** Control and invisible characters: two texts that look the same would be different. */
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
@@ -38,6 +42,23 @@ export function checkPayment(payment: PaymentReceived): Checked<PaymentReceived>
   return error === null ? { value: { ...payment, receipt: payment.receipt.trim() }, error } : { value: null, error };
 }
 
+type PaymentAsked = CallbackReading & { kind: 'validation' };
+
+/** What is wrong with a payment that a payer is about to send; null: nothing. */
+export function validationError({ accountReference, amount, currency }: PaymentAsked): string | null {
+  return identifierError('account reference', accountReference) ?? amountError(amount) ?? currencyError(currency);
+}
+
+/** What is wrong with a balance; null: nothing. It may be below zero. */
+export function balanceError({ account, currency, available }: OperatorBalance): string | null {
+  const magnitude = available < 0n ? -available : available;
+  return (
+    identifierError('account', account) ??
+    currencyError(currency) ??
+    (magnitude > MAX_REPORTED_AMOUNT ? 'the balance is larger than any' : null)
+  );
+}
+
 /** What is wrong with the reference that a message is about; null: nothing. */
 export function referenceError(reference: string): string | null {
   return identifierError('reference', reference) ?? (reference === '' ? 'the reference is empty' : null);
@@ -58,23 +79,61 @@ function errorOf(observation: Observation): string | null {
     ('amount' in observation ? amountError(observation.amount) : null) ??
     ('currency' in observation ? currencyError(observation.currency) : null) ??
     ('failureCode' in observation ? identifierError('failure code', observation.failureCode) : null) ??
-    (observation.state === 'pending' && observation.instructions ? instructionsError(observation.instructions) : null)
+    (observation.state === 'pending' && observation.step ? stepError(observation.step) : null)
   );
 }
 
-function instructionsError({
-  payTo,
-  accountReference,
-  expiresAt,
-}: NonNullable<(Observation & { state: 'pending' })['instructions']>): string | null {
-  const millis = expiresAt.getTime();
+function stepError(step: PayerStep): string | null {
+  switch (step.kind) {
+    case 'prompt':
+    case 'code':
+      return null;
+    case 'dial':
+      return DIAL_CODE.test(step.code) ? null : 'the code to dial is not valid';
+    case 'redirect':
+    case 'deep_link':
+      return linkError(step.url, step.kind === 'redirect') ?? momentError(step.expiresAt);
+    case 'qr':
+      return (
+        (isLinkText(step.content) ? null : 'the content of the QR code is not valid') ??
+        step.links
+          .map(({ url, name }) => identifierError('name of a link', name) ?? linkError(url, false))
+          .find(Boolean) ??
+        momentError(step.expiresAt)
+      );
+    case 'transfer':
+      return instructionsError(step);
+    default:
+      return 'the step of the payer is not known';
+  }
+}
+
+function instructionsError({ payTo, accountReference, expiresAt }: PayInstructions): string | null {
   return (
     identifierError('account reference', accountReference) ??
     identifierError('number to pay to', payTo.number) ??
     identifierError('name to pay to', payTo.name) ??
     identifierError('bank to pay to', payTo.bank) ??
-    (millis >= EARLIEST && millis < LATEST ? null : 'the date of expiry is not valid')
+    momentError(expiresAt)
   );
+}
+
+/** Links are shown to payers. One of an app has a scheme of its own; a script is never one. */
+function linkError(url: string, isPage: boolean): string | null {
+  if (!isLinkText(url) || !URL.canParse(url)) return 'the link is not valid';
+  const { protocol } = new URL(url);
+  return (isPage ? PAGE_SCHEMES.has(protocol) : !SCRIPT_SCHEMES.has(protocol)) ? null : 'the link has a wrong scheme';
+}
+
+function isLinkText(text: unknown): boolean {
+  return (
+    typeof text === 'string' && text.length > 0 && text.length <= MAX_LINK && !UNSEEN.test(text) && text.isWellFormed()
+  );
+}
+
+function momentError(moment: Date | null): string | null {
+  const millis = moment === null ? EARLIEST : moment.getTime();
+  return millis >= EARLIEST && millis < LATEST ? null : 'the date of expiry is not valid';
 }
 
 function identifierError(name: string, text: string | null | undefined): string | null {
@@ -106,8 +165,12 @@ function cleaned(observation: Observation): Observation {
     case 'unknown':
       return { ...observation, reason: comment(observation.reason) };
     case 'pending':
-      return observation;
+      return observation.step ? { ...observation, step: cleanedStep(observation.step) } : observation;
   }
+}
+
+function cleanedStep(step: PayerStep): PayerStep {
+  return 'text' in step && step.text !== null ? { ...step, text: comment(step.text).trim() || null } : step;
 }
 
 /** Spaces around a receipt are not part of it. An empty one is none: otherwise two payments without one would share it. */

@@ -5,7 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
-import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import {
+  acceptCollection,
+  CURRENCY,
+  collectionOrder,
+  operatorMessage,
+  silentRail,
+  withPayments,
+} from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createHolderUuid } from '../platform/ids.ts';
@@ -45,7 +52,7 @@ beforeEach(async () => {
         accountReference: `acc-${reference}`,
         expiresAt: new Date(ctx.clock.millis() + 1_800_000),
       } as const;
-      return { observation: { state: 'pending', instructions }, raw: '' };
+      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
     },
     query: async () => ({ observation: answer, raw: '' }),
     readCallback: ({ body }) =>
@@ -93,13 +100,13 @@ function payment(accountReference: string, said: Said = {}) {
 }
 
 async function receive(...readings: object[]): Promise<void> {
-  assert.equal(await inbox.receive(messageOf(...readings)), true);
+  assert.equal((await inbox.receive(messageOf(...readings))).kind, 'kept');
   await inbox.idle();
 }
 
 function messageOf(...readings: object[]) {
   const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  return { rail: 'quiet', path: '/operators/quiet', headers: {}, body: Buffer.from(text) };
+  return operatorMessage('quiet', text);
 }
 
 async function now({ id }: Transaction): Promise<Transaction> {

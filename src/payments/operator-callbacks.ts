@@ -5,20 +5,29 @@
 import type { RecordedEvent } from '../callbacks/events.ts';
 import { postEach } from '../ledger/ledger.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
-import { DAY_MS } from '../platform/clock.ts';
-import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
-import { type CallbackReading, type CallbackRequest, MAX_RAW_CHARACTERS } from '../rails/rail.ts';
+import {
+  type CallbackAnswer,
+  type CallbackDecision,
+  type CallbackReading,
+  type CallbackRequest,
+  MAX_RAW_CHARACTERS,
+  type OperatorBalance,
+} from '../rails/rail.ts';
+import { capabilitiesFor } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
-import { checkObservation, checkPayment, referenceError, visibleText } from './observations.ts';
+import { checkObservation, checkPayment, referenceError } from './observations.ts';
+import { recordBalances } from './operator-balances.ts';
 import { recordHints } from './operator-hints.ts';
-import { applyOutcomes } from './outcomes.ts';
+import { type Applied, applyOutcomes } from './outcomes.ts';
 import { LEASE_MS } from './payment-jobs.ts';
+import { decidePayment } from './payment-validation.ts';
 import { type BadReport, concernsAll, mayPass, quarantine } from './quarantine.ts';
+import { keepRejected, keptHeaders } from './rejected-callbacks.ts';
 import type { Outcome, TransactionDirection } from './states.ts';
 import { idFromRef, refOf } from './transactions.ts';
 import { keepUnmatched, type UnmatchedReport } from './unmatched-reports.ts';
@@ -28,28 +37,18 @@ const CLAIM_LIMIT = 200;
 /** Messages of strangers that are kept, per minute for all rails together; the rest is only counted. */
 const REJECTED_KEPT_PER_MINUTE = 60;
 const EVERY_RAIL = 'every rail';
-/** How many messages of strangers and how long rejected messages are kept, and how many one pass deletes. */
-const MAX_STRANGERS_KEPT = 1_000;
-const REJECTED_KEPT_MS = 90 * DAY_MS;
 /** An address that sent this many wrong messages in a minute is refused before its next body is read. */
 const WRONG_PER_MINUTE = 60;
-const PURGE_LIMIT = 1_000;
 /** A message whose rows are locked is tried again for this long; then it is quarantined. */
 const TRIED_FOR_MS = 3_600_000;
 /** Messages of one batch that may wait for locks; then the rest waits too, instead of each waiting in turn. */
 const MAX_LEFT = 3;
-/** Headers that could carry an operator's credentials are not kept. */
-const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization)$/i;
+
+/** Questions and remarks: they are answered, and nothing is kept. */
+const LEAVES_NOTHING: ReadonlySet<CallbackReading['kind']> = new Set(['validation', 'nothing']);
 
 type Message = CallbackRequest & { rail: string };
-type InboxRow = {
-  id: bigint;
-  rail: string;
-  path: string;
-  headers: CallbackRequest['headers'];
-  body: Buffer;
-  received_at: Date;
-};
+type InboxRow = Message & { id: bigint; received_at: Date };
 
 export interface OperatorInbox {
   /**
@@ -57,8 +56,10 @@ export interface OperatorInbox {
    * too many wrong messages. The address is null where none can be told apart.
    */
   refusal(rail: string, address: string | null): 'unknown_rail' | 'too_many' | null;
-  /** Keeps a message and applies it in the background. Returns false when it cannot be authenticated. */
-  receive(message: Message, address?: string | null): Promise<boolean>;
+  /** Keeps a message and applies it in the background, or decides at once whether a payment is taken. */
+  receive(message: Message, address?: string | null): Promise<CallbackDecision>;
+  /** What the operator is told; null: the rail leaves that to us. */
+  answer(message: Message, decision: CallbackDecision): CallbackAnswer | null;
   /** Applies messages that were kept and not applied before a crash. */
   pass(): Promise<number>;
   idle(): Promise<void>;
@@ -108,14 +109,25 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
         const reason = rejected.map((reading) => reading.reason).join('; ') || 'says nothing';
         if (authenticated || keptRejections.take(EVERY_RAIL).allowed)
           await ctx.db.transaction((tx) => keepRejected(tx, message, { reason, authenticated }, ctx.clock.now()));
-        return false;
+        return { kind: 'rejected' };
       }
+      const validation = readings.find((reading) => reading.kind === 'validation');
+      if (readings.every(({ kind }) => LEAVES_NOTHING.has(kind)))
+        return validation ? decidePayment(ctx, message.rail, validation) : { kind: 'kept' };
       const row = await keeping.add(message);
       // Not awaited: the operator gets its answer as soon as the message is durable.
       applying
         .add(row)
         .catch((error: unknown) => ctx.log.warn({ err: error }, 'an operator callback waits for the next pass'));
-      return true;
+      return validation ? decidePayment(ctx, message.rail, validation) : { kind: 'kept' };
+    },
+    answer(message, decision) {
+      try {
+        return ctx.rails.byName(message.rail)?.answerCallback?.(message, decision) ?? null;
+      } catch (error) {
+        ctx.log.error({ err: error, rail: message.rail }, 'a rail could not answer an operator callback');
+        return null;
+      }
     },
     async pass() {
       const rows = await claimDue(ctx);
@@ -142,14 +154,18 @@ async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<In
   const ids = await tx.query<{ id: bigint }>(
     {
       name: 'keep_operator_callbacks',
-      text: `insert into operator_inbox (rail, path, headers, body, received_at, due_at)
-             select rail, path, headers::jsonb, body, $5, $6
-             from unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) with ordinality as m (rail, path, headers, body, position)
+      text: `insert into operator_inbox (rail, method, host, path, remote_address, headers, body, received_at, due_at)
+             select rail, method, host, path, remote_address, headers::jsonb, body, $8, $9
+             from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+               with ordinality as m (rail, method, host, path, remote_address, headers, body, position)
              order by position returning id`,
     },
     [
       messages.map((message) => message.rail),
+      messages.map((message) => message.method),
+      messages.map((message) => message.host),
       messages.map((message) => message.path),
+      messages.map((message) => message.remoteAddress),
       messages.map((message) => JSON.stringify(keptHeaders(message))),
       messages.map((message) => message.body),
       at,
@@ -167,6 +183,8 @@ type Reading =
   | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
   | { kind: 'hint'; transactionId: string; row: InboxRow }
   | { kind: 'rejected'; reason: string; authenticated?: true; row: InboxRow }
+  | { kind: 'balance'; balances: readonly OperatorBalance[]; row: InboxRow }
+  | { kind: 'nothing'; row: InboxRow }
   | { kind: 'bad'; report: BadReport; row: InboxRow };
 
 /** Applies all messages in one transaction. If that cannot be done, each is applied alone, so that none blocks another. */
@@ -239,6 +257,8 @@ function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
       if (error === null) return { kind: 'payment', payment: { ...value, rail: row.rail, raw }, row };
       return { kind: 'bad', report: badReport(row, reading.accountReference, null, error), row };
     }
+    if (reading.kind === 'validation' || reading.kind === 'nothing') return { kind: 'nothing', row };
+    if (reading.kind === 'balance') return { kind: 'balance', balances: reading.balances, row };
     const { reference } = reading;
     const transactionId = idFromRef(reference);
     if (reading.kind === 'hint')
@@ -252,7 +272,8 @@ function readMessage(ctx: PaymentsContext, row: InboxRow): Reading[] {
       return { kind: 'bad', report: badReport(row, reference, transactionId, String(wrong)), row };
     if (transactionId === null)
       return { kind: 'unmatched', report: { rail: row.rail, reference, direction, observation: value, raw }, row };
-    const outcome: Outcome = { transactionId, source: 'callback', observation: value, raw, rail: row.rail };
+    const source = reading.kind === 'matched' ? 'matched' : 'callback';
+    const outcome: Outcome = { transactionId, source, observation: value, raw, rail: row.rail };
     return { kind: 'outcome', outcome, reference, direction, row };
   });
 }
@@ -276,6 +297,8 @@ function reportOf(reading: Reading, error: string): BadReport {
       return badReport(reading.row, reading.payment.accountReference, null, error);
     case 'hint':
       return badReport(reading.row, refOf({ id: reading.transactionId }), reading.transactionId, error);
+    case 'balance':
+    case 'nothing':
     case 'rejected':
       return badReport(reading.row, '', null, error);
     case 'bad':
@@ -297,8 +320,14 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   const hints = readings.flatMap((reading) =>
     reading.kind === 'hint' ? [{ transactionId: reading.transactionId, rail: reading.row.rail }] : [],
   );
-  await recordHints(tx, hints, ctx.clock.now());
   const ofProofs = applied.slice(received.outcomes.length);
+  const doubted = proofs.filter(({ outcome }, index) => isToBeConfirmed(ctx, outcome, ofProofs[index]));
+  hints.push(...doubted.map(({ outcome, row }) => ({ transactionId: outcome.transactionId, rail: row.rail })));
+  await recordHints(tx, hints, ctx.clock.now());
+  const balances = readings.flatMap((reading) =>
+    reading.kind === 'balance' ? reading.balances.map((told) => ({ ...told, connection: reading.row.rail })) : [],
+  );
+  await recordBalances(tx, balances, ctx.clock.now());
   const unknown = proofs.filter((_, index) => ofProofs[index]?.effect === 'unknown_transaction');
   const unmatched = unknown.map(
     ({ outcome: { observation, raw }, reference, direction, row: { rail } }): UnmatchedReport => ({
@@ -314,6 +343,17 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   const bad = readings.flatMap((reading) => (reading.kind === 'bad' ? [reading.report] : []));
   await quarantine(tx, ctx, [...bad, ...received.disputed]);
   return events;
+}
+
+/** What only matched is asked about where the operator answers: its word is better than a message that anybody may have sent. */
+function isToBeConfirmed(
+  ctx: PaymentsContext,
+  { source, observation }: Outcome,
+  applied: Applied | undefined,
+): boolean {
+  if (source !== 'matched' || !applied?.transaction || applied.effect === 'confirmed') return false;
+  const saysMuch = observation.state !== 'pending' && observation.state !== 'unknown';
+  return saysMuch && capabilitiesFor(ctx, applied.transaction)?.query === 'answers';
 }
 
 /** Proofs about references that are not in the table, or that belong to another rail. */
@@ -338,50 +378,12 @@ async function deleteMessages(tx: Tx, rows: InboxRow[]): Promise<void> {
   ]);
 }
 
-async function keepRejected(
-  tx: Tx,
-  message: Message,
-  { reason, authenticated = false }: { reason: string; authenticated?: boolean },
-  at: Date,
-): Promise<void> {
-  await tx.query(
-    `insert into rejected_callbacks (rail, reason, headers, body, received_at, authenticated)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [
-      message.rail,
-      visibleText(reason.slice(0, 500)),
-      keptHeaders(message),
-      message.body.subarray(0, MAX_RAW_CHARACTERS),
-      at,
-      authenticated,
-    ],
-  );
-  if (!authenticated) await trimStrangers(tx);
-}
-
-/** Deletes all but the newest messages of strangers, a batch at a time. Returns how many. */
-async function trimStrangers(reader: Reader): Promise<number> {
-  const rows = await reader.query(
-    `delete from rejected_callbacks where id in
-       (select id from rejected_callbacks where not authenticated and id <=
-          (select id from rejected_callbacks where not authenticated order by id desc offset $1 limit 1)
-        order by id limit $2 for update skip locked)
-     returning 1`,
-    [MAX_STRANGERS_KEPT, PURGE_LIMIT],
-  );
-  return rows.length;
-}
-
-function keptHeaders(message: Message): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(message.headers).filter(([name]) => !SECRET_HEADERS.test(name)));
-}
-
 async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
   const now = ctx.clock.now();
   return ctx.db.query<InboxRow>(
     `with due as (select id from operator_inbox where due_at <= $1 order by due_at limit $2 for update skip locked)
      update operator_inbox i set due_at = $3 from due where i.id = due.id
-     returning i.id, i.rail, i.path, i.headers, i.body, i.received_at`,
+     returning i.id, i.rail, i.method, i.host, i.path, i.remote_address as "remoteAddress", i.headers, i.body, i.received_at`,
     [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS)],
   );
 }
@@ -393,16 +395,4 @@ export async function countDueOperatorCallbacks(reader: Reader, now: Date): Prom
     [now],
   );
   return Number(row?.count ?? 0n);
-}
-
-/** Deletes rejected messages after ninety days, and those of strangers that are too many, a batch at a time. Returns how many. */
-export async function purgeRejectedCallbacks(ctx: Context): Promise<number> {
-  const now = await ctx.databaseTime.now();
-  const rows = await ctx.db.query(
-    `delete from rejected_callbacks where id in
-       (select id from rejected_callbacks where received_at < $1 order by id limit $2)
-     returning 1`,
-    [new Date(now.getTime() - REJECTED_KEPT_MS), PURGE_LIMIT],
-  );
-  return rows.length + (await trimStrangers(ctx.db));
 }

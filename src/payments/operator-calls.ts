@@ -1,23 +1,44 @@
 // The calls that an open transaction makes to its operator, through its rail: submit and query. A refund that is sent as a
 // payout is a payout for the operator.
 
+import type { Direction } from '../catalog/catalog.ts';
 import { findLiveIntegration } from '../holders/integrations.ts';
-import type { PayoutCall, Rail, RailReply } from '../rails/rail.ts';
+import { publicUrl } from '../platform/config.ts';
+import { failpoint } from '../platform/failpoint.ts';
+import { publicId } from '../platform/ids.ts';
+import type { CollectCall, PayoutCall, Rail, RailReply, RefundCall } from '../rails/rail.ts';
+import { canBeAsked, directionOf } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeObservation } from './evidence.ts';
 import { checkObservation } from './observations.ts';
+import { keepPrepared, readPrepared } from './prepared-calls.ts';
 import { quarantine } from './quarantine.ts';
 import { readRefundOrders } from './refund-orders.ts';
-import type { TransactionDirection } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
+/**
+ * `notSent`: nothing was sent, because a call before it was not answered (`try_again`), or because another process has the job
+ * by now (`elsewhere`).
+ */
+export type SubmitReply = RailReply & { notSent?: 'try_again' | 'elsewhere' };
+
 /** Sends the transaction to its operator. Its reference is committed already, so a crash is followed by a query. */
-export async function submitToOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
-  return checkReply(ctx, transaction, 'submit', await submit(ctx, transaction));
+export async function submitToOperator(
+  ctx: PaymentsContext,
+  transaction: Transaction,
+  submittedAt: Date | null,
+): Promise<SubmitReply> {
+  const reply = await submit(ctx, transaction, submittedAt);
+  return reply.notSent ? reply : checkReply(ctx, transaction, 'submit', reply);
 }
 
-export async function queryOperator(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
-  return checkReply(ctx, transaction, 'poll', await query(ctx, transaction));
+/** `submittedAt`: when it was last sent, where the caller knows it. */
+export async function queryOperator(
+  ctx: PaymentsContext,
+  transaction: Transaction,
+  submittedAt: Date | null = null,
+): Promise<RailReply> {
+  return checkReply(ctx, transaction, 'poll', await query(ctx, transaction, submittedAt));
 }
 
 /** An answer with a value that cannot be used says nothing: it is set aside with a case, and the operator is asked again. */
@@ -37,7 +58,7 @@ async function checkReply(
   return { observation: { state: 'unknown', reason: `the answer cannot be used: ${error}` }, raw };
 }
 
-async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+async function submit(ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null): Promise<SubmitReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);
@@ -48,58 +69,125 @@ async function submit(ctx: PaymentsContext, transaction: Transaction): Promise<R
     amount: transaction.amount,
     currency: transaction.currency,
     merchantName: await merchantName(ctx, transaction),
+    prepared: null,
   };
+  const send = <T extends CollectCall | PayoutCall>(
+    given: T,
+    direction: Direction,
+    how: (call: T) => Promise<RailReply>,
+  ) => prepareAndSend(ctx, rail, { transaction, submittedAt, direction }, given, how);
+  const toRecipient = { ...call, recipientName: transaction.payee };
   switch (transaction.direction) {
-    case 'collection':
-      return rail.collect({ ...call, verified: transaction.verification === 'otp' });
+    case 'collection': {
+      const returnUrl = transaction.link_id === null ? publicUrl(ctx.config) : attemptUrl(ctx, transaction);
+      const verified = transaction.verification === 'otp';
+      return send({ ...call, verified, returnUrl }, 'collection', (ready) => rail.collect(ready));
+    }
     case 'payout':
-      return rail.payout(call);
-    case 'refund':
-      return submitRefund(ctx, rail, transaction, call);
+      return send(toRecipient, 'payout', (ready) => rail.payout(ready));
+    case 'refund': {
+      const refund = await refundCall(ctx, transaction, call);
+      if (refund === 'payout') return send(toRecipient, 'payout', (ready) => rail.payout(ready));
+      return rail.refund ? rail.refund(refund) : noLongerConnected(transaction);
+    }
   }
 }
 
-/** A refund names the collection that it gives back, or goes to the payer as a payout. */
-async function submitRefund(
+type Sending = { transaction: Transaction; submittedAt: Date | null; direction: Direction };
+
+/** What the rail needs first is fetched and committed, or found where a crash left it. */
+async function prepareAndSend<T extends CollectCall | PayoutCall>(
   ctx: PaymentsContext,
   rail: Rail,
+  { transaction, submittedAt, direction }: Sending,
+  call: T,
+  send: (call: T) => Promise<RailReply>,
+): Promise<SubmitReply> {
+  if (!rail.prepare) return send(call);
+  const stored = await readPrepared(ctx, transaction);
+  if (stored) return send({ ...call, prepared: stored });
+  const reply = await rail.prepare(call, direction);
+  if (!('prepared' in reply))
+    // Only a clear "no" ends it: nothing was sent, so anything else is tried again.
+    return reply.observation.state === 'failed' && checkObservation(reply.observation).error === null
+      ? reply
+      : { ...reply, notSent: 'try_again' };
+  const { prepared } = reply;
+  if (!(await keepPrepared(ctx, transaction, prepared, submittedAt))) return { ...UNANSWERED, notSent: 'elsewhere' };
+  failpoint('prepared', transaction.direction);
+  return send({ ...call, prepared });
+}
+
+/** Nobody was asked. */
+const UNANSWERED: RailReply = { observation: { state: 'unknown', reason: 'nothing was sent' }, raw: '' };
+
+/** The page that a payer of a link comes back to. */
+function attemptUrl(ctx: PaymentsContext, transaction: Transaction): string {
+  const link = publicId('pl', transaction.link_id ?? '');
+  return `${publicUrl(ctx.config)}/pay/${link}/${refOf(transaction)}`;
+}
+
+/** A refund names the collection that it gives back, or goes to the payer as a payout. */
+async function refundCall(
+  ctx: PaymentsContext,
   refund: Transaction,
-  call: PayoutCall,
-): Promise<RailReply> {
+  call: Omit<RefundCall, 'collection'>,
+): Promise<RefundCall | 'payout'> {
   const order = (await readRefundOrders(ctx.db, [refund.id])).get(refund.id);
   const collection = order && (await findTransaction(ctx.db, refund.holder_id, order.collection_id));
   if (!collection) throw new Error(`refund ${refOf(refund)} has no collection`);
-  if (order.as_payout) return rail.payout(call);
-  if (!rail.refund) return noLongerConnected(refund);
-  return rail.refund({
-    ...call,
-    collection: {
-      reference: refOf(collection),
-      railReference: collection.rail_reference,
-      receipt: collection.receipt,
-      amount: collection.amount,
-    },
-  });
+  if (order.as_payout) return 'payout';
+  const { amount, receipt, rail_reference: railReference } = collection;
+  const { reference, method, msisdn, currency, merchantName: name } = call;
+  return {
+    reference,
+    method,
+    msisdn,
+    amount: call.amount,
+    currency,
+    merchantName: name,
+    collection: { reference: refOf(collection), railReference, receipt, amount },
+  };
 }
 
-async function query(ctx: PaymentsContext, transaction: Transaction): Promise<RailReply> {
+async function query(ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);
+  const asPayout = await isSentAsPayout(ctx, transaction);
+  if (!canBeAsked(rail.capabilitiesOf(method, directionOf(transaction.direction, asPayout)))) return CANNOT_BE_ASKED;
   return rail.query({
     reference: refOf(transaction),
-    direction: await directionAtOperator(ctx, transaction),
+    direction: asPayout ? 'payout' : transaction.direction,
     method,
     railReference: transaction.rail_reference,
+    receipt: transaction.receipt,
+    prepared: rail.prepare ? await readPrepared(ctx, transaction) : null,
+    amount: transaction.amount,
+    currency: transaction.currency,
+    submittedAt: submittedAt ?? (await readSubmittedAt(ctx, transaction)),
   });
 }
 
-async function directionAtOperator(
-  ctx: PaymentsContext,
-  { id, direction }: Transaction,
-): Promise<TransactionDirection> {
-  if (direction !== 'refund') return direction;
-  return (await readRefundOrders(ctx.db, [id])).get(id)?.as_payout ? 'payout' : 'refund';
+const CANNOT_BE_ASKED: RailReply = {
+  observation: { state: 'unknown', reason: 'this operator cannot be asked' },
+  raw: '',
+};
+
+/** Whether it is a refund that the operator only knows as a payout. */
+export async function isSentAsPayout(ctx: PaymentsContext, { id, direction }: Transaction): Promise<boolean> {
+  if (direction !== 'refund') return false;
+  return (await readRefundOrders(ctx.db, [id])).get(id)?.as_payout ?? false;
+}
+
+/** Never too early: a rail takes a "no" for final that comes long enough after it. */
+async function readSubmittedAt(ctx: PaymentsContext, transaction: Transaction): Promise<Date> {
+  const [job] = await ctx.db.query<{ submitted_at: Date | null }>(
+    'select submitted_at from payment_jobs where holder_id = $1 and transaction_id = $2',
+    [transaction.holder_id, transaction.id],
+  );
+  // What has ended has no job; it was sent before it ended.
+  return job?.submitted_at ?? transaction.updated_at;
 }
 
 /** The rail or method was removed from the configuration. The outcome is unknown, not failed. */

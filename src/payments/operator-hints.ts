@@ -81,13 +81,7 @@ export async function concludeHint(
   const isAnswered = observation !== null && (!isFinal(status) || saysHowItStands(observation));
   if (isAnswered || openForMs >= UNANSWERED_MS) {
     if (!isAnswered) ctx.log.warn({ ref: refOf({ id }) }, 'the operator does not say what its hint was about');
-    // A hint that came meanwhile is due by itself.
-    await ctx.db.query('delete from operator_hints where holder_id = $1 and transaction_id = $2 and hints = $3', [
-      holderId,
-      id,
-      hints,
-    ]);
-    return;
+    return forgetHint(ctx, { holder_id: holderId, id }, { hints });
   }
   const dueAt = new Date(now.getTime() + nextQueryDelayMs(attempts, openForMs));
   await ctx.db.query(
@@ -95,6 +89,19 @@ export async function concludeHint(
      where holder_id = $1 and transaction_id = $2 and hints = $3`,
     [holderId, id, hints, dueAt],
   );
+}
+
+/** A hint that came meanwhile is due by itself. */
+export async function forgetHint(
+  ctx: PaymentsContext,
+  { holder_id: holderId, id }: Pick<Transaction, 'holder_id' | 'id'>,
+  { hints }: Pick<ClaimedHint, 'hints'>,
+): Promise<void> {
+  await ctx.db.query('delete from operator_hints where holder_id = $1 and transaction_id = $2 and hints = $3', [
+    holderId,
+    id,
+    hints,
+  ]);
 }
 
 function saysHowItStands(observation: Observation): boolean {

@@ -4,7 +4,14 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
-import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import {
+  acceptCollection,
+  CURRENCY,
+  collectionOrder,
+  operatorMessage,
+  silentRail,
+  withPayments,
+} from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
@@ -46,7 +53,7 @@ beforeEach(async () => {
         accountReference: fixedReference ?? `acc-${reference}`,
         expiresAt: new Date(ctx.clock.millis() + 1_800_000),
       } as const;
-      return { observation: { state: 'pending', instructions }, raw: '' };
+      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
     },
     query: async ({ reference }) => answers.get(reference) ?? { observation: { state: 'pending' }, raw: '' },
     readCallback: ({ body }) =>
@@ -94,8 +101,7 @@ function proof(reference: string, observation: Observation, direction = 'collect
 
 async function receive(...readings: object[]): Promise<void> {
   const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  const message = { rail: 'quiet', path: '/operators/quiet', headers: {}, body: Buffer.from(text) };
-  assert.equal(await inbox.receive(message), true);
+  assert.equal((await inbox.receive(operatorMessage('quiet', text))).kind, 'kept');
   await inbox.idle();
 }
 
@@ -527,7 +533,7 @@ describe('values that cannot be applied', () => {
   test('money 17: a rail that cannot read a message does not hold back the next one', async () => {
     const transaction = await collect();
     const body = Buffer.from('not what it expects');
-    assert.equal(await inbox.receive({ rail: 'quiet', path: '/operators/quiet', headers: {}, body }), false);
+    assert.equal((await inbox.receive(operatorMessage('quiet', body))).kind, 'rejected');
     await receive(proof(refOf(transaction), success()));
     assert.equal((await now(transaction)).status, 'success');
   });

@@ -16,6 +16,7 @@ import type { Tx } from '../platform/db.ts';
 import { lesserOf } from '../platform/money.ts';
 import type { Observation } from '../rails/rail.ts';
 import { type Booking, bookStates, type EnteredState } from './booking.ts';
+import { capabilitiesFor } from './capabilities.ts';
 import { closeAnsweredCases, type NewCase, NOT_FOUND_KINDS, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
@@ -57,13 +58,15 @@ export async function applyOutcomes(
 ): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
-  await markDecidedReversals(tx, outcomes, subjects);
-  await claimSuccesses(tx, outcomes, subjects, at);
+  const counted = outcomes.filter((outcome) => mayCount(ctx, subjects.get(outcome.transactionId)?.row, outcome));
+  await markDecidedReversals(tx, counted, subjects);
+  await claimSuccesses(tx, counted, subjects, at);
+  const doesCount = new Set(counted);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
     if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) return null;
-    const effect = applyOne(ctx, subject, outcome, at);
+    const effect = doesCount.has(outcome) ? applyOne(ctx, subject, outcome, at) : 'ignored';
     evidence.push({ ...outcome, effect });
     return { subject, effect };
   });
@@ -83,7 +86,7 @@ export async function applyOutcomes(
       at,
     ),
     recordEvidence(tx, evidence, at),
-    insertInstructions(tx, instructionsOf(outcomes, subjects)),
+    insertInstructions(tx, instructionsOf(counted, subjects)),
     updateTransactions(tx, all),
     scheduleNext(tx, all, at).then((written) => openCases(tx, ctx, casesOf(all, written))),
     closeAnswered(tx, all, at),
@@ -95,6 +98,14 @@ export async function applyOutcomes(
     return { transaction: entry.subject.row, effect: entry.effect };
   });
   return { applied, events };
+}
+
+/** A message that is not signed counts where its connection allows it, and it names the operator's reference that we stored. */
+function mayCount(ctx: PaymentsContext, row: Transaction | undefined, { source, observation }: Outcome): boolean {
+  if (source !== 'matched' || !row) return true;
+  const named = ('railReference' in observation && observation.railReference) || null;
+  const isSame = named === null || row.rail_reference === null || named === row.rail_reference;
+  return isSame && ctx.rails.matchedCallbacks(row.rail) === 'apply';
 }
 
 /** The receipt of a success that people settled is learned later: its money leaves suspense then, and enters no state. */
@@ -134,7 +145,8 @@ function applyOne(ctx: PaymentsContext, subject: OutcomeSubject, outcome: Outcom
     if (transition.effect === 'applied') answer(subject, ANSWERED_BY_END);
   } else {
     if (observation.state === 'pending') subject.answered = NOT_FOUND_KINDS;
-    const plan = planNext(ctx.rails.byName(subject.row.rail)?.capabilities, subject, outcome, at);
+    const capabilities = capabilitiesFor(ctx, subject.row, subject.refund?.order.as_payout);
+    const plan = planNext(capabilities, subject, outcome, at);
     subject.next = plan.next ?? subject.next;
     subject.cases.push(...plan.cases.map((kind) => ({ kind, observation })));
   }
@@ -258,8 +270,8 @@ function failureSentence(source: EvidenceSource, failure: Observation & { state:
 function instructionsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubject>): NewInstructions[] {
   return outcomes.flatMap(({ transactionId, observation }) => {
     const subject = subjects.get(transactionId);
-    if (!subject || observation.state !== 'pending' || !observation.instructions) return [];
-    return [{ row: subject.row, instructions: observation.instructions }];
+    if (!subject || observation.state !== 'pending' || observation.step?.kind !== 'transfer') return [];
+    return [{ row: subject.row, instructions: observation.step }];
   });
 }
 

@@ -13,7 +13,16 @@ const BREAKER_PAUSE_MS = 5_000;
 const MAX_COUNTED = 100_000;
 
 export type JobKind = 'send_token' | 'submit' | 'query' | 'expire';
-export type ClaimedJob = { kind: JobKind; transaction: Transaction };
+export type ClaimedJob = {
+  kind: JobKind;
+  transaction: Transaction;
+  /** When it was last sent, or is about to be. */
+  submittedAt: Date | null;
+  /** Restored from a backup: what it knows of the transaction may be long past. */
+  isRestored?: boolean;
+};
+
+type ClaimedRow = { transaction_id: string; was: JobKind; submitted_at: Date | null; is_restored: boolean };
 
 /**
  * Claims due jobs. A 'submit' becomes a 'query' in the same statement, so the intent to send is durable: after a crash the
@@ -21,7 +30,7 @@ export type ClaimedJob = { kind: JobKind; transaction: Transaction };
  */
 export async function claimDue(ctx: PaymentsContext, limit: number): Promise<ClaimedJob[]> {
   const now = ctx.clock.now();
-  const claimed = await ctx.db.query<{ transaction_id: string; was: JobKind }>(
+  const claimed = await ctx.db.query<ClaimedRow>(
     {
       name: 'claim_payment_jobs',
       text: `with due as (
@@ -32,7 +41,7 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
              set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
                  submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
              from due where j.holder_id = due.holder_id and j.transaction_id = due.transaction_id
-             returning j.transaction_id, due.was`,
+             returning j.transaction_id, due.was, j.submitted_at, j.resume is not null as is_restored`,
     },
     [now, limit, new Date(now.getTime() + LEASE_MS)],
   );
@@ -42,22 +51,27 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
     claimed.map((job) => job.transaction_id),
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return claimed.flatMap(({ transaction_id, was }) => {
+  return claimed.flatMap(({ transaction_id, was, submitted_at: submittedAt, is_restored: isRestored }) => {
     const transaction = byId.get(transaction_id);
-    return transaction ? [{ kind: was, transaction }] : [];
+    return transaction ? [{ kind: was, transaction, submittedAt, isRestored }] : [];
   });
 }
 
-/** Puts off a submit that was claimed and not made, because the operator is known to be down or the holder is suspended. */
+/**
+ * Puts off a submit that was claimed and not made, because the operator is known to be down or the holder is suspended. The
+ * job is still ours as long as nobody has sent it since `submittedAt`.
+ */
 export async function postponeSubmit(
   ctx: PaymentsContext,
   { holder_id, id }: Transaction,
+  submittedAt: Date | null,
   pauseMs = BREAKER_PAUSE_MS,
 ): Promise<void> {
   const dueAt = new Date(ctx.clock.millis() + pauseMs + randomInt(1_000));
   await ctx.db.query(
-    `update payment_jobs set kind = 'submit', due_at = $3 where holder_id = $1 and transaction_id = $2`,
-    [holder_id, id, dueAt],
+    `update payment_jobs set kind = 'submit', due_at = $3
+     where holder_id = $1 and transaction_id = $2 and submitted_at is not distinct from $4`,
+    [holder_id, id, dueAt, submittedAt],
   );
 }
 

@@ -8,6 +8,7 @@ import { normaliseNumber } from '../catalog/phone.ts';
 import type { AmountLanguage } from '../platform/amount-sentences.ts';
 import { collectFieldErrors, type FieldErrors } from '../platform/errors.ts';
 import { checkCallbackUrl } from './callback-url.ts';
+import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
 
@@ -63,9 +64,11 @@ export async function readPayout(
     errors.add('method', `Name the method; one of ${[...new Set(found.map(({ method }) => method.code))].join(', ')}.`);
   const amount = chosen ? checkTypedAmount(request.amount, chosen.method, 'payout', request.language ?? 'en') : null;
   if (amount && !amount.ok) errors.add('amount', amount.sentence);
-  const rail = chosen ? ctx.rails.railFor(chosen.method, ctx.config.mode) : null;
-  if (chosen && !rail?.capabilities.payouts)
-    errors.add('method', `This gateway cannot pay out by ${chosen.method.name} yet.`);
+  const rail = chosen ? ctx.rails.railFor(chosen.method, 'payout', holderId) : null;
+  const capabilities = chosen && rail?.capabilitiesOf(chosen.method, 'payout');
+  const sentence = chosen && amount?.ok ? decimalsError(chosen.method, capabilities, amount.amount) : null;
+  if (sentence !== null) errors.add('amount', sentence);
+  if (chosen && !capabilities) errors.add('method', `This gateway cannot pay out by ${chosen.method.name} yet.`);
   for (const [field, value] of Object.entries({
     payee: request.payee,
     invoice_no: request.invoiceNo,

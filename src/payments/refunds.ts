@@ -16,6 +16,8 @@ import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createRefundUuid, isRefundId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
+import type { Rail } from '../rails/rail.ts';
+import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import {
@@ -83,10 +85,14 @@ export async function findRefundable(
   const method = ctx.catalog.methods.get(collection.method);
   if (!rail || !method) return null;
   const totals = await findRefundTotals(reader, collection.holder_id, collection.id);
-  const { refunds, payouts } = rail.capabilities;
-  const asPayout = refunds !== 'partial' && payouts && method.payout !== null;
+  const refunds = rail.capabilitiesOf(method, 'collection')?.refunds ?? 'none';
+  const asPayout = refunds !== 'partial' && canPayOut(rail, method);
   if (refunds === 'none' && !asPayout) return null;
   return { left: leftToRefund(collection, totals), operator: refunds, asPayout };
+}
+
+function canPayOut(rail: Rail, method: Method): boolean {
+  return method.payout !== null && rail.capabilitiesOf(method, 'payout') !== null;
 }
 
 function leftToRefund(collection: Transaction, totals: RefundTotals | null): bigint {
@@ -160,15 +166,18 @@ function planRefund(
     });
   checkRefundAmount(method, collection, amount);
   const isWhole = amount === collection.amount;
-  const railCan = rail.capabilities.refunds === 'partial' || (rail.capabilities.refunds === 'whole' && isWhole);
-  const asPayout = !railCan && request.asPayout === true && rail.capabilities.payouts && method.payout !== null;
+  const refunds = rail.capabilitiesOf(method, 'collection')?.refunds ?? 'none';
+  const railCan = refunds === 'partial' || (refunds === 'whole' && isWhole);
+  const asPayout = !railCan && request.asPayout === true && canPayOut(rail, method);
   if (!railCan && !asPayout)
     throw notPossible(
       'as_payout',
-      rail.capabilities.refunds === 'whole'
+      refunds === 'whole'
         ? `${method.name} refunds whole payments only. Set as_payout to true to send this amount as a payout.`
         : `${method.name} cannot refund. Set as_payout to true to send the money to the payer as a payout.`,
     );
+  const sentence = decimalsError(method, rail.capabilitiesOf(method, asPayout ? 'payout' : 'collection'), amount);
+  if (sentence !== null) throw notPossible('amount', sentence);
   const feeReturned = refundedFee(method, collection, {
     amount,
     isRest: amount === left,

@@ -1,9 +1,11 @@
 // The HTTP routes of payments: collections, status, balance and refunds (in their own files), discovery, and operator callbacks.
 
+import type { FastifyRequest } from 'fastify';
 import { requireToken } from '../holders/authentication.ts';
 import { addressShareOf } from '../platform/admission.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
+import type { CallbackRequest } from '../rails/rail.ts';
 import type { CollectionWriter } from './accept.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import type { PaymentsContext } from './context.ts';
@@ -17,6 +19,8 @@ import { statusRoutes } from './status-routes.ts';
 
 /** Until an address that sent too many wrong operator callbacks is heard again. */
 const WRONG_CALLBACKS_SECONDS = 60;
+
+const RECEIVED = { success: true, message: 'Received.' };
 
 export type PaymentServices = { engine: PaymentEngine; collections: CollectionWriter; inbox: OperatorInbox };
 
@@ -81,25 +85,40 @@ function operatorRoutes(app: HttpServer, services: PaymentServices): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    scope.route({
-      method: ['POST', 'PUT'],
-      url: '/operators/:rail',
-      schema: { hide: true },
-      config: { unlimited: true },
-      onRequest: async (request) => {
-        const { rail } = request.params as { rail: string };
-        const refusal = services.inbox.refusal(rail, addressShareOf(request));
-        if (refusal === 'unknown_rail') throw new Problem('not_found');
-        if (refusal) throw new Problem('rate_limited', { retryAfterSeconds: WRONG_CALLBACKS_SECONDS });
-      },
-      handler: async (request) => {
-        const { rail } = request.params as { rail: string };
-        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-        const message = { rail, path: request.url, headers: request.headers, body };
-        const known = await services.inbox.receive(message, addressShareOf(request));
-        if (!known) throw new Problem('unauthenticated', { message: 'The callback could not be authenticated.' });
-        return { success: true, message: 'Received.' };
-      },
-    });
+    for (const url of ['/operators/:connection', '/operators/:connection/*'])
+      scope.route({
+        method: ['POST', 'PUT'],
+        url,
+        schema: { hide: true },
+        config: { unlimited: true },
+        onRequest: async (request) => {
+          const { connection } = request.params as { connection: string };
+          const refusal = services.inbox.refusal(connection, addressShareOf(request));
+          if (refusal === 'unknown_rail') throw new Problem('not_found');
+          if (refusal) throw new Problem('rate_limited', { retryAfterSeconds: WRONG_CALLBACKS_SECONDS });
+        },
+        handler: async (request, reply) => {
+          const message = callbackOf(request);
+          const decision = await services.inbox.receive(message, addressShareOf(request));
+          const answer = services.inbox.answer(message, decision);
+          if (answer) return reply.code(answer.status).type(answer.contentType).send(answer.body);
+          if (decision.kind === 'rejected')
+            throw new Problem('unauthenticated', { message: 'The callback could not be authenticated.' });
+          return decision.kind === 'refuse_payment' ? { success: false, message: 'Refused.' } : RECEIVED;
+        },
+      });
   });
+}
+
+function callbackOf(request: FastifyRequest): CallbackRequest & { rail: string } {
+  const { connection } = request.params as { connection: string };
+  return {
+    rail: connection,
+    method: request.method,
+    host: request.host.toLowerCase().replace(request.protocol === 'https' ? /:443$/ : /:80$/, ''),
+    path: request.url,
+    remoteAddress: request.ip || null,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  };
 }

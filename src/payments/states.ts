@@ -21,7 +21,8 @@ export const STATUS_CODES = {
 
 export type Status = keyof typeof STATUS_CODES;
 export type TransactionDirection = Direction | 'refund';
-export type EvidenceSource = 'submit' | 'callback' | 'poll' | 'verification' | 'statement' | 'person';
+/** matched: a callback that is not signed, but came to the address of its transaction and says what we stored. */
+export type EvidenceSource = 'submit' | 'callback' | 'matched' | 'poll' | 'verification' | 'statement' | 'person';
 
 /** Why a case is opened. */
 export type CaseKind =

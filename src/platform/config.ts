@@ -247,6 +247,9 @@ export const SETTINGS = {
     'IP addresses or CIDR ranges',
   ),
   ALLOW_EMBEDDED_LIVE: flag('Live mode on the embedded database, which is one machine without a standby.'),
+  ALLOW_SIMULATORS_LIVE: flag(
+    'Live mode with connections to simulators on this machine, for rehearsals: the money of their payments is not real.',
+  ),
   ALLOW_SIGN_UP: flag('Whether anybody may open an account in the console.'),
   SMTP_URL: mailServer(
     'Mail server for invitations, login links and notices, smtps://user:password@host:port. ' +

@@ -84,6 +84,18 @@ function createPaymentMetrics(registers: Registry[]) {
       buckets: SECONDS_BUCKETS,
       registers,
     }),
+    operatorCalls: new Counter({
+      name: 'simbi_operator_calls_total',
+      help: 'Calls to operators about transactions, by connection and result; unknown: no answer that says anything.',
+      labelNames: ['connection', 'result'] as const,
+      registers,
+    }),
+    breakerOpen: new Gauge({
+      name: 'simbi_breaker_open',
+      help: '1 while this process sends no new work to a connection for a method because it does not answer, else 0.',
+      labelNames: ['connection', 'method'] as const,
+      registers,
+    }),
     deliveries: new Counter({
       name: 'simbi_callback_attempts_total',
       help: 'Callback attempts, by result.',

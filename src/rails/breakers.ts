@@ -13,6 +13,8 @@ const CONSECUTIVE_FAILURES = 5;
 const RATIO_WINDOW_MS = 60_000;
 const RATIO_MIN_CALLS = 20;
 const PROBE_INTERVAL_MS = 5_000;
+/** While there is another choice, one that is down is asked by queries about its open transactions. Without any, after this. */
+const FORGOTTEN_AFTER_MS = 60_000;
 /** Calls kept per operator for the success rate and the median time. */
 const MAX_CALLS_KEPT = 256;
 const CALLS_KEPT_MS = 60 * 60_000;
@@ -42,6 +44,8 @@ export interface Breakers {
   mayCall(rail: string, operator: string): boolean;
   /** The same without counting a probe; used to refuse new work early. */
   wouldCall(rail: string, operator: string): boolean;
+  /** Whether new work should go there while there is another choice: it answers, or nobody has asked it for a minute. */
+  isPreferred(rail: string, operator: string): boolean;
   snapshot(): OperatorHealth[];
 }
 
@@ -61,7 +65,7 @@ type Entry = {
 export function callResult(observation: Observation): CallResult {
   switch (observation.state) {
     case 'unknown':
-      return observation.definitelyNotFound ? 'answered' : 'unknown';
+      return observation.definitelyNotFound || observation.asked ? 'answered' : 'unknown';
     case 'failed':
       return observation.failureCode === 'OPERATOR_UNAVAILABLE' ? 'unavailable' : 'failed';
     case 'succeeded':
@@ -71,8 +75,19 @@ export function callResult(observation: Observation): CallResult {
   }
 }
 
-export function createBreakers(clock: Clock): Breakers {
+export type BreakerEvents = {
+  onCall?(rail: string, operator: string, result: CallResult): void;
+  onState?(rail: string, operator: string, state: BreakerState): void;
+};
+
+export function createBreakers(clock: Clock, events: BreakerEvents = {}): Breakers {
   const entries = new Map<string, Entry>();
+
+  function setState(entry: Entry, state: BreakerState): void {
+    if (entry.state === state) return;
+    entry.state = state;
+    events.onState?.(entry.rail, entry.operator, state);
+  }
 
   function entryFor(rail: string, operator: string): Entry | null {
     const key = `${rail}\n${operator}`;
@@ -101,11 +116,12 @@ export function createBreakers(clock: Clock): Breakers {
       const entry = entryFor(rail, operator);
       if (entry === null) return;
       const at = clock.millis();
+      events.onCall?.(rail, operator, result);
       keepCall(entry, { at, result, ms });
       if (!isUnanswered(result)) {
         // Any real answer closes the breaker, even a late one.
         entry.consecutive = 0;
-        entry.state = 'closed';
+        setState(entry, 'closed');
         return;
       }
       entry.consecutive++;
@@ -114,19 +130,24 @@ export function createBreakers(clock: Clock): Breakers {
         entry.openedAt = at;
         entry.probedAt = at;
       }
-      entry.state = 'open';
+      setState(entry, 'open');
     },
     mayCall(rail, operator) {
       const entry = entryFor(rail, operator);
       if (entry === null || entry.state === 'closed') return true;
       if (!probeIsDue(entry)) return false;
-      entry.state = 'half_open';
+      setState(entry, 'half_open');
       entry.probedAt = clock.millis();
       return true;
     },
     wouldCall(rail, operator) {
       const entry = entries.get(`${rail}\n${operator}`);
       return entry === undefined || entry.state === 'closed' || probeIsDue(entry);
+    },
+    isPreferred(rail, operator) {
+      const entry = entries.get(`${rail}\n${operator}`);
+      if (entry === undefined || entry.state === 'closed') return true;
+      return clock.millis() - Math.max(entry.probedAt, lastCallAt(entry)) >= FORGOTTEN_AFTER_MS;
     },
     snapshot: () => Array.from(entries.values(), (entry) => summarise(entry, clock.millis())),
   };
@@ -137,6 +158,11 @@ const isUnanswered = (result: CallResult) => result === 'unknown' || result === 
 function keepCall(entry: Entry, call: Call): void {
   entry.calls[entry.next] = call;
   entry.next = (entry.next + 1) % MAX_CALLS_KEPT;
+}
+
+/** The newest call is the one before the place of the next. */
+function lastCallAt({ calls, next }: Entry): number {
+  return calls[(next + MAX_CALLS_KEPT - 1) % MAX_CALLS_KEPT]?.at ?? Number.NEGATIVE_INFINITY;
 }
 
 function shouldOpen(entry: Entry, now: number): boolean {

@@ -7,7 +7,7 @@ import type { Rail } from './rail.ts';
 
 /** simulator: a program on this machine. sandbox: the operator's own test system. production: real money. */
 export const ENVIRONMENTS = ['simulator', 'sandbox', 'production'] as const;
-export type Environment = (typeof ENVIRONMENTS)[number];
+export type OperatorEnvironment = (typeof ENVIRONMENTS)[number];
 
 /** One field of the form, the command, the docs page and the validation of a connection. */
 export type RailSetting = {
@@ -41,13 +41,15 @@ export type RailDefinition = {
   readonly hosts: { readonly sandbox: string | null; readonly production: string | null };
   /** Words that the operator forbids in callback addresses; the connection's name may not contain them. */
   readonly forbiddenInAddresses?: readonly string[];
+  /** A new access token ends the one before: it is fetched when no call with the old one is in flight. */
+  readonly oneLiveToken?: true;
   open(connection: RailConnection): Rail;
 };
 
 /** A connection as its rail sees it. Settings and secrets are one record: the schema says which are sealed. */
 export type RailConnection = {
   readonly name: string;
-  readonly environment: Environment;
+  readonly environment: OperatorEnvironment;
   readonly baseUrl: string;
   readonly settings: Readonly<Record<string, string>>;
   /** Codes of the methods that this connection serves: a part of the definition's. */

@@ -6,6 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createCallbackReceiver } from '../../test/callback-receiver.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { queryOf } from '../../test/rail-calls.ts';
 import { loadCatalog } from '../catalog/catalog.ts';
 import { LARGEST_AMOUNT } from '../platform/money.ts';
 import type { WireFault } from '../sandbox/scripts.ts';
@@ -62,8 +63,8 @@ async function createSandboxHarness(): Promise<Harness> {
   const impatientRails = createRails(ctx, { sandboxOperatorUrl: operator.url, timeoutMs: SHORT_TIMEOUT_MS });
   const method = loadCatalog().methods.get('MTN_MOMO_UGA');
   assert.ok(method);
-  const rail = rails.railFor(method, 'sandbox');
-  const impatientRail = impatientRails.railFor(method, 'sandbox');
+  const rail = rails.railFor(method, 'collection', 1n);
+  const impatientRail = impatientRails.railFor(method, 'collection', 1n);
   assert.ok(rail && impatientRail);
   return {
     rail,
@@ -123,6 +124,8 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
 
     const createReference = () => `TX_CONTRACT${String(++sequence).padStart(10, '0')}`;
     const call = (changes: Partial<CollectCall> = {}): CollectCall => ({
+      prepared: null,
+      returnUrl: 'https://pay.example.com/',
       reference: createReference(),
       method: harness.method,
       msisdn: harness.payer,
@@ -142,8 +145,7 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
       collection: { reference: collected.reference, railReference: null, receipt: null, amount: collected.amount },
       ...changes,
     });
-    const query = (reference: string, rail = harness.rail) =>
-      rail.query({ reference, direction: 'collection', method: harness.method, railReference: null });
+    const query = (reference: string, rail = harness.rail) => rail.query(queryOf(reference, harness.method));
 
     test('a submit that succeeds says so, with a receipt and the exact amount', async () => {
       const { observation, raw } = await harness.rail.collect(call({ amount: 123_456n }));
@@ -186,7 +188,8 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
     });
 
     test('payouts are idempotent too', async () => {
-      const { verified: _, ...given } = call();
+      const { verified: _, returnUrl: __, ...collected } = call();
+      const given = { ...collected, recipientName: null };
       const first = await harness.rail.payout(given);
       const second = await harness.rail.payout(given);
       assert.equal(first.observation.state, 'succeeded');
@@ -244,13 +247,15 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
         return reply.observation;
       };
       const queryRefund = async (reference: string): Promise<Observation> => {
-        const asked = { reference, direction: 'refund', method: harness.method, railReference: null } as const;
-        return (await harness.rail.query(asked)).observation;
+        return (await harness.rail.query(queryOf(reference, harness.method, 'refund'))).observation;
       };
-      const isPartial = () => harness.rail.capabilities.refunds === 'partial';
+      const isPartial = () => harness.rail.capabilitiesOf(harness.method, 'collection')?.refunds === 'partial';
 
       test('a rail that says it refunds has the call', () => {
-        assert.equal(harness.rail.refund !== undefined, harness.rail.capabilities.refunds !== 'none');
+        assert.equal(
+          harness.rail.refund !== undefined,
+          harness.rail.capabilitiesOf(harness.method, 'collection')?.refunds !== 'none',
+        );
       });
 
       test('money 2: a refund has a receipt of its own, and its collection stays as it was', async () => {

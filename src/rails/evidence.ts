@@ -6,8 +6,26 @@ import { MAX_RAW_CHARACTERS, type Observation, type RailReply } from './rail.ts'
 
 const HIDDEN = '[hidden]';
 /** Fields that carry credentials in some operator's messages, whatever their value is. */
-const SECRET_FIELDS =
-  /("(?:access_token|refresh_token|token|Password|SecurityCredential|Initiator_?[Pp]assword|client_secret|apiKey|api_key|authorization|pin|notif_token|pay_token|customer_?secret|customerkey|customersecret)"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)/gi;
+const SECRET_NAMES = [
+  'access_token',
+  'refresh_token',
+  'token',
+  'Password',
+  'SecurityCredential',
+  'Initiator_?Password',
+  'client_secret',
+  'api_?Key',
+  'authorization',
+  'pin',
+  'encryptedPinCode',
+  'notif_token',
+  'pay_token',
+  'customer_?(?:key|secret)',
+];
+const SECRET_FIELDS = new RegExp(
+  `("(?:${SECRET_NAMES.join('|')})"\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*"|[^\\s,}\\]]+)`,
+  'gi',
+);
 /** Shorter values (a country, "yes") would hide ordinary words. */
 const SHORTEST_SECRET = 6;
 
@@ -45,14 +63,22 @@ export function openExchange(connection: RailConnection, scrub: Scrub): Operator
     url: () => connection.baseUrl,
     timeoutMs: connection.timeoutMs,
     onExchange({ method, path, sentBody }: ExchangeRequest & { sentBody: string }, answer, ms) {
+      const received = answer.answered ? answer.body : answer.reason;
+      // Most calls are not kept, so texts are scrubbed when they are read.
       connection.record({
         at: connection.clock.now(),
         method,
-        path: evidenceOf(scrub, path),
         status: answer.answered ? answer.status : null,
         ms,
-        request: evidenceOf(scrub, sentBody),
-        answer: evidenceOf(scrub, answer.answered ? answer.body : answer.reason),
+        get path() {
+          return evidenceOf(scrub, path);
+        },
+        get request() {
+          return evidenceOf(scrub, sentBody);
+        },
+        get answer() {
+          return evidenceOf(scrub, received);
+        },
       });
     },
   });

@@ -55,6 +55,11 @@ export function textOf(value: unknown): string | null {
   return text;
 }
 
+/** An access token: longer than other texts, and fit to be sent back in a header. */
+export function tokenOf(value: unknown): string | null {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,4096}$/.test(value) ? value : null;
+}
+
 /** A sentence for people. It decides nothing, so it is made fit to be stored rather than refused. */
 export function proseOf(value: unknown): string {
   if (typeof value !== 'string') return '';

@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { queryOf } from '../../test/rail-calls.ts';
 import { loadCatalog, type Method } from '../catalog/catalog.ts';
 import { createVault } from '../platform/secrets.ts';
 import type { CallbackReading, Observation, Rail } from './rail.ts';
@@ -44,14 +45,15 @@ const SUCCESS = { reference: 'TX_1', status: 'succeeded', amount: '1500', curren
 
 async function query(body: object, direction: 'collection' | 'refund' = 'collection'): Promise<Observation> {
   answer = JSON.stringify(body);
-  return (await rail.query({ reference: 'TX_1', direction, method, railReference: null })).observation;
+  return (await rail.query(queryOf('TX_1', method, direction))).observation;
 }
 
 function readSigned(events: object[]): CallbackReading[] {
   const body = Buffer.from(JSON.stringify({ events }));
   const key = vault.deriveKeys(SANDBOX_CALLBACK_KEY_PURPOSE)[0];
   const signature = createHmac('sha256', key).update(`1.${PATH}.`).update(body).digest('hex');
-  return rail.readCallback({ path: PATH, headers: { 'x-operator-signature': `t=1,v1=${signature}` }, body });
+  const headers = { 'x-operator-signature': `t=1,v1=${signature}` };
+  return rail.readCallback({ method: 'POST', host: 'x', path: PATH, remoteAddress: null, headers, body });
 }
 
 const IMPOSSIBLE: [string, object][] = [
@@ -146,7 +148,7 @@ test('money 17: whatever JSON the operator sends is read without an exception, a
   await fc.assert(
     fc.asyncProperty(fact, async (sent) => {
       answer = JSON.stringify(sent);
-      const reply = await rail.query({ reference: 'TX_1', direction: 'collection', method, railReference: null });
+      const reply = await rail.query(queryOf('TX_1', method));
       assert.ok(!reply.raw.includes(NUL) && reply.raw.isWellFormed());
       const texts = JSON.stringify([reply.observation, readSigned([sent])], (_, each: unknown) =>
         typeof each === 'bigint' ? each.toString() : each,

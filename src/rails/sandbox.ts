@@ -12,11 +12,13 @@ import {
   type CallbackReading,
   type CallbackRequest,
   type CollectCall,
+  type ConnectionCheck,
   MAX_RAW_CHARACTERS,
   type Observation,
   type PayInstructions,
   type PayoutCall,
   type Rail,
+  type RailCapabilities,
   type RailReply,
   type RefundCall,
 } from './rail.ts';
@@ -33,6 +35,20 @@ const NAME_TIMEOUT_MS = 2_000;
 const SIGNATURE = /^t=(\d{1,15}),v1=([0-9a-f]{64})$/;
 /** Numbers with this ending confirm by a token, whatever the method's own style is. */
 const TOKEN_DIGITS = '012';
+/** A number that nobody has. */
+const UNREGISTERED = '0';
+
+/** The same for every method and direction. */
+const CAPABILITIES: RailCapabilities = {
+  idempotentSubmit: true,
+  query: 'answers',
+  firstQueryAfterMs: 0,
+  notFoundIsFinalAfterMs: 0,
+  callsPerSecond: null,
+  refunds: 'partial',
+  sendsTokens: true,
+  decimals: 2,
+};
 
 export type SandboxRailOptions = {
   operatorUrl: () => string | null;
@@ -66,14 +82,7 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
 
   return {
     name: SANDBOX_RAIL,
-    capabilities: {
-      collections: true,
-      payouts: true,
-      refunds: 'partial',
-      sendsTokens: true,
-      idempotentSubmit: true,
-      notFoundIsFinalAfterMs: 0,
-    },
+    capabilitiesOf: () => CAPABILITIES,
     verificationFor: (method, msisdn) =>
       msisdn.endsWith(TOKEN_DIGITS) && method.verification !== 'instructions' ? 'otp' : method.verification,
     collect: (call) => submit('collection', call),
@@ -96,8 +105,20 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
         : { sent: false, raw: answer.reason };
     },
     readCallback: (request) => readCallback(ctx.vault.deriveKeys(SANDBOX_CALLBACK_KEY_PURPOSE), request),
+    check: async () => [await checkOperator(operator)],
     close: () => operator.close(),
   };
+}
+
+/** The simulated operator runs in a process of this gateway; it has no token and no addresses to register. */
+async function checkOperator(operator: OperatorConnection): Promise<ConnectionCheck> {
+  const answer = await operator.exchange({
+    method: 'GET',
+    path: `/v1/names/${UNREGISTERED}`,
+    timeoutMs: NAME_TIMEOUT_MS,
+  });
+  const problem = answer.answered ? null : `The simulated operator does not answer: ${answer.reason}.`;
+  return { name: 'The simulated operator answers', problem };
 }
 
 async function refund(operator: OperatorConnection, call: RefundCall): Promise<RailReply> {
@@ -155,7 +176,7 @@ function readObservation(fact: Record<string, unknown>): Observation {
   switch (fact.status) {
     case 'pending': {
       const instructions = readInstructions(fact.pay);
-      return instructions ? { state: 'pending', instructions } : { state: 'pending' };
+      return instructions ? { state: 'pending', step: { kind: 'transfer', ...instructions } } : { state: 'pending' };
     }
     case 'succeeded':
       return { state: 'succeeded', receipt: readText(fact.receipt), ...readMoney(fact) };

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type CallbackReceiver, createCallbackReceiver } from '../../test/callback-receiver.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { NO_STEPS, queryOf } from '../../test/rail-calls.ts';
 import { loadCatalog, type Method } from '../catalog/catalog.ts';
 import type { CallbackReading, Observation, Rail } from '../rails/rail.ts';
 import { createRails, type RailRegistry } from '../rails/registry.ts';
@@ -28,7 +29,7 @@ before(async () => {
   const found = loadCatalog().methods.get('MTN_MOMO_UGA');
   assert.ok(found);
   method = found;
-  const railOfMethod = rails.railFor(method, 'sandbox');
+  const railOfMethod = rails.railFor(method, 'collection', 1n);
   assert.ok(railOfMethod);
   rail = railOfMethod;
 });
@@ -48,8 +49,8 @@ beforeEach(async () => {
 async function collect(msisdn: string, amount = AMOUNT): Promise<{ reference: string; msisdn: string }> {
   const reference = `TX_REFUNDS${String(++sequence).padStart(10, '0')}`;
   operator.scripts.add({ scenario: '000', times: 1 });
-  const call = { reference, method, msisdn, amount, currency: 'UGX', merchantName: 'Kampala Books', verified: false };
-  assert.equal((await rail.collect(call)).observation.state, 'succeeded');
+  const call = { ...NO_STEPS, reference, method, msisdn, amount, currency: 'UGX', merchantName: 'Kampala Books' };
+  assert.equal((await rail.collect({ ...call, verified: false })).observation.state, 'succeeded');
   return { reference, msisdn };
 }
 
@@ -71,7 +72,7 @@ async function refund(collection: { reference: string; msisdn: string }, amount 
 }
 
 async function query(reference: string, direction: 'collection' | 'refund' = 'refund'): Promise<Observation> {
-  return (await rail.query({ reference, direction, method, railReference: null })).observation;
+  return (await rail.query(queryOf(reference, method, direction))).observation;
 }
 
 async function settle(): Promise<CallbackReading[]> {
@@ -122,6 +123,7 @@ test('numbers 02x are approved at once, so that their refund can be tried', asyn
   for (const digits of ['021', '022', '025', '027', '029']) {
     const reference = `TX_APPROVED_${digits}`;
     const call = {
+      ...NO_STEPS,
       reference,
       method,
       msisdn: `256772345${digits}`,
@@ -223,7 +225,7 @@ test('what was given back wholly is not reversed as well', async () => {
 test('the book is what came in less what went out', async () => {
   const before = (await operator.book()).find(({ currency }) => currency === 'KES');
   assert.equal(before, undefined);
-  const call = { method, msisdn: '254712345000', currency: 'KES', merchantName: 'Shop' };
+  const call = { ...NO_STEPS, method, msisdn: '254712345000', currency: 'KES', merchantName: 'Shop' };
   await rail.collect({ ...call, reference: 'TX_BOOK_1', amount: 10_000n, verified: false });
   await rail.collect({ ...call, reference: 'TX_BOOK_2', amount: 700n, msisdn: '254712345001', verified: false });
   await rail.payout({ ...call, reference: 'TX_BOOK_3', amount: 3_000n });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type CallbackReceiver, createCallbackReceiver } from '../../test/callback-receiver.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { NO_STEPS, queryOf } from '../../test/rail-calls.ts';
 import { loadCatalog, type Method } from '../catalog/catalog.ts';
 import type { CallbackReading, Observation, Rail } from '../rails/rail.ts';
 import { createRails, type RailRegistry } from '../rails/registry.ts';
@@ -27,7 +28,7 @@ before(async () => {
   await operator.listen();
   rails = createRails(ctx, { sandboxOperatorUrl: operator.url, timeoutMs: 2_000 });
   mtn = methodOf('MTN_MOMO_UGA');
-  const found = rails.railFor(mtn, 'sandbox');
+  const found = rails.railFor(mtn, 'collection', 1n);
   assert.ok(found);
   rail = found;
 });
@@ -52,7 +53,8 @@ function methodOf(code: string): Method {
 
 async function submit(msisdn: string, direction: Direction = 'collection', changes: object = {}) {
   const reference = `TX_SCENARIO${String(++sequence).padStart(10, '0')}`;
-  const call = { reference, method: mtn, msisdn, amount: 150_000n, currency: 'UGX', merchantName: 'Kampala Books' };
+  const payment = { ...NO_STEPS, amount: 150_000n, currency: 'UGX', merchantName: 'Kampala Books' };
+  const call = { ...payment, reference, method: mtn, msisdn };
   const reply =
     direction === 'payout'
       ? await rail.payout({ ...call, ...changes })
@@ -61,7 +63,7 @@ async function submit(msisdn: string, direction: Direction = 'collection', chang
 }
 
 async function query(reference: string, direction: Direction = 'collection'): Promise<Observation> {
-  return (await rail.query({ reference, direction, method: mtn, railReference: null })).observation;
+  return (await rail.query(queryOf(reference, mtn, direction))).observation;
 }
 
 /** Lets everything that is due happen, and answers what the gateway received. */
@@ -313,9 +315,10 @@ test('two operators on one database share the payments', async () => {
   const other = createSimulatedOperator(ctx, { silenceMs: 200 });
   const otherRails = createRails(ctx, { sandboxOperatorUrl: other.url, timeoutMs: 2_000 });
   await other.listen();
-  const otherRail = otherRails.railFor(mtn, 'sandbox');
+  const otherRail = otherRails.railFor(mtn, 'collection', 1n);
   assert.ok(otherRail);
-  const call = { reference: 'TX_TWO_OPERATORS', method: mtn, msisdn: '256772345000', amount: 1n, currency: 'UGX' };
+  const payer = { method: mtn, msisdn: '256772345000', amount: 1n, currency: 'UGX' };
+  const call = { ...NO_STEPS, ...payer, reference: 'TX_TWO_OPERATORS' };
   const replies = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       (index % 2 ? rail : otherRail).collect({ ...call, merchantName: 'Kampala Books', verified: false }),

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type CallbackReceiver, createCallbackReceiver } from '../../test/callback-receiver.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { NO_STEPS, queryOf } from '../../test/rail-calls.ts';
 import { loadCatalog, type Method } from '../catalog/catalog.ts';
 import type { CallbackReading, Observation, Rail } from '../rails/rail.ts';
 import { createRails, type RailRegistry } from '../rails/registry.ts';
@@ -24,7 +25,7 @@ before(async () => {
   operator = createSimulatedOperator(ctx, { gatewayUrl: gateway.url });
   await operator.listen();
   rails = createRails(ctx, { sandboxOperatorUrl: () => operator.url() });
-  const found = rails.railFor(methodOf('MPESA_KEN'), 'sandbox');
+  const found = rails.railFor(methodOf('MPESA_KEN'), 'collection', 1n);
   assert.ok(found);
   rail = found;
 });
@@ -53,6 +54,7 @@ function methodOfType(type: string): Method {
 async function collect(method = methodOf('MPESA_KEN'), payer = msisdn) {
   const reference = `TX_PHONE${String(++sequence).padStart(12, '0')}`;
   const { observation } = await rail.collect({
+    ...NO_STEPS,
     reference,
     method,
     msisdn: payer,
@@ -65,8 +67,7 @@ async function collect(method = methodOf('MPESA_KEN'), payer = msisdn) {
 }
 
 async function outcome(reference: string): Promise<string> {
-  const call = { reference, direction: 'collection', method: methodOf('MPESA_KEN'), railReference: null } as const;
-  return word((await rail.query(call)).observation);
+  return word((await rail.query(queryOf(reference, methodOf('MPESA_KEN')))).observation);
 }
 
 async function settle(): Promise<CallbackReading[]> {
@@ -213,8 +214,8 @@ describe('instructions', () => {
     test(`${type}: the payer gets instructions, pays, and a callback reports the incoming payment`, async () => {
       const method = methodOfType(type);
       const { reference, observation } = await collect(method);
-      assert.ok(observation.state === 'pending' && observation.instructions);
-      const { payTo, accountReference, expiresAt } = observation.instructions;
+      assert.ok(observation.state === 'pending' && observation.step?.kind === 'transfer');
+      const { payTo, accountReference, expiresAt } = observation.step;
       assert.equal(payTo.kind, kind);
       assert.ok(accountReference.length <= 12);
       assert.ok(expiresAt > ctx.clock.now());
@@ -236,8 +237,8 @@ describe('instructions', () => {
   test('a wrong amount or an unknown reference settles nothing, but a callback reports the money', async () => {
     const method = methodOfType('till number');
     const { reference, observation } = await collect(method);
-    assert.ok(observation.state === 'pending' && observation.instructions);
-    const { payTo, accountReference } = observation.instructions;
+    assert.ok(observation.state === 'pending' && observation.step?.kind === 'transfer');
+    const { payTo, accountReference } = observation.step;
     const payment = { to: payTo.number, accountReference, amount: 250_000n, currency: 'KES' };
     await operator.phone.pay(msisdn, { ...payment, amount: 249_999n });
     await operator.phone.pay(msisdn, { ...payment, accountReference: 'nonsense' });
@@ -273,7 +274,7 @@ describe('instructions', () => {
 
 test('the payee of a payout gets an SMS', async () => {
   const call = { reference: 'TX_PAYOUT_SMS', method: methodOf('MPESA_KEN'), msisdn, amount: 50n, currency: 'KES' };
-  await rail.payout({ ...call, merchantName: 'Nairobi Books' });
+  await rail.payout({ ...NO_STEPS, ...call, merchantName: 'Nairobi Books' });
   await settle();
   const { messages } = await operator.phone.view(msisdn);
   assert.match(messages[0]?.text ?? '', /You received KES 0\.50 from Nairobi Books/);

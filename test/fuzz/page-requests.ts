@@ -31,8 +31,10 @@ export const OPEN_ROUTES: readonly string[] = [
   'POST /sandbox/phone/:msisdn/:action',
   'GET /sandbox/callbacks',
   'POST /sandbox/callbacks',
-  'POST /operators/:rail',
-  'PUT /operators/:rail',
+  'POST /operators/:connection',
+  'PUT /operators/:connection',
+  'POST /operators/:connection/*',
+  'PUT /operators/:connection/*',
   'GET /healthz',
   'GET /readyz',
   'GET /metrics',
@@ -150,7 +152,7 @@ export function openRequest(random: Random, fixture: Fixture): FuzzRequest {
 
 export function patternRequest(random: Random, fixture: Fixture, route: string): FuzzRequest {
   const [method = 'GET', pattern = '/'] = route.split(' ');
-  if (pattern === '/operators/:rail') return operatorRequest(random, fixture, method);
+  if (pattern.startsWith('/operators/')) return operatorRequest(random, fixture, method);
   const path = fillPath(random, fixture, pattern);
   if (method === 'GET') return addressRequest(random, fixture, null, path);
   return formRequest(random, null, path, fieldsOf(random, fixture, someFields(random)));

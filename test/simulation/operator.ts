@@ -60,7 +60,7 @@ type Message = { at: number; readings: CallbackReading[]; mustArrive: boolean };
 
 export type SimulatedOperator = ReturnType<typeof createSimulatedOperator>;
 
-type Call = (CollectCall | PayoutCall) & Partial<Pick<RefundCall, 'collection'>>;
+type Call = Pick<CollectCall, 'reference' | 'msisdn' | 'amount' | 'currency'> & Partial<Pick<RefundCall, 'collection'>>;
 
 /** What the operator holds for us because of a payment: plus for money to us. */
 export function truthOf(payment: Payment | undefined): bigint {
@@ -97,12 +97,14 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
   const sentTwice: string[] = [];
 
   const capabilities: RailCapabilities = {
-    collections: true,
-    payouts: true,
+    idempotentSubmit: temper.idempotent,
+    query: 'answers',
+    firstQueryAfterMs: 0,
+    notFoundIsFinalAfterMs: temper.notFoundIsFinalAfterMs,
+    callsPerSecond: null,
     refunds: temper.refunds,
     sendsTokens: true,
-    idempotentSubmit: temper.idempotent,
-    notFoundIsFinalAfterMs: temper.notFoundIsFinalAfterMs,
+    decimals: 2,
   };
 
   function countCall(about: string): number {
@@ -316,7 +318,8 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
     if (observation.state === 'pending' && payment.till)
       observation = {
         state: 'pending',
-        instructions: {
+        step: {
+          kind: 'transfer',
           payTo: { kind: 'till', number: '555000', name: 'Shop', bank: null },
           accountReference: `acc-${payment.reference}`,
           expiresAt: new Date(clock.millis() + 1_800_000),
@@ -406,7 +409,7 @@ export function createSimulatedOperator(clock: Clock, random: Random, temper: Te
       const id = direction === 'refund' ? createRefundUuid : createHolderUuid;
       const reference = publicId(direction === 'refund' ? 'RF' : 'TX', id(clock.millis(), 1n));
       const call = { reference, msisdn: '256790000100', amount: BigInt(dice.int(5, 90)) * 10_000n, currency: CURRENCY };
-      const payment = accept(direction, call as Call);
+      const payment = accept(direction, call);
       payment.decideAt = Number.POSITIVE_INFINITY;
       if (payment.state === 'pending') payment.state = 'succeeded';
       note(`${payment.name}: a ${direction} of another installation is ${payment.state}`);

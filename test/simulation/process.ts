@@ -109,7 +109,7 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
   const { operator } = options;
   const rail: Rail = {
     name: options.railName,
-    capabilities: operator.capabilities,
+    capabilitiesOf: () => operator.capabilities,
     verificationFor: (method, msisdn) =>
       msisdn.endsWith(TOKEN_DIGITS) ? 'otp' : msisdn.endsWith(TILL_DIGITS) ? 'instructions' : method.verification,
     collect: (request) => call(() => operator.collect(request)),
@@ -118,6 +118,7 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
     query: (request) => call(() => operator.query(request)),
     sendToken: (request) => call(() => operator.sendToken(request)),
     readCallback: readMessage,
+    check: async () => [],
     close: async () => undefined,
   };
 

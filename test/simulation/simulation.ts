@@ -7,7 +7,7 @@ import { insertMember } from '../../src/holders/members.ts';
 import type { Decider } from '../../src/payments/decisions.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import type { TestContext } from '../harness.ts';
-import { CURRENCY } from '../payments.ts';
+import { CURRENCY, operatorMessage } from '../payments.ts';
 import { createShop } from '../shop.ts';
 import {
   approveWaiting,
@@ -185,12 +185,7 @@ async function deliverMessages(simulation: Simulation): Promise<void> {
   for (const message of simulation.model.operator.takeDue()) {
     const process = anyProcess(simulation);
     const heard = await attempt(simulation, 'an operator callback', () =>
-      process.intake.receive({
-        rail: simulation.model.railName,
-        path: `/operators/${simulation.model.railName}`,
-        headers: {},
-        body: writeMessage(message.readings),
-      }),
+      process.intake.receive(operatorMessage(simulation.model.railName, writeMessage(message.readings))),
     );
     if (heard === null) simulation.model.operator.sendAgain(message, simulation.random);
     else simulation.model.operator.countBad(message);

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RailSetting } from './connection.ts';
+import { createScrub, evidenceOf } from './evidence.ts';
+import { MAX_RAW_CHARACTERS } from './rail.ts';
+
+const settings: RailSetting[] = [
+  { name: 'key', label: 'Key', help: '', kind: 'text' },
+  { name: 'secret', label: 'Secret', help: '', kind: 'secret' },
+  { name: 'certificate', label: 'Certificate', help: '', kind: 'pem', sealed: true },
+];
+const scrub = createScrub(
+  { settings },
+  { settings: { key: 'public-key', secret: 'p@ss word!', certificate: 'PRIVATE-LINES' } },
+);
+
+test('sealed settings are hidden in every form in which an operator could send them back', () => {
+  const base64 = Buffer.from('p@ss word!').toString('base64');
+  const text = `p@ss word! ${base64} ${encodeURIComponent('p@ss word!')} PRIVATE-LINES public-key`;
+  assert.equal(scrub(text), '[hidden] [hidden] [hidden] [hidden] public-key');
+});
+
+test('fields that carry credentials are hidden whatever they hold', () => {
+  const sent = {
+    access_token: 'abc',
+    SecurityCredential: 'x"y\\z',
+    pin: 1234,
+    InitiatorPassword: 'q',
+    customerSecret: 's',
+    Amount: 10,
+    tokens: 'kept',
+  };
+  const kept = JSON.parse(scrub(JSON.stringify(sent))) as Record<string, unknown>;
+  assert.deepEqual(kept, {
+    access_token: '[hidden]',
+    SecurityCredential: '[hidden]',
+    pin: '[hidden]',
+    InitiatorPassword: '[hidden]',
+    customerSecret: '[hidden]',
+    Amount: 10,
+    tokens: 'kept',
+  });
+});
+
+test('a secret at the cut is hidden whole, and what is left can be stored', () => {
+  const text = `${'x'.repeat(MAX_RAW_CHARACTERS - 4)}p@ss word!\u0000\ud800`;
+  const kept = evidenceOf(scrub, text);
+  assert.equal(kept.length, MAX_RAW_CHARACTERS);
+  assert.ok(!kept.includes('p@ss'));
+  assert.equal(evidenceOf(scrub, 'a\u0000b\ud800'), 'ab\ufffd');
+});

@@ -1,0 +1,86 @@
+// What the three interfaces of Orange share: a token fetched with a form, calls under it, and answers that are unknown unless
+// they are JSON that we understand.
+
+import type { RailConnection, RailDefinition } from './connection.ts';
+import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
+import type { Exchange, ExchangeRequest } from './exchange.ts';
+import type { Observation, RailReply } from './rail.ts';
+import { field, readJson, textOf, tokenOf } from './reading.ts';
+
+const TOKEN_LIFE_MS = 5 * 60_000;
+
+export type OrangeToken = {
+  path: string;
+  form: Record<string, string>;
+  /** Basic authentication with client ID and secret. */
+  basic: boolean;
+};
+
+export type OrangeApi = {
+  connection: RailConnection;
+  scrub: Scrub;
+  call(request: ExchangeRequest): Promise<Exchange>;
+  close(): Promise<void>;
+};
+
+export function openOrangeApi(
+  definition: RailDefinition,
+  connection: RailConnection,
+  token: OrangeToken,
+  headers: Record<string, string> = {},
+): OrangeApi {
+  const scrub = createScrub(definition, connection);
+  const operator = openExchange(connection, scrub);
+  const { client_id: id = '', client_secret: secret = '' } = connection.settings;
+  const login = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+
+  async function fetchToken(): Promise<{ token: string; validForMs: number } | { error: Exchange }> {
+    const answer = await operator.exchange({
+      method: 'POST',
+      path: token.path,
+      headers: token.basic ? { authorization: login } : {},
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...token.form }),
+    });
+    const said = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
+    const text = tokenOf(field(said, 'access_token'));
+    if (text === null) return { error: answer };
+    const seconds = Number(textOf(field(said, 'expires_in')) ?? '');
+    return { token: text, validForMs: seconds > 0 ? seconds * 1000 : TOKEN_LIFE_MS };
+  }
+
+  return {
+    connection,
+    scrub,
+    call: (request) =>
+      connection.tokens.withToken(
+        '',
+        fetchToken,
+        (live) =>
+          operator.exchange({
+            ...request,
+            headers: { ...headers, ...request.headers, authorization: `Bearer ${live}` },
+          }),
+        (answer) => answer.answered && answer.status === 401,
+      ),
+    close: () => operator.close(),
+  };
+}
+
+/** The observation of an answer that is JSON; everything else is unknown. */
+export function readOrange(
+  { scrub }: OrangeApi,
+  answer: Exchange,
+  observe: (said: unknown, status: number) => Observation,
+): RailReply {
+  if (!answer.answered) return replyOf(scrub, { state: 'unknown', reason: answer.reason }, '');
+  const said = readJson(answer.body);
+  if (said === undefined)
+    return replyOf(scrub, { state: 'unknown', reason: `Orange answered ${answer.status} without JSON` }, answer.body);
+  return replyOf(scrub, observe(said, answer.status), answer.body);
+}
+
+export const silent = (api: OrangeApi, reason: string): RailReply =>
+  replyOf(api.scrub, { state: 'unknown', reason }, '');
+
+/** Nine digits without the dial code, in Cameroon and Senegal. */
+export const nationalNumberOf = (msisdn: string) => msisdn.slice(-9);

@@ -1,0 +1,184 @@
+// Connections of a whole gateway: the first of a route goes down and new payments take the second, while open ones stay; people
+// change connections with an audit row; a connection with open payments is not removed.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { COMMAND_LINE, listAudit } from '../src/holders/audit.ts';
+import {
+  changeConnection,
+  createConnection,
+  pauseConnection,
+  removeConnection,
+  routeConnection,
+  setRoute,
+} from '../src/payments/connection-changes.ts';
+import { testConnection } from '../src/payments/connection-report.ts';
+import { listRoutes } from '../src/rails/routing.ts';
+import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { type PlainOperator, plainRail, startPlainOperator } from './plain-rail.ts';
+
+const METHOD = 'MTN_MOMO_UGA';
+const MINUTE_MS = 60_000;
+
+let gateway: TestGateway;
+let client: Client;
+let first: PlainOperator;
+let second: PlainOperator;
+
+before(async () => {
+  [first, second] = await Promise.all([startPlainOperator(), startPlainOperator()]);
+});
+after(async () => {
+  await first.close();
+  await second.close();
+});
+beforeEach(async () => {
+  gateway = await createTestGateway({}, { railDefinitions: [plainRail], railTimeoutMs: 2_000 });
+  client = await createClient(gateway);
+  await connect('first', first);
+  await connect('second', second);
+  const connections = ['first', 'second'];
+  await setRoute(gateway.ctx, COMMAND_LINE, { holderId: null, method: METHOD, direction: 'collection', connections });
+});
+afterEach(async () => {
+  first.deaf = false;
+  await gateway.close();
+});
+
+function connect(name: string, operator: PlainOperator) {
+  const draft = { rail: 'plain', name, environment: 'simulator', baseUrl: operator.url, values: {} };
+  return createConnection(gateway.ctx, COMMAND_LINE, draft);
+}
+
+async function collect(count: number): Promise<string[]> {
+  const replies = await Promise.all(
+    Array.from({ length: count }, () => client.signed(PATHS.collect, ugandanCollection())),
+  );
+  return replies.map(({ status, body, data }) => {
+    assert.equal(status, 200, JSON.stringify(body));
+    return textOf(data.ref);
+  });
+}
+
+type Row = { rail: string; status: string; count: number };
+const rows = () =>
+  gateway.ctx.db.query<Row>(
+    'select rail, status, count(*)::int as count from transactions group by rail, status order by rail, status',
+  );
+
+const clearing = () =>
+  gateway.ctx.db.query<{ rail: string; balance: bigint }>(
+    `select rail, sum(balance)::bigint as balance from ledger_accounts where kind = 'operator_clearing' group by rail order by rail`,
+  );
+
+describe('failover', () => {
+  test('new payments take the second connection, open ones stay, nothing is doubled', async () => {
+    await collect(3);
+    await gateway.settle();
+    assert.deepEqual(await rows(), [{ rail: 'first', status: 'success', count: 3 }]);
+
+    // Some payments reach it before it goes silent: nobody knows what became of them.
+    first.deaf = true;
+    const lost = await collect(6);
+    await gateway.settle();
+    assert.deepEqual(await rows(), [
+      { rail: 'first', status: 'processing', count: 6 },
+      { rail: 'first', status: 'success', count: 3 },
+    ]);
+
+    await collect(10);
+    await gateway.settle();
+    assert.deepEqual(await rows(), [
+      { rail: 'first', status: 'processing', count: 6 },
+      { rail: 'first', status: 'success', count: 3 },
+      { rail: 'second', status: 'success', count: 10 },
+    ]);
+
+    // It answers again. The open payments are asked about, and those that never arrived are still its own.
+    first.deaf = false;
+    await gateway.advance(5 * MINUTE_MS);
+    assert.deepEqual(
+      (await rows()).filter(({ rail }) => rail === 'second'),
+      [{ rail: 'second', status: 'success', count: 10 }],
+      'no open payment moved to the other connection',
+    );
+    await collect(2);
+    await gateway.settle();
+    const taken = [...first.payments, ...second.payments];
+    assert.deepEqual(new Set(taken.map(([, times]) => times)), new Set([1]), 'no reference was taken twice');
+    assert.equal(new Set(taken.map(([reference]) => reference)).size, taken.length, 'and none by both');
+    assert.ok(lost.every((reference) => !second.payments.has(reference)));
+    assert.equal(
+      (await rows()).find(({ rail, status }) => rail === 'second' && status === 'success')?.count,
+      10,
+      'new payments go to the first again',
+    );
+    const paid = (await rows()).filter(({ status }) => status === 'success');
+    assert.deepEqual(
+      await clearing(),
+      paid.map(({ rail, count }) => ({ rail, balance: BigInt(count) * -250_000n })),
+      'each connection has a clearing account of its own',
+    );
+  });
+
+  test('a paused connection finishes what it began and takes nothing new', async () => {
+    await collect(2);
+    await pauseConnection(gateway.ctx, COMMAND_LINE, 'first');
+    await collect(3);
+    await gateway.settle();
+    assert.deepEqual(await rows(), [
+      { rail: 'first', status: 'success', count: 2 },
+      { rail: 'second', status: 'success', count: 3 },
+    ]);
+  });
+});
+
+describe('changes', () => {
+  test('a connection with open payments is not removed', async () => {
+    first.deaf = true;
+    await collect(1);
+    await gateway.settle();
+    await assert.rejects(removeConnection(gateway.ctx, COMMAND_LINE, 'first'), /1 transaction of "first" is open/);
+    assert.deepEqual((await listRoutes(gateway.ctx.db))[0]?.connections, ['first', 'second'], 'nothing was changed');
+    await removeConnection(gateway.ctx, COMMAND_LINE, 'second');
+    assert.deepEqual((await listRoutes(gateway.ctx.db))[0]?.connections, ['first']);
+    assert.ok(gateway.ctx.rails.byName('second'), 'a late callback still finds it');
+  });
+
+  test('each change has an audit row, which names secrets and does not contain them', async () => {
+    await changeConnection(gateway.ctx, COMMAND_LINE, 'first', { values: { api_key: 'a-new-secret-key' } });
+    await routeConnection(gateway.ctx, COMMAND_LINE, 'second');
+    const entries = await listAudit(gateway.ctx.db, null, 10);
+    assert.deepEqual(
+      entries
+        .filter(({ action }) => /^(connection|route)\./.test(action))
+        .map(({ action, subject }) => `${action} ${subject}`),
+      [
+        'route.added AIRTEL_OAPI_UGA payout',
+        'route.added AIRTEL_OAPI_UGA collection',
+        'route.added MTN_MOMO_UGA payout',
+        'connection.changed first',
+        'route.set MTN_MOMO_UGA collection',
+        'connection.created second',
+        'connection.created first',
+      ],
+    );
+    const changed = entries.find(({ action }) => action === 'connection.changed');
+    assert.deepEqual(changed?.details, { settings: ['api_key'] });
+    assert.doesNotMatch(JSON.stringify(entries.map(({ details }) => details)), /a-new-secret-key/);
+  });
+
+  test('the test of a connection says what works and what is missing', async () => {
+    const good = await testConnection(gateway.ctx, 'first');
+    assert.deepEqual(
+      good.checks.map(({ problem }) => problem),
+      [null, null, good.checks[2]?.problem],
+    );
+    assert.deepEqual(good.balances, [{ account: 'main', currency: 'UGX', available: 123_400n }]);
+    await changeConnection(gateway.ctx, COMMAND_LINE, 'first', { values: { api_key: 'wrong-key' } });
+    const bad = await testConnection(gateway.ctx, 'first');
+    assert.match(bad.checks[0]?.problem ?? '', /Check the API key/);
+    assert.match(bad.checks[1]?.problem ?? '', /The balance cannot be read: .*wrong key/);
+  });
+});

@@ -1,0 +1,66 @@
+// The rail of Airtel against its simulator, which was written from Airtel's documents and shares no code with it.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createAirtelMoneySimulator } from '../../simulators/airtel-money.ts';
+import { type RunningSimulator, startSimulator } from '../../simulators/frame.ts';
+import { airtelMoneyRail } from '../../src/rails/airtel-money.ts';
+import type { Rail } from '../../src/rails/rail.ts';
+import { compactOf } from '../../src/rails/wire-ids.ts';
+import { testConnection } from '../rail-connection.ts';
+import { endOf, movementsOf, newCall, newRefundReference, submit } from './rail-steps.ts';
+
+const METHOD = 'AIRTEL_OAPI_UGA';
+const PAYER = '256752604392';
+let simulator: RunningSimulator;
+let rail: Rail;
+
+before(async () => {
+  simulator = await startSimulator(createAirtelMoneySimulator, {});
+  rail = airtelMoneyRail.open(testConnection(airtelMoneyRail, simulator.url));
+});
+after(async () => {
+  await rail.close();
+  await simulator.close();
+});
+
+describe('Airtel', () => {
+  test('check', async () => {
+    assert.deepEqual(
+      (await rail.check()).map(({ problem }) => problem),
+      [null, null, null],
+    );
+  });
+
+  test('a collection, a payout and a refund reach their end', async () => {
+    const call = newCall(METHOD, PAYER);
+    const paid = await endOf(rail, call, 'collection', await submit(rail, call, 'collection'));
+    assert.ok(paid.state === 'succeeded' && paid.receipt !== null);
+    const payout = newCall(METHOD, PAYER);
+    assert.equal((await endOf(rail, payout, 'payout', await submit(rail, payout, 'payout'))).state, 'succeeded');
+    const refund = { ...newCall(METHOD, PAYER), reference: newRefundReference() };
+    const collection = { reference: call.reference, railReference: null, receipt: paid.receipt, amount: call.amount };
+    const reply = await rail.refund?.({ ...refund, collection });
+    assert.ok(reply?.observation.state === 'pending');
+    const ended = await endOf(rail, refund, 'refund', { prepared: null, observation: reply.observation });
+    assert.equal(ended.state, 'succeeded');
+  });
+
+  test('a payer without money', async () => {
+    const call = newCall(METHOD, '256752604001');
+    const ended = await endOf(rail, call, 'collection', await submit(rail, call, 'collection'));
+    assert.equal(ended.state, 'failed');
+  });
+
+  for (const direction of ['collection', 'payout'] as const)
+    for (const fault of ['answer_lost', 'error_while_processing', 'html_error', 'oversized', 'duplicate_id'] as const)
+      test(`${direction}, ${fault}: the query tells, and the money moved once`, async () => {
+        const call = newCall(METHOD, PAYER);
+        simulator.faults.add({ fault, operation: direction === 'payout' ? 'payout' : 'collect' });
+        const first = await submit(rail, call, direction);
+        assert.ok(first.observation.state === 'unknown' || first.observation.state === 'pending');
+        assert.equal((await endOf(rail, call, direction, first)).state, 'succeeded');
+        assert.notEqual((await submit(rail, call, direction)).observation.state, 'failed');
+        assert.equal(movementsOf(simulator, compactOf(call.reference)), 1);
+      });
+});
