@@ -12,8 +12,9 @@ import { collectCall, methodOf, payoutCall, queryCall, refundCall } from '../rai
 import { testConnection } from '../rail-connection.ts';
 import { type CallbackListener, startCallbackListener } from './callback-listener.ts';
 
-const TIME_LIMIT_MS = 400;
-const SETTLED_MS = 500;
+/** Long enough for a busy machine. */
+const TIME_LIMIT_MS = 2_000;
+const SETTLED_MS = 1_000;
 const PAYER = '233551234000';
 let simulator: RunningSimulator;
 let listener: CallbackListener;
@@ -22,7 +23,7 @@ let rail: Rail;
 before(async () => {
   listener = await startCallbackListener();
   simulator = await startSimulator(createPaystackSimulator, {
-    slowMs: TIME_LIMIT_MS * 2,
+    slowMs: TIME_LIMIT_MS + 1_000,
     callbackLateMs: 50,
     settings: {
       webhookUrl: `${listener.publicUrl}/operators/paystack`,
@@ -107,7 +108,7 @@ async function endOf({ query }: Pick<Sent, 'query'>): Promise<Observation> {
   for (let tries = 0; ; tries += 1) {
     const { observation } = await rail.query(query);
     const isOpen = observation.state === 'pending' || observation.state === 'unknown';
-    if (!isOpen || tries === 60) return observation;
+    if (!isOpen || tries === 200) return observation;
     await pause(20);
   }
 }
