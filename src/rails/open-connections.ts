@@ -19,8 +19,8 @@ export type OpenConnection = CountedRail & { connection: Connection };
 export interface OpenConnections {
   /** Also a paused or removed one. */
   find(name: string): OpenConnection | null;
-  /** Of those that were not removed. */
-  names(): readonly string[];
+  /** Those that were not removed. */
+  names(): string[];
   /** The holder's own route, else everybody's; null where there is neither. */
   routeOf(method: string, direction: Direction, holderId: bigint): readonly string[] | null;
   /** Applies every change that was committed before the call. */
@@ -93,7 +93,7 @@ export function openConnections(ctx: Context, options: OpenConnectionsOptions): 
 
   return {
     find: (name) => open.get(name) ?? null,
-    names: () => [...open.values()].flatMap(({ connection }) => (connection.removedAt === null ? [connection.name] : [])),
+    names: () => [...open.values()].filter(({ connection }) => !connection.removedAt).map(({ rail }) => rail.name),
     routeOf: (method, direction, holderId) =>
       routes.get(routeKey(holderId, method, direction)) ?? routes.get(routeKey(null, method, direction)) ?? null,
     refresh() {

@@ -42,7 +42,7 @@ export interface RailRegistry {
   railFor(method: RailMethod, direction: Direction, holderId: bigint): Rail | null;
   /** A connection by its name, also a paused or removed one, which finishes what it began. In live mode there is no sandbox. */
   byName(name: string): Rail | null;
-  /** Names of the connections that new calls can be made to. */
+  /** Names of the connections that were not removed. */
   names(): readonly string[];
   /** What callbacks that are matched, but not signed, are worth at this connection. */
   matchedCallbacks(name: string): MatchedCallbacks;
