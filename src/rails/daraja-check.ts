@@ -3,6 +3,7 @@
 
 import { forbiddenWordIn } from './daraja-addresses.ts';
 import { readDarajaError } from './daraja-codes.ts';
+import { registerPull } from './daraja-pull.ts';
 import type { DarajaSession } from './daraja-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { ConnectionCheck } from './rail.ts';
@@ -11,22 +12,25 @@ import { field, readJson, textOf } from './reading.ts';
 /** No prompt has this id. The operator checks short code and passkey before it looks for it. */
 const NO_PROMPT = 'ws_CO_01012020000000000000000000';
 
-/** `prompts`: the code of the method by prompt. `numbers`: the till and pay bill whose payments are confirmed to us. */
-export type DarajaCheckOptions = { prompts: string; numbers: readonly string[] };
+/** `prompts`: the code of the method by prompt. `numbers`: the till and pay bill whose payments are confirmed to us. `pulled`: all. */
+export type DarajaCheckOptions = { prompts: string; numbers: readonly string[]; pulled: readonly string[] };
 
 export async function checkDaraja(
   session: DarajaSession,
-  { prompts, numbers }: DarajaCheckOptions,
+  { prompts, numbers, pulled }: DarajaCheckOptions,
 ): Promise<ConnectionCheck[]> {
   const checks: ConnectionCheck[] = [{ name: 'Address of this gateway', problem: addressProblem(session) }];
   const tokenProblem = await session.tokenProblem();
   checks.push({ name: 'Access token', problem: tokenProblem });
-  const { initiator, payoutShortcode } = session.account;
+  const { initiator, payoutShortcode, pullNumber } = session.account;
   const usesPrompts = session.connection.methods.includes(prompts);
   if (tokenProblem === null) {
     if (usesPrompts) checks.push({ name: 'Short code and passkey', problem: await passkeyProblem(session) });
     for (const number of numbers)
       checks.push({ name: `Confirmations for ${number}`, problem: await register(session, number) });
+    if (pullNumber !== null)
+      for (const number of pulled)
+        checks.push({ name: `List of payments to ${number}`, problem: await registerPull(session, number) });
   }
   if (initiator !== null || payoutShortcode !== null)
     checks.push({ name: 'Initiator and certificate', problem: initiatorProblem(session) });

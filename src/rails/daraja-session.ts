@@ -25,7 +25,8 @@ export interface DarajaSession {
   readonly addresses: DarajaAddresses;
   readonly connection: RailConnection;
   post(path: string, body: object): Promise<DarajaAnswer>;
-  reply(observation: Observation, answer: Exchange): RailReply;
+  /** Of an answer, or of the part of it that says this. */
+  reply(observation: Observation, answer: Exchange | string): RailReply;
   readonly scrub: Scrub;
   /** The problem that keeps us from a token; null: there is one. */
   tokenProblem(): Promise<string | null>;
@@ -74,8 +75,7 @@ export function openDarajaSession(
         operator.exchange({ method: 'POST', path, body, headers: { authorization: `Bearer ${token}` } }),
       ),
     reply(observation, answer) {
-      const raw = answer.answered ? answer.body : answer.reason;
-      return replyOf(hidden.scrub, scrubText(hidden.scrub, observation), raw);
+      return replyOf(hidden.scrub, scrubText(hidden.scrub, observation), textOfAnswer(answer));
     },
     scrub: hidden.scrub,
     async tokenProblem() {
@@ -92,6 +92,11 @@ export function openDarajaSession(
     password: () => passwordOf(account, connection.clock.millis()),
     close: () => operator.close(),
   };
+}
+
+function textOfAnswer(answer: Exchange | string): string {
+  if (typeof answer === 'string') return answer;
+  return answer.answered ? answer.body : answer.reason;
 }
 
 /** An operator's sentence can repeat what we sent. */
@@ -158,7 +163,10 @@ function passwordOf({ shortcode, passkey }: DarajaAccount, millis: number): { Pa
   return { Password: Buffer.from(`${shortcode}${passkey}${timestamp}`).toString('base64'), Timestamp: timestamp };
 }
 
-/** YYYYMMDDHHmmss in Nairobi, which is three hours before UTC all year. */
-export function nairobiTimestamp(millis: number): string {
-  return new Date(millis + NAIROBI_MS).toISOString().replace(/\D/g, '').slice(0, 14);
+/** YYYYMMDDHHmmss in Nairobi. */
+const nairobiTimestamp = (millis: number) => nairobiTime(millis).replace(/\D/g, '');
+
+/** "2026-01-05 09:15:00" in Nairobi, which is three hours ahead of UTC all year. */
+export function nairobiTime(millis: number): string {
+  return new Date(millis + NAIROBI_MS).toISOString().slice(0, 19).replace('T', ' ');
 }

@@ -116,6 +116,16 @@ export const DARAJA_SETTINGS: readonly RailSetting[] = [
     initial: 'Cancelled',
   },
   {
+    name: 'pull_number',
+    label: 'Number for the Pull Transactions API',
+    help: 'The Safaricom number that you nominated for it, as 254…. Without it payments whose message was lost are not looked up.',
+    kind: 'text',
+    optional: true,
+    simulator: '254708374149',
+    pattern: /^254\d{9}$/,
+    patternHelp: '254 and nine digits',
+  },
+  {
     name: 'payout_shortcode',
     label: 'Short code for payouts',
     help: 'The B2C short code that payouts are paid from. Without it and the initiator there are no payouts.',
@@ -180,6 +190,7 @@ export type DarajaAccount = {
   till: string | null;
   businessName: string | null;
   unansweredValidation: string;
+  pullNumber: string | null;
   payoutShortcode: string | null;
   payoutCommand: string;
   /** Null unless all three fields are set. */
@@ -207,6 +218,7 @@ export function readDarajaAccount({ settings }: Pick<RailConnection, 'settings'>
     till: optional('till_number'),
     businessName: optional('business_name'),
     unansweredValidation: text('unanswered_validation') || 'Cancelled',
+    pullNumber: optional('pull_number'),
     payoutShortcode: optional('payout_shortcode'),
     payoutCommand: text('payout_command') || 'BusinessPayment',
     initiator: isInitiator ? { name, password, certificate } : null,

@@ -13,6 +13,7 @@ import { createVirtualClock } from '../platform/clock.ts';
 import { createHolderUuid, createRefundUuid, publicId } from '../platform/ids.ts';
 import type { RailConnection } from './connection.ts';
 import { darajaRail } from './daraja.ts';
+import { promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
 import type { Observation, QueryCall, Rail, RailMethod, RefundCall } from './rail.ts';
 
 const START = new Date('2026-01-05T06:15:00Z');
@@ -31,6 +32,7 @@ const SETTINGS = {
   paybill_number: '600638',
   till_number: '600639',
   payout_shortcode: '600992',
+  pull_number: '',
 };
 
 type Answer = { status: number; body: string | object };
@@ -161,7 +163,7 @@ describe('a prompt', () => {
     assert.deepEqual(observation, {
       state: 'pending',
       railReference: CHECKOUT_ID,
-      step: { kind: 'prompt', text: null },
+      step: { kind: 'prompt', text: null, accountReference: promptReferenceOf(REFERENCE) },
     });
     const [token, push] = received;
     assert.equal(token?.path, '/oauth/v1/generate?grant_type=client_credentials');
@@ -225,15 +227,16 @@ describe('a prompt', () => {
   });
 });
 
-const SPIKE_ARREST: Answer = {
-  status: 429,
-  body: {
-    fault: {
-      faultstring: 'Spike arrest violation. Allowed rate : 60pm',
-      detail: { errorcode: 'policies.ratelimit.SpikeArrestViolation' },
-    },
-  },
-};
+/** As the gateway in front of Daraja writes it. */
+const gatewayError = (status: number, faultstring: string, errorcode: string): Answer => ({
+  status,
+  body: `{"fault":${JSON.stringify({ faultstring, detail: { errorcode } })}}`,
+});
+const SPIKE_ARREST = gatewayError(
+  429,
+  'Spike arrest violation. Allowed rate : 60pm',
+  'policies.ratelimit.SpikeArrestViolation',
+);
 
 /** What is answered to a submit, and what follows for a prompt and for a payout. Null: unknown. */
 const REFUSALS: [Answer, FailureCode | null, FailureCode | null][] = [
@@ -246,7 +249,7 @@ const REFUSALS: [Answer, FailureCode | null, FailureCode | null][] = [
   [error(405, '405.001', 'Method Not Allowed'), 'REJECTED_BY_OPERATOR', 'REJECTED_BY_OPERATOR'],
   [error(403, '403.002.1001', 'Not allowed'), 'REJECTED_BY_OPERATOR', 'REJECTED_BY_OPERATOR'],
   [
-    { status: 401, body: { fault: { faultstring: 'Invalid API call as no apiproduct match found' } } },
+    gatewayError(401, 'Invalid API call as no apiproduct match found', 'keymanagement.service.x'),
     'REJECTED_BY_OPERATOR',
     'REJECTED_BY_OPERATOR',
   ],
@@ -423,6 +426,99 @@ describe('till and pay bill', () => {
     assert.ok(observation.state === 'unknown' && observation.asked);
     assert.equal(sentBody().TransactionID, 'RKTQDM7W6S');
     assert.equal(sentBody().PartyA, '174379');
+  });
+});
+
+describe('the list of payments', () => {
+  const PULL_NUMBER = '254722000000';
+  const row = (changes: object = {}) => ({
+    transactionId: 'LHG31AA5TX',
+    trxDate: '2020-08-05T10:13:00Z',
+    msisdn: 72200000,
+    sender: 'MPESA',
+    transactiontype: 'c2b-pay-bill-debit',
+    billreference: promptReferenceOf(REFERENCE),
+    amount: '100.00',
+    organizationname: 'Shop',
+    ...changes,
+  });
+  const list = (...rows: object[]) =>
+    ok({ ResponseRefID: '1', ResponseCode: rows.length ? '1000' : '1001', ResponseMessage: 'x', Response: [rows] });
+  const transferQuery = (code: string) => queryCall({ method: method(code), railReference: null, msisdn: PHONE });
+
+  test('has the receipt of a prompt that a query says is paid', async () => {
+    open({ pull_number: PULL_NUMBER });
+    answers = [queryAnswer({ ResultCode: '0' }), list(row({ billreference: 'other' }), row())];
+    const { observation, raw } = await rail.query(queryCall());
+    assert.deepEqual(observation, {
+      state: 'succeeded',
+      receipt: 'LHG31AA5TX',
+      amount: 100_00n,
+      currency: 'KES',
+      railReference: CHECKOUT_ID,
+    });
+    assert.match(raw, /LHG31AA5TX/);
+    const { path, body } = received.at(-1) ?? {};
+    assert.equal(path, '/pulltransactions/v1/query');
+    assert.deepEqual(body, {
+      ShortCode: '174379',
+      StartDate: '2026-01-05 09:14:00',
+      EndDate: '2026-01-05 09:16:00',
+      OffSetValue: '0',
+    });
+    for (const answer of [list(), list(row({ amount: '99' })), SPIKE_ARREST, ok({ ResponseCode: '1000' })]) {
+      answers = [queryAnswer({ ResultCode: '0' }), answer];
+      const known = (await rail.query(queryCall())).observation;
+      assert.ok(known.state === 'succeeded' && known.receipt === null, 'paid all the same');
+    }
+  });
+
+  test('has a prompt whose answer was lost; that it is not there proves nothing', async () => {
+    open({ pull_number: PULL_NUMBER });
+    clock.advance(3_600_000);
+    const lost = queryCall({ railReference: null });
+    answers = [list(row()), list(), SPIKE_ARREST];
+    assert.equal((await rail.query(lost)).observation.state, 'succeeded');
+    for (let count = 0; count < 2; count++) assert.equal((await rail.query(lost)).observation.state, 'unknown');
+    open({ pull_number: PULL_NUMBER, prompt_account: 'till' });
+    answers = [list(row())];
+    assert.equal((await rail.query(lost)).observation.state, 'unknown');
+    assert.equal(answers.length, 1, 'a till has no reference to find it by');
+  });
+
+  test('has payments to a till or pay bill whose confirmation was lost', async () => {
+    open({ pull_number: PULL_NUMBER });
+    answers = [
+      list(row({ billreference: ` ${typedReferenceOf(REFERENCE)}` })),
+      list(row({ billreference: '', msisdn: Number(PHONE.slice(3)) })),
+      list(row({ billreference: '' })),
+    ];
+    assert.equal((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation.state, 'succeeded');
+    assert.equal((await rail.query(transferQuery('MPESA_TILL_KEN'))).observation.state, 'succeeded');
+    assert.equal((await rail.query(transferQuery('MPESA_TILL_KEN'))).observation.state, 'pending', 'another payer');
+    clock.advance(75 * 60_000);
+    answers = [error(500, '500.003.1001', 'Internal Server Error'), list()];
+    assert.equal((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation.state, 'unknown');
+    assert.equal(wordFor((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation), 'PROMPT_EXPIRED');
+  });
+
+  test('is read page by page', async () => {
+    open({ pull_number: PULL_NUMBER });
+    const others = Array.from({ length: 100 }, () => row({ billreference: 'other' }));
+    answers = [list(...others), list(row({ billreference: typedReferenceOf(REFERENCE) }))];
+    assert.equal((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation.state, 'succeeded');
+    assert.equal(sentBody().OffSetValue, '100');
+    answers = Array.from({ length: 20 }, () => list(...others));
+    assert.equal((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation.state, 'unknown');
+  });
+
+  test('is registered by the check', async () => {
+    open({ pull_number: PULL_NUMBER }, { methods: ['MPESA_PAYBILL_KEN'] });
+    answers = [ok({ ResponseCode: '0' }), ok({ ResponseStatus: 1001 })];
+    for (const { name, problem } of await rail.check()) assert.equal(problem, null, name);
+    assert.deepEqual([sentBody().ShortCode, sentBody().NominatedNumber], ['600638', PULL_NUMBER]);
+    answers = [ok({ ResponseCode: '0' }), error(400, '400.002.02', 'Bad Request - Invalid ShortCode')];
+    assert.match((await rail.check())[3]?.problem ?? '', /Pull Transactions API: 400.002.02/);
   });
 });
 

@@ -4,7 +4,7 @@
 import { formatAmount } from '../platform/money.ts';
 import type { RailDefinition } from './connection.ts';
 import { type DarajaTopic, FORBIDDEN_IN_ADDRESSES } from './daraja-addresses.ts';
-import { answerDarajaCallback, readDarajaCallback } from './daraja-callbacks.ts';
+import { answerDarajaCallback, DARAJA_CURRENCY, readDarajaCallback } from './daraja-callbacks.ts';
 import { checkDaraja } from './daraja-check.ts';
 import {
   type DarajaCall,
@@ -14,7 +14,8 @@ import {
   readRefusal,
   STILL_PROCESSING,
 } from './daraja-codes.ts';
-import { maskedNumberOf, promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
+import { findPayment, type PulledPayment } from './daraja-pull.ts';
+import { accountReferenceOf, maskedNumberOf, promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
 import { type DarajaAnswer, type DarajaSession, openDarajaSession } from './daraja-session.ts';
 import { DARAJA_SETTINGS, type DarajaAccount } from './daraja-settings.ts';
 import type { Exchange } from './exchange.ts';
@@ -49,6 +50,10 @@ const SANDBOX_CALLS_PER_SECOND = 0.2;
 const SHORTCODE_TYPE = '4';
 const TILL_TYPE = '2';
 const REVERSAL_TYPE = '11';
+/** Of a phone number, behind 254. */
+const NATIONAL_DIGITS = 9;
+/** A confirmation comes within seconds; one that was lost is looked up after this. */
+const LOOK_UP_AFTER_MS = 5 * 60_000;
 
 const ASKED: Observation = { state: 'unknown', reason: 'the operator answers by callback', asked: true };
 
@@ -76,7 +81,12 @@ export const darajaRail: RailDefinition = {
       balance: () => askBalance(session),
       readCallback: (request) => readDarajaCallback(addresses, account, request),
       answerCallback: (request, decision) => answerDarajaCallback(addresses, request, decision),
-      check: () => checkDaraja(session, { prompts: PROMPT, numbers: registeredNumbers(session) }),
+      check: () =>
+        checkDaraja(session, {
+          prompts: PROMPT,
+          numbers: receivers(session, [TILL, PAYBILL]),
+          pulled: receivers(session, [PROMPT, TILL, PAYBILL]),
+        }),
       close: () => session.close(),
     };
   },
@@ -108,13 +118,9 @@ function capabilitiesOf(session: DarajaSession, method: string, direction: strin
   }
   if (method === PROMPT) return account.passkey === null || receiverOf(account, method) === null ? null : capabilities;
   if (receiverOf(account, method) === null) return null;
-  // Nothing is sent: the payer is shown where to pay. Only the end of that time has to be noticed.
-  return {
-    ...capabilities,
-    idempotentSubmit: true,
-    firstQueryAfterMs: TRANSFER_MS + CONFIRMATION_MS,
-    callsPerSecond: null,
-  };
+  // Nothing is sent: the payer is shown where to pay. Without the list only the end of that time has to be noticed.
+  const firstQueryAfterMs = account.pullNumber === null ? TRANSFER_MS + CONFIRMATION_MS : LOOK_UP_AFTER_MS;
+  return { ...capabilities, idempotentSubmit: true, firstQueryAfterMs };
 }
 
 /** The short code or till that a collection by this method is paid to. */
@@ -127,18 +133,17 @@ function receiverOf({ shortcode, promptsToTill, till, paybill }: DarajaAccount, 
 const isTill = ({ promptsToTill }: DarajaAccount, method: string) =>
   method === TILL || (method === PROMPT && promptsToTill);
 
-/** The numbers whose payments are confirmed to us: those that payers pay to from their own menu. */
-function registeredNumbers({ account, connection }: DarajaSession): string[] {
-  const numbers = [TILL, PAYBILL].map((method) =>
-    connection.methods.includes(method) ? receiverOf(account, method) : null,
-  );
-  return numbers.filter((number) => number !== null);
+/** The numbers that the connection collects to by these methods. */
+function receivers({ account, connection }: DarajaSession, methods: readonly string[]): string[] {
+  const served = methods.filter((method) => connection.methods.includes(method));
+  return [...new Set(served.map((method) => receiverOf(account, method)))].filter((number) => number !== null);
 }
 
 async function prompt(session: DarajaSession, call: CollectCall): Promise<RailReply> {
   const { account, addresses } = session;
   const refused = notSendable(call.amount);
   if (refused !== null) return { observation: refused, raw: '' };
+  const accountReference = promptReferenceOf(call.reference);
   const sent = await session.post('/mpesa/stkpush/v1/processrequest', {
     BusinessShortCode: Number(account.shortcode),
     ...session.password(),
@@ -149,13 +154,16 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
     PartyB: Number(receiverOf(account, PROMPT)),
     PhoneNumber: Number(call.msisdn),
     CallBackURL: addresses.url('prompt', call.reference),
-    AccountReference: promptReferenceOf(call.reference),
+    AccountReference: accountReference,
     TransactionDesc: 'Payment',
   });
   const railReference = textOf(field(acceptance(sent.answer), 'CheckoutRequestID'));
   return railReference === null
     ? refusalOf(session, sent, 'collection')
-    : session.reply({ state: 'pending', railReference, step: { kind: 'prompt', text: null } }, sent.answer);
+    : session.reply(
+        { state: 'pending', railReference, step: { kind: 'prompt', text: null, accountReference } },
+        sent.answer,
+      );
 }
 
 /** Less than a shilling cannot be moved. */
@@ -350,15 +358,53 @@ function unknownReason(answer: Exchange): string {
 async function queryPrompt(session: DarajaSession, call: QueryCall): Promise<RailReply> {
   const { account, connection } = session;
   const { railReference } = call;
-  // The answer to the submit was lost: only the callback, a confirmation or the statement can tell.
-  if (railReference === null) return unasked('the operator gave no id for the prompt');
+  // The answer to the submit was lost. A payment can be found in the list; that it is not there proves nothing.
+  if (railReference === null) {
+    // To a till it has no reference, and another payment of the payer could be taken for it.
+    const listed = account.promptsToTill ? null : await lookUp(session, call);
+    return listed?.reply ?? unasked('the operator gave no id for the prompt');
+  }
   const { answer } = await session.post('/mpesa/stkpushquery/v1/query', {
     BusinessShortCode: account.shortcode,
     ...session.password(),
     CheckoutRequestID: railReference,
   });
   const openForMs = connection.clock.millis() - call.submittedAt.getTime();
-  return session.reply(readPromptState(answer, railReference, openForMs < PROMPT_OPEN_MS), answer);
+  const observation = readPromptState(answer, railReference, openForMs < PROMPT_OPEN_MS);
+  if (observation.state !== 'succeeded' || call.receipt !== null) return session.reply(observation, answer);
+  // A query tells no receipt. It comes with the callback, or is in the list of payments.
+  const listed = await lookUp(session, call);
+  return listed.isFound ? listed.reply : session.reply(observation, answer);
+}
+
+type Listed = { isFound: true; reply: RailReply } | { isFound: false; reply: RailReply | null };
+
+/** The payment in the list of the Pull API. Not found without a reply: it is not in the list, or there is no list. */
+async function lookUp(session: DarajaSession, call: QueryCall): Promise<Listed> {
+  const { account } = session;
+  const shortcode = receiverOf(account, call.method.code);
+  if (account.pullNumber === null || shortcode === null) return { isFound: false, reply: null };
+  const { amount, submittedAt: from, railReference } = call;
+  const { payment, answer } = await findPayment(session, { shortcode, amount, from, isMeant: meantBy(account, call) });
+  if (payment === null) {
+    const reply = answer === null ? null : session.reply(unknownOf(answer), answer);
+    return { isFound: false, reply };
+  }
+  const observation: Observation = { state: 'succeeded', receipt: payment.receipt, amount, currency: DARAJA_CURRENCY };
+  const named = railReference === null ? observation : { ...observation, railReference };
+  return { isFound: true, reply: session.reply(named, payment.raw) };
+}
+
+/** A payment to a till has no reference: it is told by the number that paid. */
+function meantBy(
+  account: DarajaAccount,
+  { method, reference, msisdn }: QueryCall,
+): (payment: PulledPayment) => boolean {
+  const national = msisdn?.slice(-NATIONAL_DIGITS) ?? '';
+  if (isTill(account, method.code))
+    return ({ payer }) => national.length === NATIONAL_DIGITS && payer.slice(-NATIONAL_DIGITS) === national;
+  const expected = method.code === PROMPT ? promptReferenceOf(reference) : typedReferenceOf(reference);
+  return ({ written }) => accountReferenceOf({ BillRefNumber: written }).reference === expected;
 }
 
 function readPromptState(answer: Exchange, railReference: string, mayStillBePaid: boolean): Observation {
@@ -378,7 +424,7 @@ function readPromptState(answer: Exchange, railReference: string, mayStillBePaid
   return mayStillBePaid ? { state: 'pending', railReference } : failure;
 }
 
-/** Nobody can be asked about a payment that was not made. Money that arrives later is still found by its reference. */
+/** Only the list of payments can be asked. Money that arrives after the end is still found by its reference. */
 async function queryTransfer(session: DarajaSession, call: QueryCall): Promise<RailReply> {
   const { account, connection } = session;
   if (call.receipt !== null)
@@ -386,6 +432,8 @@ async function queryTransfer(session: DarajaSession, call: QueryCall): Promise<R
       TransactionID: call.receipt,
       ...partyOf(account, call.method.code),
     });
+  const listed = await lookUp(session, call);
+  if (listed.reply !== null) return listed.reply;
   const isOver = connection.clock.millis() >= call.submittedAt.getTime() + TRANSFER_MS + CONFIRMATION_MS;
   if (!isOver) return { observation: { state: 'pending' }, raw: '' };
   const message = 'No payment arrived in the time that the payer had.';

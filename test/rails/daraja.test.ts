@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createDarajaSimulator, DARAJA_SIMULATOR_SETTINGS } from '../../simulators/daraja.ts';
 import { FAULTS, type Fault, type Operation } from '../../simulators/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../simulators/frame.ts';
@@ -24,7 +25,8 @@ import type {
 import { type TestConnection, testConnection } from '../rail-connection.ts';
 
 const MINUTE_MS = 60_000;
-const TIMEOUT_MS = 500;
+const TIMEOUT_MS = 2_500;
+const SOON_MS = 300;
 
 let ahead = 0;
 const clock = { now: () => new Date(Date.now() + ahead), millis: () => Date.now() + ahead };
@@ -48,7 +50,7 @@ before(async () => {
   simulator = await startSimulator(createDarajaSimulator, {
     now: () => clock.millis(),
     automaticAfterMs: 20,
-    slowMs: 2 * TIMEOUT_MS,
+    slowMs: TIMEOUT_MS + 500,
     callbackLateMs: 50,
     settings: { sameAmountSeconds: '0', textPhones: 'unreachable' },
   });
@@ -142,7 +144,8 @@ async function act(name: string, body: Record<string, unknown> = {}): Promise<Re
 async function run(direction: 'collection' | 'payout', call = newCall()): Promise<Observation[]> {
   const reply = await (direction === 'collection' ? rail.collect(call) : rail.payout(call));
   const question = queryOf(call, direction, reply);
-  await simulator.idle();
+  // Not until it is idle: money that is late moves when the clock runs ahead.
+  await Promise.race([simulator.idle(), pause(SOON_MS)]);
   ahead += 3 * MINUTE_MS;
   await simulator.idle();
   const answer = await rail.query(question);
@@ -152,7 +155,7 @@ async function run(direction: 'collection' | 'payout', call = newCall()): Promis
 
 const movedFor = (id: string) => simulator.book.movements().filter((movement) => movement.id === id);
 
-/** What was said agrees with what moved. `isLate`: "failed" may be said before the money moves. */
+/** What was said agrees with what moved. */
 function assertTrue(said: Observation[], moved: number, label: string): void {
   assert.ok(moved <= 1, `${label}: moved twice`);
   const states = said.map(({ state }) => state);
@@ -182,10 +185,10 @@ describe('money', () => {
     const call = newCall();
     const said = await run('collection', call);
     const [movement] = movedFor(promptReferenceOf(call.reference));
-    const [pending, asked, told] = said;
-    assert.ok(pending?.state === 'pending' && asked?.state === 'succeeded' && told?.state === 'succeeded');
-    assert.deepEqual([told.receipt, told.amount, told.currency], [movement?.receipt, 100_00n, 'KES']);
-    assert.equal(told.railReference, pending.railReference);
+    const [pending, asked, reported] = said;
+    assert.ok(pending?.state === 'pending' && asked?.state === 'succeeded' && reported?.state === 'succeeded');
+    assert.deepEqual([reported.receipt, reported.amount, reported.currency], [movement?.receipt, 100_00n, 'KES']);
+    assert.equal(reported.railReference, pending.railReference);
     const confirmed = received().find(({ receipt }) => receipt === movement?.receipt);
     assert.equal(confirmed?.accountReference, promptReferenceOf(call.reference));
   });
@@ -203,8 +206,8 @@ describe('money', () => {
       assert.equal(observation.state, 'pending');
       ahead += digits === '005' ? 2 * MINUTE_MS : 0;
       await simulator.idle();
-      const [told] = matchedFor(call.reference);
-      assert.equal(told?.state === 'failed' && told.failureCode, code, digits);
+      const [reported] = matchedFor(call.reference);
+      assert.equal(reported?.state === 'failed' && reported.failureCode, code, digits);
     }
   });
 
@@ -224,10 +227,10 @@ describe('money', () => {
     assert.equal(said[0]?.state, 'pending');
     assert.ok(said[1]?.state === 'unknown' && said[1].asked);
     assert.equal(said.length, 4, 'its own result, and the answer to the question');
-    for (const told of said.slice(2)) {
-      assert.ok(told.state === 'succeeded');
-      assert.deepEqual([told.receipt, told.amount], [movement?.receipt, 100_00n]);
-      assert.equal(told.railReference, said[0]?.state === 'pending' && said[0].railReference);
+    for (const reported of said.slice(2)) {
+      assert.ok(reported.state === 'succeeded');
+      assert.deepEqual([reported.receipt, reported.amount], [movement?.receipt, 100_00n]);
+      assert.equal(reported.railReference, said[0]?.state === 'pending' && said[0].railReference);
     }
   });
 
@@ -239,8 +242,8 @@ describe('money', () => {
       const call = newCall('MPESA_KEN', `${newPhone().slice(0, 9)}${digits}`);
       await rail.payout(call);
       await simulator.idle();
-      const [told] = matchedFor(call.reference);
-      assert.equal(told?.state === 'failed' && told.failureCode, code, digits);
+      const [reported] = matchedFor(call.reference);
+      assert.equal(reported?.state === 'failed' && reported.failureCode, code, digits);
     }
     const large = { ...newCall(), amount: 999_999_00n };
     assert.equal((await run('payout', large)).findLast(({ state }) => state === 'failed')?.state, 'failed');
@@ -250,7 +253,7 @@ describe('money', () => {
   test('a refund gives the whole payment back, once', async () => {
     const call = newCall();
     await run('collection', call);
-    const paid = matchedFor(call.reference).find((told) => told.state === 'succeeded');
+    const paid = matchedFor(call.reference).find((reported) => reported.state === 'succeeded');
     const collection = {
       reference: call.reference,
       railReference: null,
@@ -268,8 +271,11 @@ describe('money', () => {
     const first = await refund(publicId('RF', createRefundUuid(clock.millis(), 7n)));
     const [movement] = movedFor(collection.receipt);
     assert.equal(first.length, 2);
-    for (const told of first)
-      assert.deepEqual(told.state === 'succeeded' && [told.receipt, told.amount], [movement?.receipt, 100_00n]);
+    for (const reported of first)
+      assert.deepEqual(reported.state === 'succeeded' && [reported.receipt, reported.amount], [
+        movement?.receipt,
+        100_00n,
+      ]);
     const second = await refund(publicId('RF', createRefundUuid(clock.millis(), 7n)));
     assert.deepEqual(second, [{ state: 'succeeded', receipt: null }], 'reversed before');
     assert.equal(movedFor(collection.receipt).length, 1);
@@ -278,8 +284,8 @@ describe('money', () => {
   test('the balance is told', async () => {
     assert.deepEqual(await rail.balance?.(), { asked: true });
     await simulator.idle();
-    const told = readings.findLast((reading) => reading.kind === 'balance');
-    const utility = told?.balances.find(({ account }) => account === 'Utility Account');
+    const reported = readings.findLast((reading) => reading.kind === 'balance');
+    const utility = reported?.balances.find(({ account }) => account === 'Utility Account');
     assert.equal(utility?.available, simulator.book.balance('KES'));
   });
 });
@@ -309,6 +315,33 @@ describe('till and pay bill', () => {
         [confirmed?.accountReference, confirmed?.amount, confirmed?.currency],
         [accountReference, 100_00n, 'KES'],
       );
+    }
+  });
+
+  test('a payment whose confirmation was lost is found in the list', async () => {
+    for (const code of ['MPESA_PAYBILL_KEN', 'MPESA_TILL_KEN']) {
+      const call = newCall(code);
+      const reply = await rail.collect(call);
+      assert.ok(reply.observation.state === 'pending' && reply.observation.step?.kind === 'transfer');
+      const question = { ...queryOf(call, 'collection', reply), msisdn: call.msisdn };
+      assert.equal((await rail.query(question)).observation.state, 'pending');
+      decide = () => {
+        simulator.faults.add({ fault: 'callback_lost', operation: 'other' });
+        return { kind: 'take_payment', reference: call.reference };
+      };
+      const reference = reply.observation.step.accountReference;
+      const paid = await act(code === 'MPESA_TILL_KEN' ? 'pay_till' : 'pay_bill', {
+        msisdn: call.msisdn,
+        amount: '100',
+        reference,
+      });
+      await simulator.idle();
+      assert.equal(received().filter(({ receipt }) => receipt === paid.receipt).length, 0);
+      const { observation } = await rail.query(question);
+      assert.deepEqual(observation.state === 'succeeded' && [observation.receipt, observation.amount], [
+        paid.receipt,
+        100_00n,
+      ]);
     }
   });
 
@@ -347,12 +380,53 @@ describe('faults', () => {
       }
     });
 
-  for (const operation of ['query', 'refund', 'balance', 'token'] as const)
-    test(`of ${operation} say nothing about money`, async () => {
+  /** Those of the answer: the operator did what it was asked, or not, and we cannot know. */
+  const OF_ANSWERS = FAULTS.filter((fault) => !/^(callback_|late_|unknown_)/.test(fault));
+
+  test('of refunds: what is said is true', async () => {
+    for (const fault of FAULTS.filter((each) => each !== 'slow')) {
+      const call = newCall();
+      await run('collection', call);
+      const paid = matchedFor(call.reference).find((said) => said.state === 'succeeded');
+      const receipt = paid?.receipt ?? '';
+      const reference = publicId('RF', createRefundUuid(clock.millis(), 7n));
+      const collection = { reference: call.reference, railReference: null, receipt, amount: call.amount };
+      simulator.faults.add({
+        fault,
+        operation: operationOf(fault, 'refund'),
+        ...(fault === 'field_renamed' ? RENAMED : {}),
+      });
+      const reply = await rail.refund?.({ ...call, reference, collection });
+      await Promise.race([simulator.idle(), pause(SOON_MS)]);
+      ahead += 3 * MINUTE_MS;
+      await simulator.idle();
+      simulator.faults.clear();
+      assert.ok(reply);
+      await rail.query(queryOf(call, 'refund', reply, reference));
+      await simulator.idle();
+      assertTrue([reply.observation, ...matchedFor(reference)], movedFor(receipt).length, fault);
+    }
+  });
+
+  test('a prompt of which no message arrived is found in the list', async () => {
+    const call = newCall();
+    simulator.faults.add({ fault: 'answer_lost', operation: 'collect' });
+    simulator.faults.add({ fault: 'callback_lost', operation: 'other', times: 2 });
+    const said = await run('collection', call);
+    simulator.faults.clear();
+    const [movement] = movedFor(promptReferenceOf(call.reference));
+    assert.deepEqual(
+      said.map((each) => (each.state === 'succeeded' ? each.receipt : each.state)),
+      ['unknown', movement?.receipt],
+    );
+  });
+
+  for (const operation of ['query', 'token'] as const)
+    test(`of the ${operation}: nothing is said about money`, async () => {
       const call = newCall();
       const reply = await rail.payout(call);
       await simulator.idle();
-      for (const fault of FAULTS.filter((each) => !each.startsWith('callback_') && !each.includes('late'))) {
+      for (const fault of OF_ANSWERS) {
         if (operation === 'token') simulator.faults.add({ fault: 'token_ended', operation: 'query' });
         simulator.faults.add({ fault, operation, ...(fault === 'field_renamed' ? RENAMED : {}) });
         const { observation } = await rail.query(queryOf(call, 'payout', reply));
@@ -362,6 +436,16 @@ describe('faults', () => {
       }
       assert.ok(matchedFor(call.reference).every(({ state }) => state === 'succeeded'));
     });
+
+  test('of the balance: it is an error, or comes by callback', async () => {
+    for (const fault of OF_ANSWERS.filter((each) => each !== 'slow')) {
+      simulator.faults.add({ fault, operation: 'balance', ...(fault === 'field_renamed' ? RENAMED : {}) });
+      const reply = await rail.balance?.();
+      assert.ok(reply && ('asked' in reply || 'error' in reply), fault);
+      simulator.faults.clear();
+    }
+    await simulator.idle();
+  });
 });
 
 describe('quirks of Safaricom', () => {
@@ -397,6 +481,18 @@ describe('quirks of Safaricom', () => {
       assertTrue(said, moved.length, quirk);
     });
 
+  test('a query that says 1037 while the money is late is not the end', async () => {
+    const call = newCall();
+    simulator.faults.add({ fault: 'late_success', operation: 'collect' });
+    const reply = await rail.collect(call);
+    await pause(SOON_MS);
+    const { observation } = await rail.query(queryOf(call, 'collection', reply));
+    assert.equal(observation.state, 'pending');
+    ahead += 2 * MINUTE_MS;
+    await simulator.idle();
+    assert.equal(matchedFor(call.reference)[0]?.state, 'succeeded');
+  });
+
   test('a query that says 1037 while the prompt is open is not the end', async () => {
     for (const quirk of ['early_1037', 'pending_4999', null]) {
       const call = newCall('MPESA_KEN', `${newPhone().slice(0, 9)}005`);
@@ -413,12 +509,12 @@ describe('quirks of Safaricom', () => {
     for (const quirk of ['forged_amount', 'foreign_callback']) {
       const call = newCall();
       await act(quirk);
-      const [pending, , ...told] = await run('collection', call);
+      const [pending, , ...reported] = await run('collection', call);
       const railReference = pending?.state === 'pending' ? pending.railReference : '';
-      const equal = told.filter(
+      const equal = reported.filter(
         (each) => each.state === 'succeeded' && each.amount === call.amount && each.railReference === railReference,
       );
-      assert.equal(told.length, 2);
+      assert.equal(reported.length, 2);
       assert.equal(equal.length, 1, quirk);
     }
   });
