@@ -61,30 +61,30 @@ describe('connections in the console', () => {
     const made = await admin.post('/console/admin/rails', {
       rail: 'daraja',
       environment: 'simulator',
-      name: 'safaricom',
+      name: 'kenya',
       base_url: simulator.url,
       methods: gateway.ctx.rails.definitions.find(({ name }) => name === 'daraja')?.methods.join('\n') ?? '',
       route: 'yes',
     });
-    assert.equal(made.location, '/console/admin/rails/safaricom?done=connectionCreated');
-    assert.match((await admin.post('/console/admin/rails/safaricom/test')).text, /callbacks reach/);
+    assert.equal(made.location, '/console/admin/rails/kenya?done=connectionCreated');
+    assert.match((await admin.post('/console/admin/rails/kenya/test')).text, /callbacks reach/);
     await collectInKenya(gateway, shop, { mobile: '254708374149' });
     await gateway.settle();
-    const page = await admin.get('/console/admin/rails/safaricom');
+    const page = await admin.get('/console/admin/rails/kenya');
     assert.match(page.text, /\/mpesa\/stkpush\/v1\/processrequest/);
     assert.doesNotMatch(page.text, /simulated-consumer-secret|simulated-passkey/);
-    assert.match((await admin.get('/console/admin/rails')).text, /href="\/console\/admin\/rails\/safaricom"/);
-    const changed = await admin.post('/console/admin/rails/safaricom/settings', {
-      ...(await settingsOf('safaricom')),
+    assert.match((await admin.get('/console/admin/rails')).text, /href="\/console\/admin\/rails\/kenya"/);
+    const changed = await admin.post('/console/admin/rails/kenya/settings', {
+      ...(await settingsOf('kenya')),
       business_name: 'Duka la Amani',
     });
-    assert.equal(changed.location, '/console/admin/rails/safaricom?done=saved');
-    await admin.post('/console/admin/rails/safaricom/pause');
-    assert.match((await admin.get('/console/admin/rails/safaricom')).text, /paused/);
-    await admin.post('/console/admin/rails/safaricom/resume');
+    assert.equal(changed.location, '/console/admin/rails/kenya?done=saved');
+    await admin.post('/console/admin/rails/kenya/pause');
+    assert.match((await admin.get('/console/admin/rails/kenya')).text, /paused/);
+    await admin.post('/console/admin/rails/kenya/resume');
     await gateway.ctx.db.query(`delete from payment_jobs`);
-    await admin.post('/console/admin/rails/safaricom/remove');
-    assert.deepEqual(await auditOf('safaricom'), [
+    await admin.post('/console/admin/rails/kenya/remove');
+    assert.deepEqual(await auditOf('kenya'), [
       'connection.created',
       'connection.changed',
       'connection.paused',
@@ -109,7 +109,7 @@ describe('connections in the console', () => {
       connections: 'nobody',
     });
     assert.equal(wrong.status, 400);
-    assert.match(wrong.text, /There is no connection &quot;nobody&quot;|There is no connection "nobody"/);
+    assert.match(wrong.text, /There is no connection .{1,8}nobody/);
   });
 
   test('only admins see connections, and a change needs a proof of identity', async () => {
