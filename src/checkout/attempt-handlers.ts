@@ -3,8 +3,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
-import { findInstructions } from '../payments/incoming-payments.ts';
 import { merchantName } from '../payments/operator-calls.ts';
+import { giveOperatorCode, waitsForOperatorCode } from '../payments/operator-codes.ts';
+import { findPayerStep } from '../payments/payer-steps.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { resendToken, verifyToken } from '../payments/verification.ts';
 import { Problem } from '../platform/errors.ts';
@@ -22,11 +23,7 @@ const REFRESH_PATIENCE_MS = 2_000;
 const HOUR_MS = 3_600_000;
 
 export async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
-  const instructions =
-    transaction.verification === 'instructions'
-      ? await findInstructions(ctx.db, transaction.holder_id, transaction.id)
-      : null;
-  return stageOf(transaction, instructions, ctx.clock.now());
+  return stageOf(transaction, await findPayerStep(ctx.db, transaction), ctx.clock.now());
 }
 
 /** "Check now": asks the operator, and holds the response until the stage changes. */
@@ -65,16 +62,13 @@ export async function showAttempt(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const query = request.query as Query;
-  const instructions =
-    transaction.verification === 'instructions'
-      ? await findInstructions(ctx.db, transaction.holder_id, transaction.id)
-      : null;
-  const stage = stageOf(transaction, instructions, ctx.clock.now());
+  const step = await findPayerStep(ctx.db, transaction);
+  const stage = stageOf(transaction, step, ctx.clock.now());
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
   const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n, ctx.clock.millis());
   const auto = query.auto === '1';
   const merchant = showName(await merchantName(ctx, transaction));
-  const page = attemptPage(ctx, view, { transaction, stage, instructions, merchant, receipt, notice, auto });
+  const page = attemptPage(ctx, view, { transaction, stage, step, merchant, receipt, notice, auto });
   return sendPage(request, reply, page);
 }
 
@@ -87,7 +81,9 @@ export async function giveCode(
   const code = field(formOf(request), 'code').replace(/\s/g, '');
   const path = `${view.path}/${refOf(transaction)}`;
   try {
-    const result = await verifyToken(ctx, transaction.holder_id, transaction.id, code, async () => undefined);
+    const { holder_id: holderId, id } = transaction;
+    const give = (await waitsForOperatorCode(ctx, holderId, id)) ? giveOperatorCode : verifyToken;
+    const result = await give(ctx, holderId, id, code, async () => undefined);
     const left = result instanceof Problem ? Number(result.details.extra?.tries_left ?? 0) : 0;
     return reply.redirect(addressWith(view, path, left > 0 ? { n: `wrong-${left}` } : {}), 303);
   } catch (error) {

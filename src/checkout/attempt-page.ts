@@ -3,7 +3,7 @@
 
 import { formatNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { Instructions } from '../payments/incoming-payments.ts';
+import type { PayerStep } from '../payments/payer-steps.ts';
 import { VERIFICATION_MS } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
@@ -12,13 +12,14 @@ import { businessHead, facts, icon, layoutPage, liveRegion, type NoticeTone, ste
 import { addressWith, type LinkView, viewAttempt } from './link-view.ts';
 import { hideMiddleDigits } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
+import { codeForm, operatorText, stepBody } from './step-body.ts';
 
 const AUTO_CHECK_SECONDS = 10;
 
 export type AttemptPage = {
   transaction: Transaction;
   stage: Stage;
-  instructions: Instructions | null;
+  step: PayerStep | null;
   /** The merchant's name as the phone shows it: not always the name on the link. */
   merchant: string;
   /** The code of the receipt, where there is one. */
@@ -61,12 +62,21 @@ export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: A
 }
 
 function bodyOf(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): PageBody {
+  const { t } = view.locale;
   switch (attempt.stage) {
     case 'prompt':
     case 'shortcode':
       return confirmOnPhone(ctx, view, attempt);
     case 'otp':
       return enterCode(view, attempt);
+    case 'code':
+    case 'outside':
+    case 'qr':
+      return stepBody(ctx, view, {
+        ...attempt,
+        triesLeft: attempt.notice?.kind === 'wrong' ? attempt.notice.left : null,
+        check: checkForm(view, attempt, t.checkNow),
+      });
     case 'instructions':
       return sendMoney(view, attempt);
     case 'working':
@@ -91,7 +101,8 @@ function confirmOnPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPa
   const method = ctx.catalog.methods.get(transaction.method);
   const operator = method?.name ?? transaction.method;
   const amount = amountOf(view, transaction);
-  const shortCode = attempt.stage === 'shortcode' && method?.shortCode;
+  const dialled = attempt.step?.kind === 'dial' ? attempt.step.code : method?.shortCode;
+  const shortCode = attempt.stage === 'shortcode' && dialled;
   const title = shortCode ? t.shortcodeTitle : t.checkPhone;
   const lines = shortCode
     ? t.shortcodeSteps(operator, shortCode, amount)
@@ -106,6 +117,7 @@ function confirmOnPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPa
       ${PHONE_ICON}
       <h1>${shortCode ? title : t.checkPhoneNumber(maskedNumber(transaction))}</h1>
       ${total(amount, view.link.item_name)}
+      ${operatorText(view, attempt.step)}
       ${steps(lines)}
       ${checkForm(view, attempt, t.checkNow)}
       <details>
@@ -129,16 +141,7 @@ function enterCode(view: LinkView, attempt: AttemptPage): PageBody {
       ${notice && noticeBox(view, notice)}
       <p>${t.otpText(maskedNumber(transaction))}</p>
       ${total(amountOf(view, transaction), view.link.item_name)}
-      <form method="post" action="${addressWith(view, `${view.layout.address}/code`)}">
-        <div class="field">
-          <label for="code">${t.otpCode}</label>
-          <p class="hint" id="code-hint">${t.otpHint}</p>
-          <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*" maxlength="12"
-            required aria-describedby="code-hint${wrong && ' code-error'}"${wrong && html` aria-invalid="true"`}>
-          ${wrong && html`<p class="field-error" id="code-error">${wrong}</p>`}
-        </div>
-        <button>${t.continue}</button>
-      </form>
+      ${codeForm(view, t.otpHint, wrong)}
       <form method="post" action="${addressWith(view, `${view.layout.address}/resend`)}">
         <button class="secondary">${t.otpResend}</button>
       </form>
@@ -150,9 +153,9 @@ function enterCode(view: LinkView, attempt: AttemptPage): PageBody {
 
 function sendMoney(view: LinkView, attempt: AttemptPage): PageBody {
   const { t, time } = view.locale;
-  const { instructions, transaction } = attempt;
-  if (!instructions) return { title: t.workingTitle, body: html`<h1>${t.workingTitle}</h1>` };
-  const { payTo, accountReference, expiresAt } = instructions;
+  const { step, transaction } = attempt;
+  if (step?.kind !== 'transfer') return { title: t.workingTitle, body: html`<h1>${t.workingTitle}</h1>` };
+  const { payTo, accountReference, expiresAt } = step;
   const { label, lines } = {
     till: { label: t.till, lines: t.tillSteps },
     paybill: { label: t.paybill, lines: t.paybillSteps },

@@ -79,6 +79,16 @@ export type CheckoutMessages = {
   autoOff: string;
   workingTitle: string;
   workingText(operator: string): string;
+  outsideTitle(operator: string): string;
+  outsideText(operator: string): string;
+  outsideOpen(operator: string): string;
+  qrTitle: string;
+  qrText(operator: string): string;
+  qrOpen(app: string): string;
+  codeTitle: string;
+  codeText(operator: string): string;
+  codeHint: string;
+  operatorSays: string;
   otpTitle: string;
   otpText(number: string): string;
   otpCode: string;

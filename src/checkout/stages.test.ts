@@ -15,6 +15,7 @@ function transaction(status: Status, verification: Transaction['verification']):
 }
 
 const PAY_TO = {
+  kind: 'transfer',
   payTo: { kind: 'till', number: '1', name: 'A', bank: null },
   accountReference: 'R',
   expiresAt: after(1_800_000),
@@ -44,6 +45,19 @@ test('a payer who sends the money directly sees where to, until well after the d
   const open = transaction('processing', 'instructions');
   assert.equal(stageOf(open, PAY_TO, after(1_799_000)), 'instructions');
   assert.equal(stageOf(open, PAY_TO, after(1_891_000)), 'unclear');
+});
+
+test('a step of the operator decides, until well after its end', () => {
+  const open = transaction('processing', 'prompt');
+  const page = { kind: 'redirect', url: 'https://pay.example.com/x', expiresAt: after(600_000) } as const;
+  assert.equal(stageOf(open, page, after(599_000)), 'outside');
+  assert.equal(stageOf(open, page, after(691_000)), 'unclear');
+  assert.equal(stageOf(open, { kind: 'code', text: null }, after(300_000)), 'code');
+  assert.equal(stageOf(open, { kind: 'dial', code: '*144#', text: null }, after(300_000)), 'shortcode');
+  assert.equal(stageOf(open, { kind: 'qr', content: 'x', links: [], expiresAt: null }, after(0)), 'qr');
+  assert.equal(stageOf(open, { kind: 'qr', content: 'x', links: [], expiresAt: null }, after(1_000_000)), 'unclear');
+  assert.equal(stageOf(open, { kind: 'prompt', text: 'Look' }, after(1_000)), 'prompt');
+  assert.equal(stageOf(transaction('success', 'prompt'), page, after(0)), 'paid');
 });
 
 test('only the operator’s own word ends a payment on the page, however long it takes', () => {

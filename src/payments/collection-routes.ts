@@ -7,11 +7,13 @@ import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { refuse } from '../platform/validation.ts';
 import type { CollectionWriter } from './accept.ts';
 import { collectionMessages, createCollection } from './collections.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { TOO_MANY_WRONG_TOKENS } from './number-limits.ts';
+import { giveOperatorCode, waitsForOperatorCode } from './operator-codes.ts';
 import { resendParams, verifyParams } from './params.ts';
 import { recordV3 } from './record.ts';
 import {
@@ -88,6 +90,9 @@ function tokenProblems(messages: OperationMessages) {
   };
 }
 
+/** Our own tokens; those of operators have other lengths. */
+const SIX_DIGITS = /^\d{6}$/;
+
 function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, messages: OperationMessages): void {
   app.post(
     '/api/v3/service-unified-collections/verify',
@@ -95,7 +100,7 @@ function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
       schema: {
         summary: 'Verify a collection by token',
         description:
-          'For collections whose verification.method is otp. ' +
+          'For collections whose verification.method is otp, or whose next_step asks for a code of the operator. ' +
           'Five wrong tokens fail the transaction; ten minutes expire it. Wrong tokens also count by phone number.',
         tags: ['Collections'],
         operationId: 'verifyCollection',
@@ -106,10 +111,14 @@ function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
     },
     async (request, reply) => {
       const result = await handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {
-        const { id, token } = verifyParams.require(signed.params, { message: messages.badParams });
-        return verifyToken(ctx, signed.integration.holderId, requireTransactionId(id), token, (tx) =>
-          spend(tx, signed, messages),
-        );
+        const { id: ref, token } = verifyParams.require(signed.params, { message: messages.badParams });
+        const { holderId } = signed.integration;
+        const id = requireTransactionId(ref);
+        const within = (tx: Tx) => spend(tx, signed, messages);
+        if (await waitsForOperatorCode(ctx, holderId, id)) return giveOperatorCode(ctx, holderId, id, token, within);
+        if (!SIX_DIGITS.test(token))
+          throw refuse({ token: ['The token must be a string of six digits.'] }, { message: messages.badParams });
+        return verifyToken(ctx, holderId, id, token, within);
       });
       if (result instanceof Problem) throw result;
       services.engine.wake();

@@ -60,9 +60,9 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   let onCapacity = () => {};
   const outcomes = createOutcomeBatch(ctx);
   const mayAsk = createAskLimit(ctx);
-  const desk: Desk = { ctx, outcomes, limits: createCallLimits() };
+  const parts: EngineParts = { ctx, outcomes, limits: createCallLimits() };
   const queue = createWorkQueue(ctx, {
-    perform: (work, isStale) => perform(desk, work, isStale),
+    perform: (work, isStale) => perform(parts, work, isStale),
     onStart() {
       if (!workLeftInTable || queue.waiting() >= CLAIM_LIMIT) return;
       workLeftInTable = false;
@@ -100,8 +100,8 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     wake: () => waker.wake(),
     async refresh(transaction, patienceMs) {
       if (isFinal(transaction.status) || transaction.status === 'pending') return;
-      if (queue.isBusy() || !isWorthAsking(desk, transaction) || !mayAsk(transaction.id)) return;
-      const answer = callAndRecord(desk, transaction, 'poll', { onRead: true }).catch((error: unknown) =>
+      if (queue.isBusy() || !isWorthAsking(parts, transaction) || !mayAsk(transaction.id)) return;
+      const answer = callAndRecord(parts, transaction, 'poll', { onRead: true }).catch((error: unknown) =>
         ctx.log.warn({ err: error, ref: refOf(transaction) }, 'the query to the operator failed'),
       );
       // Real time, not the clock of the context: an HTTP request waits for the answer.
@@ -167,10 +167,10 @@ async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transact
 }
 
 /** What the work of one engine shares. */
-type Desk = { ctx: PaymentsContext; outcomes: OutcomeBatch; limits: CallLimits };
+type EngineParts = { ctx: PaymentsContext; outcomes: OutcomeBatch; limits: CallLimits };
 
-async function perform(desk: Desk, work: Work, isStale: () => boolean): Promise<void> {
-  const { ctx } = desk;
+async function perform(parts: EngineParts, work: Work, isStale: () => boolean): Promise<void> {
+  const { ctx } = parts;
   const { transaction } = work;
   switch (work.kind) {
     case 'send_token':
@@ -178,30 +178,30 @@ async function perform(desk: Desk, work: Work, isStale: () => boolean): Promise<
     case 'expire':
       return expireVerification(ctx, transaction);
     case 'submit':
-      return performSubmit(desk, work, isStale);
+      return performSubmit(parts, work, isStale);
     case 'query':
       if (await isNotSentYet(ctx, work)) return postponeSubmit(ctx, transaction, work.submittedAt, 0);
       // Its turn comes too late: it is found again when its lease ends.
-      if (!(await takeTurn(desk, transaction, 'poll'))) return;
-      await callAndRecord(desk, transaction, 'poll', { submittedAt: work.submittedAt });
+      if (!(await takeTurn(parts, transaction, 'poll'))) return;
+      await callAndRecord(parts, transaction, 'poll', { submittedAt: work.submittedAt });
       return;
     case 'hint': {
       // Asking about what was not sent would make it look sent.
       if (transaction.status === 'pending') return concludeHint(ctx, transaction, work.hint, null);
       if (!canBeAsked(capabilitiesFor(ctx, transaction))) return forgetHint(ctx, transaction, work.hint);
-      if (!(await takeTurn(desk, transaction, 'poll'))) return;
-      const { observation, after } = await callAndRecord(desk, transaction, 'poll', { onRead: true });
+      if (!(await takeTurn(parts, transaction, 'poll'))) return;
+      const { observation, after } = await callAndRecord(parts, transaction, 'poll', { onRead: true });
       return concludeHint(ctx, after ?? transaction, work.hint, observation);
     }
   }
 }
 
 async function performSubmit(
-  desk: Desk,
+  parts: EngineParts,
   { transaction, submittedAt }: Work & ClaimedJob,
   isStale: () => boolean,
 ): Promise<void> {
-  const { ctx } = desk;
+  const { ctx } = parts;
   const isHeld = await isFrozen(ctx, transaction);
   // The check took too long: another process may be asking about it now, so it is not sent from here.
   if (isStale()) return;
@@ -209,10 +209,10 @@ async function performSubmit(
   if (!ctx.rails.health.mayCall(transaction.rail, transaction.method))
     return postponeSubmit(ctx, transaction, submittedAt);
   // A turn comes well within the lease, but the call after it might not.
-  if (!(await takeTurn(desk, transaction, 'submit')) || isStale())
+  if (!(await takeTurn(parts, transaction, 'submit')) || isStale())
     return postponeSubmit(ctx, transaction, submittedAt, TURN_PAUSE_MS);
   failpoint('before-submit', transaction.direction);
-  await callAndRecord(desk, transaction, 'submit', { submittedAt });
+  await callAndRecord(parts, transaction, 'submit', { submittedAt });
 }
 
 /** Where a rail prepares, what it prepares is committed before anything is sent. A process that ended before sent nothing. */
@@ -229,13 +229,13 @@ const limitOf = (ctx: PaymentsContext, transaction: Transaction, call: Call) => 
   perSecond: capabilitiesFor(ctx, transaction)?.callsPerSecond ?? null,
 });
 
-function takeTurn({ ctx, limits }: Desk, transaction: Transaction, call: Call): Promise<boolean> {
+function takeTurn({ ctx, limits }: EngineParts, transaction: Transaction, call: Call): Promise<boolean> {
   const { kind, perSecond } = limitOf(ctx, transaction, call);
   return limits.take(kind, perSecond);
 }
 
 /** Whether a reader may make us ask: not where nobody can be asked, too early, or when it would hold up the schedule. */
-function isWorthAsking({ ctx, limits }: Desk, transaction: Transaction): boolean {
+function isWorthAsking({ ctx, limits }: EngineParts, transaction: Transaction): boolean {
   const capabilities = capabilitiesFor(ctx, transaction);
   if (!canBeAsked(capabilities)) return false;
   const sentForMs = ctx.clock.millis() - transaction.updated_at.getTime();
@@ -252,7 +252,7 @@ type CallReason = Pick<Outcome, 'onRead'> & { submittedAt?: Date | null };
 
 /** Calls the operator, records how the call went, and applies what it reported. */
 async function callAndRecord(
-  { ctx, outcomes }: Desk,
+  { ctx, outcomes }: EngineParts,
   transaction: Transaction,
   source: Call,
   { submittedAt = null, ...reason }: CallReason,

@@ -274,8 +274,8 @@ describe('a payment that is about to be made', () => {
 
 describe('balances', () => {
   test('are kept when they are told, and read every five minutes', async () => {
-    const told = { kind: 'balance', balances: [{ account: 'Working Account', currency: 'KES', available: -100n }] };
-    assert.deepEqual(await receive(told), { kind: 'kept' });
+    const message = { kind: 'balance', balances: [{ account: 'Working Account', currency: 'KES', available: -100n }] };
+    assert.deepEqual(await receive(message), { kind: 'kept' });
     assert.equal(await readOperatorBalances(ctx), 1);
     assert.equal(await readOperatorBalances(ctx), 0, 'another process has read it');
     const shown = async () =>

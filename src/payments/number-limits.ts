@@ -126,6 +126,14 @@ export async function takeTokenGuess(tx: Tx, ctx: Context, msisdn: string): Prom
   };
 }
 
+/** Takes back a guess whose end is known only after its transaction was committed. */
+export async function giveBackTokenGuess(tx: Tx, ctx: Context, msisdn: string): Promise<void> {
+  if (ctx.config.wrongTokensPerNumberPerDay === 0) return;
+  await tx.query('update number_limits set wrong_tokens = wrong_tokens - 1 where msisdn = $1 and wrong_tokens > 0', [
+    msisdn,
+  ]);
+}
+
 /** Forgets numbers of which nothing counts any more. Returns how many. */
 export async function purgeNumberLimits(ctx: Context): Promise<number> {
   const now = await ctx.databaseTime.now();

@@ -9,7 +9,7 @@ import { balanceError } from './observations.ts';
 
 const READ_EVERY_MS = 5 * 60_000;
 
-export type ToldBalance = OperatorBalance & { connection: string; toldAt: Date };
+export type ReportedBalance = OperatorBalance & { connection: string; reportedAt: Date };
 export type ConnectionBalance = OperatorBalance & { connection: string };
 
 const BALANCES = columns<ConnectionBalance>(2, {
@@ -20,8 +20,8 @@ const BALANCES = columns<ConnectionBalance>(2, {
 });
 
 /** Keeps the last word of each account. A value that cannot be right is left out. */
-export async function recordBalances(tx: Tx, told: readonly ConnectionBalance[], at: Date): Promise<void> {
-  const latest = new Map(told.map((each) => [`${each.connection} ${each.account} ${each.currency}`, each]));
+export async function recordBalances(tx: Tx, reported: readonly ConnectionBalance[], at: Date): Promise<void> {
+  const latest = new Map(reported.map((each) => [`${each.connection} ${each.account} ${each.currency}`, each]));
   const usable = [...latest.values()].filter((balance) => balanceError(balance) === null);
   if (usable.length === 0) return;
   await tx.query(
@@ -33,9 +33,9 @@ export async function recordBalances(tx: Tx, told: readonly ConnectionBalance[],
   );
 }
 
-export function listOperatorBalances(reader: Reader): Promise<ToldBalance[]> {
-  return reader.query<ToldBalance>(
-    `select connection, account, currency, available, told_at as "toldAt" from operator_balances
+export function listOperatorBalances(reader: Reader): Promise<ReportedBalance[]> {
+  return reader.query<ReportedBalance>(
+    `select connection, account, currency, available, told_at as "reportedAt" from operator_balances
      order by connection, account, currency`,
   );
 }
@@ -53,8 +53,8 @@ export async function readOperatorBalances(ctx: PaymentsContext): Promise<number
   for (const rail of readable.filter(({ name }) => due.has(name))) {
     const reply = await rail.balance?.();
     if (reply && 'balances' in reply) {
-      const told = reply.balances.map((balance) => ({ ...balance, connection: rail.name }));
-      await ctx.db.transaction((tx) => recordBalances(tx, told, ctx.clock.now()));
+      const reported = reply.balances.map((balance) => ({ ...balance, connection: rail.name }));
+      await ctx.db.transaction((tx) => recordBalances(tx, reported, ctx.clock.now()));
     } else if (reply && 'error' in reply) ctx.log.warn({ connection: rail.name }, 'the balance could not be read');
   }
   return due.size;

@@ -325,7 +325,7 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   hints.push(...doubted.map(({ outcome, row }) => ({ transactionId: outcome.transactionId, rail: row.rail })));
   await recordHints(tx, hints, ctx.clock.now());
   const balances = readings.flatMap((reading) =>
-    reading.kind === 'balance' ? reading.balances.map((told) => ({ ...told, connection: reading.row.rail })) : [],
+    reading.kind === 'balance' ? reading.balances.map((balance) => ({ ...balance, connection: reading.row.rail })) : [],
   );
   await recordBalances(tx, balances, ctx.clock.now());
   const unknown = proofs.filter((_, index) => ofProofs[index]?.effect === 'unknown_transaction');

@@ -181,7 +181,7 @@ export async function isSentAsPayout(ctx: PaymentsContext, { id, direction }: Tr
 }
 
 /** Never too early: a rail takes a "no" for final that comes long enough after it. */
-async function readSubmittedAt(ctx: PaymentsContext, transaction: Transaction): Promise<Date> {
+export async function readSubmittedAt(ctx: PaymentsContext, transaction: Transaction): Promise<Date> {
   const [job] = await ctx.db.query<{ submitted_at: Date | null }>(
     'select submitted_at from payment_jobs where holder_id = $1 and transaction_id = $2',
     [transaction.holder_id, transaction.id],

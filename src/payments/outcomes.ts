@@ -25,6 +25,7 @@ import { insertInstructions, type NewInstructions } from './incoming-payments.ts
 import { planNext, scheduleNext } from './next-job.ts';
 import { claimSuccesses, needsReceipt, receiptOf } from './outcome-receipts.ts';
 import { lockSubjects, markDecidedReversals, type OutcomeSubject, progressOf } from './outcome-subjects.ts';
+import { type NewPayerStep, recordPayerSteps, stepOf } from './payer-steps.ts';
 import { eventData, refundRecord } from './record.ts';
 import { concludeRefund, givenBack, keepFee, updateRefundTotals } from './refund-orders.ts';
 import {
@@ -87,6 +88,7 @@ export async function applyOutcomes(
     ),
     recordEvidence(tx, evidence, at),
     insertInstructions(tx, instructionsOf(counted, subjects)),
+    recordPayerSteps(tx, stepsOf(counted, subjects), at),
     updateTransactions(tx, all),
     scheduleNext(tx, all, at).then((written) => openCases(tx, ctx, casesOf(all, written))),
     closeAnswered(tx, all, at),
@@ -272,6 +274,14 @@ function instructionsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubjec
     const subject = subjects.get(transactionId);
     if (!subject || observation.state !== 'pending' || observation.step?.kind !== 'transfer') return [];
     return [{ row: subject.row, instructions: observation.step }];
+  });
+}
+
+function stepsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubject>): NewPayerStep[] {
+  return outcomes.flatMap((outcome) => {
+    const row = subjects.get(outcome.transactionId)?.row;
+    const step = stepOf(outcome);
+    return row && step && !isFinal(row.status) ? [{ row, step }] : [];
   });
 }
 

@@ -72,9 +72,9 @@ export type CollectionFields = Static<typeof CollectionParams>;
 export const VerifyParams = Type.Object({
   id: collectionId,
   token: Type.String({
-    pattern: '^\\d{6}$',
-    description: 'The six digits of the SMS.',
-    [EXPECTED]: 'a string of six digits',
+    pattern: '^\\d{4,12}$',
+    description: 'The six digits of the SMS; or the code of the operator, where next_step asks for one.',
+    [EXPECTED]: 'a string of digits: the six of the SMS, or the code of the operator',
   }),
 });
 

@@ -5,6 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { dateTimeSeconds, isoMicroseconds } from '../platform/clock.ts';
 import { publicId } from '../platform/ids.ts';
 import { amountToNumber } from '../platform/money.ts';
+import type { PayerStep } from '../rails/rail.ts';
 import type { Refund } from './refund-orders.ts';
 import { STATUS_CODES, type TransactionDirection } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
@@ -44,6 +45,22 @@ export function recordV3(catalog: Catalog, transaction: Transaction) {
     failureReason: { failureCode: transaction.failure_code, failureMessage: transaction.failure_message },
     third_party_reference_1: transaction.reference_1,
     third_party_reference_2: transaction.reference_2,
+  };
+}
+
+/** What the payer has to do next: every field always present, null where it does not apply. */
+export function describeStep(step: PayerStep) {
+  const expiresAt = 'expiresAt' in step ? step.expiresAt : null;
+  return {
+    kind: step.kind,
+    text: 'text' in step ? step.text : null,
+    dial_code: step.kind === 'dial' ? step.code : null,
+    url: 'url' in step ? step.url : null,
+    qr_content: step.kind === 'qr' ? step.content : null,
+    links: step.kind === 'qr' ? step.links.map(({ name, url }) => ({ name, url })) : [],
+    pay_to: step.kind === 'transfer' ? step.payTo : null,
+    account_reference: step.kind === 'transfer' ? step.accountReference : null,
+    expires_at: expiresAt && isoMicroseconds(expiresAt),
   };
 }
 

@@ -136,6 +136,39 @@ const RecordV3Schema = Type.Object({
   third_party_reference_2: nullable(Type.String()),
 });
 
+const StepSchema = Type.Object({
+  kind: oneOf(
+    ['prompt', 'dial', 'code', 'redirect', 'deep_link', 'qr', 'transfer'],
+    'prompt: a prompt appears on the phone. dial: dial dial_code. code: the operator gives the customer a code; send it to ' +
+      'the verify operation. redirect, deep_link: open url. qr: scan qr_content, or open one of links. transfer: send the ' +
+      'money to pay_to with account_reference.',
+  ),
+  text: nullable(Type.String(), "The operator's own words."),
+  dial_code: nullable(Type.String()),
+  url: nullable(Type.String()),
+  qr_content: nullable(Type.String(), 'What the QR code contains.'),
+  links: Type.Array(Type.Object({ name: Type.String(), url: Type.String() }), {
+    description: 'Apps that can open the payment on the phone itself.',
+  }),
+  pay_to: nullable(
+    Type.Object({
+      kind: oneOf(['till', 'paybill', 'bank_account'], 'What the number is.'),
+      number: Type.String(),
+      name: Type.String(),
+      bank: nullable(Type.String()),
+    }),
+  ),
+  account_reference: nullable(Type.String()),
+  expires_at: nullable(moment('How long the customer has.')),
+});
+const StatusRecordSchema = Type.Object({
+  ...RecordV3Schema.properties,
+  next_step: nullable(
+    StepSchema,
+    'What the customer has to do next, where the operator said more than verification.method does. Null otherwise.',
+  ),
+});
+
 export const VerifyAnswer = answerOf(RecordV3Schema, 'Token verified. The payment is being processed.', {
   ...EXAMPLE_RECORD_V3,
   status: 'processing',
@@ -148,7 +181,10 @@ export const ResendAnswer = answerOf(
   { ...EXAMPLE_RECORD_V3, status: 'pending', status_code: '100', balance: null },
 );
 export const StatusV2Answer = answerOf(RecordV2Schema, 'Transaction retrieved.', EXAMPLE_RECORD);
-export const StatusV3Answer = answerOf(RecordV3Schema, 'Transaction retrieved.', EXAMPLE_RECORD_V3);
+export const StatusV3Answer = answerOf(StatusRecordSchema, 'Transaction retrieved.', {
+  ...EXAMPLE_RECORD_V3,
+  next_step: null,
+});
 
 const EXAMPLE_REFUND_REF = 'RF_01JNAFQ7M0GQSRC45Y6Z8XKBDT';
 const REFUND = {

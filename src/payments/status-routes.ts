@@ -10,7 +10,8 @@ import type { HttpServer } from '../platform/http.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { statusV2Params, statusV3Params } from './params.ts';
-import { recordV2, recordV3 } from './record.ts';
+import { findPayerStep } from './payer-steps.ts';
+import { describeStep, recordV2, recordV3 } from './record.ts';
 import { BalanceAnswer, BalanceBody, StatusV2Answer, StatusV2Body, StatusV3Answer, StatusV3Body } from './schemas.ts';
 import { BALANCE_MESSAGES, readBalances, readStatus, statusMessages } from './status.ts';
 import { refOf } from './transactions.ts';
@@ -105,7 +106,9 @@ function statusV3Route(
         const wanted = statusV3Params.require(signed.params, { message: messages.badParams });
         const transaction = await readStatus(own, engine, messages, signed, wanted);
         request.logged.ref = refOf(transaction);
-        return { success: true, message: 'Transaction retrieved.', data: recordV3(own.catalog, transaction) };
+        const step = await findPayerStep(own.db, transaction);
+        const data = { ...recordV3(own.catalog, transaction), next_step: step && describeStep(step) };
+        return { success: true, message: 'Transaction retrieved.', data };
       }),
   );
 }
