@@ -15,7 +15,8 @@ import { createContext } from '../../src/open-context.ts';
 import { openPayments } from '../../src/open-payments.ts';
 import { createConnection, setRoute } from '../../src/payments/connection-changes.ts';
 import type { PaymentsContext } from '../../src/payments/context.ts';
-import { readConfig } from '../../src/platform/config.ts';
+import { type Config, readConfig } from '../../src/platform/config.ts';
+import type { Context } from '../../src/platform/context.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../database.ts';
 import { reservePort } from '../ports.ts';
@@ -100,7 +101,7 @@ export async function openJourney(seed: number): Promise<Journey> {
     PROMPTS_PER_NUMBER_PER_DAY: '0',
   };
   const config = readConfig(settings);
-  const base = await createContext(config, database.url, createLogger('error'));
+  const base = await openContext(config, database.url);
   const payments = await openPayments(base, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
   const { ctx } = payments;
   const { child: operators, urls } = await startSimulators({
@@ -154,6 +155,16 @@ export async function openJourney(seed: number): Promise<Journey> {
       await database.drop();
     },
   };
+}
+
+/** A machine that is busy with other things may take longer than a request may wait for a connection. */
+async function openContext(config: Config, url: string, triesLeft = 20): Promise<Context> {
+  try {
+    return await createContext(config, url, createLogger('error'));
+  } catch (error) {
+    if (triesLeft === 0) throw error;
+    return openContext(config, url, triesLeft - 1);
+  }
 }
 
 async function postJson(url: string, body: object): Promise<number> {
