@@ -24,13 +24,15 @@ export function askPayer(
     // A person who presses "ignore" on the test phone lets the time run out.
     if (decision !== 'ignore') end(decision);
   });
-  const watch = (): void => {
+  const watch = () => {
+    if (!isOpen) return;
     const left = endsAt - context.now();
-    if (isOpen && left > 0) context.after(Math.min(left, CHECK_EVERY_MS), watch);
-    else if (isOpen) {
-      context.phones.close(rung.id);
-      end('ignore');
+    if (left > 0) {
+      context.after(Math.min(left, CHECK_EVERY_MS), watch);
+      return;
     }
+    context.phones.close(rung.id);
+    end('ignore');
   };
   watch();
   return rung;

@@ -34,7 +34,7 @@ after(async () => {
   await second.close();
 });
 beforeEach(async () => {
-  gateway = await createTestGateway({}, { railDefinitions: [plainRail], railTimeoutMs: 2_000 });
+  gateway = await createTestGateway({}, { railDefinitions: [plainRail] });
   client = await createClient(gateway);
   await connect('first', first);
   await connect('second', second);

@@ -119,6 +119,8 @@ export type PlainOperator = {
   tokenSeconds: number;
   /** Delays the answer to a payment: until then it is in flight. */
   hold: Promise<void> | null;
+  /** Delays each new token. */
+  holdTokens: Promise<void> | null;
   close(): Promise<void>;
 };
 
@@ -136,6 +138,7 @@ export async function startPlainOperator(): Promise<PlainOperator> {
   async function answer(method: string, path: string, headers: Record<string, unknown>): Promise<[number, object]> {
     if (operator.deaf) return [0, {}];
     if (path === '/token') {
+      await operator.holdTokens;
       if (headers['x-api-key'] !== operator.apiKey) return [403, { message: 'wrong key' }];
       live = `token-${++operator.counts.tokens}-of-this-operator`;
       return [200, { access_token: live, expires_in: operator.tokenSeconds }];
@@ -164,6 +167,7 @@ export async function startPlainOperator(): Promise<PlainOperator> {
     apiKey: 'key-of-the-simulator',
     tokenSeconds: 3_600,
     hold: null,
+    holdTokens: null,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { COMMAND_LINE } from '../holders/audit.ts';
+import { clearingOf } from '../ledger/reports.ts';
 import {
   changeConnection,
   createConnection,
@@ -13,6 +14,7 @@ import {
 import { testConnection } from '../payments/connection-report.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { publicUrl } from '../platform/config.ts';
+import { formatAmount } from '../platform/money.ts';
 import { ENVIRONMENTS } from '../rails/connection.ts';
 import {
   type Connection,
@@ -182,12 +184,20 @@ async function showConnection(terminal: Terminal, name: string, options: Options
     const found = await findConnection(ctx.db, name);
     if (!found) throw new CommandError(`There is no connection "${name}".`, EXIT.notFound);
     const routes = await listRoutes(ctx.db);
+    const clearing = (await clearingOf(ctx.db, name)).map(({ currency, amount }) => [
+      'holds for us',
+      money(amount, currency),
+    ]);
     const settings = ctx.rails.definitions.find((each) => each.name === found.rail)?.settings ?? [];
     const values = settings.map((setting) => [
       setting.name,
       found.sealedNames.includes(setting.name) ? '(secret, set)' : (found.settings[setting.name] ?? '(not set)'),
     ]);
-    return { connection: found, facts: [...factsOf(found, routes), ...values], address: callbackAddress(ctx, name) };
+    return {
+      connection: found,
+      facts: [...factsOf(found, routes), ...clearing, ...values],
+      address: callbackAddress(ctx, name),
+    };
   });
   const lines = table(['', ''], [...facts, ['callbacks', address]]).trimStart();
   print(terminal, options, { ...dataOf(connection), callbacks: address }, lines);
@@ -203,6 +213,8 @@ async function runTest(terminal: Terminal, name: string, options: Options): Prom
   print(terminal, options, { ok: isGood, checks: report.checks, balances }, lines.join('\n'));
   if (!isGood) process.exitCode = EXIT.error;
 }
+
+const money = (amount: bigint, currency: string) => `${formatAmount(amount)} ${currency}`;
 
 const callbackAddress = (ctx: PaymentsContext, name: string) => `${publicUrl(ctx.config)}/operators/${name}`;
 

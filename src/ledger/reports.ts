@@ -95,6 +95,15 @@ export function totalsForMetrics(reader: Reader): Promise<AccountTotal[]> {
   );
 }
 
+/** What the operator of a connection holds for us, over all holders; below zero: what we owe it. */
+export function clearingOf(reader: Reader, rail: string): Promise<{ currency: string; amount: bigint }[]> {
+  return reader.query(
+    `select currency, (-sum(balance))::bigint as amount from ledger_accounts
+     where kind = 'operator_clearing' and rail = $1 group by currency order by currency`,
+    [rail],
+  );
+}
+
 /** Whether money was given out of nothing, or moved by the pretend operator: such a ledger is not of real money. */
 export async function hasSandboxMoney(reader: Reader, rail: string): Promise<boolean> {
   const rows = await reader.query(`select from ledger_accounts where kind = 'sandbox_funding' or rail = $1 limit 1`, [

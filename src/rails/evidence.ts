@@ -63,14 +63,22 @@ export function openExchange(connection: RailConnection, scrub: Scrub): Operator
     url: () => connection.baseUrl,
     timeoutMs: connection.timeoutMs,
     onExchange({ method, path, sentBody }: ExchangeRequest & { sentBody: string }, answer, ms) {
+      const received = answer.answered ? answer.body : answer.reason;
+      // Most calls are not kept, so texts are scrubbed when they are read.
       connection.record({
         at: connection.clock.now(),
         method,
-        path: evidenceOf(scrub, path),
         status: answer.answered ? answer.status : null,
         ms,
-        request: evidenceOf(scrub, sentBody),
-        answer: evidenceOf(scrub, answer.answered ? answer.body : answer.reason),
+        get path() {
+          return evidenceOf(scrub, path);
+        },
+        get request() {
+          return evidenceOf(scrub, sentBody);
+        },
+        get answer() {
+          return evidenceOf(scrub, received);
+        },
       });
     },
   });

@@ -145,6 +145,7 @@ function openRail(ctx: Context, options: OpenConnectionsOptions, connection: Loa
       connection: name,
       connectionVersion: connection.version,
       oneLiveToken: definition.oneLiveToken === true,
+      timeoutMs: options.timeoutMs,
     }),
     timeoutMs: options.timeoutMs,
     record: (call) => options.onCall(name, call),

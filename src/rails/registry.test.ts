@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 const open = (of: TestContext) =>
-  createRails(of, { sandboxOperatorUrl: () => null, timeoutMs: 2_000, definitions: [plainRail] });
+  createRails(of, { sandboxOperatorUrl: () => null, timeoutMs: 15_000, definitions: [plainRail] });
 
 async function add(draft: Partial<ConnectionDraft> = {}): Promise<void> {
   const whole = { rail: 'plain', environment: 'simulator', baseUrl: operator.url, values: {}, ...draft };
@@ -249,6 +249,15 @@ describe('changes', () => {
     letGo();
     assert.ok('balances' in ((await begun) ?? {}));
     assert.ok('balances' in ((await now.balance?.()) ?? {}));
+    await other.close();
+  });
+
+  test('a process that looks by itself sees a change soon', async () => {
+    const other = open({ ...ctx, memory: createMemory() });
+    const stop = other.watch();
+    await add();
+    while (other.byName('plain') === null) await new Promise(setImmediate);
+    stop();
     await other.close();
   });
 

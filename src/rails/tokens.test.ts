@@ -46,9 +46,9 @@ const nameOf = (title: string) =>
     .replace(/-$/, '');
 
 /** Rails as another process on the same database has them. */
-async function startProcess(title: string): Promise<Rail> {
+async function startProcess(title: string, timeoutMs = 15_000): Promise<Rail> {
   const own: TestContext = { ...ctx, memory: createMemory() };
-  const rails = createRails(own, { sandboxOperatorUrl: () => null, timeoutMs: 2_000, definitions: [plainRail] });
+  const rails = createRails(own, { sandboxOperatorUrl: () => null, timeoutMs, definitions: [plainRail] });
   processes.push(rails);
   await rails.refresh();
   return rails.byName(nameOf(title)) ?? assert.fail('the connection is not open');
@@ -153,6 +153,17 @@ describe('tokens', () => {
     assert.equal(await balanceOf(rail), 'told');
     ctx.clock.advance(31_000);
     assert.match(JSON.stringify(await balanceOf(rail)), /wrong key/);
+  });
+
+  test('a call whose token comes too late is not made', async (each) => {
+    const rail = await startProcess(each.name, 1_000);
+    let letGo = () => {};
+    operator.holdTokens = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    assert.deepEqual(await balanceOf(rail), { error: 'no access token could be got' });
+    letGo();
+    assert.equal(operator.counts.calls, 0);
   });
 
   test('is stored sealed', async (each) => {

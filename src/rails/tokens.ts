@@ -15,6 +15,11 @@ const LEASE_POLL_MS = 50;
 /** Where a new token ends the old one: how long it is not fetched while calls with the old one are in flight. */
 const DRAIN_MS = 5_000;
 const DRAIN_POLL_MS = 10;
+/**
+ * A call begins before this share of its time-out is over, or not at all: work on a payment belongs to a process for twice the
+ * time-out, and a submit that begins after that could follow the query of another process.
+ */
+const LATEST_CALL_SHARE = 0.8;
 /** What an operator says about the life of a token is not believed beyond this. */
 const LONGEST_LIFE_MS = 90 * 86_400_000;
 
@@ -24,6 +29,8 @@ export type TokenStoreOptions = {
   connectionVersion: number;
   /** A new token ends the one before. */
   oneLiveToken: boolean;
+  /** Of one call to the operator. */
+  timeoutMs: number;
 };
 
 type LiveToken = { token: string; version: bigint; renewAt: number; endsAt: number; calls: number };
@@ -81,9 +88,10 @@ export function createTokenStore(ctx: TokenContext, options: TokenStoreOptions):
 
   return {
     async withToken(kind, fetch, call, isRefused) {
+      const latest = performance.now() + options.timeoutMs * LATEST_CALL_SHARE;
       let refused: LiveToken | null = null;
       for (;;) {
-        const live: Renewal = await acquire(kind, fetch, refused).catch(() => ({ error: NO_TOKEN }));
+        const live: Renewal = await inTime(acquire(kind, fetch, refused), latest);
         if ('error' in live) return live.error;
         live.calls++;
         let answer: Exchange;
@@ -101,6 +109,21 @@ export function createTokenStore(ctx: TokenContext, options: TokenStoreOptions):
 
 /** Nothing was sent: the caller's answer says so. */
 const NO_TOKEN: Exchange = { answered: false, reason: 'no access token could be got' };
+
+/** The renewal itself goes on: others may still have the time for it. */
+async function inTime(token: Promise<Renewal>, latest: number): Promise<Renewal> {
+  const tooLate: Renewal = { error: NO_TOKEN };
+  const timer = new AbortController();
+  const left = Math.max(0, latest - performance.now());
+  try {
+    return await Promise.race([
+      token.catch(() => tooLate),
+      pause(left, tooLate, { signal: timer.signal }).catch(() => tooLate),
+    ]);
+  } finally {
+    timer.abort();
+  }
+}
 
 /** Waits until no call of this process uses the token, for a while. Calls of other processes are made again after a refusal. */
 async function drain(token: LiveToken): Promise<void> {
