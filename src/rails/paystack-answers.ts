@@ -70,7 +70,7 @@ const FAILURES: readonly Rule[] = [
   [/timed? ?out|expired|no response/i, 'PROMPT_EXPIRED'],
   [/cancel|(?:rejected|declined) by (?:the )?(?:customer|user|payer)/i, 'PAYER_CANCELLED'],
   [/limit/i, 'PAYER_LIMIT_REACHED'],
-  [/not (?:registered|found)|no wallet|invalid (?:phone|mobile)/i, 'PAYER_NOT_FOUND'],
+  [/not (?:registered|(?:be )?found)|no wallet|invalid (?:phone|mobile)/i, 'PAYER_NOT_FOUND'],
   [/blocked|barred|suspended/i, 'PAYER_BLOCKED'],
   [/unavailable|inoperative/i, 'OPERATOR_UNAVAILABLE'],
   [/declined|rejected|not (?:permitted|honou?r)/i, 'REJECTED_BY_OPERATOR'],

@@ -50,7 +50,7 @@ export async function sendRefund(context: RefundContext, call: RefundCall): Prom
 
 /** Refusals that tell that nothing is left to give back of this transaction, or that it cannot be given back. */
 const NOT_REFUNDABLE =
-  /(?:fully|already|been) (?:reversed|refunded)|(?:more|greater) than|exceed|not found|not supported|cannot be refunded/i;
+  /(?:fully|already|been) (?:reversed|refunded)|(?:more|greater) than|exceed|not (?:found|supported|been paid)|cannot be refunded/i;
 
 function readRefundRefusal(envelope: NonNullable<ReturnType<typeof readEnvelope>>): Observation {
   const { code, message, httpStatus } = envelope;

@@ -13,7 +13,8 @@ import { collectCall, methodOf, payoutCall, queryCall, refundCall } from '../rai
 import { testConnection } from '../rail-connection.ts';
 import { type CallbackListener, startCallbackListener } from './callback-listener.ts';
 
-const TIME_LIMIT_MS = 400;
+/** Long enough for a busy machine. */
+const TIME_LIMIT_MS = 2_000;
 let simulator: RunningSimulator;
 let listener: CallbackListener;
 let rail: Rail;
@@ -21,7 +22,7 @@ let rail: Rail;
 before(async () => {
   listener = await startCallbackListener();
   simulator = await startSimulator(createPawapaySimulator, {
-    slowMs: TIME_LIMIT_MS * 2,
+    slowMs: TIME_LIMIT_MS + 1_000,
     callbackLateMs: 50,
     settings: {
       callbackUrl: `${listener.publicUrl}/operators/pawapay`,
@@ -80,7 +81,7 @@ async function endOf({ query }: Sent): Promise<Observation> {
   for (let tries = 0; ; tries += 1) {
     const { observation } = await rail.query(query);
     const isOpen = observation.state === 'pending' || observation.state === 'unknown';
-    if (!isOpen || tries === 60) return observation;
+    if (!isOpen || tries === 200) return observation;
     await pause(20);
   }
 }
