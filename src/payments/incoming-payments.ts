@@ -289,7 +289,11 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]):
   );
 }
 
-export type NewInstructions = { row: Transaction; instructions: PayInstructions };
+export type NewInstructions = {
+  row: Transaction;
+  /** `payTo` null: nobody is shown where to pay, but the payment is also reported under this reference. */
+  instructions: Omit<PayInstructions, 'payTo'> & { payTo: PayInstructions['payTo'] | null };
+};
 
 const INSTRUCTIONS = columns<NewInstructions>(1, {
   account_reference: ['text', ({ instructions }) => instructions.accountReference],
@@ -318,7 +322,7 @@ export async function findInstructions(
 ): Promise<PayInstructions | null> {
   const [row] = await reader.query<{ account_reference: string; pay_to: PayInstructions['payTo']; expires_at: Date }>(
     `select account_reference, pay_to, expires_at from payment_instructions
-     where holder_id = $1 and transaction_id = $2 order by expires_at desc limit 1`,
+     where holder_id = $1 and transaction_id = $2 and pay_to <> 'null' order by expires_at desc limit 1`,
     [holderId, transactionId],
   );
   return row ? { payTo: row.pay_to, accountReference: row.account_reference, expiresAt: row.expires_at } : null;

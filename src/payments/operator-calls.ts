@@ -163,6 +163,7 @@ async function query(ctx: PaymentsContext, transaction: Transaction, submittedAt
     railReference: transaction.rail_reference,
     receipt: transaction.receipt,
     prepared: rail.prepare ? await readPrepared(ctx, transaction) : null,
+    ...(transaction.msisdn === null ? {} : { msisdn: transaction.msisdn }),
     amount: transaction.amount,
     currency: transaction.currency,
     submittedAt: submittedAt ?? (await readSubmittedAt(ctx, transaction)),

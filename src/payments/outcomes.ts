@@ -11,6 +11,7 @@
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
 import type { PostingGroup } from '../ledger/ledger.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import { lesserOf } from '../platform/money.ts';
@@ -270,10 +271,15 @@ function failureSentence(source: EvidenceSource, failure: Observation & { state:
 }
 
 function instructionsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubject>): NewInstructions[] {
-  return outcomes.flatMap(({ transactionId, observation }) => {
+  return outcomes.flatMap(({ transactionId, observation }): NewInstructions[] => {
     const subject = subjects.get(transactionId);
-    if (!subject || observation.state !== 'pending' || observation.step?.kind !== 'transfer') return [];
-    return [{ row: subject.row, instructions: observation.step }];
+    if (!subject || observation.state !== 'pending') return [];
+    const { row } = subject;
+    const { step } = observation;
+    if (step?.kind === 'transfer') return [{ row, instructions: step }];
+    if (step?.kind !== 'prompt' || step.accountReference === undefined) return [];
+    const expiresAt = new Date(row.created_at.getTime() + DAY_MS);
+    return [{ row, instructions: { payTo: null, accountReference: step.accountReference, expiresAt } }];
   });
 }
 

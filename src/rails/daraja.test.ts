@@ -163,7 +163,7 @@ describe('a prompt', () => {
     assert.deepEqual(observation, {
       state: 'pending',
       railReference: CHECKOUT_ID,
-      step: { kind: 'prompt', text: null },
+      step: { kind: 'prompt', text: null, accountReference: promptReferenceOf(REFERENCE) },
     });
     const [token, push] = received;
     assert.equal(token?.path, '/oauth/v1/generate?grant_type=client_credentials');
@@ -227,15 +227,16 @@ describe('a prompt', () => {
   });
 });
 
-const SPIKE_ARREST: Answer = {
-  status: 429,
-  body: {
-    fault: {
-      faultstring: 'Spike arrest violation. Allowed rate : 60pm',
-      detail: { errorcode: 'policies.ratelimit.SpikeArrestViolation' },
-    },
-  },
-};
+/** As the gateway in front of Daraja writes it. */
+const gatewayError = (status: number, faultstring: string, errorcode: string): Answer => ({
+  status,
+  body: `{"fault":${JSON.stringify({ faultstring, detail: { errorcode } })}}`,
+});
+const SPIKE_ARREST = gatewayError(
+  429,
+  'Spike arrest violation. Allowed rate : 60pm',
+  'policies.ratelimit.SpikeArrestViolation',
+);
 
 /** What is answered to a submit, and what follows for a prompt and for a payout. Null: unknown. */
 const REFUSALS: [Answer, FailureCode | null, FailureCode | null][] = [
@@ -248,7 +249,7 @@ const REFUSALS: [Answer, FailureCode | null, FailureCode | null][] = [
   [error(405, '405.001', 'Method Not Allowed'), 'REJECTED_BY_OPERATOR', 'REJECTED_BY_OPERATOR'],
   [error(403, '403.002.1001', 'Not allowed'), 'REJECTED_BY_OPERATOR', 'REJECTED_BY_OPERATOR'],
   [
-    { status: 401, body: { fault: { faultstring: 'Invalid API call as no apiproduct match found' } } },
+    gatewayError(401, 'Invalid API call as no apiproduct match found', 'keymanagement.service.x'),
     'REJECTED_BY_OPERATOR',
     'REJECTED_BY_OPERATOR',
   ],

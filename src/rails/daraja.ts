@@ -143,6 +143,7 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
   const { account, addresses } = session;
   const refused = notSendable(call.amount);
   if (refused !== null) return { observation: refused, raw: '' };
+  const accountReference = promptReferenceOf(call.reference);
   const sent = await session.post('/mpesa/stkpush/v1/processrequest', {
     BusinessShortCode: Number(account.shortcode),
     ...session.password(),
@@ -153,13 +154,16 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
     PartyB: Number(receiverOf(account, PROMPT)),
     PhoneNumber: Number(call.msisdn),
     CallBackURL: addresses.url('prompt', call.reference),
-    AccountReference: promptReferenceOf(call.reference),
+    AccountReference: accountReference,
     TransactionDesc: 'Payment',
   });
   const railReference = textOf(field(acceptance(sent.answer), 'CheckoutRequestID'));
   return railReference === null
     ? refusalOf(session, sent, 'collection')
-    : session.reply({ state: 'pending', railReference, step: { kind: 'prompt', text: null } }, sent.answer);
+    : session.reply(
+        { state: 'pending', railReference, step: { kind: 'prompt', text: null, accountReference } },
+        sent.answer,
+      );
 }
 
 /** Less than a shilling cannot be moved. */

@@ -31,8 +31,8 @@ export type PayInstructions = {
 
 /** What the payer has to do next. Checkout, API and test phone show it. `text`: the operator's own words, if it sent any. */
 export type PayerStep =
-  /** A prompt appears on the phone. */
-  | { kind: 'prompt'; text: string | null }
+  /** A prompt appears on the phone. `accountReference`: the operator also reports the payment as money received, under this. */
+  | { kind: 'prompt'; text: string | null; accountReference?: string }
   /** The payer dials a code to get the prompt. */
   | { kind: 'dial'; code: string; text: string | null }
   /** The operator gives the payer a code, and the payer gives it to us (`submitCode`). */

@@ -185,10 +185,10 @@ describe('money', () => {
     const call = newCall();
     const said = await run('collection', call);
     const [movement] = movedFor(promptReferenceOf(call.reference));
-    const [pending, asked, told] = said;
-    assert.ok(pending?.state === 'pending' && asked?.state === 'succeeded' && told?.state === 'succeeded');
-    assert.deepEqual([told.receipt, told.amount, told.currency], [movement?.receipt, 100_00n, 'KES']);
-    assert.equal(told.railReference, pending.railReference);
+    const [pending, asked, reported] = said;
+    assert.ok(pending?.state === 'pending' && asked?.state === 'succeeded' && reported?.state === 'succeeded');
+    assert.deepEqual([reported.receipt, reported.amount, reported.currency], [movement?.receipt, 100_00n, 'KES']);
+    assert.equal(reported.railReference, pending.railReference);
     const confirmed = received().find(({ receipt }) => receipt === movement?.receipt);
     assert.equal(confirmed?.accountReference, promptReferenceOf(call.reference));
   });
@@ -206,8 +206,8 @@ describe('money', () => {
       assert.equal(observation.state, 'pending');
       ahead += digits === '005' ? 2 * MINUTE_MS : 0;
       await simulator.idle();
-      const [told] = matchedFor(call.reference);
-      assert.equal(told?.state === 'failed' && told.failureCode, code, digits);
+      const [reported] = matchedFor(call.reference);
+      assert.equal(reported?.state === 'failed' && reported.failureCode, code, digits);
     }
   });
 
@@ -227,10 +227,10 @@ describe('money', () => {
     assert.equal(said[0]?.state, 'pending');
     assert.ok(said[1]?.state === 'unknown' && said[1].asked);
     assert.equal(said.length, 4, 'its own result, and the answer to the question');
-    for (const told of said.slice(2)) {
-      assert.ok(told.state === 'succeeded');
-      assert.deepEqual([told.receipt, told.amount], [movement?.receipt, 100_00n]);
-      assert.equal(told.railReference, said[0]?.state === 'pending' && said[0].railReference);
+    for (const reported of said.slice(2)) {
+      assert.ok(reported.state === 'succeeded');
+      assert.deepEqual([reported.receipt, reported.amount], [movement?.receipt, 100_00n]);
+      assert.equal(reported.railReference, said[0]?.state === 'pending' && said[0].railReference);
     }
   });
 
@@ -242,8 +242,8 @@ describe('money', () => {
       const call = newCall('MPESA_KEN', `${newPhone().slice(0, 9)}${digits}`);
       await rail.payout(call);
       await simulator.idle();
-      const [told] = matchedFor(call.reference);
-      assert.equal(told?.state === 'failed' && told.failureCode, code, digits);
+      const [reported] = matchedFor(call.reference);
+      assert.equal(reported?.state === 'failed' && reported.failureCode, code, digits);
     }
     const large = { ...newCall(), amount: 999_999_00n };
     assert.equal((await run('payout', large)).findLast(({ state }) => state === 'failed')?.state, 'failed');
@@ -253,7 +253,7 @@ describe('money', () => {
   test('a refund gives the whole payment back, once', async () => {
     const call = newCall();
     await run('collection', call);
-    const paid = matchedFor(call.reference).find((told) => told.state === 'succeeded');
+    const paid = matchedFor(call.reference).find((reported) => reported.state === 'succeeded');
     const collection = {
       reference: call.reference,
       railReference: null,
@@ -271,8 +271,11 @@ describe('money', () => {
     const first = await refund(publicId('RF', createRefundUuid(clock.millis(), 7n)));
     const [movement] = movedFor(collection.receipt);
     assert.equal(first.length, 2);
-    for (const told of first)
-      assert.deepEqual(told.state === 'succeeded' && [told.receipt, told.amount], [movement?.receipt, 100_00n]);
+    for (const reported of first)
+      assert.deepEqual(reported.state === 'succeeded' && [reported.receipt, reported.amount], [
+        movement?.receipt,
+        100_00n,
+      ]);
     const second = await refund(publicId('RF', createRefundUuid(clock.millis(), 7n)));
     assert.deepEqual(second, [{ state: 'succeeded', receipt: null }], 'reversed before');
     assert.equal(movedFor(collection.receipt).length, 1);
@@ -281,8 +284,8 @@ describe('money', () => {
   test('the balance is told', async () => {
     assert.deepEqual(await rail.balance?.(), { asked: true });
     await simulator.idle();
-    const told = readings.findLast((reading) => reading.kind === 'balance');
-    const utility = told?.balances.find(({ account }) => account === 'Utility Account');
+    const reported = readings.findLast((reading) => reading.kind === 'balance');
+    const utility = reported?.balances.find(({ account }) => account === 'Utility Account');
     assert.equal(utility?.available, simulator.book.balance('KES'));
   });
 });
@@ -312,6 +315,33 @@ describe('till and pay bill', () => {
         [confirmed?.accountReference, confirmed?.amount, confirmed?.currency],
         [accountReference, 100_00n, 'KES'],
       );
+    }
+  });
+
+  test('a payment whose confirmation was lost is found in the list', async () => {
+    for (const code of ['MPESA_PAYBILL_KEN', 'MPESA_TILL_KEN']) {
+      const call = newCall(code);
+      const reply = await rail.collect(call);
+      assert.ok(reply.observation.state === 'pending' && reply.observation.step?.kind === 'transfer');
+      const question = { ...queryOf(call, 'collection', reply), msisdn: call.msisdn };
+      assert.equal((await rail.query(question)).observation.state, 'pending');
+      decide = () => {
+        simulator.faults.add({ fault: 'callback_lost', operation: 'other' });
+        return { kind: 'take_payment', reference: call.reference };
+      };
+      const reference = reply.observation.step.accountReference;
+      const paid = await act(code === 'MPESA_TILL_KEN' ? 'pay_till' : 'pay_bill', {
+        msisdn: call.msisdn,
+        amount: '100',
+        reference,
+      });
+      await simulator.idle();
+      assert.equal(received().filter(({ receipt }) => receipt === paid.receipt).length, 0);
+      const { observation } = await rail.query(question);
+      assert.deepEqual(observation.state === 'succeeded' && [observation.receipt, observation.amount], [
+        paid.receipt,
+        100_00n,
+      ]);
     }
   });
 
@@ -376,6 +406,19 @@ describe('faults', () => {
       await simulator.idle();
       assertTrue([reply.observation, ...matchedFor(reference)], movedFor(receipt).length, fault);
     }
+  });
+
+  test('a prompt of which no message arrived is found in the list', async () => {
+    const call = newCall();
+    simulator.faults.add({ fault: 'answer_lost', operation: 'collect' });
+    simulator.faults.add({ fault: 'callback_lost', operation: 'other', times: 2 });
+    const said = await run('collection', call);
+    simulator.faults.clear();
+    const [movement] = movedFor(promptReferenceOf(call.reference));
+    assert.deepEqual(
+      said.map((each) => (each.state === 'succeeded' ? each.receipt : each.state)),
+      ['unknown', movement?.receipt],
+    );
   });
 
   for (const operation of ['query', 'token'] as const)
@@ -466,12 +509,12 @@ describe('quirks of Safaricom', () => {
     for (const quirk of ['forged_amount', 'foreign_callback']) {
       const call = newCall();
       await act(quirk);
-      const [pending, , ...told] = await run('collection', call);
+      const [pending, , ...reported] = await run('collection', call);
       const railReference = pending?.state === 'pending' ? pending.railReference : '';
-      const equal = told.filter(
+      const equal = reported.filter(
         (each) => each.state === 'succeeded' && each.amount === call.amount && each.railReference === railReference,
       );
-      assert.equal(told.length, 2);
+      assert.equal(reported.length, 2);
       assert.equal(equal.length, 1, quirk);
     }
   });
