@@ -1,13 +1,10 @@
-// The gateway as a whole, for its admins: rails and their health, what waits, open cases of all holders, and the ledger.
+// The gateway as a whole, for its admins: open cases of all holders, and the ledger.
 
 import type { FastifyReply } from 'fastify';
-import { countDueDeliveries } from '../callbacks/endpoints.ts';
 import { recordAudit } from '../holders/audit.ts';
 import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { type Case, resolveAnyCase } from '../payments/cases.ts';
-import { listGoneMethods } from '../payments/gone-methods.ts';
-import { countDuePayments } from '../payments/payment-jobs.ts';
 import { refOf } from '../payments/transactions.ts';
 import { addVerifyRun, newestVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import { Problem } from '../platform/errors.ts';
@@ -15,7 +12,7 @@ import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
 import { readCaseList } from './case-list.ts';
-import { dataTable, emptyState, figureCard, tag, timeTag } from './components.ts';
+import { dataTable, emptyState, timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -23,70 +20,13 @@ import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const MAX_DIFFERENCES = 20;
 const LIVE_SECONDS = 10;
-const BREAKER_TONES = { closed: 'success', half_open: 'warning', open: 'error' } as const;
 
 export const adminRoutes: ConsoleRoute[] = [
-  forAdmin('GET', '/admin/rails', railsPage),
   forAdmin('GET', '/admin/cases', casesPage),
   forAdmin('POST', '/admin/cases/:id/resolve', resolve),
   forAdmin('GET', '/admin/ledger', ledgerPage),
   forAdmin('POST', '/admin/ledger/verify', verify),
 ];
-
-async function railsPage(request: MemberRequest): Promise<FastifyReply> {
-  const { ctx, t, services } = request;
-  const [payments, deliveries, gone] = await Promise.all([
-    countDuePayments(ctx.db, ctx.clock.now()),
-    countDueDeliveries(ctx.db, ctx.clock.now()),
-    listGoneMethods(ctx),
-  ]);
-  return renderPage(request, {
-    title: t.menu.rails,
-    active: 'rails',
-    live: LIVE_SECONDS,
-    body: html`
-      <div class="cards">
-        ${figureCard(payments, t.admin.duePayments)}
-        ${figureCard(deliveries, t.admin.dueDeliveries)}
-        ${figureCard(services.requestLog.dropped(), t.admin.droppedLog)}
-      </div>
-      ${gone.map(
-        ({ rail, method, transactions }) =>
-          html`<p class="box warning">${t.admin.goneMethod(`${method} (${rail})`, transactions)}</p>`,
-      )}
-      ${healthTable(request)}
-    `,
-  });
-}
-
-function healthTable({ ctx, t }: MemberRequest): Html {
-  const health = ctx.rails.health.snapshot();
-  if (health.length === 0) return emptyState(t.admin.noCalls, t.admin.noCallsText);
-  return dataTable(
-    t.menu.rails,
-    [
-      { label: t.admin.rail },
-      { label: t.admin.breaker },
-      { label: t.admin.calls, right: true },
-      { label: t.home.rate, right: true },
-      { label: t.admin.noAnswer, right: true },
-      { label: t.admin.median, right: true },
-      { label: t.since },
-    ],
-    health.map((each) => [
-      html`
-        ${ctx.catalog.methods.get(each.operator)?.name ?? each.operator}
-        <span class="muted">${each.rail}</span>
-      `,
-      tag(BREAKER_TONES[each.state], t.admin.breakers[each.state]),
-      each.calls,
-      each.successRate === null ? '–' : `${Math.round(each.successRate * 100)} %`,
-      `${Math.round(each.silentRate * 100)} %`,
-      each.medianMs === null ? '–' : `${Math.round(each.medianMs)} ms`,
-      timeTag(each.openedAt),
-    ]),
-  );
-}
 
 async function casesPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;

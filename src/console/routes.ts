@@ -19,6 +19,10 @@ import { callbackPageRoutes } from './callbacks-page.ts';
 import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
 import { confirmRoutes } from './confirm.ts';
+import { connectionFormRoutes } from './connection-form.ts';
+import { connectionPageRoutes } from './connection-page.ts';
+import { connectionRouteRoutes } from './connection-routes-page.ts';
+import { connectionsPageRoutes } from './connections-page.ts';
 import {
   type ConsoleRequest,
   fieldOf,
@@ -99,6 +103,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...teamRoutes,
   ...adminHolderRoutes,
   ...adminRoutes,
+  ...connectionsPageRoutes,
+  ...connectionRouteRoutes,
+  ...connectionFormRoutes,
+  ...connectionPageRoutes,
   ...operatorReportRoutes,
   ...limitsRoutes,
   ...debtRoutes,
