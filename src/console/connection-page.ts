@@ -117,7 +117,11 @@ function floatCard(request: MemberRequest, { balances }: ConnectionDetails): Htm
       <h2>${t.connections.float}</h2>
       ${dataTable(
         t.connections.float,
-        [{ label: t.admin.account }, { label: t.connections.available, right: true }, { label: t.connections.reportedAt }],
+        [
+          { label: t.admin.account },
+          { label: t.connections.available, right: true },
+          { label: t.connections.reportedAt },
+        ],
         balances.map(({ account, available, currency, reportedAt }) => [
           account,
           money(request, available, currency),
