@@ -54,6 +54,7 @@ async function choicePage(request: MemberRequest): Promise<FastifyReply> {
           <section class="card">
             <h2>${definition.title}</h2>
             <p class="muted">${countriesOf(ctx.catalog, definition.methods).join(', ')}</p>
+            <div class="pager">
             ${environments.map(
               (environment) => html`
                 <a class="button button-secondary"
@@ -63,6 +64,7 @@ async function choicePage(request: MemberRequest): Promise<FastifyReply> {
                 </a>
               `,
             )}
+            </div>
           </section>
         `;
       })}
