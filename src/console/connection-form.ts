@@ -173,7 +173,7 @@ function controlOf(
       return [{ ...field, type: 'select', value, choices: [...none, ['yes', t.yes], ['no', t.no]] }];
     case 'list':
     case 'address_ranges':
-      return [{ ...field, type: 'textarea', rows: 3, value: value.split(',').join('\n') }];
+      return [{ ...field, type: 'textarea', rows: 3, value: value.split(/[\s,]+/).join('\n') }];
     default:
       return [{ ...field, value, attributes: html`autocomplete="off"` }];
   }
