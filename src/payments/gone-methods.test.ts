@@ -85,13 +85,14 @@ test('a connection that this process has not seen yet is read before its first p
   });
   let isSeen = false;
   const { rails } = withPayments(base, rail);
-  ctx.rails = {
+  const seenLater: typeof rails = {
     ...rails,
     byName: (name) => (isSeen ? rails.byName(name) : null),
     async refresh() {
       isSeen = true;
     },
   };
+  ctx = { ...ctx, rails: seenLater };
   const transaction = await collect();
   assert.deepEqual(sent, [refOf(transaction)]);
 });

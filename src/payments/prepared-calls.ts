@@ -35,7 +35,7 @@ export async function keepPrepared(
   const sealed = ctx.vault.seal(JSON.stringify(prepared), sealPurpose(transaction));
   return ctx.db.transaction(async (tx) => {
     const kept = await tx.query(
-      // Always another moment than before: whoever has not seen what is stored cannot take the job for unsent.
+      // Always another moment than before: a process that has not seen what is stored cannot take the job for unsent.
       `update payment_jobs set due_at = $4, submitted_at = greatest($5, submitted_at + interval '1 millisecond')
        where holder_id = $1 and transaction_id = $2 and kind = 'query' and submitted_at is not distinct from $3 returning 1`,
       [holderId, id, submittedAt, new Date(now.getTime() + LEASE_MS), now],
