@@ -20,6 +20,19 @@ test('sealed settings are hidden in every form in which an operator could send t
   assert.equal(scrub(text), '[hidden] [hidden] [hidden] [hidden] public-key');
 });
 
+test('a secret is hidden in the forms and the JSON that we send, whatever its characters', () => {
+  for (const secret of ["it's~(mine)!", 'two words', 'quote"back\\slash'])
+    for (const body of [new URLSearchParams({ code: secret }).toString(), JSON.stringify({ code: secret })]) {
+      const kept = createScrub({ settings }, { settings: { secret } })(body);
+      assert.match(kept, /^(code=\[hidden\]|\{"code":"\[hidden\]"\})$/);
+    }
+});
+
+test('of two secrets of which one begins with the other, nothing is left', () => {
+  const both = createScrub({ settings }, { settings: { secret: 'abcdef', certificate: 'abcdef-and-more' } });
+  assert.equal(both('abcdef-and-more abcdef'), '[hidden] [hidden]');
+});
+
 test('fields that carry credentials are hidden whatever they hold', () => {
   const sent = {
     access_token: 'abc',
