@@ -30,6 +30,7 @@ import { migrate } from '../src/platform/migrate.ts';
 import { browserMissing, startBrowser } from '../test/browser/browser.ts';
 import { measureFirstPaint } from '../test/browser/paint.ts';
 import { type Client, type LoadResult, percentile, runLoad, signRequests } from './load.ts';
+import { routeOverPawapay } from './pawapay.ts';
 import { measurePgbench, singleClientLatencyMs } from './pgbench.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -40,6 +41,8 @@ const MANY_WALLETS = quick ? 100 : 1_000;
 const PGBENCH_SECONDS = quick ? 3 : 10;
 const CONNECTIONS = 64;
 const PORT = 18_400 + (process.pid % 1_000);
+/** Of the number that the requests name. */
+const METHOD = 'MTN_MOMO_UGA';
 const COLLECTIONS = '/api/v3/service-unified-collections';
 
 type Merchant = Client & { callbackSecret: string; index: number; holderId: bigint };
@@ -94,6 +97,7 @@ async function measureAll(folder: string, url: string, postgresPid: number): Pro
     await completePayments(bench, merchants, Math.floor(PAYMENTS / 5), null);
     const many = await measureSaturation(bench);
     await measureHotWallet(bench, many);
+    await measureOverPawapay(bench);
     await measureSchedule(bench, many);
     await measureCheckpoint(bench);
     await measureCheckoutPaint(folder);
@@ -271,6 +275,27 @@ async function measureSaturation(bench: Bench): Promise<Completed> {
   });
   add({ name: 'memory of the gateway process', value: after.memoryMb, unit: 'MB', floor: '300', goal: '150' });
   return completed;
+}
+
+/** The same payments over a real operator's protocol, with signed callbacks, against its simulator in another process. */
+async function measureOverPawapay(bench: Bench): Promise<void> {
+  const count = Math.floor(PAYMENTS / 5);
+  say(`over pawaPay: ${count} payments`);
+  const pawapay = await routeOverPawapay(bench.ctx, METHOD, `http://localhost:${PORT}`);
+  try {
+    const before = await readCounters(bench);
+    const { load } = await completePayments(bench, bench.merchants, count, null);
+    const after = await readCounters(bench);
+    const milliseconds = after.nodeMs - before.nodeMs + after.postgresMs - before.postgresMs;
+    add({
+      name: 'core-ms a payment over pawaPay',
+      value: milliseconds / load.accepted,
+      unit: 'ms',
+      note: 'gateway and PostgreSQL; the simulator is another process',
+    });
+  } finally {
+    await pawapay.stop();
+  }
 }
 
 async function measureHotWallet(bench: Bench, many: Completed): Promise<void> {

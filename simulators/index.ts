@@ -4,6 +4,7 @@ import { AIRTEL_MONEY_SIMULATOR_SETTINGS, createAirtelMoneySimulator } from './a
 import { createDarajaSimulator, DARAJA_SIMULATOR_SETTINGS } from './daraja.ts';
 import type { CreateSimulator } from './frame.ts';
 import { createMtnMomoSimulator, MTN_MOMO_SIMULATOR_SETTINGS } from './mtn-momo.ts';
+import { createOrangeMoneySimulator, ORANGE_MONEY_SIMULATOR_SETTINGS } from './orange-money.ts';
 import { createPawapaySimulator, PAWAPAY_SIMULATOR_SETTINGS } from './pawapay.ts';
 import { createPaystackSimulator, PAYSTACK_SIMULATOR_SETTINGS } from './paystack.ts';
 
@@ -68,6 +69,22 @@ export const SIMULATORS: Readonly<Record<string, SimulatorEntry>> = {
       callback_key: 'callbackKey',
       pin: 'pin',
       pin_public_key: 'publicKey',
+    },
+  },
+  'orange-money': {
+    create: createOrangeMoneySimulator,
+    port: 4806,
+    settings: ORANGE_MONEY_SIMULATOR_SETTINGS,
+    credentials: {
+      client_id: 'webClientId',
+      client_secret: 'webClientSecret',
+      merchant_key: 'webMerchantKey',
+      api_user: 'cameroonApiUser',
+      api_password: 'cameroonApiPassword',
+      channel_number: 'cameroonChannelMsisdn',
+      channel_pin: 'cameroonPin',
+      merchant_code: 'sonatelMerchantCode',
+      callback_secret: 'sonatelWebhookSecret',
     },
   },
 };

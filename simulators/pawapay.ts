@@ -1,6 +1,6 @@
 // pawaPay, Merchant API v2: deposits, payouts and refunds over the mobile money providers of many countries.
 //
-// Actions: set_callbacks, set_token, set_status, rotate_key, plan_callback, answer_unknown_error, finish, dashboard_refund,
+// Actions: register_callback, set_callbacks, set_token, set_status, rotate_key, plan_callback, answer_unknown_error, finish, dashboard_refund,
 // top_up. Each is described where it is defined.
 
 import { randomUUID } from 'node:crypto';
@@ -322,6 +322,11 @@ function createActions({ callbacks, payments, wallets, account }: ActionParts): 
     /** {url} for all kinds, or {deposit, payout, refund}. */
     set_callbacks({ url, ...each }) {
       for (const kind of KINDS) callbacks.addresses[kind] = textOf(each[kind] ?? url) || callbacks.addresses[kind];
+      return DONE;
+    },
+    /** {url}: the address for all three kinds. */
+    register_callback({ url }) {
+      for (const kind of KINDS) callbacks.addresses[kind] = textOf(url);
       return DONE;
     },
     /** {token}: the token of the dashboard, instead of the one before. */

@@ -1,6 +1,6 @@
 // Paystack: charges by mobile money and bank transfer, transfers, refunds, webhooks.
 //
-// Actions: set_webhook, roll_key, plan_charge, plan_transfer, plan_refund, plan_webhook, send_event, bank_transfer, reverse,
+// Actions: register_callback, roll_key, plan_charge, plan_transfer, plan_refund, plan_webhook, send_event, bank_transfer, reverse,
 // settle, top_up. Each is described where it is defined.
 
 import type { Operation } from './faults.ts';
@@ -234,7 +234,7 @@ function createActions(parts: ActionParts): Record<string, SimulatorAction> {
   const { account, charges, transfers, refunds, settlements } = parts;
   return {
     /** {url} */
-    set_webhook({ url }) {
+    register_callback({ url }) {
       account.webhookUrl = paystackText(url);
       return DONE;
     },

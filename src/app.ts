@@ -17,6 +17,7 @@ import { countQuarantined } from './payments/quarantine.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
+import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 import type { Services } from './services.ts';
@@ -44,7 +45,11 @@ export function createApp(services: Services): HttpServer {
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);
   consoleRoutes(app, { ...services, requestLog: keepRequestLog(app, ctx) });
-  if (services.operator) phoneRoutes(app, ctx, services.operator.phone);
+  if (services.operator)
+    phoneRoutes(app, ctx, services.operator.phone, {
+      list: () => listSimulatorPrompts(ctx),
+      decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
+    });
   callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
   return app;
 }

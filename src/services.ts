@@ -25,6 +25,7 @@ import type { OutboundOptions } from './platform/outbound.ts';
 import { resealPass, type SealedColumns } from './platform/reseal.ts';
 import type { RailDefinition } from './rails/connection.ts';
 import { SEALED_CONNECTION_TOKENS, SEALED_CONNECTIONS } from './rails/reseal.ts';
+import { registerCallbackAddresses } from './rails/simulators.ts';
 import {
   createSimulatedOperator,
   type SimulatedOperator,
@@ -37,6 +38,7 @@ const BALANCES_IDLE_MS = { shortest: 30_000, longest: 60_000 };
 const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 const CALLS_IDLE_MS = { shortest: 1_000, longest: 1_000 };
+const SIMULATORS_IDLE_MS = { shortest: 5_000, longest: 5_000 };
 const RESEAL_IDLE_MS = { shortest: 1_000, longest: 60_000 };
 
 /** Every column with sealed values. A column that is missing here keeps an old key in use for ever. */
@@ -114,6 +116,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
     { name: 'operator_calls', pass: () => payments.rails.storeCalls(), idleMs: CALLS_IDLE_MS },
     { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },
+    { name: 'simulator_addresses', pass: () => registerCallbackAddresses(base), idleMs: SIMULATORS_IDLE_MS },
     { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
   ];
   return {

@@ -50,6 +50,8 @@ describe('counters at saturation', () => {
       headers: { 'content-type': 'application/json' },
       payload,
     });
+    // On a busy machine the connections may be in use for seconds. Nothing was done then, and the client tries again.
+    if (reply.statusCode === 503) return pay(index);
     assert.equal(reply.statusCode, 200, reply.body);
   }
 

@@ -8,7 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ROOT } from '../scripts/tree.ts';
+import { loadCatalog } from '../src/catalog/catalog.ts';
 import { configurationReference } from '../src/platform/config.ts';
+import { RAILS } from '../src/rails/registry.ts';
+import { withMethodsTable, withSettingsTable } from '../src/rails/settings-reference.ts';
 import { reservePort } from './ports.ts';
 import { type RunningProcess, simbi } from './processes.ts';
 
@@ -86,6 +89,17 @@ describe('generated and shipped files', () => {
   test('configuration.md is what the settings say', () => {
     const hint = 'write it with: npx node scripts/settings.ts';
     assert.equal(read('docs', 'configuration.md'), configurationReference(), hint);
+  });
+
+  test('docs/rails is what the rails say', () => {
+    const hint = 'write it with: npx node scripts/rails.ts';
+    for (const rail of RAILS) {
+      const page = read('docs', `rails/${rail.name}.md`);
+      assert.match(page, /<!-- settings -->/);
+      assert.equal(page, withSettingsTable(page, rail), `${rail.name}: ${hint}`);
+    }
+    const overview = read('docs', 'rails/README.md');
+    assert.equal(overview, withMethodsTable(overview, loadCatalog(), RAILS), hint);
   });
 
   test('alert rules and dashboard name only metrics that exist', async () => {

@@ -34,7 +34,7 @@ export const BANNED_IN_NAMES = [
   'world',
 ];
 
-/** Only the sandbox and its tests inject faults; an error that is thrown is called …Error. */
+/** Only the sandbox, simulators and their tests inject faults; an error that is thrown is called …Error. */
 const FAULT_FOLDERS = ['src/sandbox/', 'src/rails/contract.test.ts', 'test/simulation/', 'test/rails/', 'simulators/'];
 
 /** Words that may not be in comments or texts. */

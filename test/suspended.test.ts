@@ -102,6 +102,23 @@ describe('suspended', () => {
     assert.equal((await owner.post(`/console/integrations/${client.shop.id}/revoke`)).status, 303, 'revoking too');
   });
 
+  test('security S2: owners can remove a member and withdraw a loosening of the rules, and nothing else there', async () => {
+    await setPayoutApproval(gateway.ctx, COMMAND_LINE, client.shop.holderId, true);
+    await owner.post('/console/payouts/approval', { needed: 'no' });
+    const change = /\/payouts\/approval\/changes\/([^"]+)"/.exec(
+      (await owner.get('/console/payouts/approval')).text,
+    )?.[1];
+    assert.ok(change);
+    await suspend();
+    const rule = `/console/payouts/approval/changes/${change}`;
+    const member = `/console/team/${finance.member.id}`;
+    assert.equal((await owner.post(rule, { decision: 'confirm' })).status, 400);
+    assert.equal((await owner.post(rule, { decision: 'withdraw' })).status, 303);
+    assert.equal((await owner.post(member, { role: 'developer' })).status, 400);
+    assert.equal((await owner.post(member, { role: '' })).status, 303);
+    assert.ok(!(await owner.get('/console/team')).text.includes(finance.member.email));
+  });
+
   test('security S2: tokens are refused as signatures are, and none is issued', async () => {
     await client.token();
     await suspend();

@@ -103,9 +103,12 @@ function confirmOnPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPa
   const amount = amountOf(view, transaction);
   const dialled = attempt.step?.kind === 'dial' ? attempt.step.code : method?.shortCode;
   const shortCode = attempt.stage === 'shortcode' && dialled;
-  const title = shortCode ? t.shortcodeTitle : t.checkPhone;
+  // A code that the operator gave us comes by no SMS.
+  const isGiven = attempt.step?.kind === 'dial';
+  const shortcodeTitle = isGiven && shortCode ? t.dialTitle(shortCode) : t.shortcodeTitle;
+  const title = shortCode ? shortcodeTitle : t.checkPhone;
   const lines = shortCode
-    ? t.shortcodeSteps(operator, shortCode, amount)
+    ? t.shortcodeSteps(operator, shortCode, amount).slice(isGiven ? 1 : 0)
     : t.promptSteps(operator, attempt.merchant, amount);
   const [code, ...choices] = method?.dial ?? [];
   const endsAt = new Date(

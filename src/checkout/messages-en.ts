@@ -91,6 +91,7 @@ export const english: CheckoutMessages = {
   autoOff: 'Stop checking automatically',
   workingTitle: 'Processing payment',
   workingText: (operator) => `${operator} is processing your payment.`,
+  dialTitle: (code) => `Dial ${code}`,
   outsideTitle: (operator) => `Continue with ${operator}`,
   outsideText: (operator) => `Confirm the payment on the page or in the app of ${operator}. Then come back here.`,
   outsideOpen: (operator) => `Open ${operator}`,

@@ -92,6 +92,7 @@ export const french: CheckoutMessages = {
   autoOff: 'Arrêter la vérification automatique',
   workingTitle: 'Paiement en cours',
   workingText: (operator) => `${operator} traite votre paiement.`,
+  dialTitle: (code) => `Composez le ${code}`,
   outsideTitle: (operator) => `Continuez avec ${operator}`,
   outsideText: (operator) => `Confirmez le paiement sur la page ou dans l’application ${operator}. Puis revenez ici.`,
   outsideOpen: (operator) => `Ouvrir ${operator}`,

@@ -90,6 +90,7 @@ export const portuguese: CheckoutMessages = {
   autoOff: 'Parar a verificação automática',
   workingTitle: 'Pagamento em processamento',
   workingText: (operator) => `${operator} está a processar o seu pagamento.`,
+  dialTitle: (code) => `Marque ${code}`,
   outsideTitle: (operator) => `Continue com ${operator}`,
   outsideText: (operator) => `Confirme o pagamento na página ou na aplicação de ${operator}. Depois volte aqui.`,
   outsideOpen: (operator) => `Abrir ${operator}`,

@@ -89,6 +89,7 @@ export const swahili: CheckoutMessages = {
   autoOff: 'Acha kuangalia yenyewe',
   workingTitle: 'Malipo yanashughulikiwa',
   workingText: (operator) => `${operator} inashughulikia malipo yako.`,
+  dialTitle: (code) => `Piga ${code}`,
   outsideTitle: (operator) => `Endelea na ${operator}`,
   outsideText: (operator) => `Thibitisha malipo kwenye ukurasa au programu ya ${operator}. Kisha rudi hapa.`,
   outsideOpen: (operator) => `Fungua ${operator}`,

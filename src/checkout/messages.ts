@@ -79,6 +79,8 @@ export type CheckoutMessages = {
   autoOff: string;
   workingTitle: string;
   workingText(operator: string): string;
+  /** Without an SMS: the operator gave us the code. */
+  dialTitle(code: string): string;
   outsideTitle(operator: string): string;
   outsideText(operator: string): string;
   outsideOpen(operator: string): string;

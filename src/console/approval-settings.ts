@@ -18,7 +18,15 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, idOf, type MemberRequest, money, paramOf } from './console-request.ts';
+import {
+  fieldOf,
+  type HolderRequest,
+  idOf,
+  type MemberRequest,
+  money,
+  paramOf,
+  requireActive,
+} from './console-request.ts';
 import { form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin, forRoles, OWNER, TREASURERS } from './route.ts';
@@ -29,7 +37,7 @@ export const approvalSettingRoutes: ConsoleRoute[] = [
   forRoles(OWNER, 'GET', PATH, settingsPage),
   forRoles(OWNER, 'POST', PATH, changeApproval, { confirm: true }),
   forRoles(OWNER, 'POST', `${PATH}/refunds`, changeLimit, { confirm: true }),
-  forRoles(OWNER, 'POST', `${PATH}/changes/:change`, decideAsOwner, { confirm: true }),
+  forRoles(OWNER, 'POST', `${PATH}/changes/:change`, decideAsOwner, { confirm: true, whenSuspended: true }),
   forAdmin('POST', '/admin/holders/:id/changes/:change', decideAsAdmin, { confirm: true }),
 ];
 
@@ -183,6 +191,8 @@ async function changeLimit(request: HolderRequest): Promise<FastifyReply> {
 }
 
 async function decideAsOwner(request: HolderRequest): Promise<FastifyReply> {
+  // Withdrawing only takes back.
+  if (isConfirmation(request)) requireActive(request);
   await decide(request, request.holder.id);
   return redirect(request, `/console${PATH}`, 'saved');
 }
@@ -193,7 +203,9 @@ async function decideAsAdmin(request: MemberRequest): Promise<FastifyReply> {
   return redirect(request, `/console/admin/holders/${holderId}`, 'saved');
 }
 
+const isConfirmation = (request: MemberRequest): boolean => fieldOf(request, 'decision') === 'confirm';
+
 async function decide(request: MemberRequest, holderId: Holder['id']): Promise<void> {
-  const decision = fieldOf(request, 'decision') === 'confirm' ? confirmRuleChange : withdrawRuleChange;
+  const decision = isConfirmation(request) ? confirmRuleChange : withdrawRuleChange;
   await decision(request.ctx, request.actor, holderId, paramOf(request, 'change'));
 }

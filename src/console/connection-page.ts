@@ -117,11 +117,15 @@ function floatCard(request: MemberRequest, { balances }: ConnectionDetails): Htm
       <h2>${t.connections.float}</h2>
       ${dataTable(
         t.connections.float,
-        [{ label: t.admin.account }, { label: t.connections.available, right: true }, { label: t.connections.toldAt }],
-        balances.map(({ account, available, currency, toldAt }) => [
+        [
+          { label: t.admin.account },
+          { label: t.connections.available, right: true },
+          { label: t.connections.reportedAt },
+        ],
+        balances.map(({ account, available, currency, reportedAt }) => [
           account,
           money(request, available, currency),
-          timeTag(toldAt),
+          timeTag(reportedAt),
         ]),
       )}
     </section>

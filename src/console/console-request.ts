@@ -201,6 +201,11 @@ export function requireOwnForm(request: ConsoleRequest): void {
     throw new Problem('forbidden', { message: request.t.formExpired });
 }
 
+/** Refuses a form of a holder that is suspended or closed. */
+export function requireActive({ t, holder }: ConsoleRequest): void {
+  if (holder?.status !== 'active') throw new Problem('account_suspended', { message: t.home.notActive });
+}
+
 /** Whether this session may do dangerous things now: in live mode only with a second factor. */
 export function isConfirmed({ ctx, session }: ConsoleRequest): boolean {
   if (!session || (ctx.config.mode === 'live' && !session.hasFactor)) return false;

@@ -1163,7 +1163,7 @@ export const french: ConsoleMessages = {
     direction: 'Sens',
     float: 'Solde chez l’opérateur',
     available: 'Disponible',
-    toldAt: 'Indiqué par l’opérateur',
+    reportedAt: 'Indiqué par l’opérateur',
     health: 'État de la dernière heure',
     removed: 'retirée',
     paused: 'en pause',

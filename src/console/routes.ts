@@ -29,6 +29,7 @@ import {
   hasSession,
   isConfirmed,
   openRequest,
+  requireActive,
   requireOwnForm,
   safePath,
 } from './console-request.ts';
@@ -194,10 +195,6 @@ function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session,
 }
 
 /** While a holder is suspended or closed its people read, stop and take back; they order and create nothing. */
-function requireActive({ t, holder }: ConsoleRequest): void {
-  if (holder?.status !== 'active') throw new Problem('account_suspended', { message: t.home.notActive });
-}
-
 /** Where a member returns to after a proof: this page, or the one whose form was sent. */
 function returnPath(raw: FastifyRequest): string {
   if (raw.method === 'GET') return safePath(raw.url);

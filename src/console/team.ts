@@ -25,7 +25,7 @@ import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { copyLine, dataTable, tag, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf } from './console-request.ts';
+import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf, requireActive } from './console-request.ts';
 import { errorBox, form, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { limitMails, nameInMail } from './mail-limits.ts';
@@ -38,7 +38,7 @@ export const teamRoutes: ConsoleRoute[] = [
   forRoles(OWNER, 'POST', '/team/invitations/:id/withdraw', withdraw, { whenSuspended: true }),
   forRoles(OWNER, 'POST', '/team/changes/:id/confirm', confirmChange, { confirm: true }),
   forRoles(EVERYONE, 'POST', '/team/changes/:id/withdraw', withdrawChange, { whenSuspended: true }),
-  forRoles(OWNER, 'POST', '/team/:id', change, { confirm: true }),
+  forRoles(OWNER, 'POST', '/team/:id', change, { confirm: true, whenSuspended: true }),
 ];
 
 function roleChoices({ t }: HolderRequest) {
@@ -251,6 +251,8 @@ async function withdraw(request: HolderRequest): Promise<FastifyReply> {
 
 async function change(request: HolderRequest): Promise<FastifyReply> {
   const role = readRole(fieldOf(request, 'role'));
+  // Removing a member only takes back.
+  if (role !== null) requireActive(request);
   const { ctx, holder } = request;
   const memberId = idOf(paramOf(request, 'id'));
   let result: RoleResult;

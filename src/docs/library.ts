@@ -21,6 +21,7 @@ const ORDER = [
   'sdk',
   'sandbox',
   'errors',
+  'rails',
   'going-live',
   'operating',
   'configuration',
@@ -40,6 +41,8 @@ export type Guide = { name: string; title: string; summary: string; text: string
 export type Library = {
   guides: Guide[];
   decisions: Guide[];
+  /** One for each operator; their overview is the guide `rails`. */
+  rails: Guide[];
   /** Files that guides link to, by name. */
   data: Map<string, string>;
 };
@@ -58,15 +61,27 @@ export function readLibrary(base: string): Library {
   const decisions = namesIn(resolve(FOLDER, 'decisions'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => toGuide(name.replace(/\.md$/, ''), read(resolve(FOLDER, 'decisions', name))));
+  const rails = namesIn(resolve(FOLDER, 'rails'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => toGuide(name.replace(/\.md$/, ''), fromFolder('rails', read(resolve(FOLDER, 'rails', name)))));
+  const overview = rails.filter(({ name }) => name === 'README').map((guide) => ({ ...guide, name: 'rails' }));
   const generated = [toGuide('errors', writeErrors()), toGuide('decisions', writeDecisions(decisions))];
   const data = files.filter((name) => name.endsWith('.json') && name !== 'openapi.json');
   return {
-    guides: [...written, ...elsewhere, ...generated].sort(
+    guides: [...written, ...elsewhere, ...overview, ...generated].sort(
       (left, right) => placeOf(left) - placeOf(right) || (left.name < right.name ? -1 : 1),
     ),
     decisions,
+    rails,
     data: new Map(data.map((name) => [name, readFileSync(resolve(FOLDER, name), 'utf8')])),
   };
+}
+
+/** Links of a page in a folder of docs/, as a page of docs/ itself would write them. */
+function fromFolder(folder: string, text: string): string {
+  return text.replace(/\]\((\.\.\/)?([\w-]+\.md)/g, (_, up: string | undefined, file: string) =>
+    up ? `](${file}` : `](${folder}/${file}`,
+  );
 }
 
 function namesIn(folder: string): string[] {

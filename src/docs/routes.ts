@@ -95,6 +95,11 @@ function guideRoutes(app: HttpServer, ctx: Context, docs: Documentation): void {
     const name = page.replace(/\.md$/, '');
     return send(request, reply, textOf(library.decisions, name), `/docs/decisions/${name}`, page !== name);
   });
+  app.get('/docs/rails/:page', (request, reply) => {
+    const { page } = request.params as { page: string };
+    const name = page.replace(/\.md$/, '');
+    return send(request, reply, textOf(library.rails, name), `/docs/rails/${name}`, page !== name);
+  });
   app.get('/docs/errors/:code', async (request, reply) => {
     const { code: page } = request.params as { code: string };
     const code = page.replace(/\.(md|json)$/, '');
@@ -155,6 +160,9 @@ function listPlaces(library: Library, reference: string): SearchPlace[] {
     ...library.decisions.flatMap(({ name, title, text }) =>
       sectionsOf('guide', title, `/docs/decisions/${name}`, text),
     ),
+    ...library.rails
+      .filter(({ name }) => name !== 'README')
+      .flatMap(({ name, title, text }) => sectionsOf('guide', title, `/docs/rails/${name}`, text)),
     ...sectionsOf('operation', 'API reference', '/docs/reference', reference).map((place) =>
       /^[A-Z]+ \//.test(place.title) ? place : { ...place, kind: 'guide' as const },
     ),

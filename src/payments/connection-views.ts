@@ -11,7 +11,7 @@ import { type Connection, environmentProblem, findConnection, listConnections } 
 import { listOperatorCalls, type StoredCall } from '../rails/operator-call-log.ts';
 import { listRoutes, type Route } from '../rails/routing.ts';
 import type { PaymentsContext } from './context.ts';
-import { listOperatorBalances, type ToldBalance } from './operator-balances.ts';
+import { listOperatorBalances, type ReportedBalance } from './operator-balances.ts';
 
 export type { Connection, OperatorEnvironment, RailDefinition, RailSetting, Route, StoredCall };
 
@@ -23,7 +23,7 @@ export type ConnectionView = {
   title: string;
   /** Of each of its methods that was called lately. */
   health: readonly OperatorHealth[];
-  balances: readonly ToldBalance[];
+  balances: readonly ReportedBalance[];
 };
 
 export type ConnectionDetails = ConnectionView & {
@@ -93,7 +93,7 @@ export function countriesOf(catalog: Catalog, methods: readonly string[]): strin
   return [...new Set(methods.flatMap((code) => catalog.methods.get(code)?.country.name ?? []))];
 }
 
-function viewOf(ctx: PaymentsContext, connection: Connection, balances: readonly ToldBalance[]): ConnectionView {
+function viewOf(ctx: PaymentsContext, connection: Connection, balances: readonly ReportedBalance[]): ConnectionView {
   const { name, rail } = connection;
   return {
     connection,

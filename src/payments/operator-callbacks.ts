@@ -273,7 +273,8 @@ function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
   return read(ctx, message).map((reading, _index, { length }): Reading => {
     if (reading.kind === 'rejected') return { ...reading, row: message };
     // What is kept about a payment is shown to its account. A message may also be about payments of others.
-    const row = length === 1 ? message : { ...message, body: Buffer.from(reading.part ?? '') };
+    const row =
+      length === 1 ? message : { ...message, body: Buffer.from('part' in reading ? (reading.part ?? '') : '') };
     const raw = rawOf(row);
     if (reading.kind === 'payment_received') {
       const { value, error } = checkPayment(reading);

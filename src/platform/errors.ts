@@ -322,7 +322,11 @@ export class Problem extends Error {
   readonly details: ProblemDetails;
 
   constructor(code: ProblemCode, details: ProblemDetails = {}) {
+    // Strangers cause these by the hundred, and nobody reads where they came from. The stack takes a tenth of such an answer.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(details.message ?? PROBLEMS[code].message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Problem';
     this.code = code;
     this.status = details.status ?? PROBLEMS[code].status;

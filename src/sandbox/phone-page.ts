@@ -7,6 +7,7 @@ import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platfo
 import { formatAmount } from '../platform/money.ts';
 import { messagesFor, type PhoneMessages } from './phone-messages.ts';
 import { COLLECTION_SCENARIOS } from './scenarios.ts';
+import { type OperatorPrompt, operatorPromptSection } from './simulator-prompts.ts';
 import type { PhonePrompt, PhoneView } from './test-phone.ts';
 
 const PROMPTS_LISTED = 5;
@@ -18,7 +19,12 @@ const PHONE_SCRIPT = scriptFile(new URL('./phone.js', import.meta.url));
 /** The result of the last action on a phone, as the network reports it. */
 export type PhoneNotice = { msisdn: string; ok: boolean; message: string };
 
-export function phonePage(catalog: Catalog, phones: readonly PhoneView[], notice: PhoneNotice | null): HtmlPage {
+export function phonePage(
+  catalog: Catalog,
+  phones: readonly PhoneView[],
+  notice: PhoneNotice | null,
+  prompts: readonly OperatorPrompt[],
+): HtmlPage {
   const numbers = phones.map((phone) => phone.msisdn);
   return {
     language: 'en',
@@ -38,7 +44,9 @@ export function phonePage(catalog: Catalog, phones: readonly PhoneView[], notice
           </label>
           <button>${phones.length === 0 ? 'Open' : 'Open another'}</button>
         </form>
+        ${notice?.msisdn === '' && html`<p class="notice${!notice.ok && ' error'}" role="status">${notice.message}</p>`}
       </header>
+      ${operatorPromptSection(prompts)}
       <main>
         ${phones.map((phone) => phoneSection(catalog, phone, numbers, notice?.msisdn === phone.msisdn ? notice : null))}
       </main>

@@ -10,6 +10,7 @@ import type { HttpServer } from '../platform/http.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { printView } from './http.ts';
 import { brandRules, PHONE_STYLE, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
+import { answerOperatorPrompt, type OperatorPrompts } from './simulator-prompts.ts';
 import type { PhoneResult, TestPhone } from './test-phone.ts';
 
 const MAX_PHONES = 6;
@@ -19,7 +20,12 @@ const MAX_NOTICE_LENGTH = 2_000;
 
 type Params = { msisdn: string; action: string };
 
-export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: Catalog }, phone: TestPhone): void {
+export function phoneRoutes(
+  app: HttpServer,
+  ctx: Context & { readonly catalog: Catalog },
+  phone: TestPhone,
+  prompts: OperatorPrompts,
+): void {
   if (ctx.config.mode !== 'sandbox') return;
   const brands = inlineStyle(brandRules(ctx.catalog));
   const config = {
@@ -54,11 +60,8 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
     scope.get('/sandbox/phone', { config }, async (request, reply) => {
       const numbers = readNumbers(request);
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
-      const page = phonePage(
-        ctx.catalog,
-        views,
-        await openNotice(ctx, (request.query as Record<string, unknown>).notice),
-      );
+      const notice = await openNotice(ctx, (request.query as Record<string, unknown>).notice);
+      const page = phonePage(ctx.catalog, views, notice, await prompts.list());
       return sendPage(request, reply, { ...page, styles: [...page.styles, brands] });
     });
 
@@ -78,6 +81,15 @@ export function phoneRoutes(app: HttpServer, ctx: Context & { readonly catalog: 
       const screen = printHtml(screenOf(ctx.catalog, view, readNumbers(request)));
       void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
       return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));
+    });
+
+    scope.post('/sandbox/phone/simulators/:connection', { config }, async (request, reply) => {
+      refuseForeignForm(request);
+      const { connection } = request.params as { connection: string };
+      const result = await answerOperatorPrompt(prompts, connection, formOf(request));
+      if (request.headers.accept === 'application/json') return reply.send({ ok: result.ok, message: result.message });
+      const notice = sealNotice(ctx, { msisdn: '', ok: result.ok, message: result.message });
+      return reply.redirect(`/sandbox/phone?notice=${notice}`, 303);
     });
 
     scope.post('/sandbox/phone/:msisdn/:action', { config }, async (request, reply) => {

@@ -17,7 +17,7 @@ const SETTLE_ROUNDS = 20;
 /** How far the clock goes on after each story: what was accepted is then decided. */
 const BETWEEN_STORIES_MS = 5_000;
 /** Some numbers of the sandbox never answer, in real time. */
-const RAIL_TIMEOUT_MS = 500;
+const RAIL_TIMEOUT_MS = 1_500;
 const IMPATIENT = { railTimeoutMs: RAIL_TIMEOUT_MS, operator: { silenceMs: 2 * RAIL_TIMEOUT_MS } };
 
 export type FuzzOptions = {

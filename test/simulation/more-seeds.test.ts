@@ -1,4 +1,4 @@
-// The second third of the seeds of test/simulation.test.ts.
+// The second half of the seeds of test/simulation.test.ts.
 
 import { testSeeds } from './seeds.ts';
 

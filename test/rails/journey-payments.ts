@@ -1,0 +1,286 @@
+// The payments of a journey, and what is compared in the end.
+
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Method } from '../../src/catalog/catalog.ts';
+import { COMMAND_LINE } from '../../src/holders/audit.ts';
+import { readPayout } from '../../src/payments/payout-requests.ts';
+import { orderPayouts } from '../../src/payments/payouts.ts';
+import { createRefund } from '../../src/payments/refunds.ts';
+import { isFinal, type Status } from '../../src/payments/states.ts';
+import { findTransaction, idFromRef, refOf, type Transaction } from '../../src/payments/transactions.ts';
+import { createUuid } from '../../src/platform/ids.ts';
+import { formatAmount } from '../../src/platform/money.ts';
+import { differencesOf } from '../books.ts';
+import { PATHS } from '../client.ts';
+import { CONNECTIONS, type Journey } from './journey.ts';
+
+const WHOLE = 1_00n;
+const PATIENCE_MS = 240_000;
+const NO_ENGINE = { wake: () => undefined, hasCapacity: () => false, enqueue: () => undefined };
+
+/** Methods that are tried, with their connections. */
+export function journeyMethods({ ctx }: Journey): { method: Method; connection: string }[] {
+  return CONNECTIONS.flatMap(({ name, methods }) =>
+    methods.map((code) => ({ connection: name, method: ctx.catalog.methods.get(code) ?? assert.fail(code) })),
+  );
+}
+
+const numberOf = (method: Method) => method.example ?? method.country.example;
+
+/** Asks again, with the same key, until the gateway has taken it. */
+export async function collect(journey: Journey, method: Method, amount: bigint): Promise<string> {
+  const key = createUuid(Date.now());
+  const params = {
+    amount: formatAmount(amount),
+    mobile: numberOf(method),
+    country_id: method.country.id,
+    currency: method.currency,
+    payment_method_type: method.code,
+  };
+  let last: unknown = null;
+  for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(100)) {
+    const answer = await journey.request(PATHS.collect, params, key);
+    last = answer;
+    if (answer === null || answer.status >= 500 || answer.status === 429) continue;
+    const body = JSON.parse(answer.body) as { data?: { ref?: string } };
+    return body.data?.ref ?? assert.fail(`${method.code}: ${answer.body}`);
+  }
+  return assert.fail(`${method.code} was not taken: ${JSON.stringify(last)}`);
+}
+
+/** Null: the wallet does not hold it. */
+export async function payOut({ ctx, shop }: Journey, method: Method, amount: bigint): Promise<string | null> {
+  const reading = await readPayout(ctx, shop.holderId, {
+    amount: formatAmount(amount),
+    currency: method.currency,
+    mobile: numberOf(method),
+    method: method.code,
+    payee: 'Ama Owusu',
+  });
+  if (!reading.ok) return assert.fail(`${method.code}: ${JSON.stringify(reading.errors)}`);
+  const engine = NO_ENGINE as unknown as Parameters<typeof orderPayouts>[1];
+  const [result] = await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [reading.order]);
+  return result?.ok ? refOf(result.transaction) : null;
+}
+
+export async function refund({ ctx, shop }: Journey, collection: Transaction, asPayout: boolean): Promise<string> {
+  const engine = NO_ENGINE as unknown as Parameters<typeof createRefund>[1];
+  const request = { collection: refOf(collection), amount: null, asPayout };
+  return refOf(await createRefund(ctx, engine, COMMAND_LINE, shop.holderId, request));
+}
+
+export async function find({ ctx, shop }: Journey, ref: string): Promise<Transaction> {
+  const id = idFromRef(ref) ?? assert.fail(ref);
+  return (await findTransaction(ctx.db, shop.holderId, id)) ?? assert.fail(ref);
+}
+
+/** Lets time pass until these have ended. */
+export async function untilEnded(journey: Journey, refs: readonly string[]): Promise<Map<string, Status>> {
+  const ends = new Map<string, Status>();
+  for (const started = Date.now(); ends.size < refs.length && Date.now() - started < PATIENCE_MS; await pause(200)) {
+    for (const ref of refs) {
+      if (ends.has(ref)) continue;
+      const { status } = await find(journey, ref);
+      if (isFinal(status)) ends.set(ref, status);
+    }
+    await passTime(journey, '1 minute');
+  }
+  return ends;
+}
+
+/** As if the time of every lease, delay and pause had passed. */
+async function passTime({ ctx }: Journey, howLong: string): Promise<void> {
+  await ctx.db.query(
+    `update payment_jobs set due_at = least(due_at, now()), submitted_at = submitted_at - $1::interval, since = since - $1::interval`,
+    [howLong],
+  );
+  for (const table of ['operator_inbox', 'operator_hints'])
+    await ctx.db.query(`update ${table} set due_at = now() where due_at > now()`);
+}
+
+/** Where the payer was told to send the money. */
+async function instructionsOf(journey: Journey, ref: string): Promise<{ reference: string; number: string }> {
+  for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(100)) {
+    const [row] = await journey.ctx.db.query<{ account_reference: string; pay_to: { number: string } }>(
+      'select account_reference, pay_to from payment_instructions where holder_id = $1 and transaction_id = $2',
+      [journey.shop.holderId, idFromRef(ref)],
+    );
+    if (row) return { reference: row.account_reference, number: row.pay_to.number };
+  }
+  return assert.fail(`${ref} has no instructions`);
+}
+
+/** What the payer of a till, pay bill or bank account does. */
+export async function payAsTold(journey: Journey, method: Method, connection: string, ref: string, amount: bigint) {
+  const { reference, number } = await instructionsOf(journey, ref);
+  const sum = formatAmount(amount);
+  if (connection !== 'daraja') return journey.act(connection, 'bank_transfer', { account_number: number, amount: sum });
+  const payment = { msisdn: numberOf(method), amount: sum, reference };
+  return journey.act(connection, method.code === 'MPESA_TILL_KEN' ? 'pay_till' : 'pay_bill', payment);
+}
+
+/** A collection, a payout and a refund by every method. */
+export async function payEverywhere(journey: Journey): Promise<void> {
+  const methods = journeyMethods(journey);
+  const collected = await Promise.all(
+    methods.map(async ({ method, connection }) => {
+      const amount = (method.collection?.min ?? 0n) + 100n * WHOLE;
+      const ref = await collect(journey, method, amount);
+      if (method.verification === 'instructions') await payAsTold(journey, method, connection, ref, amount);
+      return { method, connection, ref };
+    }),
+  );
+  await allSucceed(
+    journey,
+    collected.map(({ ref }) => ref),
+    'collection',
+  );
+  const payouts: string[] = [];
+  for (const { method, connection } of methods)
+    if (railOf(journey, connection).capabilitiesOf(method, 'payout')) {
+      const min = method.payout?.min ?? 0n;
+      payouts.push((await payOut(journey, method, min)) ?? assert.fail(`${method.code}: no money to pay out`));
+    }
+  await allSucceed(journey, payouts, 'payout');
+  const refunds: string[] = [];
+  for (const { method, connection, ref } of collected) {
+    const asPayout = refundsAsPayout(journey, method, connection);
+    if (asPayout !== null) refunds.push(await refund(journey, await find(journey, ref), asPayout));
+  }
+  await allSucceed(journey, refunds, 'refund');
+}
+
+const railOf = ({ ctx }: Journey, connection: string) => ctx.rails.byName(connection) ?? assert.fail(connection);
+
+/** Null: neither refund nor payout. */
+function refundsAsPayout(journey: Journey, method: Method, connection: string): boolean | null {
+  const rail = railOf(journey, connection);
+  if (rail.capabilitiesOf(method, 'collection')?.refunds !== 'none') return false;
+  return rail.capabilitiesOf(method, 'payout') ? true : null;
+}
+
+async function allSucceed(journey: Journey, refs: readonly string[], what: string): Promise<void> {
+  const ends = await untilEnded(journey, refs);
+  const wrong: string[] = [];
+  for (const ref of refs)
+    if (ends.get(ref) !== 'success') {
+      const { method, status, failure_message: said } = await find(journey, ref);
+      wrong.push(`${method} ${status} ${said ?? ''}`);
+    }
+  assert.deepEqual(wrong, [], what);
+}
+
+/** Payments of every kind by all methods whose payers get a prompt; `at` is called before each. */
+export async function payMany(journey: Journey, count: number, at: (index: number) => Promise<void>): Promise<void> {
+  const methods = journeyMethods(journey).filter(({ method }) => method.verification !== 'instructions');
+  const paid: { ref: string; method: Method; connection: string }[] = [];
+  const lanes = Array.from({ length: 24 }, (_, lane) => lane);
+  let next = 0;
+  const refundable = paid;
+  async function one(index: number): Promise<void> {
+    const { method, connection } = methods[index % methods.length] ?? assert.fail();
+    const step = BigInt(Math.floor(index / methods.length) + 1) * WHOLE;
+    const kind = index % 10;
+    if (kind >= 8) {
+      const earlier = refundable.shift();
+      const asPayout = earlier ? refundsAsPayout(journey, earlier.method, earlier.connection) : null;
+      const collection = earlier && asPayout !== null ? await find(journey, earlier.ref) : null;
+      if (collection?.status === 'success') return void (await refund(journey, collection, asPayout === true));
+    }
+    if (kind >= 6 && railOf(journey, connection).capabilitiesOf(method, 'payout')) {
+      if ((await payOut(journey, method, (method.payout?.min ?? 0n) + step)) !== null) return;
+    }
+    const ref = await collect(journey, method, (method.collection?.min ?? 0n) + 100n * WHOLE + step);
+    paid.push({ ref, method, connection });
+  }
+  await Promise.all(
+    lanes.map(async () => {
+      for (let index = next++; index < count; index = next++) {
+        await at(index);
+        await one(index);
+      }
+    }),
+  );
+}
+
+/** Until nothing is open any more but what has a case. */
+export async function settleAll(journey: Journey): Promise<void> {
+  const { ctx } = journey;
+  for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(300)) {
+    await passTime(journey, Date.now() - started > PATIENCE_MS / 3 ? '25 hours' : '2 minutes');
+    const [row] = await ctx.db.query<{ count: bigint }>(
+      `select (select count(*) from operator_inbox) + (select count(*) from payment_jobs j where not exists
+         (select from cases c where c.holder_id = j.holder_id and c.transaction_id = j.transaction_id and c.status = 'open'))
+       as count`,
+    );
+    if (row?.count === 0n) return;
+  }
+  assert.fail('payments are open that have no case');
+}
+
+/** As simulators write it: with two decimals, or none. */
+function readMoney(text: string): bigint {
+  const [whole = '', cents = ''] = text.split('.');
+  return BigInt(whole + cents.padEnd(2, '0'));
+}
+
+type Tally = { moved: number; booked: number; open: number };
+
+/** What is wrong between the ledger and the operators' own books. */
+export async function compareBooks(journey: Journey): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { name } of CONNECTIONS) {
+    const { net, movements } = await journey.bookOf(name);
+    const tallies = await tally(journey, name, movements);
+    const unbooked = new Map<string, bigint>();
+    for (const [key, { moved, booked, open }] of tallies) {
+      const [way = '', currency = '', amount = '0'] = key.split(' ');
+      if (moved < booked || moved > booked + open)
+        problems.push(`${name}, ${key}: the operator moved it ${moved} times, booked ${booked}, open ${open}`);
+      const missing = BigInt(moved - booked) * BigInt(amount) * (way === 'out' ? -1n : 1n);
+      unbooked.set(currency, (unbooked.get(currency) ?? 0n) + missing);
+    }
+    for (const [currency, text] of Object.entries(net)) {
+      const held = readMoney(text) - (unbooked.get(currency) ?? 0n);
+      const ours = await clearingOf(journey, name, currency);
+      if (ours !== held) problems.push(`${name}: the ledger has ${ours} ${currency}, the operator ${held}`);
+    }
+  }
+  const differences = await differencesOf(journey.ctx as unknown as Parameters<typeof differencesOf>[0]);
+  return [...problems, ...differences.map((finding) => JSON.stringify(finding))];
+}
+
+async function tally(
+  journey: Journey,
+  connection: string,
+  movements: { kind: string; amount: string; currency: string }[],
+) {
+  const tallies = new Map<string, Tally>();
+  const of = (key: string): Tally => {
+    const known = tallies.get(key) ?? { moved: 0, booked: 0, open: 0 };
+    tallies.set(key, known);
+    return known;
+  };
+  for (const { kind, amount, currency } of movements)
+    of(`${kind === 'collection' ? 'in' : 'out'} ${currency} ${readMoney(amount)}`).moved++;
+  const rows = await journey.ctx.db.query<{ direction: string; currency: string; amount: bigint; status: Status }>(
+    'select direction, currency, amount, status from transactions where rail = $1',
+    [connection],
+  );
+  for (const { direction, currency, amount, status } of rows) {
+    const entry = of(`${direction === 'collection' ? 'in' : 'out'} ${currency} ${amount}`);
+    if (status === 'success' || status === 'reversed') entry.booked++;
+    else if (!isFinal(status)) entry.open++;
+  }
+  return tallies;
+}
+
+async function clearingOf({ ctx }: Journey, connection: string, currency: string): Promise<bigint> {
+  const [row] = await ctx.db.query<{ balance: bigint }>(
+    `select coalesce(-sum(balance), 0)::bigint as balance from ledger_accounts
+     where kind = 'operator_clearing' and rail = $1 and currency = $2`,
+    [connection, currency],
+  );
+  return row?.balance ?? 0n;
+}
