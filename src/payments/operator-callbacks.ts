@@ -6,6 +6,7 @@ import type { RecordedEvent } from '../callbacks/events.ts';
 import { postEach } from '../ledger/ledger.ts';
 import { addressShareOf } from '../platform/admission.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
@@ -52,7 +53,7 @@ const LEAVES_NOTHING: ReadonlySet<CallbackReading['kind']> = new Set(['validatio
 
 type Message = CallbackRequest & { rail: string };
 /** `onStranger`: a message hinted at something that is no transaction of its rail. */
-type InboxContext = PaymentsContext & { onStranger(message: Message): void };
+type InboxContext = PaymentsContext & { onStranger(message: Message): unknown };
 type InboxRow = Message & { id: bigint; received_at: Date };
 
 export interface OperatorInbox {
@@ -72,17 +73,12 @@ export interface OperatorInbox {
 
 export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   const keptRejections = createRateLimiter(ctx.clock, REJECTED_KEPT_PER_MINUTE / 60, REJECTED_KEPT_PER_MINUTE);
-  const wrongMessages = createFailureCounter(ctx.clock, 60);
-  const strangeHints = createFailureCounter(ctx.clock, 60);
+  const strangers = countStrangers(ctx.clock);
   const inbox: InboxContext = {
     ...ctx,
-    onStranger({ remoteAddress }) {
-      const address = remoteAddress === null ? null : addressShareOf({ ip: remoteAddress });
-      if (address !== null) strangeHints.add(address);
-    },
+    onStranger: ({ remoteAddress }) =>
+      strangers.addHint(remoteAddress === null ? null : addressShareOf({ ip: remoteAddress })),
   };
-  const isRefused = (address: string) =>
-    wrongMessages.count(address) > WRONG_PER_MINUTE || strangeHints.count(address) > STRANGE_HINTS_PER_MINUTE;
 
   const applying: Batch<InboxRow, void> = createBatch({
     maxItems: 256,
@@ -110,8 +106,8 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   return {
     refusal(rail, address) {
       const isKnown = ctx.rails.byName(rail) !== null;
-      if (!isKnown && address !== null) wrongMessages.add(address);
-      if (address !== null && isRefused(address)) return 'too_many';
+      if (!isKnown) strangers.addWrong(address);
+      if (strangers.isRefused(address)) return 'too_many';
       return isKnown ? null : 'unknown_rail';
     },
     async receive(message, address = null) {
@@ -120,7 +116,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
       if (rejected.length === readings.length) {
         ctx.metrics.refusals.inc({ code: 'operator_callback_rejected' });
         const authenticated = rejected.some((reading) => reading.authenticated);
-        if (!authenticated && address !== null) wrongMessages.add(address);
+        if (!authenticated) strangers.addWrong(address);
         const reason = rejected.map((reading) => reading.reason).join('; ') || 'says nothing';
         if (authenticated || keptRejections.take(EVERY_RAIL).allowed)
           await ctx.db.transaction((tx) => keepRejected(tx, message, { reason, authenticated }, ctx.clock.now()));
@@ -150,6 +146,18 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
       return rows.length;
     },
     idle: () => applying.idle(),
+  };
+}
+
+/** What each address sent that no operator would send. Null: an address that cannot be told apart from others. */
+function countStrangers(clock: Clock) {
+  const wrong = createFailureCounter(clock, 60);
+  const hints = createFailureCounter(clock, 60);
+  return {
+    addWrong: (address: string | null) => address !== null && wrong.add(address),
+    addHint: (address: string | null) => address !== null && hints.add(address),
+    isRefused: (address: string | null) =>
+      address !== null && (wrong.count(address) > WRONG_PER_MINUTE || hints.count(address) > STRANGE_HINTS_PER_MINUTE),
   };
 }
 

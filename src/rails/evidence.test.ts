@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createCallbackAddresses } from './callback-addresses.ts';
 import type { RailSetting } from './connection.ts';
 import { createScrub, evidenceOf } from './evidence.ts';
 import { MAX_RAW_CHARACTERS } from './rail.ts';
@@ -26,6 +27,23 @@ test('a secret is hidden in the forms and the JSON that we send, whatever its ch
       const kept = createScrub({ settings }, { settings: { secret } })(body);
       assert.match(kept, /^(code=\[hidden\]|\{"code":"\[hidden\]"\})$/);
     }
+});
+
+test('the token of an address for callbacks is hidden', () => {
+  const addresses = createCallbackAddresses({
+    connection: 'daraja',
+    publicUrl: 'https://pay.example.com',
+    keys: () => [Buffer.alloc(32)],
+  });
+  const body = JSON.stringify({
+    CallBackURL: addresses.url('prompt', 'TX_1'),
+    ResultURL: addresses.url('result', null),
+  });
+  const start = 'https://pay.example.com/operators/daraja';
+  assert.deepEqual(JSON.parse(scrub(body)), {
+    CallBackURL: `${start}/prompt/TX_1/[hidden]`,
+    ResultURL: `${start}/result/-/[hidden]`,
+  });
 });
 
 test('of two secrets of which one begins with the other, nothing is left', () => {
