@@ -67,7 +67,7 @@ describe('callbacks of operators', () => {
   });
 
   test('a rail that cannot say it leaves the answer to us', async () => {
-    readings = [{ kind: 'hint', reference: 'TX_NONE' }];
+    readings = [{ kind: 'nothing', reason: 'a progress report' }];
     rail.answerCallback = () => assert.fail('a mistake of the rail');
     assert.equal((await send('sandbox')).status, 200);
   });

@@ -326,6 +326,59 @@ describe('unknown references', () => {
   });
 });
 
+describe('hints of strangers', () => {
+  const from = (remoteAddress: string, reference: string) =>
+    inbox.receive({ ...messageOf({ kind: 'hint', reference }), remoteAddress }, remoteAddress);
+
+  test('a hint about nothing of ours is rejected at once, counts against its address, and 60 a minute are kept', async () => {
+    await ctx.db.query('delete from rejected_callbacks');
+    for (let count = 0; count < 80; count++)
+      assert.equal((await from('198.51.100.1', `order ${count}`)).kind, 'rejected');
+    assert.equal(inbox.refusal('quiet', '198.51.100.1'), 'too_many');
+    assert.equal((await ctx.db.query('select from rejected_callbacks')).length, 60);
+  });
+
+  test('a hint about a transaction that does not exist counts against its address', async () => {
+    const strange = Array.from({ length: 650 }, () => from('198.51.100.2', unknownRef()));
+    await Promise.all(strange);
+    await inbox.idle();
+    assert.equal(inbox.refusal('quiet', '198.51.100.2'), 'too_many');
+    const payment = await collect();
+    const genuine = Array.from({ length: 650 }, () => from('198.51.100.3', refOf(payment)));
+    await Promise.all(genuine);
+    await inbox.idle();
+    assert.equal(inbox.refusal('quiet', '198.51.100.3'), null, 'an operator that hints is heard');
+    await ctx.db.query('delete from operator_hints');
+  });
+
+  test('however many come about one transaction, the operator is asked a few times, and once more later', async () => {
+    const payment = await collect();
+    const mayAnswer = Promise.withResolvers<void>();
+    let asked = 0;
+    const slow = silentRail({
+      async query() {
+        asked++;
+        await mayAnswer.promise;
+        return { observation: { state: 'pending' }, raw: '' };
+      },
+    });
+    const other = createPaymentEngine(withPayments(base, slow));
+    for (let count = 0; count < 40; count++) {
+      await receive({ kind: 'hint', reference: refOf(payment) });
+      await other.pass();
+    }
+    mayAnswer.resolve();
+    await other.idle();
+    assert.ok(asked <= 5, `asked ${asked} times at once`);
+    base.clock.advance(31_000);
+    const before = asked;
+    await other.pass();
+    await other.idle();
+    assert.ok(asked > before, 'the last hints are not forgotten');
+    assert.equal((await ctx.db.query('select from operator_hints')).length, 0);
+  });
+});
+
 describe('a hint', () => {
   const failed: Observation = { state: 'failed', failureCode: 'PAYER_LIMIT_REACHED', rawCode: '', message: '' };
 

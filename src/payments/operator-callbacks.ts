@@ -4,7 +4,9 @@
 
 import type { RecordedEvent } from '../callbacks/events.ts';
 import { postEach } from '../ledger/ledger.ts';
+import { addressShareOf } from '../platform/admission.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
@@ -39,6 +41,8 @@ const REJECTED_KEPT_PER_MINUTE = 60;
 const EVERY_RAIL = 'every rail';
 /** An address that sent this many wrong messages in a minute is refused before its next body is read. */
 const WRONG_PER_MINUTE = 60;
+/** The same for hints about transactions that do not exist. More, because after a restore an operator may know what we lost. */
+const STRANGE_HINTS_PER_MINUTE = 600;
 /** A message whose rows are locked is tried again for this long; then it is quarantined. */
 const TRIED_FOR_MS = 3_600_000;
 /** Messages of one batch that may wait for locks; then the rest waits too, instead of each waiting in turn. */
@@ -48,6 +52,8 @@ const MAX_LEFT = 3;
 const LEAVES_NOTHING: ReadonlySet<CallbackReading['kind']> = new Set(['validation', 'nothing']);
 
 type Message = CallbackRequest & { rail: string };
+/** `onStranger`: a message hinted at something that is no transaction of its rail. */
+type InboxContext = PaymentsContext & { onStranger(message: Message): unknown };
 type InboxRow = Message & { id: bigint; received_at: Date };
 
 export interface OperatorInbox {
@@ -67,7 +73,12 @@ export interface OperatorInbox {
 
 export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   const keptRejections = createRateLimiter(ctx.clock, REJECTED_KEPT_PER_MINUTE / 60, REJECTED_KEPT_PER_MINUTE);
-  const wrongMessages = createFailureCounter(ctx.clock, 60);
+  const strangers = countStrangers(ctx.clock);
+  const inbox: InboxContext = {
+    ...ctx,
+    onStranger: ({ remoteAddress }) =>
+      strangers.addHint(remoteAddress === null ? null : addressShareOf({ ip: remoteAddress })),
+  };
 
   const applying: Batch<InboxRow, void> = createBatch({
     maxItems: 256,
@@ -75,7 +86,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
     concurrency: 1,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
     async run(rows) {
-      const events = await applyMessages(ctx, rows);
+      const events = await applyMessages(inbox, rows);
       failpoint('inbox-applied');
       ctx.sendCallbacksNow(events);
       return rows.map(() => undefined);
@@ -95,8 +106,8 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   return {
     refusal(rail, address) {
       const isKnown = ctx.rails.byName(rail) !== null;
-      if (!isKnown && address !== null) wrongMessages.add(address);
-      if (address !== null && wrongMessages.count(address) > WRONG_PER_MINUTE) return 'too_many';
+      if (!isKnown) strangers.addWrong(address);
+      if (strangers.isRefused(address)) return 'too_many';
       return isKnown ? null : 'unknown_rail';
     },
     async receive(message, address = null) {
@@ -105,7 +116,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
       if (rejected.length === readings.length) {
         ctx.metrics.refusals.inc({ code: 'operator_callback_rejected' });
         const authenticated = rejected.some((reading) => reading.authenticated);
-        if (!authenticated && address !== null) wrongMessages.add(address);
+        if (!authenticated) strangers.addWrong(address);
         const reason = rejected.map((reading) => reading.reason).join('; ') || 'says nothing';
         if (authenticated || keptRejections.take(EVERY_RAIL).allowed)
           await ctx.db.transaction((tx) => keepRejected(tx, message, { reason, authenticated }, ctx.clock.now()));
@@ -138,16 +149,34 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   };
 }
 
+/** What each address sent that no operator would send. Null: an address that cannot be told apart from others. */
+function countStrangers(clock: Clock) {
+  const wrong = createFailureCounter(clock, 60);
+  const hints = createFailureCounter(clock, 60);
+  return {
+    addWrong: (address: string | null) => address !== null && wrong.add(address),
+    addHint: (address: string | null) => address !== null && hints.add(address),
+    isRefused: (address: string | null) =>
+      address !== null && (wrong.count(address) > WRONG_PER_MINUTE || hints.count(address) > STRANGE_HINTS_PER_MINUTE),
+  };
+}
+
 function read(ctx: PaymentsContext, message: Message): CallbackReading[] {
   const rail = ctx.rails.byName(message.rail);
   if (!rail) return [{ kind: 'rejected', reason: 'there is no such rail' }];
   try {
-    return rail.readCallback(message);
+    return rail.readCallback(message).map(refuseStrangeHint);
   } catch (error) {
     // A rail should not throw. If it does, this message must not hold back the others.
     ctx.log.error({ err: error, rail: message.rail }, 'a rail could not read an operator callback');
     return [{ kind: 'rejected', reason: 'the rail could not read it' }];
   }
+}
+
+/** Anybody can write a hint: one about nothing of ours is a stranger's, and must not be kept as operators' messages are. */
+function refuseStrangeHint(reading: CallbackReading): CallbackReading {
+  const isStrange = reading.kind === 'hint' && idFromRef(reading.reference) === null;
+  return isStrange ? { kind: 'rejected', reason: 'is about no transaction of ours' } : reading;
 }
 
 async function insertMessages(tx: Tx, messages: Message[], at: Date): Promise<InboxRow[]> {
@@ -188,7 +217,7 @@ type Reading =
   | { kind: 'bad'; report: BadReport; row: InboxRow };
 
 /** Applies all messages in one transaction. If that cannot be done, each is applied alone, so that none blocks another. */
-async function applyMessages(ctx: PaymentsContext, rows: InboxRow[]): Promise<RecordedEvent[]> {
+async function applyMessages(ctx: InboxContext, rows: InboxRow[]): Promise<RecordedEvent[]> {
   const messages = rows.map((row) => ({ rows: [row], readings: readMessage(ctx, row) }));
   if (messages.length > 1)
     try {
@@ -212,7 +241,7 @@ async function applyMessages(ctx: PaymentsContext, rows: InboxRow[]): Promise<Re
 type ReadMessages = { rows: InboxRow[]; readings: Reading[] };
 
 /** Applies and deletes messages in one transaction. */
-function applyWhole(ctx: PaymentsContext, { rows, readings }: ReadMessages): Promise<RecordedEvent[]> {
+function applyWhole(ctx: InboxContext, { rows, readings }: ReadMessages): Promise<RecordedEvent[]> {
   return ctx.db.transaction(async (tx) => {
     const events = await applyReadings(tx, ctx, readings);
     await deleteMessages(tx, rows);
@@ -220,7 +249,7 @@ function applyWhole(ctx: PaymentsContext, { rows, readings }: ReadMessages): Pro
   });
 }
 
-async function applyMessage(ctx: PaymentsContext, message: ReadMessages): Promise<RecordedEvent[]> {
+async function applyMessage(ctx: InboxContext, message: ReadMessages): Promise<RecordedEvent[]> {
   try {
     return await applyWhole(ctx, message);
   } catch (error) {
@@ -237,7 +266,7 @@ function isTriedAgain(ctx: PaymentsContext, row: InboxRow, error: unknown): bool
   return concernsAll(error) || (mayPass(error) && ctx.clock.millis() - row.received_at.getTime() < TRIED_FOR_MS);
 }
 
-async function applyAlone(ctx: PaymentsContext, reading: Reading): Promise<RecordedEvent[]> {
+async function applyAlone(ctx: InboxContext, reading: Reading): Promise<RecordedEvent[]> {
   try {
     return await ctx.db.transaction((tx) => applyReadings(tx, ctx, [reading]));
   } catch (error) {
@@ -309,7 +338,7 @@ function reportOf(reading: Reading, error: string): BadReport {
   }
 }
 
-async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]): Promise<RecordedEvent[]> {
+async function applyReadings(tx: Tx, ctx: InboxContext, readings: Reading[]): Promise<RecordedEvent[]> {
   const proofs = readings.filter((reading) => reading.kind === 'outcome');
   const payments = readings.flatMap((reading) => (reading.kind === 'payment' ? [reading.payment] : []));
   const outcomes = proofs.map(({ outcome }) => outcome);
@@ -320,13 +349,13 @@ async function applyReadings(tx: Tx, ctx: PaymentsContext, readings: Reading[]):
   // Payments first: their receipts are used already. A proof with another receipt is then a case, and no money is lost.
   const all = [...received.outcomes, ...outcomes];
   const { applied, events } = await applyOutcomes(tx, ctx, all, received.held);
-  const hints = readings.flatMap((reading) =>
-    reading.kind === 'hint' ? [{ transactionId: reading.transactionId, rail: reading.row.rail }] : [],
-  );
+  const hinted = readings.filter((reading) => reading.kind === 'hint');
+  const hints = hinted.map(({ transactionId, row }) => ({ transactionId, rail: row.rail }));
   const ofProofs = applied.slice(received.outcomes.length);
   const doubted = proofs.filter(({ outcome }, index) => isToBeConfirmed(ctx, outcome, ofProofs[index]));
   hints.push(...doubted.map(({ outcome, row }) => ({ transactionId: outcome.transactionId, rail: row.rail })));
-  await recordHints(tx, hints, ctx.clock.now());
+  const known = await recordHints(tx, hints, ctx.clock.now());
+  for (const { transactionId, row } of hinted) if (!known.has(transactionId)) ctx.onStranger(row);
   const balances = readings.flatMap((reading) =>
     reading.kind === 'balance' ? reading.balances.map((balance) => ({ ...balance, connection: reading.row.rail })) : [],
   );

@@ -21,10 +21,14 @@ const HINTS = columns<Hint>(2, {
   rail: 'text',
 });
 
-/** A rail can only hint at its own transactions. */
-export async function recordHints(tx: Tx, hints: Hint[], at: Date): Promise<void> {
-  if (hints.length === 0) return;
-  await tx.query(
+/** Anybody can send hints about a reference that he knows. After so many that wait, the next question waits a second more. */
+const HINTS_A_SECOND = 3;
+const LONGEST_WAIT_SECONDS = 30;
+
+/** A rail can only hint at its own transactions. Returns the ids of those that there are. */
+export async function recordHints(tx: Tx, hints: Hint[], at: Date): Promise<ReadonlySet<string>> {
+  if (hints.length === 0) return new Set();
+  const rows = await tx.query<{ transaction_id: string }>(
     {
       name: 'record_hints',
       text: `insert into operator_hints as h (holder_id, transaction_id, hints, first_at, due_at)
@@ -32,10 +36,14 @@ export async function recordHints(tx: Tx, hints: Hint[], at: Date): Promise<void
              from ${HINTS.rows} join transactions t using (holder_id, id) where t.rail = input.rail
              group by t.holder_id, t.id order by t.holder_id, t.id
              on conflict (holder_id, transaction_id) do update
-               set hints = h.hints + excluded.hints, attempts = 0, first_at = excluded.first_at, due_at = excluded.due_at`,
+               set hints = h.hints + excluded.hints, attempts = 0, first_at = excluded.first_at,
+                 due_at = least(h.due_at, excluded.due_at
+                   + least(h.hints / ${HINTS_A_SECOND}, ${LONGEST_WAIT_SECONDS}) * interval '1 second')
+             returning transaction_id`,
     },
     [at, ...HINTS.arrays(hints)],
   );
+  return new Set(rows.map((row) => row.transaction_id));
 }
 
 export async function claimHints(

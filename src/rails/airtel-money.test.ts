@@ -285,6 +285,14 @@ describe('callbacks', () => {
         direction: 'collection',
         observation: { state: 'succeeded', receipt: 'MP210603.1' },
       });
+    // The hash of another payment, which stands somewhere else in the message.
+    const other = inner.replace('{', '{ ').replace(/"airtel_money_id"\s*:\s*"[^"]*"/, '"airtel_money_id":"OTHER"');
+    assert.notEqual(other, inner);
+    for (const forged of [
+      `{"x":{"transaction":${other}},"transaction":${inner}`,
+      `{"transaction":${other},"transaction":${inner}`,
+    ])
+      assert.equal(read(`${forged},"hash":"${hmac(other)}"}`)?.kind, 'hint', forged);
     assert.equal(read(`{"transaction":${inner},"hash":"${hmac('other')}"}`)?.kind, 'hint');
     assert.equal(read(`{"transaction":${inner}}`)?.kind, 'hint');
   });

@@ -1,7 +1,6 @@
 // The connections that people made: accounts at operators, with their settings and sealed secrets. Rows are checked here and
 // opened as rails by registry.ts. Who made a change is recorded by the callers, in the same transaction.
 
-import { isLoopback } from '../platform/addresses.ts';
 import type { Config } from '../platform/config.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -57,7 +56,7 @@ export type ConnectionChange = Pick<ConnectionDraft, 'baseUrl' | 'methods' | 'ma
   values?: Readonly<Record<string, string>> | undefined;
 };
 
-type ConnectionRules = Pick<Config, 'mode' | 'allowSimulatorsLive'>;
+type ConnectionRules = Pick<Config, 'mode' | 'allowSimulatorsLive' | 'port'>;
 type CheckedConnection = Pick<
   Connection,
   'name' | 'rail' | 'environment' | 'baseUrl' | 'methods' | 'holderId' | 'matchedCallbacks'
@@ -150,7 +149,7 @@ export async function updateConnection(
   const definition = requireDefinition(definitions, known.rail);
   const before = { ...known.settings, ...(await openSecrets(vault, name, known.sealed)) };
   const { values, errors } = readSettings(definition, before, change.values ?? {});
-  const baseUrl = change.baseUrl ?? known.baseUrl;
+  const baseUrl = change.baseUrl === undefined ? known.baseUrl : tidyAddress(change.baseUrl);
   const methods = change.methods ?? known.methods;
   const matchedCallbacks = readPolicy(change.matchedCallbacks ?? known.matchedCallbacks, errors);
   checkMethods(definition, methods, errors);
@@ -225,7 +224,8 @@ function checkDraft(
     });
   const { values, errors } = readSettings(definition, initialValues(definition, environment), draft.values);
   const name = draft.name ?? definition.name;
-  const baseUrl = draft.baseUrl ?? (environment === 'simulator' ? simulatorAddress(definition) : null);
+  const address = draft.baseUrl ?? (environment === 'simulator' ? simulatorAddress(definition) : null);
+  const baseUrl = address === null ? null : tidyAddress(address);
   const methods = draft.methods ?? definition.methods;
   checkName(definition, name, errors);
   checkMethods(definition, methods, errors);
@@ -276,15 +276,23 @@ function checkPlace(
     errors.environment = [`${definition.title} has no ${environment} environment.`];
   if (environment !== 'simulator' && baseUrl !== null)
     errors.base_url = ['Only a simulator has an address of its own; the addresses of operators are part of the rail.'];
-  if (environment === 'simulator' && (baseUrl === null || !isOnThisMachine(baseUrl)))
+  if (environment !== 'simulator') return;
+  if (baseUrl === null || !THIS_MACHINE.test(baseUrl))
     errors.base_url = ['A simulator needs its address on this machine, such as http://127.0.0.1:9091.'];
+  else if (new URL(baseUrl).port === String(config.port))
+    errors.base_url = [
+      'This is the port of the gateway itself. Give the address that the simulator says when it starts.',
+    ];
 }
 
-function isOnThisMachine(text: string): boolean {
+/** As browsers write it: people type capitals, spaces and short forms of addresses. */
+function tidyAddress(text: string): string {
   const url = URL.parse(text);
-  if (url?.protocol !== 'http:' || url.username || url.search || url.hash) return false;
-  return url.hostname === 'localhost' || isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
+  return url ? url.href.replace(/\/$/, '') : text;
 }
+
+/** The table has the same rule: no other form of a loopback address, no name and password. */
+const THIS_MACHINE = /^http:\/\/(127(\.\d+){3}|localhost|\[::1\])(:\d+)?(\/[^?#]*)?$/;
 
 function readPolicy(text: string, errors: SettingErrors): MatchedCallbacks {
   const policy = MATCHED_POLICIES.find((each) => each === text);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createCallbackAddresses } from './callback-addresses.ts';
 import type { RailSetting } from './connection.ts';
 import { createScrub, evidenceOf } from './evidence.ts';
 import { MAX_RAW_CHARACTERS } from './rail.ts';
@@ -18,6 +19,36 @@ test('sealed settings are hidden in every form in which an operator could send t
   const base64 = Buffer.from('p@ss word!').toString('base64');
   const text = `p@ss word! ${base64} ${encodeURIComponent('p@ss word!')} PRIVATE-LINES public-key`;
   assert.equal(scrub(text), '[hidden] [hidden] [hidden] [hidden] public-key');
+});
+
+test('a secret is hidden in the forms and the JSON that we send, whatever its characters', () => {
+  for (const secret of ["it's~(mine)!", 'two words', 'quote"back\\slash'])
+    for (const body of [new URLSearchParams({ code: secret }).toString(), JSON.stringify({ code: secret })]) {
+      const kept = createScrub({ settings }, { settings: { secret } })(body);
+      assert.match(kept, /^(code=\[hidden\]|\{"code":"\[hidden\]"\})$/);
+    }
+});
+
+test('the token of an address for callbacks is hidden', () => {
+  const addresses = createCallbackAddresses({
+    connection: 'daraja',
+    publicUrl: 'https://pay.example.com',
+    keys: () => [Buffer.alloc(32)],
+  });
+  const body = JSON.stringify({
+    CallBackURL: addresses.url('prompt', 'TX_1'),
+    ResultURL: addresses.url('result', null),
+  });
+  const start = 'https://pay.example.com/operators/daraja';
+  assert.deepEqual(JSON.parse(scrub(body)), {
+    CallBackURL: `${start}/prompt/TX_1/[hidden]`,
+    ResultURL: `${start}/result/-/[hidden]`,
+  });
+});
+
+test('of two secrets of which one begins with the other, nothing is left', () => {
+  const both = createScrub({ settings }, { settings: { secret: 'abcdef', certificate: 'abcdef-and-more' } });
+  assert.equal(both('abcdef-and-more abcdef'), '[hidden] [hidden]');
 });
 
 test('fields that carry credentials are hidden whatever they hold', () => {

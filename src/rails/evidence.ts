@@ -26,12 +26,14 @@ const SECRET_FIELDS = new RegExp(
   `("(?:${SECRET_NAMES.join('|')})"\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*"|[^\\s,}\\]]+)`,
   'gi',
 );
+/** Who knows the end of an address that an operator was given can send what only the operator may. */
+const ADDRESS_TOKENS = /(\/operators\/[a-z0-9-]+\/[a-z0-9-]+\/[\w-]+\/)[\w-]+/g;
 /** Shorter values (a country, "yes") would hide ordinary words. */
 const SHORTEST_SECRET = 6;
 
 export type Scrub = (text: string) => string;
 
-/** Hides the sealed settings of a connection, in any place, and every field that carries credentials. */
+/** Hides the sealed settings of a connection, in any place, every field that carries credentials, and addresses for callbacks. */
 export function createScrub(
   definition: Pick<RailDefinition, 'settings'>,
   connection: Pick<RailConnection, 'settings'>,
@@ -40,12 +42,21 @@ export function createScrub(
     .filter(({ kind, sealed: isSealed }) => kind === 'secret' || isSealed)
     .map(({ name }) => connection.settings[name] ?? '')
     .filter((value) => value.length >= SHORTEST_SECRET)
-    .flatMap((value) => [value, Buffer.from(value).toString('base64'), encodeURIComponent(value)]);
+    .flatMap(formsOf)
+    // A secret that another one begins with would leave the rest of it.
+    .sort((left, right) => right.length - left.length);
   return (text) => {
-    let scrubbed = text.replace(SECRET_FIELDS, `$1"${HIDDEN}"`);
+    let scrubbed = text.replace(SECRET_FIELDS, `$1"${HIDDEN}"`).replace(ADDRESS_TOKENS, `$1${HIDDEN}`);
     for (const secret of sealed) scrubbed = scrubbed.replaceAll(secret, HIDDEN);
     return scrubbed;
   };
+}
+
+/** How a value is written in JSON, in a form, in an address and in a header. A form encodes more than an address does. */
+function formsOf(value: string): string[] {
+  const inJson = JSON.stringify(value).slice(1, -1);
+  const inForm = new URLSearchParams([['', value]]).toString().slice(1);
+  return [value, inJson, inForm, encodeURIComponent(value), Buffer.from(value).toString('base64')];
 }
 
 /** Fit to be stored: cut, without NUL, well-formed. Scrubbed before it is cut, so that no half of a secret is left. */

@@ -7,6 +7,7 @@ import { type PlainOperator, plainRail, startPlainOperator } from '../../test/pl
 import { loadCatalog } from '../catalog/catalog.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { createHolder } from '../holders/holders.ts';
+import { Problem } from '../platform/errors.ts';
 import { createMemory } from '../platform/memory.ts';
 import { resealPass } from '../platform/reseal.ts';
 import {
@@ -116,6 +117,22 @@ describe('drafts', () => {
     const sandbox = { environment: 'sandbox', values };
     assert.match(JSON.stringify(await refusal(sandbox)), /Only a simulator has an address/);
     assert.equal(await refusal({ ...sandbox, baseUrl: undefined }), null);
+  });
+
+  test('the address of a simulator is read as browsers read it, and is never that of the gateway', async () => {
+    const at = (name: string, baseUrl: string) => add({ name, baseUrl });
+    await at('spaces', ' HTTP://LocalHost:9091/base/ ');
+    await at('short', 'http://127.1:9092');
+    await at('six', 'http://[0:0::1]:9093/');
+    const stored = new Map((await listConnections(ctx.db)).map(({ name, baseUrl }) => [name, baseUrl]));
+    assert.deepEqual(Object.fromEntries(stored), {
+      six: 'http://[::1]:9093',
+      short: 'http://127.0.0.1:9092',
+      spaces: 'http://localhost:9091/base',
+    });
+    for (const other of ['http://[::ffff:127.0.0.1]:9091', 'http://:pw@127.0.0.1:9091', 'http://127.0.0.1:9091/?a=b'])
+      await assert.rejects(at('other', other), Problem, other);
+    await assert.rejects(at('gateway', `http://127.0.0.1:${ctx.config.port}`), Problem);
   });
 
   test('live mode takes production only; simulators in a rehearsal', async () => {
