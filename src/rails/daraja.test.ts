@@ -13,7 +13,7 @@ import { createVirtualClock } from '../platform/clock.ts';
 import { createHolderUuid, createRefundUuid, publicId } from '../platform/ids.ts';
 import type { RailConnection } from './connection.ts';
 import { darajaRail } from './daraja.ts';
-import { promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
+import { maskedNumberOf, promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
 import type { Observation, QueryCall, Rail, RailMethod, RefundCall } from './rail.ts';
 
 const START = new Date('2026-01-05T06:15:00Z');
@@ -189,9 +189,14 @@ describe('a prompt', () => {
   test('to a till names the store and the till', async () => {
     open({ prompt_account: 'till', till_number: '500600' });
     answers = [PROMPT_ACCEPTED];
-    await rail.collect(collectCall());
-    const { TransactionType, BusinessShortCode, PartyB } = sentBody();
+    const call = collectCall();
+    const { observation } = await rail.collect(call);
+    const { TransactionType, BusinessShortCode, PartyB, AccountReference } = sentBody();
     assert.deepEqual([TransactionType, BusinessShortCode, PartyB], ['CustomerBuyGoodsOnline', 174379, 500600]);
+    assert.equal(AccountReference, promptReferenceOf(call.reference));
+    // A confirmation of a payment to a till names the payer only; it must not be held for another reference.
+    const step = observation.state === 'pending' ? observation.step : undefined;
+    assert.equal(step?.kind === 'prompt' && step.accountReference, maskedNumberOf(call.msisdn));
   });
 
   test('of less than a shilling is not sent', async () => {

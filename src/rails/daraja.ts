@@ -143,7 +143,9 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
   const { account, addresses } = session;
   const refused = notSendable(call.amount);
   if (refused !== null) return { observation: refused, raw: '' };
-  const accountReference = promptReferenceOf(call.reference);
+  const shown = promptReferenceOf(call.reference);
+  // Of a till the operator confirms no reference, only the number that pays.
+  const accountReference = account.promptsToTill ? maskedNumberOf(call.msisdn) : shown;
   const sent = await session.post('/mpesa/stkpush/v1/processrequest', {
     BusinessShortCode: Number(account.shortcode),
     ...session.password(),
@@ -154,7 +156,7 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
     PartyB: Number(receiverOf(account, PROMPT)),
     PhoneNumber: Number(call.msisdn),
     CallBackURL: addresses.url('prompt', call.reference),
-    AccountReference: accountReference,
+    AccountReference: shown,
     TransactionDesc: 'Payment',
   });
   const railReference = textOf(field(acceptance(sent.answer), 'CheckoutRequestID'));
