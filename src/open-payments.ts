@@ -48,7 +48,8 @@ export async function openPayments(base: Context, options: PaymentsOptions): Pro
     ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),
     ...(options.railDefinitions === undefined ? {} : { definitions: options.railDefinitions }),
   });
-  await rails.refresh();
+  // A process may start before its database: it then opens the connections as soon as it can read them.
+  await rails.refresh().catch((error: unknown) => base.log.warn({ err: error }, 'the connections are not open yet'));
   const ctx: PaymentsContext = {
     ...base,
     catalog: loadCatalog(config.catalogFile),

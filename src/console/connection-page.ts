@@ -208,7 +208,7 @@ function reportBox({ t }: MemberRequest, { checks }: ConnectionReport): Html {
     <div class="box ${isGood ? 'success' : 'error'}" role="status">
       <p>${isGood ? t.connections.works : t.connections.doesNotWork}</p>
       <ul>
-        ${checks.map(({ name, problem }) => html`<li>${problem === null ? '✓' : '✗'} ${name}${problem !== null && html`: <b>${problem}</b>`}</li>`)}
+        ${checks.map(({ name, problem }) => (problem === null ? html`<li>✓ ${name}</li>` : html`<li>✗ ${name}: <b>${problem}</b></li>`))}
       </ul>
     </div>
   `;

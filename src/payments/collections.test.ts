@@ -158,13 +158,13 @@ describe('an operator that never answers', () => {
       accepted.length,
     );
     assert.equal((await gateway.ctx.db.query('select from events')).length, 0);
-    // It comes back, and says how each of them ended.
+    // It comes back, and says how each of them ended. On a busy machine some of its answers come too late, and are asked for again.
     gateway.services.operator?.scripts.clear();
-    for (let round = 0; round < 12; round++) {
+    const open = () => gateway.ctx.db.query(`select from transactions where status <> 'success'`);
+    for (let round = 0; round < 60 && (await open()).length > 0; round++) {
       gateway.ctx.clock.advance(6 * 3_600_000);
       await gateway.settle();
     }
-    const ended = await gateway.ctx.db.query<{ status: string }>('select status from transactions');
-    assert.deepEqual([...new Set(ended.map((row) => row.status))], ['success']);
+    assert.equal((await open()).length, 0);
   });
 });

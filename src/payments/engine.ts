@@ -6,6 +6,7 @@ import { findHolder } from '../holders/holders.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
+import { readLastRestore } from '../platform/restores.ts';
 import { callResult } from '../rails/breakers.ts';
 import type { Observation } from '../rails/rail.ts';
 import { applyBatch } from './apply-batch.ts';
@@ -19,6 +20,7 @@ import { type ClaimedJob, claimDue, postponeSubmit, returnJobs } from './payment
 import { readPrepared } from './prepared-calls.ts';
 import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
+import { reportUnsent } from './unsent-submits.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 import { createWorkQueue, type Work } from './work-queue.ts';
 
@@ -206,8 +208,10 @@ async function performSubmit(
   // The check took too long: another process may be asking about it now, so it is not sent from here.
   if (isStale()) return;
   if (isHeld) return postponeSubmit(ctx, transaction, submittedAt, SUSPENDED_PAUSE_MS);
-  if (!ctx.rails.health.mayCall(transaction.rail, transaction.method))
-    return postponeSubmit(ctx, transaction, submittedAt);
+  if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) {
+    await postponeSubmit(ctx, transaction, submittedAt);
+    return reportUnsent(ctx, transaction, 'the operator does not answer');
+  }
   // A turn comes well within the lease, but the call after it might not.
   if (!(await takeTurn(parts, transaction, 'submit')) || isStale())
     return postponeSubmit(ctx, transaction, submittedAt, TURN_PAUSE_MS);
@@ -219,7 +223,10 @@ async function performSubmit(
 async function isNotSentYet(ctx: PaymentsContext, { transaction, isRestored }: Work & ClaimedJob): Promise<boolean> {
   if (transaction.status !== 'pending' || isRestored || !ctx.rails.byName(transaction.rail)?.prepare) return false;
   const isPrepared = transaction.direction !== 'refund' || (await isSentAsPayout(ctx, transaction));
-  return isPrepared && (await readPrepared(ctx, transaction)) === null;
+  if (!isPrepared || (await readPrepared(ctx, transaction)) !== null) return false;
+  // What was prepared and sent between a backup and its restore is not in the backup.
+  const restoredAt = await readLastRestore(ctx.db);
+  return restoredAt === null || transaction.created_at > restoredAt;
 }
 
 type Call = 'submit' | 'poll';
@@ -268,7 +275,10 @@ async function callAndRecord(
     ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
     ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
   }
-  if (notSent === 'try_again') await postponeSubmit(ctx, transaction, submittedAt, prepareAgainMs(ctx, transaction));
+  if (notSent === 'try_again') {
+    await postponeSubmit(ctx, transaction, submittedAt, prepareAgainMs(ctx, transaction));
+    await reportUnsent(ctx, transaction, observation.state === 'unknown' ? observation.reason : 'it cannot be used');
+  }
   if (notSent) return { observation, after: null };
   const outcome = { transactionId: transaction.id, source, observation, raw, askedAt, ...reason };
   return { observation, after: (await outcomes.add(outcome)).transaction };

@@ -16,7 +16,7 @@ import { countDuePayments } from './payment-jobs.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
 import { topUpSandbox } from './sandbox-top-up.ts';
-import { findTransaction, type Transaction } from './transactions.ts';
+import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -74,6 +74,28 @@ for (const [what, change] of changes)
     assert.match(entries.at(-1)?.raw ?? '', /any more/);
     assert.equal(entries.at(-1)?.state, 'unknown');
   });
+
+test('a connection that this process has not seen yet is read before its first payment is sent', async () => {
+  const sent: string[] = [];
+  const rail = silentRail({
+    async collect({ reference }) {
+      sent.push(reference);
+      return { observation: { state: 'pending' }, raw: '' };
+    },
+  });
+  let isSeen = false;
+  const { rails } = withPayments(base, rail);
+  const seenLater: typeof rails = {
+    ...rails,
+    byName: (name) => (isSeen ? rails.byName(name) : null),
+    async refresh() {
+      isSeen = true;
+    },
+  };
+  ctx = { ...ctx, rails: seenLater };
+  const transaction = await collect();
+  assert.deepEqual(sent, [refOf(transaction)]);
+});
 
 test('money 27: payouts that wait for approval are not a backlog', async () => {
   const engine = createPaymentEngine(ctx);

@@ -11,7 +11,7 @@ import { canBeAsked, directionOf } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeObservation } from './evidence.ts';
 import { checkObservation } from './observations.ts';
-import { keepPrepared, readPrepared } from './prepared-calls.ts';
+import { holdsSubmit, keepPrepared, readPrepared } from './prepared-calls.ts';
 import { quarantine } from './quarantine.ts';
 import { readRefundOrders } from './refund-orders.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
@@ -59,7 +59,7 @@ async function checkReply(
 }
 
 async function submit(ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null): Promise<SubmitReply> {
-  const rail = ctx.rails.byName(transaction.rail);
+  const rail = await findRail(ctx, transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);
   const call = {
@@ -93,6 +93,14 @@ async function submit(ctx: PaymentsContext, transaction: Transaction, submittedA
   }
 }
 
+/** Another process may have accepted it over a connection that is so new that this one has not seen it yet. */
+async function findRail(ctx: PaymentsContext, name: string): Promise<Rail | null> {
+  const known = ctx.rails.byName(name);
+  if (known) return known;
+  await ctx.rails.refresh().catch((error: unknown) => ctx.log.warn({ err: error }, 'the connections were not read'));
+  return ctx.rails.byName(name);
+}
+
 type Sending = { transaction: Transaction; submittedAt: Date | null; direction: Direction };
 
 /** What the rail needs first is fetched and committed, or found where a crash left it. */
@@ -107,11 +115,13 @@ async function prepareAndSend<T extends CollectCall | PayoutCall>(
   const stored = await readPrepared(ctx, transaction);
   if (stored) return send({ ...call, prepared: stored });
   const reply = await rail.prepare(call, direction);
-  if (!('prepared' in reply))
+  if (!('prepared' in reply)) {
     // Only a clear "no" ends it: nothing was sent, so anything else is tried again.
-    return reply.observation.state === 'failed' && checkObservation(reply.observation).error === null
-      ? reply
-      : { ...reply, notSent: 'try_again' };
+    const isRefused = reply.observation.state === 'failed' && checkObservation(reply.observation).error === null;
+    if (!isRefused) return { ...reply, notSent: 'try_again' };
+    // Another process may have prepared and sent it meanwhile; then its answer counts.
+    return (await holdsSubmit(ctx, transaction, submittedAt)) ? reply : { ...UNANSWERED, notSent: 'elsewhere' };
+  }
   const { prepared } = reply;
   if (!(await keepPrepared(ctx, transaction, prepared, submittedAt))) return { ...UNANSWERED, notSent: 'elsewhere' };
   failpoint('prepared', transaction.direction);

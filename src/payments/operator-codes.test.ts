@@ -20,7 +20,7 @@ let ctx: ReturnType<typeof withPayments<typeof base>>;
 let engine: PaymentEngine;
 let shop: Shop;
 let onCollect: Observation;
-let onCode: Observation;
+let onCode: Observation | Promise<Observation>;
 let given: CodeCall[];
 
 before(async () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
     collect: async () => ({ observation: onCollect, raw: '' }),
     async submitCode(call) {
       given.push(call);
-      return { observation: onCode, raw: 'answer' };
+      return { observation: await onCode, raw: 'answer' };
     },
   });
   ctx = withPayments(base, rail);
@@ -93,6 +93,22 @@ describe('a code of the operator', () => {
     await assert.rejects(() => give(transaction, '1234'), waitsForNone);
     assert.equal(given.length, 5);
     assert.equal((await reload(transaction)).status, 'processing');
+  });
+
+  test('goes alone: no second one while the operator has it, also when its process ended', async () => {
+    const answer = Promise.withResolvers<Observation>();
+    onCode = answer.promise;
+    const transaction = await collect();
+    const first = give(transaction, '1234');
+    while (given.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await assert.rejects(() => give(transaction, '5678'), waitsForNone);
+    assert.deepEqual(await stepOf(transaction), { kind: 'prompt', text: null });
+    answer.resolve({ state: 'pending', step: CODE });
+    assert.equal(leftOf(await first), 4);
+    onCode = { state: 'unknown', reason: 'time-out' };
+    await give(transaction, '5678');
+    assert.deepEqual(await stepOf(transaction), CODE, 'what may not have arrived is asked for again');
+    assert.equal(given.length, 2);
   });
 
   test('wrong codes count by number, over payments; right and unanswered ones do not', async () => {

@@ -4,7 +4,7 @@
 import type { RecordedEvent } from '../callbacks/events.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import type { Observation, RailReply } from '../rails/rail.ts';
+import type { Observation, PayerStep, RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { giveBackTokenGuess, takeTokenGuess } from './number-limits.ts';
 import { checkObservation } from './observations.ts';
@@ -16,6 +16,8 @@ import { isFinal } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 const MAX_WRONG_CODES = 5;
+/** What the payer sees while the operator has the code, and after it took it. */
+const TAKEN: PayerStep = { kind: 'prompt', text: null };
 
 /** Whether the payer is asked for a code of the operator. */
 export async function waitsForOperatorCode(ctx: PaymentsContext, holderId: bigint, id: string): Promise<boolean> {
@@ -34,7 +36,7 @@ export async function giveOperatorCode(
   code: string,
   within: (tx: Tx) => Promise<void>,
 ): Promise<Transaction | Problem> {
-  const { transaction, left } = await ctx.db.transaction(async (tx) => {
+  const { transaction, left, step } = await ctx.db.transaction(async (tx) => {
     const counted = await countTry(tx, ctx, holderId, id);
     await within(tx);
     return counted;
@@ -44,11 +46,12 @@ export async function giveOperatorCode(
   // It was taken: the payer is not asked for it again.
   const isTaken = reply.observation.state === 'pending' && !reply.observation.step;
   const observation: Observation = isTaken
-    ? { ...reply.observation, state: 'pending', step: { kind: 'prompt', text: null } }
+    ? { ...reply.observation, state: 'pending', step: TAKEN }
     : reply.observation;
   const isWrong = observation.state === 'pending' && observation.step?.kind === 'code';
   const { applied, events } = await ctx.db.transaction(async (tx) => {
     if (!isWrong) await takeBackTry(tx, ctx, transaction);
+    if (observation.state === 'unknown') await askAgain(tx, transaction, step);
     return applyOutcomes(tx, ctx, [{ transactionId: id, source: 'verification', observation, raw }]);
   });
   return conclude(ctx, transaction, { isWrong, left, applied: applied[0], events });
@@ -70,25 +73,32 @@ function conclude(
   });
 }
 
-/** Counts the try before it is judged, so that many at once cannot pass together. */
+/**
+ * Counts the try before it is judged, so that many at once cannot pass together. The step is taken with it: a code may move
+ * money, so a second one goes out only after the answer to the first, and never when that answer was lost with its process.
+ */
 async function countTry(
   tx: Tx,
   ctx: PaymentsContext,
   holderId: bigint,
   id: string,
-): Promise<{ transaction: Transaction; left: number }> {
+): Promise<{ transaction: Transaction; left: number; step: string }> {
   const transaction = await findTransaction(tx, holderId, id);
   if (!transaction) throw new Problem('transaction_not_found');
   await refuseBeforeAsked(tx, holderId, id);
-  const [row] = await tx.query<{ wrong_codes: number }>(
-    `update payer_steps set wrong_codes = wrong_codes + 1
-     where holder_id = $1 and transaction_id = $2 and step ->> 'kind' = 'code' and wrong_codes < $3 returning wrong_codes`,
+  const [row] = await tx.query<{ wrong_codes: number; step: string }>(
+    `select wrong_codes, step::text as step from payer_steps
+     where holder_id = $1 and transaction_id = $2 and step ->> 'kind' = 'code' and wrong_codes < $3 for update`,
     [holderId, id, MAX_WRONG_CODES],
   );
   if (!row || isFinal(transaction.status))
     throw new Problem('verification_failed', { message: 'This transaction does not wait for a code.' });
+  await tx.query(
+    `update payer_steps set wrong_codes = wrong_codes + 1, step = $3 where holder_id = $1 and transaction_id = $2`,
+    [holderId, id, JSON.stringify(TAKEN)],
+  );
   await takeTokenGuess(tx, ctx, transaction.msisdn ?? '');
-  return { transaction, left: MAX_WRONG_CODES - row.wrong_codes };
+  return { transaction, left: MAX_WRONG_CODES - row.wrong_codes - 1, step: row.step };
 }
 
 /** The code was right, or nobody knows: it was not a wrong try. */
@@ -98,6 +108,11 @@ async function takeBackTry(tx: Tx, ctx: PaymentsContext, transaction: Transactio
     transaction.id,
   ]);
   await giveBackTokenGuess(tx, ctx, transaction.msisdn ?? '');
+}
+
+/** Nobody knows whether the code arrived: the operator takes the same one again. */
+async function askAgain(tx: Tx, { holder_id: holderId, id }: Transaction, step: string): Promise<void> {
+  await tx.query('update payer_steps set step = $3 where holder_id = $1 and transaction_id = $2', [holderId, id, step]);
 }
 
 async function submitCode(ctx: PaymentsContext, transaction: Transaction, code: string): Promise<RailReply> {

@@ -56,10 +56,13 @@ beforeEach(async () => {
       return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
     },
     query: async ({ reference }) => answers.get(reference) ?? { observation: { state: 'pending' }, raw: '' },
-    readCallback: ({ body }) =>
-      JSON.parse(body.toString(), (name, value: unknown) =>
+    readCallback({ body }) {
+      const parts = JSON.parse(body.toString()) as object[];
+      const readings = JSON.parse(body.toString(), (name, value: unknown) =>
         name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[],
+      ) as CallbackReading[];
+      return readings.map((reading, index) => ({ ...reading, part: JSON.stringify(parts[index]) }));
+    },
   });
   ctx = withPayments(base, rail);
   engine = createPaymentEngine(ctx);

@@ -6,9 +6,12 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CAPABILITIES, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { recordRestore } from '../platform/restores.ts';
 import type { Observation, Prepared, PrepareReply } from '../rails/rail.ts';
+import { listCasesOf } from './cases.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { LEASE_MS } from './payment-jobs.ts';
+import { requeryAfterRestore } from './requery-after-restore.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
 const TOKEN = { pay_token: 'v1-secret-token' };
@@ -71,6 +74,12 @@ async function collect(): Promise<Transaction> {
   return transaction;
 }
 
+/** The engine, once its call before the one that moves money is under way. */
+async function enginePreparing(): Promise<PaymentEngine> {
+  while (prepares.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  return engine;
+}
+
 async function passAfter(milliseconds: number): Promise<void> {
   base.clock.advance(milliseconds);
   await engine.pass();
@@ -114,13 +123,29 @@ test('an unknown answer is tried again later, and is not taken for a submit', as
   assert.deepEqual(asked, []);
 });
 
+test('what cannot be prepared for a day is a case, and is still sent when it can be', async () => {
+  onPrepare = async () => ({ observation: UNKNOWN, raw: '' });
+  const transaction = await collect();
+  for (let hour = 0; hour < 23; hour++) await passAfter(3_600_000);
+  assert.deepEqual(await listCasesOf(ctx.db, shop.holderId, transaction.id), []);
+  await passAfter(2 * 3_600_000);
+  const [open] = await listCasesOf(ctx.db, shop.holderId, transaction.id);
+  assert.deepEqual([open?.kind, open?.status], ['no_answer', 'open']);
+  assert.match(String(open?.detail.reason), /Nothing was sent yet: time-out/);
+  onPrepare = async () => ({ prepared: TOKEN });
+  await passAfter(700_000);
+  assert.equal(await statusOf(transaction), 'success');
+  const [closed] = await listCasesOf(ctx.db, shop.holderId, transaction.id);
+  assert.equal(closed?.status, 'resolved');
+});
+
 describe('a process that ends', () => {
   test('before it has prepared sent nothing: the next one sends', async () => {
     const ended = Promise.withResolvers<PrepareReply>();
     onPrepare = () => ended.promise;
     const owner = { holderId: shop.holderId, integrationId: shop.id };
     const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet'));
-    const first = engine;
+    const first = await enginePreparing();
     start();
     onPrepare = async () => ({ prepared: TOKEN });
     await passAfter(LEASE_MS + 1);
@@ -139,7 +164,7 @@ describe('a process that ends', () => {
     onCollect = async () => ({ state: 'pending' });
     const owner = { holderId: shop.holderId, integrationId: shop.id };
     await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet'));
-    const first = engine;
+    const first = await enginePreparing();
     start();
     onPrepare = async () => ({ prepared: TOKEN });
     await passAfter(LEASE_MS + 1);
@@ -150,6 +175,42 @@ describe('a process that ends', () => {
     await passAfter(60_000);
     assert.deepEqual(sent, [TOKEN]);
     assert.equal(asked.length, 1, 'it is asked about');
+  });
+
+  test('slow, and refused in the end, does not end what was sent meanwhile', async () => {
+    const ended = Promise.withResolvers<PrepareReply>();
+    onPrepare = () => ended.promise;
+    onCollect = async () => ({ state: 'pending' });
+    const owner = { holderId: shop.holderId, integrationId: shop.id };
+    const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet'));
+    const first = await enginePreparing();
+    start();
+    onPrepare = async () => ({ prepared: TOKEN });
+    await passAfter(LEASE_MS + 1);
+    await passAfter(1_500);
+    assert.deepEqual(sent, [TOKEN]);
+    ended.resolve({ observation: REFUSED, raw: '' });
+    await first.idle();
+    assert.equal(await statusOf(transaction), 'processing');
+  });
+
+  test('and whose database was restored may have sent what the backup does not know: it is not sent again', async () => {
+    onPrepare = () => new Promise(() => undefined);
+    const owner = { holderId: shop.holderId, integrationId: shop.id };
+    const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet'));
+    await enginePreparing();
+    base.clock.advance(60_000);
+    await base.db.transaction(async (tx) => {
+      await recordRestore(tx, base.clock.now(), null);
+      await requeryAfterRestore(tx, base.clock.now());
+    });
+    start();
+    onPrepare = async () => ({ prepared: TOKEN });
+    await passAfter(1_000);
+    await passAfter(7_000);
+    assert.deepEqual(sent, []);
+    assert.ok(asked.length > 0);
+    assert.equal(await statusOf(transaction), 'processing');
   });
 
   test('after it has prepared may have sent: the operator is asked, with what was prepared', async () => {

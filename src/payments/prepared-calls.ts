@@ -35,7 +35,8 @@ export async function keepPrepared(
   const sealed = ctx.vault.seal(JSON.stringify(prepared), sealPurpose(transaction));
   return ctx.db.transaction(async (tx) => {
     const kept = await tx.query(
-      `update payment_jobs set due_at = $4, submitted_at = $5
+      // Always another moment than before: a process that has not seen what is stored cannot take the job for unsent.
+      `update payment_jobs set due_at = $4, submitted_at = greatest($5, submitted_at + interval '1 millisecond')
        where holder_id = $1 and transaction_id = $2 and kind = 'query' and submitted_at is not distinct from $3 returning 1`,
       [holderId, id, submittedAt, new Date(now.getTime() + LEASE_MS), now],
     );
@@ -47,6 +48,20 @@ export async function keepPrepared(
     );
     return rows.length > 0;
   });
+}
+
+/** Whether the submit that began at `submittedAt` is still that of this process. */
+export async function holdsSubmit(
+  ctx: PaymentsContext,
+  transaction: Place,
+  submittedAt: Date | null,
+): Promise<boolean> {
+  const rows = await ctx.db.query(
+    `select from payment_jobs
+     where holder_id = $1 and transaction_id = $2 and kind = 'query' and submitted_at is not distinct from $3`,
+    [transaction.holder_id, transaction.id, submittedAt],
+  );
+  return rows.length > 0;
 }
 
 type SealedRow = Place & { sealed: Buffer };

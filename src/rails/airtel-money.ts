@@ -349,8 +349,15 @@ function encryptPin({ settings }: RailConnection): string | null {
 
 /** By Airtel's own id of the collection, whole, and without an id of ours: it is sent once. */
 async function refund(api: Api, { collection }: RefundCall): Promise<RailReply> {
-  if (collection.receipt === null)
-    return replyOf(api.scrub, { state: 'unknown', reason: 'the receipt of the payment is not known yet' }, '');
+  // Nothing is sent, and nothing will be: another refund can be made when the receipt is known.
+  if (collection.receipt === null) {
+    const message = 'The receipt of the payment is not known yet.';
+    return replyOf(
+      api.scrub,
+      { state: 'failed', failureCode: 'REJECTED_BY_OPERATOR', rawCode: 'NO_RECEIPT', message },
+      '',
+    );
+  }
   const answer = await api.call({
     method: 'POST',
     path: '/standard/v1/payments/refund',

@@ -402,7 +402,7 @@ describe('till and pay bill', () => {
     const { observation } = await rail.collect(collectCall('MPESA_PAYBILL_KEN'));
     assert.ok(observation.state === 'pending' && observation.step?.kind === 'transfer');
     const { payTo, accountReference, expiresAt } = observation.step;
-    assert.deepEqual(payTo, { kind: 'paybill', number: '174379', name: 'Duka', bank: null });
+    assert.deepEqual(payTo, { kind: 'paybill', number: '600638', name: 'Duka', bank: null });
     assert.match(accountReference, /^\d{10}$/);
     assert.equal(expiresAt.toISOString(), '2026-01-05T07:15:00.000Z');
     assert.deepEqual((await rail.collect(collectCall('MPESA_PAYBILL_KEN'))).observation, observation, 'the same again');
@@ -425,7 +425,7 @@ describe('till and pay bill', () => {
     const { observation } = await rail.query({ ...call, receipt: 'RKTQDM7W6S' });
     assert.ok(observation.state === 'unknown' && observation.asked);
     assert.equal(sentBody().TransactionID, 'RKTQDM7W6S');
-    assert.equal(sentBody().PartyA, '174379');
+    assert.equal(sentBody().PartyA, '600638');
   });
 });
 
@@ -535,7 +535,7 @@ describe('a payout', () => {
       InitiatorName: 'testapi',
       CommandID: 'BusinessPayment',
       Amount: '100',
-      PartyA: '174379',
+      PartyA: '600992',
       PartyB: PHONE,
       Remarks: 'Payout',
       Occassion: REFERENCE,
@@ -558,7 +558,7 @@ describe('a payout', () => {
         body?.PartyA,
         body?.IdentifierType,
       ],
-      ['TransactionStatusQuery', REFERENCE, REFERENCE, '174379', '4'],
+      ['TransactionStatusQuery', REFERENCE, REFERENCE, '600992', '4'],
     );
     answers = [error(500, '500.003.1001', 'Internal Server Error')];
     const failed = await rail.query(queryCall({ direction: 'payout' }));
@@ -634,7 +634,7 @@ describe('a connection', () => {
     answers = [ACCEPTED, error(500, '500.003.1001', 'Internal Server Error')];
     assert.deepEqual(await rail.balance?.(), { asked: true });
     assert.equal(received.at(-1)?.path, '/mpesa/accountbalance/v1/query');
-    assert.deepEqual([sentBody().CommandID, sentBody().PartyA], ['AccountBalance', '174379']);
+    assert.deepEqual([sentBody().CommandID, sentBody().PartyA], ['AccountBalance', '600992']);
     assert.deepEqual(await rail.balance?.(), {
       error: 'the operator answered 500 (500.003.1001 Internal Server Error)',
     });
@@ -660,8 +660,8 @@ describe('a connection', () => {
     assert.deepEqual(
       sent.map(({ ShortCode, ResponseType }) => [ShortCode, ResponseType]),
       [
-        ['600585', 'Cancelled'],
-        ['174379', 'Cancelled'],
+        ['600639', 'Cancelled'],
+        ['600638', 'Cancelled'],
       ],
     );
     answers = [error(500, '500.001.1001', 'Wrong credentials'), { status: 503, body: '' }, SPIKE_ARREST];
@@ -672,8 +672,8 @@ describe('a connection', () => {
       [
         'Address of this gateway',
         'Short code and passkey',
-        'Confirmations for 600585',
-        'Confirmations for 174379',
+        'Confirmations for 600639',
+        'Confirmations for 600638',
         'Initiator and certificate',
       ],
     );

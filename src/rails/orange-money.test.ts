@@ -249,6 +249,27 @@ describe('Sonatel', () => {
     assert.equal((await rail.query(queryCall(call, { prepared: reply.prepared }))).observation.state, 'pending');
   });
 
+  test('a QR code that ended without a payment expires when the list is complete', async () => {
+    const { rail } = open('sonatel');
+    const hourAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+    const ended = (hours: number) => ({ qr_id: 'qr-1', expires_at: hourAgo(hours) });
+    say({ body: [] });
+    const lagging = (await rail.query(queryCall(call, { prepared: ended(0.5) }))).observation;
+    assert.equal(lagging.state, 'unknown');
+    const { observation } = await rail.query(queryCall(call, { prepared: ended(2) }));
+    assert.equal(observation.state === 'failed' && observation.failureCode, 'PROMPT_EXPIRED');
+    const from = new URLSearchParams(operator.requests.at(-1)?.path.split('?')[1]).get('fromDateTime') ?? '';
+    assert.ok(from < hourAgo(2), 'it is searched for since the code was made');
+  });
+
+  test('a cash-in: a key that is none is no answer, and nothing is sent', async () => {
+    const { rail } = open('sonatel');
+    say({ body: {} }, { '/api/account/v1/publicKeys': { body: { keyId: '1', key: 'A'.repeat(100) } } });
+    const { observation } = await rail.payout(payoutCall('ORANGE_SEN', { amount: call.amount }));
+    assert.equal(observation.state, 'unknown');
+    assert.equal(operator.requests.filter(({ path }) => path.endsWith('/cashins')).length, 0);
+  });
+
   test("the payer's code is handed over once; a lost answer asks for no second one", async () => {
     const { rail } = open('sonatel', { collect_with: 'code' });
     const first = await rail.collect({ ...call, prepared: {} });
@@ -310,7 +331,7 @@ describe('Sonatel', () => {
 
   test('callbacks: proof with a fresh signature, otherwise a question', () => {
     const { rail } = open('sonatel');
-    const body = JSON.stringify(row({}));
+    let body = JSON.stringify(row({}));
     const read = (headers: Record<string, string>) =>
       rail.readCallback({
         method: 'POST',
@@ -330,6 +351,10 @@ describe('Sonatel', () => {
       direction: 'collection',
       observation: { state: 'succeeded', receipt: 'MP260909.1002.A34169', amount: 1_000_00n, currency: 'XOF' },
     });
+    body = JSON.stringify(row({ status: 'FAILED' }));
+    assert.equal(read(signed(now))?.kind, 'hint', 'the payer can try again');
+    body = JSON.stringify(row({ status: 'FAILED', type: 'CASHIN' }));
+    assert.equal(read(signed(now))?.kind, 'proof');
     assert.equal(read(signed(now - 3_600))?.kind, 'hint');
     assert.equal(read({})?.kind, 'hint');
     assert.equal(read(signed(now, 'other'))?.kind, 'rejected');

@@ -32,6 +32,8 @@ const HOSTS = {
 const QR_SECONDS = 900;
 /** `fromDateTime` is a strict bound, and clocks differ. */
 const QUERY_MARGIN_MS = 120_000;
+/** The list lags behind: a QR code that ended this long ago without a payment will have none. */
+const LIST_IS_COMPLETE_AFTER_MS = 3_600_000;
 const DIAL_FOR_CODE = '#144#391*PIN#';
 /** The public key for the PIN was revoked: fetch it anew. */
 const REVOKED_KEY = '4003';
@@ -197,8 +199,12 @@ async function encryptPin(api: OrangeApi): Promise<{ encrypted: string } | { err
   if (typeof key !== 'string' || !/^[A-Za-z0-9+/=\s-]{64,4096}$/.test(key)) return { error: answer };
   const pem = key.includes('BEGIN') ? key : `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----`;
   const pin = Buffer.from(api.connection.settings.channel_pin ?? '');
-  const encrypted = publicEncrypt({ key: createPublicKey(pem), padding: constants.RSA_PKCS1_PADDING }, pin);
-  return { encrypted: encrypted.toString('base64') };
+  try {
+    const encrypted = publicEncrypt({ key: createPublicKey(pem), padding: constants.RSA_PKCS1_PADDING }, pin);
+    return { encrypted: encrypted.toString('base64') };
+  } catch {
+    return { error: answer };
+  }
 }
 
 // Questions
@@ -206,7 +212,9 @@ async function encryptPin(api: OrangeApi): Promise<{ encrypted: string } | { err
 /** Several rows may carry one reference, because failed tries stay: a success among them wins. */
 async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
   const reference = compactOf(call.reference);
-  const from = new Date(call.submittedAt.getTime() - QUERY_MARGIN_MS).toISOString();
+  const endsAt = Date.parse(call.prepared?.expires_at ?? '');
+  const madeAt = Math.min(call.submittedAt.getTime(), Number.isNaN(endsAt) ? Infinity : endsAt - QR_SECONDS * 1000);
+  const from = new Date(madeAt - QUERY_MARGIN_MS).toISOString();
   const search = new URLSearchParams({ reference, size: '50', fromDateTime: from });
   const answer = await api.call({ method: 'GET', path: `/api/eWallet/v1/transactions?${search.toString()}` });
   return readOrange(api, answer, (said, status) => {
@@ -216,10 +224,14 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
       rows.find(({ status: word }) => word === 'SUCCESS') ??
       rows.find(({ status: word }) => isOpenStatus(word)) ??
       rows[0];
-    if (row === undefined) return { state: 'unknown', reason: 'Sonatel has no payment with this reference yet' };
+    const now = api.connection.clock.millis();
+    if (row === undefined)
+      return now > endsAt + LIST_IS_COMPLETE_AFTER_MS
+        ? { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: 'NOT_PAID', message: 'The QR code was not paid.' }
+        : { state: 'unknown', reason: 'Sonatel has no payment with this reference yet' };
     const observation = readRow(row);
     // The payer can try again until the QR code ends.
-    const canStillPay = Date.parse(call.prepared?.expires_at ?? '') > api.connection.clock.millis();
+    const canStillPay = endsAt > now;
     return observation.state === 'failed' && canStillPay ? { state: 'pending' } : observation;
   });
 }

@@ -2,6 +2,7 @@
 // the refunds of the account are searched for it before anything is sent and whenever the id is not known.
 
 import { DAY_MS } from '../platform/clock.ts';
+import { timeOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import type { Exchange } from './exchange.ts';
 import { readEnvelope, readRefusal, unknown, unreadable } from './paystack-answers.ts';
 import { chargeReference } from './paystack-charges.ts';
@@ -11,8 +12,8 @@ import { field, objectsOf, proseOf, textOf } from './reading.ts';
 
 const PAGE_SIZE = 100;
 const MAX_PAGES = 50;
-/** A refund is sent again, if ever, within this time. */
-const SEARCHED_DAYS = 7;
+/** Clocks differ, and Paystack may read the bound in another zone. */
+const SEARCH_MARGIN_MS = DAY_MS;
 /** The list may lag behind: only after this long does its silence mean that a refund never arrived. */
 const LIST_IS_COMPLETE_AFTER_MS = DAY_MS;
 
@@ -26,7 +27,7 @@ export type RefundContext = {
 type Answered = { observation: Observation; answer: Exchange };
 
 export async function sendRefund(context: RefundContext, call: RefundCall): Promise<Answered> {
-  const since = new Date(context.now().getTime() - SEARCHED_DAYS * DAY_MS);
+  const since = searchedSince(call.reference, context.now());
   const known = await findRefund(context, call.reference, since);
   // Nothing is sent while nobody knows whether it was sent before.
   if (known.found !== 'none') return known.result;
@@ -66,7 +67,7 @@ export async function queryRefund(context: RefundContext, call: QueryCall): Prom
     const isRead = envelope?.isOk === true && textOf(field(envelope.data, 'id')) === call.railReference;
     return { observation: isRead ? readRefund(context.amounts, envelope.data) : unreadable(answer), answer };
   }
-  const since = new Date(call.submittedAt.getTime() - DAY_MS);
+  const since = searchedSince(call.reference, call.submittedAt);
   const known = await findRefund(context, call.reference, since);
   if (known.found !== 'none') return known.result;
   const isComplete = context.now().getTime() - call.submittedAt.getTime() >= LIST_IS_COMPLETE_AFTER_MS;
@@ -99,6 +100,13 @@ function readRefund(amounts: Amounts, data: unknown): Observation {
     default:
       return unknown('the operator sent an unknown status');
   }
+}
+
+/** Since it was made, which its reference tells: after a restore, or when people send it again, that may be weeks ago. */
+function searchedSince(reference: string, latest: Date): Date {
+  const uuid = uuidFromPublicId('RF', reference);
+  const made = uuid === null ? latest.getTime() : Math.min(timeOfUuid(uuid), latest.getTime());
+  return new Date(made - SEARCH_MARGIN_MS);
 }
 
 type Search = { found: 'one' | 'none' | 'unreadable'; result: Answered };

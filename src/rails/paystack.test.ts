@@ -411,10 +411,15 @@ describe('paystack: codes of the payer', () => {
     }
   });
 
-  test('a reference that Paystack does not know proves nothing', async () => {
-    const body = { status: false, message: 'Transaction reference is invalid' };
-    assert.equal((await submitCode({ status: 400, body }))?.state, 'unknown');
-  });
+  const refusals: [number, object][] = [
+    [400, { status: false, message: 'Transaction reference is invalid' }],
+    [400, { status: false, message: 'Charge is already completed', code: 'invalid_params' }],
+    [401, { status: false, message: 'Invalid key', code: 'invalid_Key' }],
+  ];
+  for (const [status, body] of refusals)
+    test(`${status} ${JSON.stringify(body)} refuses the call and says nothing about the charge`, async () => {
+      assert.equal((await submitCode({ status, body }))?.state, 'unknown');
+    });
 });
 
 describe('paystack: payouts', () => {
@@ -632,6 +637,18 @@ describe('paystack: refunds', () => {
     answerWith([row()], { body: {} });
     assert.deepEqual((await rail.refund?.(refund))?.observation, { state: 'pending', railReference: '3018284' });
     assert.equal(posts().length, 0, 'nothing is sent again');
+  });
+
+  test('it is searched for since it was made, however long ago that was', async () => {
+    const made = Date.now();
+    clock.set(new Date(made + 60 * 86_400_000));
+    answerWith([row()], 'cut');
+    await rail.refund?.(refund);
+    const query = queryCall({ ...collection, reference: refund.reference }, { direction: 'refund' });
+    await rail.query({ ...query, submittedAt: clock.now() });
+    for (const { path } of operator.requests)
+      assert.ok(new Date(new URLSearchParams(path.split('?')[1]).get('from') ?? '').getTime() < made, path);
+    assert.equal(operator.requests.length, 2);
   });
 
   test('nothing is sent while the list cannot be read', async () => {

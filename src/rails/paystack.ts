@@ -301,6 +301,8 @@ function readSubmittedCode(
   const isRefused = envelope !== null && !envelope.isOk && field(envelope.data, 'status') === undefined;
   if (isRefused && envelope.httpStatus < 500 && /\b(?:otp|token|voucher|code)\b/i.test(envelope.message))
     return { state: 'pending', step: { kind: 'code', text: proseOf(envelope.message) || null } };
+  // Refused was this call. The charge was taken before, and may have been paid with the same code.
+  if (isRefused) return { state: 'unknown', reason: `the operator answered ${envelope.httpStatus}` };
   return readCharge(context, answer, call);
 }
 

@@ -41,6 +41,8 @@ export function readSonatelCallback(connection: RailConnection, request: Callbac
     return [{ kind: 'rejected', reason: 'it has no amount', authenticated: true }];
   const isPayout = textOf(field(said, 'type'))?.startsWith('CASHIN') ?? false;
   const observation = readStatus(field(said, 'status'), textOf(field(said, 'transactionId')), { amount, currency }, '');
+  // A payer can try again until the QR code ends, which the query knows.
+  if (!isPayout && observation.state === 'failed') return [{ kind: 'hint', reference }];
   return [{ kind: 'proof', reference, direction: isPayout ? 'payout' : 'collection', observation }];
 }
 

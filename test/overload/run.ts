@@ -7,7 +7,7 @@
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -156,6 +156,8 @@ async function phase(run: Run, name: string, attacks: string[], length = seconds
 
 function startStrangers(target: Run['target'], attacks: string[]) {
   const child = fork(join(import.meta.dirname, 'strangers-process.ts'), { stdio: 'inherit' });
+  // Strangers have machines of their own: here they use what the gateway and its database leave. Their rates stay the same.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const attacking = Promise.race([new Promise((resolve) => child.once('message', resolve)), ended]);
   child.send({ target, attacks } satisfies StrangersOrder);

@@ -6,7 +6,9 @@ import { ATTACKS, drawLogos, type Target } from './attacks.ts';
 export type StrangersOrder = { target: Omit<Target, 'millis' | 'pictures'>; attacks: string[] };
 
 const end = new AbortController();
-process.once('message', async ({ target, attacks }: StrangersOrder) => {
+process.once('message', (order: StrangersOrder) => void attack(order));
+
+async function attack({ target, attacks }: StrangersOrder): Promise<void> {
   const pictures = attacks.includes('logos') ? await drawLogos() : [];
   process.once('message', () => end.abort());
   const running = attacks.map((name) =>
@@ -15,4 +17,4 @@ process.once('message', async ({ target, attacks }: StrangersOrder) => {
   process.send?.('attacking');
   await Promise.all(running);
   process.exit(0);
-});
+}
