@@ -132,14 +132,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
         .catch((error: unknown) => ctx.log.warn({ err: error }, 'an operator callback waits for the next pass'));
       return validation ? decidePayment(ctx, message.rail, validation) : { kind: 'kept' };
     },
-    answer(message, decision) {
-      try {
-        return ctx.rails.byName(message.rail)?.answerCallback?.(message, decision) ?? null;
-      } catch (error) {
-        ctx.log.error({ err: error, rail: message.rail }, 'a rail could not answer an operator callback');
-        return null;
-      }
-    },
+    answer: (message, decision) => answerOf(ctx, message, decision),
     async pass() {
       const rows = await claimDue(ctx);
       await Promise.all(rows.map((row) => applying.add(row)));
@@ -147,6 +140,15 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
     },
     idle: () => applying.idle(),
   };
+}
+
+function answerOf(ctx: PaymentsContext, message: Message, decision: CallbackDecision): CallbackAnswer | null {
+  try {
+    return ctx.rails.byName(message.rail)?.answerCallback?.(message, decision) ?? null;
+  } catch (error) {
+    ctx.log.error({ err: error, rail: message.rail }, 'a rail could not answer an operator callback');
+    return null;
+  }
 }
 
 /** What each address sent that no operator would send. Null: an address that cannot be told apart from others. */

@@ -19,7 +19,7 @@ export type SignatureAlgorithm = 'ecdsa-p256-sha256' | 'ecdsa-p384-sha384' | 'rs
 /** Public keys by the id that signatures name. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-/** expired: rightly signed, but too long ago. unknown_key: nobody can tell yet. */
+/** expired: rightly signed, but too long ago or for another host. unknown_key: nobody can tell yet. */
 export type SignatureResult = 'unsigned' | 'valid' | 'expired' | 'unknown_key' | 'wrong';
 
 type Algorithm = { hash: string; keyType: 'ec' | 'rsa'; curve?: string; rawBytes?: number; pss?: true };
@@ -43,7 +43,7 @@ type SignedMessage = {
   header(name: string): string | null;
 };
 
-/** `authorities`: our public host, and the host as the request names it, in the order in which they are tried. */
+/** `authorities`: the hosts that it may be signed for. */
 export function checkSignature(
   request: CallbackRequest,
   authorities: readonly string[],

@@ -530,11 +530,11 @@ describe('pawapay: callbacks', () => {
     }
   });
 
-  test('the host of the request is tried after the public one, and the query is no part of the path', async () => {
+  test('what is signed for another host than the public one is only a hint; the query is no part of the path', async () => {
     await openSigned();
     const request = signed(completed(), { authority: 'behind.example:8443' });
     assert.equal(read(request)?.kind, 'rejected');
-    assert.equal(read({ ...request, host: 'behind.example:8443' })?.kind, 'proof');
+    assert.equal(read({ ...request, host: 'behind.example:8443' })?.kind, 'hint');
     assert.equal(read({ ...signed(completed()), path: `${PATH}?a=1` })?.kind, 'proof');
   });
 
