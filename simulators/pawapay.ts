@@ -1,7 +1,7 @@
 // pawaPay, Merchant API v2: deposits, payouts and refunds over the mobile money providers of many countries.
 //
-// Actions: register_callback, set_callbacks, set_token, set_status, rotate_key, plan_callback, answer_unknown_error, finish, dashboard_refund,
-// top_up. Each is described where it is defined.
+// Actions: register_callback, set_callbacks, set_token, set_status, rotate_key, plan_callback, answer_unknown_error, finish,
+// dashboard_refund, top_up. Each is described where it is defined.
 
 import { randomUUID } from 'node:crypto';
 import type { Operation } from './faults.ts';

@@ -68,8 +68,10 @@ describe('connections in the console', () => {
     });
     assert.equal(made.location, '/console/admin/rails/kenya?done=connectionCreated');
     assert.match((await admin.post('/console/admin/rails/kenya/test')).text, /callbacks reach/);
+    // Only some calls of each pass are kept: those of the test must not crowd out the payment.
+    await storeCalls();
     await collectInKenya(gateway, shop, { mobile: '254708374149' });
-    await gateway.settle();
+    await storeCalls();
     const page = await admin.get('/console/admin/rails/kenya');
     assert.match(page.text, /\/mpesa\/stkpush\/v1\/processrequest/);
     assert.doesNotMatch(page.text, /simulated-consumer-secret|simulated-passkey/);
@@ -92,6 +94,8 @@ describe('connections in the console', () => {
       'connection.removed',
     ]);
   });
+
+  const storeCalls = () => gateway.services.jobs.find(({ name }) => name === 'operator_calls')?.pass();
 
   /** What the form of the settings holds, as a browser sends it. */
   async function settingsOf(name: string): Promise<Record<string, string>> {

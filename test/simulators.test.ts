@@ -105,9 +105,9 @@ describe('a sandbox that is connected to a simulator', () => {
 });
 
 test('a simulator is told where callbacks go', async () => {
-  const told: string[] = [];
+  const received: string[] = [];
   const simulator = createServer((request, response) => {
-    request.setEncoding('utf8').on('data', (text: string) => told.push(`${request.url} ${text}`));
+    request.setEncoding('utf8').on('data', (text: string) => received.push(`${request.url} ${text}`));
     request.on('end', () => response.end('{}'));
   });
   await new Promise<void>((listening) => simulator.listen(0, '127.0.0.1', listening));
@@ -117,7 +117,7 @@ test('a simulator is told where callbacks go', async () => {
     const draft = { rail: 'pawapay', environment: 'simulator', baseUrl, values: {} };
     await createConnection(gateway.ctx, COMMAND_LINE, draft);
     await registerCallbackAddresses(gateway.ctx);
-    assert.deepEqual(told, ['/_simulator/register_callback {"url":"https://pay.example.org/operators/pawapay"}']);
+    assert.deepEqual(received, ['/_simulator/register_callback {"url":"https://pay.example.org/operators/pawapay"}']);
   } finally {
     await gateway.close();
     simulator.close();

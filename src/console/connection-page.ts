@@ -117,7 +117,11 @@ function floatCard(request: MemberRequest, { balances }: ConnectionDetails): Htm
       <h2>${t.connections.float}</h2>
       ${dataTable(
         t.connections.float,
-        [{ label: t.admin.account }, { label: t.connections.available, right: true }, { label: t.connections.reportedAt }],
+        [
+          { label: t.admin.account },
+          { label: t.connections.available, right: true },
+          { label: t.connections.reportedAt },
+        ],
         balances.map(({ account, available, currency, reportedAt }) => [
           account,
           money(request, available, currency),
@@ -204,7 +208,7 @@ function reportBox({ t }: MemberRequest, { checks }: ConnectionReport): Html {
     <div class="box ${isGood ? 'success' : 'error'}" role="status">
       <p>${isGood ? t.connections.works : t.connections.doesNotWork}</p>
       <ul>
-        ${checks.map(({ name, problem }) => html`<li>${problem === null ? '✓' : '✗'} ${name}${problem !== null && html`: <b>${problem}</b>`}</li>`)}
+        ${checks.map(({ name, problem }) => (problem === null ? html`<li>✓ ${name}</li>` : html`<li>✗ ${name}: <b>${problem}</b></li>`))}
       </ul>
     </div>
   `;

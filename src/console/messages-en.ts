@@ -1139,7 +1139,7 @@ export const english = {
     direction: 'Direction',
     float: 'Float at the operator',
     available: 'Available',
-    toldAt: 'Told by the operator',
+    reportedAt: 'Reported by the operator',
     health: 'Health in the last hour',
     removed: 'removed',
     paused: 'paused',

@@ -1163,7 +1163,7 @@ export const french: ConsoleMessages = {
     direction: 'Sens',
     float: 'Solde chez l’opérateur',
     available: 'Disponible',
-    toldAt: 'Indiqué par l’opérateur',
+    reportedAt: 'Indiqué par l’opérateur',
     health: 'État de la dernière heure',
     removed: 'retirée',
     paused: 'en pause',
@@ -1219,8 +1219,8 @@ export const french: ConsoleMessages = {
     noRoutesText: 'Aucun moyen de paiement n’utilise encore une connexion.',
     routesLead: {
       sandbox:
-        'La première connexion qui n’est ni en pause ni en panne prend un nouveau paiement. Un moyen sans route utilise l’opérateur simulé.',
-      live: 'La première connexion qui n’est ni en pause ni en panne prend un nouveau paiement. Un moyen sans route ne peut pas être utilisé.',
+        'La première connexion ni en pause ni en panne prend un nouveau paiement. Un moyen sans route utilise l’opérateur simulé.',
+      live: 'La première connexion ni en pause ni en panne prend un nouveau paiement. Un moyen sans route ne peut pas servir.',
     },
   },
   admin: {

@@ -20,6 +20,22 @@ const MAX_NOTICE_LENGTH = 2_000;
 
 type Params = { msisdn: string; action: string };
 
+/** An error, as a page of the test phone. */
+const PROBLEM_PAGE = {
+  problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
+    problemText(reply, {
+      language: 'en',
+      title: 'Test phone',
+      styles: [PHONE_STYLE],
+      body: html`
+        <header>
+          <h1>${problem.message}</h1>
+          <p><a href="/sandbox/phone">Back to the test phone</a></p>
+        </header>
+      `,
+    }),
+};
+
 export function phoneRoutes(
   app: HttpServer,
   ctx: Context & { readonly catalog: Catalog },
@@ -28,20 +44,6 @@ export function phoneRoutes(
 ): void {
   if (ctx.config.mode !== 'sandbox') return;
   const brands = inlineStyle(brandRules(ctx.catalog));
-  const config = {
-    problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
-      problemText(reply, {
-        language: 'en',
-        title: 'Test phone',
-        styles: [PHONE_STYLE],
-        body: html`
-          <header>
-            <h1>${problem.message}</h1>
-            <p><a href="/sandbox/phone">Back to the test phone</a></p>
-          </header>
-        `,
-      }),
-  };
   app.register((scope, _options, done) => {
     parseForms(scope);
     // A page that waits for a change must not keep the server from stopping.
@@ -57,7 +59,7 @@ export function phoneRoutes(
       const signal = AbortSignal.any([gone.signal, closing.signal]);
       return phone.waitForChange(number, Number(version) || 0, CHANGE_WAIT_MS, signal);
     };
-    scope.get('/sandbox/phone', { config }, async (request, reply) => {
+    scope.get('/sandbox/phone', { config: PROBLEM_PAGE }, async (request, reply) => {
       const numbers = readNumbers(request);
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
       const notice = await openNotice(ctx, (request.query as Record<string, unknown>).notice);
@@ -83,7 +85,7 @@ export function phoneRoutes(
       return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));
     });
 
-    scope.post('/sandbox/phone/simulators/:connection', { config }, async (request, reply) => {
+    scope.post('/sandbox/phone/simulators/:connection', { config: PROBLEM_PAGE }, async (request, reply) => {
       refuseForeignForm(request);
       const { connection } = request.params as { connection: string };
       const result = await answerOperatorPrompt(prompts, connection, formOf(request));
@@ -92,7 +94,7 @@ export function phoneRoutes(
       return reply.redirect(`/sandbox/phone?notice=${notice}`, 303);
     });
 
-    scope.post('/sandbox/phone/:msisdn/:action', { config }, async (request, reply) => {
+    scope.post('/sandbox/phone/:msisdn/:action', { config: PROBLEM_PAGE }, async (request, reply) => {
       refuseForeignForm(request);
       const { msisdn, action } = request.params as Params;
       const number = readNumber(msisdn);

@@ -11,6 +11,8 @@ import { createLoginLink } from '../../src/holders/members.ts';
 import { writeUnverified } from '../../src/holders/unverified-requests.ts';
 import { createLink, linkId } from '../../src/links/links.ts';
 import { listCasesOf } from '../../src/payments/cases.ts';
+import { createConnection, routeConnection, setRoute } from '../../src/payments/connection-changes.ts';
+import { recordBalances } from '../../src/payments/operator-balances.ts';
 import { applyOutcomes } from '../../src/payments/outcomes.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { idFromRef } from '../../src/payments/transactions.ts';
@@ -48,6 +50,16 @@ async function holdSomebodyBack({ ctx }: TestGateway, shop: Shop): Promise<void>
      values ($1, 'https://hooks.example.org', $2, 'The receiver answered 500.', $3)`,
     [shop.holderId, ctx.clock.now(), until],
   );
+}
+
+/** A connection whose simulator is not running: its page shows calls without an answer, and a balance of before. */
+async function connectOperator({ ctx }: TestGateway): Promise<void> {
+  await createConnection(ctx, COMMAND_LINE, { rail: 'daraja', name: 'kenya', environment: 'simulator', values: {} });
+  await routeConnection(ctx, COMMAND_LINE, 'kenya');
+  await setRoute(ctx, COMMAND_LINE, { holderId: null, method: 'MPESA_KEN', direction: 'collection', connections: [] });
+  await ctx.rails.byName('kenya')?.check();
+  const balance = { connection: 'kenya', account: 'Utility Account', currency: 'KES', available: 25_000_000n };
+  await ctx.db.transaction((tx) => recordBalances(tx, [balance], ctx.clock.now()));
 }
 
 export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
@@ -135,6 +147,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   const cases = await listCasesOf(ctx.db, shop.holderId, id);
   const caseRef = publicId('case', cases[0]?.id ?? '');
   await holdSomebodyBack(gateway, shop);
+  await connectOperator(gateway);
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
   const filePath = (file.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
@@ -183,6 +196,11 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin', '/admin'),
       at('admin holder', `/admin/holders/${shop.holderId}`),
       at('admin rails', '/admin/rails'),
+      at('admin rail new', '/admin/rails/new'),
+      at('admin rail form', '/admin/rails/new?rail=daraja&environment=sandbox'),
+      at('admin rail', '/admin/rails/kenya'),
+      at('admin rail settings', '/admin/rails/kenya/settings'),
+      at('admin rail routes', '/admin/rails/routes'),
       at('admin cases', '/admin/cases'),
       at('admin case', `/admin/cases/${caseRef}`),
       at('admin debts', '/admin/debts'),
