@@ -43,7 +43,7 @@ function contract(doc: Document): string {
   const event = at(doc, `/webhooks/event/post/requestBody/${JSON_SCHEMA}`);
   const answers: [client: string, api: string][] = [
     ['Collection', answer('createCollection')],
-    ['Transaction', answer('getStatus')],
+    ['TransactionWithStep', answer('getStatus')],
     ['Transaction', answer('verifyCollection')],
     ['Transaction', answer('resendCollectionToken')],
     ['TransactionV2', answer('getStatusV2')],

@@ -36,6 +36,7 @@ import type {
   Token,
   Transaction,
   TransactionV2,
+  TransactionWithStep,
 } from './types.ts';
 import { type Webhooks, webhooks } from './webhooks.ts';
 
@@ -95,9 +96,9 @@ export type Client = {
   };
   transactions: {
     get(ref: string, options: CallOptions & { version: 2 }): Promise<WithResponse<TransactionV2>>;
-    get(ref: string, options?: StatusOptions): Promise<WithResponse<Transaction>>;
+    get(ref: string, options?: StatusOptions): Promise<WithResponse<TransactionWithStep>>;
     /** Asks until the transaction has ended, well or badly: look at `status`. Gives up with `wait_timed_out`. */
-    waitFor(ref: string, options?: WaitOptions): Promise<WithResponse<Transaction>>;
+    waitFor(ref: string, options?: WaitOptions): Promise<WithResponse<TransactionWithStep>>;
   };
   refunds: {
     /** Gives a successful collection back, whole or in parts. Never given back twice, however often it is retried. */
@@ -139,7 +140,7 @@ export function createClient(options: ClientOptions): Client {
     call<T>({ path, params, repeatable: false, idempotencyKey: settings.idempotencyKey || newKey() }, settings);
 
   function getTransaction(ref: string, options: CallOptions & { version: 2 }): Promise<WithResponse<TransactionV2>>;
-  function getTransaction(ref: string, options?: StatusOptions): Promise<WithResponse<Transaction>>;
+  function getTransaction(ref: string, options?: StatusOptions): Promise<WithResponse<TransactionWithStep>>;
   function getTransaction(
     ref: string,
     settings: CallOptions & { version?: 2 | 3; type?: string } = {},
@@ -283,11 +284,11 @@ function createTokens(
 
 async function waitFor(
   runtime: Runtime,
-  get: (ref: string, options: CallOptions) => Promise<WithResponse<Transaction>>,
+  get: (ref: string, options: CallOptions) => Promise<WithResponse<TransactionWithStep>>,
   ref: string,
   requestTimeoutMs: number,
   { timeoutMs = WAIT_MS, signal }: WaitOptions = {},
-): Promise<WithResponse<Transaction>> {
+): Promise<WithResponse<TransactionWithStep>> {
   const end = runtime.now() + timeoutMs;
   for (let asked = 0; ; asked++) {
     // One question may not outlast the waiting, and a gateway that is away for a moment is asked again like any other.

@@ -79,6 +79,26 @@ export type Transaction = TransactionV2 & {
   third_party_reference_2: string | null;
 };
 
+/** What the customer has to do next. Fields that do not apply are null. */
+export type NextStep = {
+  kind: 'prompt' | 'dial' | 'code' | 'redirect' | 'deep_link' | 'qr' | 'transfer';
+  /** The operator's own words. */
+  text: string | null;
+  dial_code: string | null;
+  url: string | null;
+  qr_content: string | null;
+  links: { name: string; url: string }[];
+  pay_to: { kind: 'till' | 'paybill' | 'bank_account'; number: string; name: string; bank: string | null } | null;
+  account_reference: string | null;
+  expires_at: string | null;
+};
+
+/** A transaction as its status tells it. */
+export type TransactionWithStep = Transaction & {
+  /** Null unless the operator said more than `verification.method` does. */
+  next_step: NextStep | null;
+};
+
 export type RefundParams = {
   /** The `ref` of a successful collection. */
   id: string;

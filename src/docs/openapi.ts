@@ -252,7 +252,7 @@ const EVENT_TYPES: Record<EventType, true> = {
   'refund.failed': true,
 };
 const RECORD_OF_V3 =
-  '#/paths/~1api~1v3~1get-unified-transaction-status/post/responses/200/content/application~1json/schema/properties/data';
+  '#/paths/~1api~1v3~1service-unified-collections~1verify/post/responses/200/content/application~1json/schema/properties/data';
 const RECORD_OF_REFUND =
   '#/paths/~1api~1v3~1get-unified-refund-status/post/responses/200/content/application~1json/schema/properties/data';
 
