@@ -195,7 +195,11 @@ async function allSucceed(journey: Journey, refs: readonly string[], what: strin
   for (const ref of refs)
     if (ends.get(ref) !== 'success') {
       const { method, status, failure_message: said } = await find(journey, ref);
-      wrong.push(`${method} ${status} ${said ?? ''}`);
+      const [last] = await journey.ctx.db.query<{ raw: string }>(
+        'select raw from evidence where holder_id = $1 and transaction_id = $2 order by id desc limit 1',
+        [journey.shop.holderId, idFromRef(ref)],
+      );
+      wrong.push(`${method} ${status} ${said ?? ''} ${last?.raw ?? ''}`);
     }
   assert.deepEqual(wrong, [], what);
 }

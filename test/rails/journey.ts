@@ -44,7 +44,7 @@ const one = (name: string, operator: string, methods: string[], values: Record<s
 /** Every method of the catalogue over its own operator where we have a rail to it, else over an aggregator. */
 export const CONNECTIONS: readonly JourneyConnection[] = [
   one('daraja', 'daraja', ['MPESA_KEN', 'MPESA_TILL_KEN', 'MPESA_PAYBILL_KEN']),
-  one('paystack', 'paystack', ['PESALINK_KEN', 'BANK_NGA', 'VODAFONE_GHA', 'AIRTELTIGO_GHA']),
+  one('paystack', 'paystack', ['PESALINK_KEN', 'BANK_NGA', 'AIRTELTIGO_GHA']),
   one('mtn-benin', 'mtn-momo', ['MTN_MOMO_BEN'], { target_environment: 'mtnbenin' }),
   one('mtn-ivory-coast', 'mtn-momo', ['MTN_MOMO_CIV'], { target_environment: 'mtnivorycoast' }),
   one('mtn-cameroon', 'mtn-momo', ['MTN_MOMO_CMR'], { target_environment: 'mtncameroon' }),
@@ -57,7 +57,15 @@ export const CONNECTIONS: readonly JourneyConnection[] = [
   one('orange-ivory-coast', 'orange-web-payment', ['ORANGE_CIV']),
   one('orange-cameroon', 'orange-cameroon', ['ORANGE_CMR']),
   one('orange-senegal', 'orange-sonatel', ['ORANGE_SEN']),
-  one('pawapay', 'pawapay', ['MOOV_BEN', 'FREE_SEN', 'TIGO_TZA', 'HALOTEL_TZA', 'VODACOM_TZA', 'ORANGE_SLE']),
+  one('pawapay', 'pawapay', [
+    'MOOV_BEN',
+    'FREE_SEN',
+    'TIGO_TZA',
+    'HALOTEL_TZA',
+    'VODACOM_TZA',
+    'ORANGE_SLE',
+    'VODAFONE_GHA',
+  ]),
 ];
 
 export type Journey = {

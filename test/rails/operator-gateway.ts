@@ -23,9 +23,9 @@ import { createShop, type Shop } from '../shop.ts';
 import type { OperatorUnderTest } from './operators.ts';
 import { type SeenFields, watchFields } from './seen-fields.ts';
 
-const CALL_TIMEOUT_MS = 300;
+const CALL_TIMEOUT_MS = 1_200;
 /** Longer than a call may take. */
-const SLOW_MS = 450;
+const SLOW_MS = 1_500;
 const CALLBACK_LATE_MS = 60;
 const WALLET = 100_000_000_00n;
 const REAL_PAUSE_MS = 12;

@@ -41,7 +41,9 @@ async function held({ gateway }: OperatorGateway): Promise<{ suspense: bigint; c
   const [row] = await ownerDb.query<{ sum: bigint }>(
     "select coalesce(sum(balance), 0)::bigint as sum from ledger_accounts where kind = 'suspense'",
   );
-  const cases = await ownerDb.query<{ kind: string }>("select kind from cases where status = 'open' order by opened_at");
+  const cases = await ownerDb.query<{ kind: string }>(
+    "select kind from cases where status = 'open' order by opened_at",
+  );
   return { suspense: row?.sum ?? 0n, cases: cases.map(({ kind }) => kind) };
 }
 
