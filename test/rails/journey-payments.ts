@@ -16,6 +16,7 @@ import { formatAmount } from '../../src/platform/money.ts';
 import { differencesOf } from '../books.ts';
 import { PATHS } from '../client.ts';
 import { CONNECTIONS, type Journey } from './journey.ts';
+import { openPage } from './operator-gateway.ts';
 
 const WHOLE = 1_00n;
 const PATIENCE_MS = 240_000;
@@ -110,8 +111,9 @@ export async function untilEnded(journey: Journey, refs: readonly string[]): Pro
   for (const started = Date.now(); ends.size < refs.length && Date.now() - started < PATIENCE_MS; await pause(200)) {
     for (const ref of refs) {
       if (ends.has(ref)) continue;
-      const { status } = await find(journey, ref);
-      if (isFinal(status)) ends.set(ref, status);
+      const transaction = await find(journey, ref);
+      if (isFinal(transaction.status)) ends.set(ref, transaction.status);
+      else await openPage(journey.ctx, transaction);
     }
     await passTime(journey, '1 minute');
   }
@@ -152,14 +154,23 @@ export async function payAsTold(journey: Journey, method: Method, connection: st
 /** A collection, a payout and a refund by every method. */
 export async function payEverywhere(journey: Journey): Promise<void> {
   const methods = journeyMethods(journey);
-  const collected = await Promise.all(
-    methods.map(async ({ method, connection }) => {
-      const amount = (method.collection?.min ?? 0n) + 100n * WHOLE;
-      const ref = await collect(journey, method, amount);
-      if (method.verification === 'instructions') await payAsTold(journey, method, connection, ref, amount);
-      return { method, connection, ref };
-    }),
+  const collectAll = (more: bigint) =>
+    Promise.all(
+      methods.map(async ({ method, connection }) => {
+        const amount = (method.collection?.min ?? 0n) + more * WHOLE;
+        const ref = await collect(journey, method, amount);
+        if (method.verification === 'instructions') await payAsTold(journey, method, connection, ref, amount);
+        return { method, connection, ref };
+      }),
+    );
+  // The wallets need more than is given back: for the payouts and the fees.
+  const float = await collectAll(150n);
+  await allSucceed(
+    journey,
+    float.map(({ ref }) => ref),
+    'collection',
   );
+  const collected = await collectAll(100n);
   await allSucceed(
     journey,
     collected.map(({ ref }) => ref),
@@ -168,8 +179,9 @@ export async function payEverywhere(journey: Journey): Promise<void> {
   const payouts: string[] = [];
   for (const { method, connection } of methods)
     if (railOf(journey, connection).capabilitiesOf(method, 'payout')) {
-      const min = method.payout?.min ?? 0n;
-      payouts.push((await payOut(journey, method, min)) ?? assert.fail(`${method.code}: no money to pay out`));
+      // Some operators want more than the least that the catalogue allows.
+      const amount = (method.payout?.min ?? 0n) + 20n * WHOLE;
+      payouts.push((await payOut(journey, method, amount)) ?? assert.fail(`${method.code}: no money to pay out`));
     }
   await allSucceed(journey, payouts, 'payout');
   const refunds: string[] = [];
@@ -204,13 +216,18 @@ async function allSucceed(journey: Journey, refs: readonly string[], what: strin
   assert.deepEqual(wrong, [], what);
 }
 
-/** Payments of every kind by all methods whose payers get a prompt; `at` is called before each. */
-export async function payMany(journey: Journey, count: number, at: (index: number) => Promise<void>): Promise<void> {
+/** Payments of every kind by all methods but instructions; `at` is called before each. Returns those with a page to open. */
+export async function payMany(
+  journey: Journey,
+  count: number,
+  at: (index: number) => Promise<void>,
+): Promise<string[]> {
   const methods = journeyMethods(journey).filter(({ method }) => method.verification !== 'instructions');
   const paid: { ref: string; method: Method; connection: string }[] = [];
   const lanes = Array.from({ length: 24 }, (_, lane) => lane);
   let next = 0;
   const refundable = paid;
+  const pages: string[] = [];
   async function one(index: number): Promise<void> {
     const { method, connection } = methods[index % methods.length] ?? assert.fail();
     const step = BigInt(Math.floor(index / methods.length) + 1) * WHOLE;
@@ -226,6 +243,7 @@ export async function payMany(journey: Journey, count: number, at: (index: numbe
     }
     const ref = await collect(journey, method, (method.collection?.min ?? 0n) + 100n * WHOLE + step);
     paid.push({ ref, method, connection });
+    if (connection === 'orange-ivory-coast') pages.push(ref);
   }
   await Promise.all(
     lanes.map(async () => {
@@ -235,12 +253,14 @@ export async function payMany(journey: Journey, count: number, at: (index: numbe
       }
     }),
   );
+  return pages;
 }
 
 /** Until nothing is open any more but what has a case. */
-export async function settleAll(journey: Journey): Promise<void> {
+export async function settleAll(journey: Journey, pages: readonly string[]): Promise<void> {
   const { ctx } = journey;
   for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(300)) {
+    for (const ref of pages) await openPage(ctx, await find(journey, ref));
     await passTime(journey, Date.now() - started > PATIENCE_MS / 3 ? '25 hours' : '2 minutes');
     const [row] = await ctx.db.query<{ count: bigint }>(
       `select (select count(*) from operator_inbox) + (select count(*) from payment_jobs j where not exists
