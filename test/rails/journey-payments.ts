@@ -130,7 +130,7 @@ async function passTime({ ctx }: Journey, howLong: string): Promise<void> {
     await ctx.db.query(`update ${table} set due_at = now() where due_at > now()`);
 }
 
-/** Where the payer was told to send the money. */
+/** Where the payer has to send the money. */
 async function instructionsOf(journey: Journey, ref: string): Promise<{ reference: string; number: string }> {
   for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(100)) {
     const [row] = await journey.ctx.db.query<{ account_reference: string; pay_to: { number: string } }>(
@@ -143,7 +143,13 @@ async function instructionsOf(journey: Journey, ref: string): Promise<{ referenc
 }
 
 /** What the payer of a till, pay bill or bank account does. */
-export async function payAsTold(journey: Journey, method: Method, connection: string, ref: string, amount: bigint) {
+export async function payAsInstructed(
+  journey: Journey,
+  method: Method,
+  connection: string,
+  ref: string,
+  amount: bigint,
+) {
   const { reference, number } = await instructionsOf(journey, ref);
   const sum = formatAmount(amount);
   if (connection !== 'daraja') return journey.act(connection, 'bank_transfer', { account_number: number, amount: sum });
@@ -159,7 +165,7 @@ export async function payEverywhere(journey: Journey): Promise<void> {
       methods.map(async ({ method, connection }) => {
         const amount = (method.collection?.min ?? 0n) + more * WHOLE;
         const ref = await collect(journey, method, amount);
-        if (method.verification === 'instructions') await payAsTold(journey, method, connection, ref, amount);
+        if (method.verification === 'instructions') await payAsInstructed(journey, method, connection, ref, amount);
         return { method, connection, ref };
       }),
     );
