@@ -122,6 +122,7 @@ export async function openJourney(seed: number): Promise<Journey> {
   const shop = await createShop(ctx);
   let gateway = await startGateway(settings, port);
   await registerAll(ctx, urls);
+  let killed = Promise.resolve();
 
   return {
     ctx,
@@ -148,10 +149,15 @@ export async function openJourney(seed: number): Promise<Journey> {
     },
     act: async (connection, action, body) => postJson(`${urls[connection]}/_simulator/${action}`, body),
     bookOf: async (connection) => (await (await fetch(`${urls[connection]}/_simulator/book`)).json()) as SimulatorBook,
-    async killGateway() {
-      gateway.kill('SIGKILL');
-      await once(gateway, 'exit');
-      gateway = await startGateway(settings, port);
+    killGateway() {
+      // One after the other: each kills a process that runs.
+      killed = killed.then(async () => {
+        const ended = once(gateway, 'exit');
+        gateway.kill('SIGKILL');
+        await ended;
+        gateway = await startGateway(settings, port);
+      });
+      return killed;
     },
     async close() {
       operators.kill('SIGKILL');
