@@ -5,6 +5,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { plainRail } from '../../test/plain-rail.ts';
 import { initialValues, isSealed, readSettings } from './connection-settings.ts';
+import { RAILS } from './registry.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', {
   namedCurve: 'P-256',
@@ -22,6 +23,11 @@ describe('settings of a connection', () => {
       errors: {},
     });
   });
+
+  for (const rail of RAILS)
+    test(`the values of ${rail.name} for its simulator are valid`, () => {
+      assert.deepEqual(readSettings(rail, initialValues(rail, 'simulator'), {}).errors, {});
+    });
 
   test('every error is named at once', () => {
     const { errors } = readSettings(plainRail, initialValues(plainRail, 'production'), {

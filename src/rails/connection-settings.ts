@@ -113,6 +113,7 @@ const tooMany = (value: string) =>
 
 /** Sealed: a private key. Otherwise a public key or a certificate: a private key would be shown to everybody there. */
 function errorOfPem(value: string, sealed: boolean): string | null {
+  if (!sealed && isBarePublicKey(value)) return null;
   if (!value.startsWith('-----BEGIN ')) return 'must be PEM text that begins with -----BEGIN; paste the whole file';
   const isPrivate = canRead(() => createPrivateKey(value));
   if (sealed) return isPrivate ? null : 'is not a private key without a passphrase in PEM form';
@@ -120,6 +121,12 @@ function errorOfPem(value: string, sealed: boolean): string | null {
   if (value.includes('CERTIFICATE-----'))
     return canRead(() => new X509Certificate(value)) ? null : 'is not a readable certificate';
   return canRead(() => createPublicKey(value)) ? null : 'is not a public key or certificate in PEM form';
+}
+
+/** Some portals show a public key without the lines of PEM around it. */
+function isBarePublicKey(value: string): boolean {
+  const der = /^[A-Za-z0-9+/=\s]+$/.test(value) ? Buffer.from(value, 'base64') : null;
+  return der !== null && canRead(() => createPublicKey({ key: der, format: 'der', type: 'spki' }));
 }
 
 function canRead(read: () => unknown): boolean {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { plainRail } from '../../test/plain-rail.ts';
+import { testConnection } from '../../test/rail-connection.ts';
 import { createCallbackAddresses } from './callback-addresses.ts';
 import type { RailSetting } from './connection.ts';
-import { createScrub, evidenceOf } from './evidence.ts';
+import { createScrub, evidenceOf, openExchange } from './evidence.ts';
 import { MAX_RAW_CHARACTERS } from './rail.ts';
 
 const settings: RailSetting[] = [
@@ -79,4 +83,20 @@ test('a secret at the cut is hidden whole, and what is left can be stored', () =
   assert.equal(kept.length, MAX_RAW_CHARACTERS);
   assert.ok(!kept.includes('p@ss'));
   assert.equal(evidenceOf(scrub, 'a\u0000b\ud800'), 'ab\ufffd');
+});
+
+test('the answer that brings an access token is hidden as a whole, whatever its fields are called', async (t) => {
+  const operator = createServer((_, response) => response.end('{"renamed_access_token":"live-token"}'));
+  t.after(() => operator.close());
+  await new Promise<void>((listening) => operator.listen(0, '127.0.0.1', listening));
+  const { port } = operator.address() as AddressInfo;
+  const connection = testConnection(plainRail, `http://127.0.0.1:${port}`);
+  const exchange = openExchange(connection, createScrub(plainRail, connection));
+  for (const path of ['/oauth/v1/generate?grant_type=client_credentials', '/collection/token/', '/auth/oauth2/token'])
+    await exchange.exchange({ method: 'POST', path });
+  await exchange.close();
+  assert.deepEqual(
+    connection.calls.map(({ answer }) => answer),
+    ['[hidden]', '[hidden]', '[hidden]'],
+  );
 });

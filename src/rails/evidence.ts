@@ -1,7 +1,7 @@
 // What a rail keeps of an answer: the operator's words without anybody's secrets.
 
 import type { RailConnection, RailDefinition } from './connection.ts';
-import { connectOperator, type ExchangeRequest, type OperatorConnection } from './exchange.ts';
+import { connectOperator, type Exchange, type ExchangeRequest, type OperatorConnection } from './exchange.ts';
 import { MAX_RAW_CHARACTERS, type Observation, type RailReply } from './rail.ts';
 
 const HIDDEN = '[hidden]';
@@ -68,13 +68,21 @@ export function replyOf(scrub: Scrub, observation: Observation, text: string): R
   return { observation, raw: evidenceOf(scrub, text) };
 }
 
+const TOKEN_PATH = /\/(?:oauth2?|token)(?:[/?]|$)/i;
+
+/** An access token may have any name, so that the answers of success which bring one are hidden as a whole. */
+function receivedOf(path: string, answer: Exchange): string {
+  if (!answer.answered) return answer.reason;
+  return answer.status < 300 && TOKEN_PATH.test(path) ? HIDDEN : answer.body;
+}
+
 /** The exchange of a connection; every call is recorded, scrubbed, for the page of the connection. */
 export function openExchange(connection: RailConnection, scrub: Scrub): OperatorConnection {
   return connectOperator({
     url: () => connection.baseUrl,
     timeoutMs: connection.timeoutMs,
     onExchange({ method, path, sentBody }: ExchangeRequest & { sentBody: string }, answer, ms) {
-      const received = answer.answered ? answer.body : answer.reason;
+      const received = receivedOf(path, answer);
       // Most calls are not kept, so texts are scrubbed when they are read.
       connection.record({
         at: connection.clock.now(),

@@ -77,7 +77,7 @@ export function createTokenStore(ctx: TokenContext, options: TokenStoreOptions):
       return stored;
     }
     if (options.oneLiveToken && old && old !== refused) await drain(old);
-    const fetched = await fetch().catch((): { error: Exchange } => ({ error: NO_TOKEN }));
+    const fetched = withoutToken(await fetch().catch((): { error: Exchange } => ({ error: NO_TOKEN })));
     if ('error' in fetched) {
       await release(ctx, options, kind);
       return fetched;
@@ -222,3 +222,11 @@ async function release(ctx: TokenContext, { connection }: TokenStoreOptions, kin
 }
 
 const tokenPurpose = (connection: string, kind: string) => `connection token ${connection} ${kind}`;
+
+type Fetched = Awaited<ReturnType<FetchToken>>;
+
+/** An answer of success in which the rail finds no token may hold one under another name: it is not kept as evidence. */
+function withoutToken(fetched: Fetched): Fetched {
+  if (!('error' in fetched) || !fetched.error.answered || fetched.error.status >= 300) return fetched;
+  return { error: { ...fetched.error, body: '' } };
+}

@@ -5,9 +5,9 @@ import { after, before, describe, test } from 'node:test';
 import { FAULTS } from '../../simulators/faults.ts';
 import {
   type ContractCase,
+  describeCase,
   faultCases,
-  inWords,
-  judgeAll,
+  problemsAtEnd,
   renamedEverywhere,
   renamingCases,
   sampleOf,
@@ -45,20 +45,20 @@ for (const [index, operator] of OPERATORS.entries())
     test('whatever goes wrong, both books agree', async () => {
       for (const each of sampleFaults(opened, SEED + index * 100)) {
         const { status, problems } = await tryCase(opened, each);
-        assert.deepEqual(problems, [], inWords(each));
-        if (each.faults.length === 0) assert.equal(status, 'success', inWords(each));
+        assert.deepEqual(problems, [], describeCase(each));
+        if (each.faults.length === 0) assert.equal(status, 'success', describeCase(each));
       }
     });
 
     test('a field with another name makes nothing succeed or fail', async () => {
       for (const each of sampleOf(renamingCases(opened), RENAMED, SEED + index))
-        assert.deepEqual((await tryCase(opened, each)).problems, [], inWords(each));
+        assert.deepEqual((await tryCase(opened, each)).problems, [], describeCase(each));
       const { status, problems } = await tryCase(opened, renamedEverywhere('collection', operator.statusField));
       assert.deepEqual(problems, []);
       assert.notEqual(status, 'success', `the rail does not need ${operator.statusField}`);
     });
 
     test('the ledger agrees with itself, and no secret can be read', async () => {
-      assert.deepEqual(await judgeAll(opened), []);
+      assert.deepEqual(await problemsAtEnd(opened), []);
     });
   });

@@ -12,7 +12,7 @@ import type { OperatorGateway } from './operator-gateway.ts';
 const OPERATIONS = { collection: 'collect', payout: 'payout', refund: 'refund' } as const;
 const CALLBACK_FAULTS: ReadonlySet<Fault> = new Set(['callback_lost', 'callback_doubled', 'callback_late']);
 const AMOUNT = 1_000_00n;
-/** After the end: what is told late, twice, or another way. */
+/** After the end: what comes late, twice, or another way. */
 const AFTER_MS = [0, 60_000, 1_800_000];
 
 export type ContractCase = {
@@ -23,7 +23,7 @@ export type ContractCase = {
   readonly payer?: string;
 };
 
-export const inWords = ({ direction, name }: ContractCase) => `${direction}: ${name}`;
+export const describeCase = ({ direction, name }: ContractCase) => `${direction}: ${name}`;
 
 /** Every fault in every direction, on the call that moves money and on the query; with and without callbacks. */
 export function faultCases({ fields, directions, operator }: OperatorGateway): ContractCase[] {
@@ -35,7 +35,7 @@ export function faultCases({ fields, directions, operator }: OperatorGateway): C
     { direction, name: 'the payer does not answer', faults: [], payer: '005' },
     ...FAULTS.filter((fault) => fault !== 'field_renamed').flatMap((fault) => casesOf(direction, fault, hasTokens)),
   ]);
-  return cases.filter((each) => !operator.unknowable?.includes(inWords(each)));
+  return cases.filter((each) => !operator.unknowable?.includes(describeCase(each)));
 }
 
 const NO_CALLBACKS: PlannedFault = { fault: 'callback_lost', share: 1 };
@@ -109,7 +109,7 @@ export async function tryCase(opened: OperatorGateway, each: ContractCase): Prom
   }
   simulator.faults.clear();
   const ended = await opened.read(sent);
-  const problems = await judge(opened, ended, movementsBefore);
+  const problems = await problemsOf(opened, ended, movementsBefore);
   return { status: ended.status, problems };
 }
 
@@ -127,16 +127,16 @@ async function paidCollection(opened: OperatorGateway): Promise<Transaction> {
 }
 
 /** What is wrong with the end of this payment; nothing, if all is well. */
-async function judge(opened: OperatorGateway, ended: Transaction, movementsBefore: number): Promise<string[]> {
+async function problemsOf(opened: OperatorGateway, ended: Transaction, movementsBefore: number): Promise<string[]> {
   const { book } = opened.simulator;
   const moved = book.movements().slice(movementsBefore);
   const problems: string[] = [];
   const say = (problem: string) => void problems.push(`${ended.direction} is ${ended.status}: ${problem}`);
-  const told = moved.map(({ kind, amount }) => `${kind} ${amount}`).join(', ');
-  if (moved.length > 1) say(`money moved more than once (${told})`);
+  const moves = moved.map(({ kind, amount }) => `${kind} ${amount}`).join(', ');
+  if (moved.length > 1) say(`money moved more than once (${moves})`);
   if (ended.status === 'success' && moved.length === 0) say('no money moved');
-  if (moved.some(({ amount }) => amount !== ended.amount)) say(`another amount moved (${told})`);
-  if ((ended.status === 'failed' || ended.status === 'expired') && moved.length > 0) say(`money moved (${told})`);
+  if (moved.some(({ amount }) => amount !== ended.amount)) say(`another amount moved (${moves})`);
+  if ((ended.status === 'failed' || ended.status === 'expired') && moved.length > 0) say(`money moved (${moves})`);
   const cases = await openCasesOf(opened, ended);
   if (!isFinal(ended.status) && cases.length === 0) say('nobody answers, and there is no case');
   const inBook = moved.reduce((sum, { kind, amount }) => sum + (TAKES_AWAY.has(kind) ? -amount : amount), 0n);
@@ -169,7 +169,7 @@ async function openCasesOf({ gateway }: OperatorGateway, { holder_id, id }: Tran
 }
 
 /** After all payments: the ledger agrees with itself, and no secret can be read. */
-export async function judgeAll(opened: OperatorGateway): Promise<string[]> {
+export async function problemsAtEnd(opened: OperatorGateway): Promise<string[]> {
   const differences = (await differencesOf(opened.gateway.ctx)).map((finding) => `ledger: ${JSON.stringify(finding)}`);
   return [...differences, ...(await findSecrets(opened))];
 }

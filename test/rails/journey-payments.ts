@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Method } from '../../src/catalog/catalog.ts';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
+import { createCollectionWriter } from '../../src/payments/accept.ts';
+import { completeOrder } from '../../src/payments/collections.ts';
 import { readPayout } from '../../src/payments/payout-requests.ts';
 import { orderPayouts } from '../../src/payments/payouts.ts';
 import { createRefund } from '../../src/payments/refunds.ts';
@@ -14,6 +16,7 @@ import { formatAmount } from '../../src/platform/money.ts';
 import { differencesOf } from '../books.ts';
 import { PATHS } from '../client.ts';
 import { CONNECTIONS, type Journey } from './journey.ts';
+import { openPage } from './operator-gateway.ts';
 
 const WHOLE = 1_00n;
 const PATIENCE_MS = 240_000;
@@ -28,8 +31,35 @@ export function journeyMethods({ ctx }: Journey): { method: Method; connection: 
 
 const numberOf = (method: Method) => method.example ?? method.country.example;
 
+/** By the API where the first table has the method, else as a payment link does it. */
+export function collect(journey: Journey, method: Method, amount: bigint): Promise<string> {
+  const row = journey.ctx.catalog.collectionCountries.get(method.country.id);
+  const isInApi = row?.apiCollections === true && row.methods.some(({ code }) => code === method.code);
+  return isInApi ? collectByApi(journey, method, amount) : collectByLink(journey, method, amount);
+}
+
+async function collectByLink({ ctx, shop }: Journey, method: Method, amount: bigint): Promise<string> {
+  const order = await completeOrder(
+    ctx,
+    { method, msisdn: numberOf(method), amount },
+    {
+      holderId: shop.holderId,
+      integrationId: shop.id,
+      countryId: method.country.id,
+      detail: '',
+      reference1: null,
+      reference2: null,
+      callbackUrl: null,
+      linkId: null,
+    },
+  );
+  const engine = NO_ENGINE as unknown as Parameters<typeof createCollectionWriter>[1];
+  const acceptance = await createCollectionWriter(ctx, engine).accept(order, null);
+  return acceptance.kind === 'accepted' ? refOf(acceptance.transaction) : assert.fail(acceptance.kind);
+}
+
 /** Asks again, with the same key, until the gateway has taken it. */
-export async function collect(journey: Journey, method: Method, amount: bigint): Promise<string> {
+async function collectByApi(journey: Journey, method: Method, amount: bigint): Promise<string> {
   const key = createUuid(Date.now());
   const params = {
     amount: formatAmount(amount),
@@ -81,8 +111,9 @@ export async function untilEnded(journey: Journey, refs: readonly string[]): Pro
   for (const started = Date.now(); ends.size < refs.length && Date.now() - started < PATIENCE_MS; await pause(200)) {
     for (const ref of refs) {
       if (ends.has(ref)) continue;
-      const { status } = await find(journey, ref);
-      if (isFinal(status)) ends.set(ref, status);
+      const transaction = await find(journey, ref);
+      if (isFinal(transaction.status)) ends.set(ref, transaction.status);
+      else await openPage(journey.ctx, transaction);
     }
     await passTime(journey, '1 minute');
   }
@@ -99,7 +130,7 @@ async function passTime({ ctx }: Journey, howLong: string): Promise<void> {
     await ctx.db.query(`update ${table} set due_at = now() where due_at > now()`);
 }
 
-/** Where the payer was told to send the money. */
+/** Where the payer has to send the money. */
 async function instructionsOf(journey: Journey, ref: string): Promise<{ reference: string; number: string }> {
   for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(100)) {
     const [row] = await journey.ctx.db.query<{ account_reference: string; pay_to: { number: string } }>(
@@ -112,7 +143,13 @@ async function instructionsOf(journey: Journey, ref: string): Promise<{ referenc
 }
 
 /** What the payer of a till, pay bill or bank account does. */
-export async function payAsTold(journey: Journey, method: Method, connection: string, ref: string, amount: bigint) {
+export async function payAsInstructed(
+  journey: Journey,
+  method: Method,
+  connection: string,
+  ref: string,
+  amount: bigint,
+) {
   const { reference, number } = await instructionsOf(journey, ref);
   const sum = formatAmount(amount);
   if (connection !== 'daraja') return journey.act(connection, 'bank_transfer', { account_number: number, amount: sum });
@@ -123,14 +160,23 @@ export async function payAsTold(journey: Journey, method: Method, connection: st
 /** A collection, a payout and a refund by every method. */
 export async function payEverywhere(journey: Journey): Promise<void> {
   const methods = journeyMethods(journey);
-  const collected = await Promise.all(
-    methods.map(async ({ method, connection }) => {
-      const amount = (method.collection?.min ?? 0n) + 100n * WHOLE;
-      const ref = await collect(journey, method, amount);
-      if (method.verification === 'instructions') await payAsTold(journey, method, connection, ref, amount);
-      return { method, connection, ref };
-    }),
+  const collectAll = (more: bigint) =>
+    Promise.all(
+      methods.map(async ({ method, connection }) => {
+        const amount = (method.collection?.min ?? 0n) + more * WHOLE;
+        const ref = await collect(journey, method, amount);
+        if (method.verification === 'instructions') await payAsInstructed(journey, method, connection, ref, amount);
+        return { method, connection, ref };
+      }),
+    );
+  // The wallets need more than is given back: for the payouts and the fees.
+  const float = await collectAll(150n);
+  await allSucceed(
+    journey,
+    float.map(({ ref }) => ref),
+    'collection',
   );
+  const collected = await collectAll(100n);
   await allSucceed(
     journey,
     collected.map(({ ref }) => ref),
@@ -139,8 +185,9 @@ export async function payEverywhere(journey: Journey): Promise<void> {
   const payouts: string[] = [];
   for (const { method, connection } of methods)
     if (railOf(journey, connection).capabilitiesOf(method, 'payout')) {
-      const min = method.payout?.min ?? 0n;
-      payouts.push((await payOut(journey, method, min)) ?? assert.fail(`${method.code}: no money to pay out`));
+      // Some operators want more than the least that the catalogue allows.
+      const amount = (method.payout?.min ?? 0n) + 20n * WHOLE;
+      payouts.push((await payOut(journey, method, amount)) ?? assert.fail(`${method.code}: no money to pay out`));
     }
   await allSucceed(journey, payouts, 'payout');
   const refunds: string[] = [];
@@ -166,18 +213,27 @@ async function allSucceed(journey: Journey, refs: readonly string[], what: strin
   for (const ref of refs)
     if (ends.get(ref) !== 'success') {
       const { method, status, failure_message: said } = await find(journey, ref);
-      wrong.push(`${method} ${status} ${said ?? ''}`);
+      const [last] = await journey.ctx.db.query<{ raw: string }>(
+        'select raw from evidence where holder_id = $1 and transaction_id = $2 order by id desc limit 1',
+        [journey.shop.holderId, idFromRef(ref)],
+      );
+      wrong.push(`${method} ${status} ${said ?? ''} ${last?.raw ?? ''}`);
     }
   assert.deepEqual(wrong, [], what);
 }
 
-/** Payments of every kind by all methods whose payers get a prompt; `at` is called before each. */
-export async function payMany(journey: Journey, count: number, at: (index: number) => Promise<void>): Promise<void> {
+/** Payments of every kind by all methods but instructions; `at` is called before each. Returns those with a page to open. */
+export async function payMany(
+  journey: Journey,
+  count: number,
+  at: (index: number) => Promise<void>,
+): Promise<string[]> {
   const methods = journeyMethods(journey).filter(({ method }) => method.verification !== 'instructions');
   const paid: { ref: string; method: Method; connection: string }[] = [];
   const lanes = Array.from({ length: 24 }, (_, lane) => lane);
   let next = 0;
   const refundable = paid;
+  const pages: string[] = [];
   async function one(index: number): Promise<void> {
     const { method, connection } = methods[index % methods.length] ?? assert.fail();
     const step = BigInt(Math.floor(index / methods.length) + 1) * WHOLE;
@@ -193,6 +249,7 @@ export async function payMany(journey: Journey, count: number, at: (index: numbe
     }
     const ref = await collect(journey, method, (method.collection?.min ?? 0n) + 100n * WHOLE + step);
     paid.push({ ref, method, connection });
+    if (connection === 'orange-ivory-coast') pages.push(ref);
   }
   await Promise.all(
     lanes.map(async () => {
@@ -202,12 +259,14 @@ export async function payMany(journey: Journey, count: number, at: (index: numbe
       }
     }),
   );
+  return pages;
 }
 
 /** Until nothing is open any more but what has a case. */
-export async function settleAll(journey: Journey): Promise<void> {
+export async function settleAll(journey: Journey, pages: readonly string[]): Promise<void> {
   const { ctx } = journey;
   for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(300)) {
+    for (const ref of pages) await openPage(ctx, await find(journey, ref));
     await passTime(journey, Date.now() - started > PATIENCE_MS / 3 ? '25 hours' : '2 minutes');
     const [row] = await ctx.db.query<{ count: bigint }>(
       `select (select count(*) from operator_inbox) + (select count(*) from payment_jobs j where not exists

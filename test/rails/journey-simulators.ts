@@ -51,7 +51,12 @@ for (const [index, { name, operator: wanted }] of plan.connections.entries()) {
   const operator = OPERATORS.find((each) => each.name === wanted);
   if (!operator) throw new Error(`no operator ${wanted}`);
   const simulator = await startSimulator(operator.createSimulator, {
-    settings: { ...operator.simulatorSettings, providerCallbackHost: new URL(plan.publicUrl).hostname },
+    settings: {
+      ...operator.simulatorSettings,
+      // Here the clock is real.
+      promptSeconds: '60',
+      providerCallbackHost: new URL(plan.publicUrl).hostname,
+    },
     openingBalance: OPENING_BALANCE,
     slowMs: SLOW_MS,
     callbackLateMs: CALLBACK_LATE_MS,

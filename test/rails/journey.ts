@@ -44,7 +44,7 @@ const one = (name: string, operator: string, methods: string[], values: Record<s
 /** Every method of the catalogue over its own operator where we have a rail to it, else over an aggregator. */
 export const CONNECTIONS: readonly JourneyConnection[] = [
   one('daraja', 'daraja', ['MPESA_KEN', 'MPESA_TILL_KEN', 'MPESA_PAYBILL_KEN']),
-  one('paystack', 'paystack', ['PESALINK_KEN', 'BANK_NGA', 'VODAFONE_GHA', 'AIRTELTIGO_GHA']),
+  one('paystack', 'paystack', ['PESALINK_KEN', 'BANK_NGA', 'AIRTELTIGO_GHA']),
   one('mtn-benin', 'mtn-momo', ['MTN_MOMO_BEN'], { target_environment: 'mtnbenin' }),
   one('mtn-ivory-coast', 'mtn-momo', ['MTN_MOMO_CIV'], { target_environment: 'mtnivorycoast' }),
   one('mtn-cameroon', 'mtn-momo', ['MTN_MOMO_CMR'], { target_environment: 'mtncameroon' }),
@@ -57,7 +57,15 @@ export const CONNECTIONS: readonly JourneyConnection[] = [
   one('orange-ivory-coast', 'orange-web-payment', ['ORANGE_CIV']),
   one('orange-cameroon', 'orange-cameroon', ['ORANGE_CMR']),
   one('orange-senegal', 'orange-sonatel', ['ORANGE_SEN']),
-  one('pawapay', 'pawapay', ['MOOV_BEN', 'FREE_SEN', 'TIGO_TZA', 'HALOTEL_TZA', 'VODACOM_TZA', 'ORANGE_SLE']),
+  one('pawapay', 'pawapay', [
+    'MOOV_BEN',
+    'FREE_SEN',
+    'TIGO_TZA',
+    'HALOTEL_TZA',
+    'VODACOM_TZA',
+    'ORANGE_SLE',
+    'VODAFONE_GHA',
+  ]),
 ];
 
 export type Journey = {
@@ -114,6 +122,7 @@ export async function openJourney(seed: number): Promise<Journey> {
   const shop = await createShop(ctx);
   let gateway = await startGateway(settings, port);
   await registerAll(ctx, urls);
+  let killed = Promise.resolve();
 
   return {
     ctx,
@@ -140,10 +149,15 @@ export async function openJourney(seed: number): Promise<Journey> {
     },
     act: async (connection, action, body) => postJson(`${urls[connection]}/_simulator/${action}`, body),
     bookOf: async (connection) => (await (await fetch(`${urls[connection]}/_simulator/book`)).json()) as SimulatorBook,
-    async killGateway() {
-      gateway.kill('SIGKILL');
-      await once(gateway, 'exit');
-      gateway = await startGateway(settings, port);
+    killGateway() {
+      // One after the other: each kills a process that runs.
+      killed = killed.then(async () => {
+        const ended = once(gateway, 'exit');
+        gateway.kill('SIGKILL');
+        await ended;
+        gateway = await startGateway(settings, port);
+      });
+      return killed;
     },
     async close() {
       operators.kill('SIGKILL');

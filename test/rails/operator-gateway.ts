@@ -15,6 +15,7 @@ import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { isFinal } from '../../src/payments/states.ts';
 import { findTransaction, refOf, type Transaction } from '../../src/payments/transactions.ts';
 import { publicUrl } from '../../src/platform/config.ts';
+import type { Context } from '../../src/platform/context.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { formatAmount } from '../../src/platform/money.ts';
 import type { MoneyDirection } from '../../src/rails/rail.ts';
@@ -23,9 +24,9 @@ import { createShop, type Shop } from '../shop.ts';
 import type { OperatorUnderTest } from './operators.ts';
 import { type SeenFields, watchFields } from './seen-fields.ts';
 
-const CALL_TIMEOUT_MS = 300;
+const CALL_TIMEOUT_MS = 1_200;
 /** Longer than a call may take. */
-const SLOW_MS = 450;
+const SLOW_MS = 1_500;
 const CALLBACK_LATE_MS = 60;
 const WALLET = 100_000_000_00n;
 const REAL_PAUSE_MS = 12;
@@ -146,6 +147,7 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
       for (const milliseconds of TIMES_MS) {
         ctx.clock.advance(milliseconds);
         await settle();
+        await openPage(ctx, transaction);
         const now = await read(transaction);
         if (isFinal(now.status)) return now;
       }
@@ -157,4 +159,14 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
       await gateway.close();
     },
   };
+}
+
+/** The payer opens the page of the operator, where that is the next step. */
+export async function openPage({ db }: Pick<Context, 'db'>, { holder_id, id }: Pick<Transaction, 'holder_id' | 'id'>) {
+  const [row] = await db.query<{ step: { kind: string; url?: string } }>(
+    'select step from payer_steps where holder_id = $1 and transaction_id = $2',
+    [holder_id, id],
+  );
+  if (row?.step.kind !== 'redirect' || !row.step.url) return;
+  await fetch(row.step.url).then((page) => page.text());
 }

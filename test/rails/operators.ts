@@ -80,7 +80,8 @@ export const OPERATORS: readonly OperatorUnderTest[] = [
     connectionValues: { client_id: setting(AIRTEL_MONEY_SIMULATOR_SETTINGS, 'clientId') },
     method: 'AIRTEL_OAPI_UGA',
     msisdn: '256752604392',
-    statusField: 'status',
+    // Answers have `status`, callbacks `status_code`, both in here.
+    statusField: 'transaction',
     registerAction: 'register_callback',
   },
   {
@@ -134,7 +135,12 @@ function orange(family: string, method: string, msisdn: string): OperatorUnderTe
     name: `orange-${family.replace('_', '-')}`,
     rail: orangeMoneyRail,
     createSimulator: createOrangeMoneySimulator,
-    simulatorSettings: { lateSuccessSeconds: LATE_SECONDS, sonatelRetrySeconds: '0.05' },
+    simulatorSettings: {
+      lateSuccessSeconds: LATE_SECONDS,
+      sonatelRetrySeconds: '0.05',
+      // Nobody pays on a page whose address the operator told nobody.
+      payerOpensPage: family === 'web_payment' ? 'when_opened' : 'at_once',
+    },
     connectionValues: { interface: family },
     method,
     msisdn,
