@@ -13,8 +13,8 @@ import {
 } from '../payments/connection-changes.ts';
 import { testConnection } from '../payments/connection-report.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { publicUrl } from '../platform/config.ts';
 import { formatAmount } from '../platform/money.ts';
+import { callbackAddressesOf, dashboardAddress } from '../rails/callback-addresses.ts';
 import { ENVIRONMENTS } from '../rails/connection.ts';
 import {
   type Connection,
@@ -216,7 +216,7 @@ async function runTest(terminal: Terminal, name: string, options: Options): Prom
 
 const money = (amount: bigint, currency: string) => `${formatAmount(amount)} ${currency}`;
 
-const callbackAddress = (ctx: PaymentsContext, name: string) => `${publicUrl(ctx.config)}/operators/${name}`;
+const callbackAddress = (ctx: PaymentsContext, name: string) => dashboardAddress(callbackAddressesOf(ctx, name));
 
 function stateOf({ pausedAt, removedAt }: Connection): string {
   if (removedAt) return 'removed';

@@ -2,9 +2,9 @@
 // last calls without secrets.
 
 import type { Catalog } from '../catalog/catalog.ts';
-import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import type { OperatorHealth } from '../rails/breakers.ts';
+import { callbackAddressesOf, dashboardAddress } from '../rails/callback-addresses.ts';
 import { ENVIRONMENTS, type OperatorEnvironment, type RailDefinition, type RailSetting } from '../rails/connection.ts';
 import { initialValues, isSealed } from '../rails/connection-settings.ts';
 import { type Connection, environmentProblem, findConnection, listConnections } from '../rails/connections.ts';
@@ -53,7 +53,7 @@ export async function readConnectionDetails(ctx: PaymentsContext, name: string):
     definition: ctx.rails.definitions.find((each) => each.name === connection.rail) ?? null,
     routes: routes.filter(({ connections }) => connections.includes(name)),
     calls,
-    callbackUrl: `${publicUrl(ctx.config)}/operators/${name}`,
+    callbackUrl: dashboardAddress(callbackAddressesOf(ctx, name)),
   };
 }
 

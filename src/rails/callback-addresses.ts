@@ -2,6 +2,8 @@
 // make an address, and nothing has to be stored to recognise one.
 
 import { createHmac } from 'node:crypto';
+import { publicUrl as publicUrlOf } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { CallbackAddresses } from './connection.ts';
 
@@ -36,3 +38,16 @@ export function createCallbackAddresses({ connection, publicUrl, keys }: Callbac
     },
   };
 }
+
+/** The addresses of a connection of this gateway. */
+export function callbackAddressesOf(ctx: Pick<Context, 'vault' | 'config'>, connection: string): CallbackAddresses {
+  return createCallbackAddresses({
+    connection,
+    publicUrl: publicUrlOf(ctx.config),
+    // Registered with operators for years, so the key must never change.
+    keys: () => [ctx.vault.deriveKey('operator callback addresses')],
+  });
+}
+
+/** The one address that is entered on an operator's dashboard, for everything that it sends to this connection. */
+export const dashboardAddress = (addresses: CallbackAddresses) => addresses.url('callbacks', null);

@@ -5,7 +5,7 @@ import type { Direction } from '../catalog/catalog.ts';
 import { createCache, refreshCaches } from '../platform/cache.ts';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
-import { createCallbackAddresses } from './callback-addresses.ts';
+import { callbackAddressesOf } from './callback-addresses.ts';
 import type { RailDefinition } from './connection.ts';
 import { type Connection, environmentProblem, loadConnections } from './connections.ts';
 import { type CountedRail, countCalls } from './counted-rail.ts';
@@ -135,12 +135,7 @@ function openRail(ctx: Context, options: OpenConnectionsOptions, connection: Loa
     methods,
     clock: ctx.clock,
     publicUrl: address,
-    addresses: createCallbackAddresses({
-      connection: name,
-      publicUrl: address,
-      // Registered with operators for years, so the key must never change.
-      keys: () => [ctx.vault.deriveKey('operator callback addresses')],
-    }),
+    addresses: callbackAddressesOf(ctx, name),
     tokens: createTokenStore(ctx, {
       connection: name,
       connectionVersion: connection.version,

@@ -1,5 +1,6 @@
 // `simbi rail test` for pawaPay: compares the account's configuration at pawaPay with the connection.
 
+import { dashboardAddress } from './callback-addresses.ts';
 import type { RailConnection } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import { reasonOf } from './pawapay-answers.ts';
@@ -48,8 +49,8 @@ function methodsProblem({ methods }: RailConnection, account: unknown): string |
   return `The account does not offer everything: ${[...missing, ...partial].join(', ')}.`;
 }
 
-function addressesProblem({ publicUrl, name }: RailConnection, account: unknown): string | null {
-  const ours = `${publicUrl}/operators/${name}`;
+function addressesProblem({ addresses }: RailConnection, account: unknown): string | null {
+  const ours = dashboardAddress(addresses);
   const others = new Set<string>();
   for (const operations of operationsOf(account).values())
     for (const details of operations.values()) {

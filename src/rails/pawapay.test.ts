@@ -16,6 +16,7 @@ import {
 import { type TestConnection, testConnection } from '../../test/rail-connection.ts';
 import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-operator.ts';
 import { createVirtualClock } from '../platform/clock.ts';
+import { createCallbackAddresses, dashboardAddress } from './callback-addresses.ts';
 import { pawapayRail } from './pawapay.ts';
 import { checkSignature, readSigner, signRequest } from './pawapay-signatures.ts';
 import type { CallbackReading, CallbackRequest, MoneyDirection, Rail } from './rail.ts';
@@ -24,7 +25,15 @@ import { uuid4Of } from './wire-ids.ts';
 const TOKEN = 'pawapay-token-of-the-test';
 const KEY_ID = 'HTTP_EC_P256_KEY:1';
 const NOW = '2026-11-15T12:00:00.000Z';
-const PATH = '/operators/pawapay';
+const PATH = new URL(
+  dashboardAddress(
+    createCallbackAddresses({
+      connection: 'pawapay',
+      publicUrl: 'https://pay.example.com',
+      keys: () => [Buffer.alloc(32, 7)],
+    }),
+  ),
+).pathname;
 const ec = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 const ec384 = generateKeyPairSync('ec', { namedCurve: 'secp384r1' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -536,6 +545,12 @@ describe('pawapay: callbacks', () => {
     assert.equal(read(request)?.kind, 'rejected');
     assert.equal(read({ ...request, host: 'behind.example:8443' })?.kind, 'hint');
     assert.equal(read({ ...signed(completed()), path: `${PATH}?a=1` })?.kind, 'proof');
+  });
+
+  test('what pawaPay signed for another of its customers, who knows our name and ids, is only a hint', async () => {
+    await openSigned();
+    const path = '/operators/pawapay';
+    assert.equal(read({ ...signed(completed(), { path }), path })?.kind, 'hint');
   });
 
   test('an old signature is a reason to ask; one of the future is wrong', async () => {

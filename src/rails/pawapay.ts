@@ -164,7 +164,7 @@ function openPawapay(connection: RailConnection): Rail {
           // Signed for the host that the request names: a proxy renamed us, or it was sent to another customer of pawaPay.
           return result === 'wrong' && signedFor(request.host) === 'valid' ? 'expired' : result;
         },
-        requiresSignature,
+        { requiresSignature, isOurAddress: connection.addresses.read(request.path) !== null },
       ),
     check: () => checkAccount(connection, get, keyring),
     close: () => operator.close(),
@@ -267,12 +267,14 @@ function readBalances(answer: Exchange): BalanceReply {
 function readCallback(
   request: CallbackRequest,
   check: () => ReturnType<typeof checkSignature>,
-  requiresSignature: boolean,
+  { requiresSignature, isOurAddress }: { requiresSignature: boolean; isOurAddress: boolean },
 ): CallbackReading[] {
   if (request.body.length > MAX_CALLBACK_BYTES) return [{ kind: 'rejected', reason: 'the callback is too large' }];
   const signature = check();
   const body = request.body.toString('utf8');
-  if (signature === 'valid') return [readCallbackBody(body, 'proof')];
+  // pawaPay signs for all its customers with one key, and a customer chooses addresses and ids. Only the address that was given
+  // to pawaPay alone shows that a message is about our account.
+  if (signature === 'valid') return [readCallbackBody(body, isOurAddress ? 'proof' : 'hint')];
   // A repeat may carry the signature of the first delivery: it is pawaPay's, but could be played back by anybody.
   if (signature === 'expired' || !requiresSignature) return [readCallbackBody(body, 'hint')];
   // Not answered with 200, so that pawaPay sends it again, when the new key is known.

@@ -1,8 +1,8 @@
 // What the gateway says to simulators on this machine besides the operator's protocol: which address callbacks go to, as somebody
 // enters it on the operator's dashboard, and what payers decide on the test phone. A simulator that does not answer is not running.
 
-import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
+import { callbackAddressesOf, dashboardAddress } from './callback-addresses.ts';
 import { type Connection, findConnection, listConnections } from './connections.ts';
 
 const TIMEOUT_MS = 1_000;
@@ -24,7 +24,7 @@ export async function registerCallbackAddresses(ctx: Context): Promise<number> {
   const simulated = (await listConnections(ctx.db)).filter(isSimulated);
   await Promise.all(
     simulated.map(({ name, baseUrl }) =>
-      ask(baseUrl, 'register_callback', { url: `${publicUrl(ctx.config)}/operators/${name}` }),
+      ask(baseUrl, 'register_callback', { url: dashboardAddress(callbackAddressesOf(ctx, name)) }),
     ),
   );
   return 0;

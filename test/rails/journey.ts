@@ -18,6 +18,7 @@ import type { PaymentsContext } from '../../src/payments/context.ts';
 import { type Config, readConfig } from '../../src/platform/config.ts';
 import type { Context } from '../../src/platform/context.ts';
 import { createLogger } from '../../src/platform/log.ts';
+import { callbackAddressesOf, dashboardAddress } from '../../src/rails/callback-addresses.ts';
 import { createTestDatabase } from '../database.ts';
 import { reservePort } from '../ports.ts';
 import { createShop, type Shop, signBody } from '../shop.ts';
@@ -245,7 +246,7 @@ async function connectAll(ctx: PaymentsContext, urls: Record<string, string>): P
 async function registerAll(ctx: PaymentsContext, urls: Record<string, string>): Promise<void> {
   for (const connection of CONNECTIONS) {
     const { registerAction } = operatorOf(connection);
-    const url = `${PUBLIC_URL}/operators/${connection.name}`;
+    const url = dashboardAddress(callbackAddressesOf(ctx, connection.name));
     if (registerAction) await postJson(`${urls[connection.name]}/_simulator/${registerAction}`, { url });
     await ctx.rails.byName(connection.name)?.check();
   }

@@ -14,10 +14,10 @@ import { createRefund } from '../../src/payments/refunds.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import { isFinal } from '../../src/payments/states.ts';
 import { findTransaction, refOf, type Transaction } from '../../src/payments/transactions.ts';
-import { publicUrl } from '../../src/platform/config.ts';
 import type { Context } from '../../src/platform/context.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { formatAmount } from '../../src/platform/money.ts';
+import { callbackAddressesOf, dashboardAddress } from '../../src/rails/callback-addresses.ts';
 import type { MoneyDirection } from '../../src/rails/rail.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { createShop, type Shop } from '../shop.ts';
@@ -84,7 +84,7 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
   });
   await routeConnection(ctx, COMMAND_LINE, name);
   if (operator.registerAction)
-    await simulator.act(operator.registerAction, { url: `${publicUrl(ctx.config)}/operators/${name}` });
+    await simulator.act(operator.registerAction, { url: dashboardAddress(callbackAddressesOf(ctx, name)) });
   await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, method.currency, WALLET);
   const rail = ctx.rails.byName(name) ?? assert.fail(`${name} is not open`);
   // Registers our addresses where the operator wants that.
