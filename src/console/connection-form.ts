@@ -54,6 +54,7 @@ async function choicePage(request: MemberRequest): Promise<FastifyReply> {
           <section class="card">
             <h2>${definition.title}</h2>
             <p class="muted">${countriesOf(ctx.catalog, definition.methods).join(', ')}</p>
+            <div class="pager">
             ${environments.map(
               (environment) => html`
                 <a class="button button-secondary"
@@ -63,6 +64,7 @@ async function choicePage(request: MemberRequest): Promise<FastifyReply> {
                 </a>
               `,
             )}
+            </div>
           </section>
         `;
       })}
@@ -171,7 +173,7 @@ function controlOf(
       return [{ ...field, type: 'select', value, choices: [...none, ['yes', t.yes], ['no', t.no]] }];
     case 'list':
     case 'address_ranges':
-      return [{ ...field, type: 'textarea', rows: 3, value: value.split(',').join('\n') }];
+      return [{ ...field, type: 'textarea', rows: 3, value: value.split(/[\s,]+/).join('\n') }];
     default:
       return [{ ...field, value, attributes: html`autocomplete="off"` }];
   }

@@ -74,7 +74,10 @@ function readPrompts(connection: string, answer: unknown): SimulatorPrompt[] {
   const prompts = (answer as { prompts?: unknown } | null)?.prompts;
   if (!Array.isArray(prompts)) return [];
   return prompts.slice(0, MAX_PROMPTS).map((prompt: Record<string, unknown>) => {
-    const text = (name: string) => String(prompt[name] ?? '').slice(0, MAX_TEXT);
+    const text = (name: string) => {
+      const value = prompt[name];
+      return typeof value === 'string' ? value.slice(0, MAX_TEXT) : '';
+    };
     return {
       connection,
       id: text('id'),
