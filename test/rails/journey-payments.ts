@@ -337,7 +337,7 @@ async function tally(
   // Money that came without an order that expects it: in suspense, with a case.
   const held = await journey.ctx.db.query<{ currency: string; amount: bigint }>(
     `select currency, amount from cases
-     where rail = $1 and amount is not null and kind in ('unknown_reference', 'wrong_amount', 'second_payment')`,
+     where rail = $1 and status = 'open' and amount is not null and kind in ('unknown_reference', 'wrong_amount', 'second_payment')`,
     [connection],
   );
   for (const { currency, amount } of held) of(`in ${currency} ${amount}`).booked++;
