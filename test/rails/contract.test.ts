@@ -53,6 +53,7 @@ for (const [index, operator] of OPERATORS.entries())
     test('a field with another name makes nothing succeed or fail', async () => {
       for (const each of sampleOf(renamingCases(opened), RENAMED, SEED + index))
         assert.deepEqual((await tryCase(opened, each)).problems, [], describeCase(each));
+      if (operator.statusField === null) return;
       const { status, problems } = await tryCase(opened, renamedEverywhere('collection', operator.statusField));
       assert.deepEqual(problems, []);
       assert.notEqual(status, 'success', `the rail does not need ${operator.statusField}`);
