@@ -28,6 +28,7 @@ collect <amount> <currency> [--json] [--phone <number>] [--country <name or id>]
   [--callback-url <url>] [--idempotency-key <key>] [--wait [seconds]]
 transaction <ref> [--json] [--wait [seconds]] [--token <digits>]
 phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
+simulate <rail> [--json] [--port <number>] [--manual]
 balance [--json] [--currency <code>]
 topup <amount> <currency> [--json] [--holder <id>]
 link
