@@ -95,8 +95,8 @@ export type NextStep = {
 
 /** A transaction as its status tells it. */
 export type TransactionWithStep = Transaction & {
-  /** Null unless the operator said more than `verification.method` does. */
-  next_step: NextStep | null;
+  /** Only where the operator said more than `verification.method` does. */
+  next_step?: NextStep;
 };
 
 export type RefundParams = {

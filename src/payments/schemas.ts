@@ -163,10 +163,7 @@ const StepSchema = Type.Object({
 });
 const StatusRecordSchema = Type.Object({
   ...RecordV3Schema.properties,
-  next_step: nullable(
-    StepSchema,
-    'What the customer has to do next, where the operator said more than verification.method does. Null otherwise.',
-  ),
+  next_step: Type.Optional(StepSchema),
 });
 
 export const VerifyAnswer = answerOf(RecordV3Schema, 'Token verified. The payment is being processed.', {
@@ -181,10 +178,7 @@ export const ResendAnswer = answerOf(
   { ...EXAMPLE_RECORD_V3, status: 'pending', status_code: '100', balance: null },
 );
 export const StatusV2Answer = answerOf(RecordV2Schema, 'Transaction retrieved.', EXAMPLE_RECORD);
-export const StatusV3Answer = answerOf(StatusRecordSchema, 'Transaction retrieved.', {
-  ...EXAMPLE_RECORD_V3,
-  next_step: null,
-});
+export const StatusV3Answer = answerOf(StatusRecordSchema, 'Transaction retrieved.', EXAMPLE_RECORD_V3);
 
 const EXAMPLE_REFUND_REF = 'RF_01JNAFQ7M0GQSRC45Y6Z8XKBDT';
 const REFUND = {

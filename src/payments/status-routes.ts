@@ -107,7 +107,7 @@ function statusV3Route(
         const transaction = await readStatus(own, engine, messages, signed, wanted);
         request.logged.ref = refOf(transaction);
         const step = await findPayerStep(own.db, transaction);
-        const data = { ...recordV3(own.catalog, transaction), next_step: step && describeStep(step) };
+        const data = { ...recordV3(own.catalog, transaction), ...(step ? { next_step: describeStep(step) } : {}) };
         return { success: true, message: 'Transaction retrieved.', data };
       }),
   );
