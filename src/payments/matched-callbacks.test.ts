@@ -147,6 +147,17 @@ describe('a message that matches', () => {
     assert.deepEqual(await kindsOf(transaction), []);
   });
 
+  test('is kept without the credentials that an operator sends back', async () => {
+    const transaction = await collect();
+    await receive({ ...matched(refOf(transaction), success()), SecurityCredential: 'our-credential' });
+    const rows = await ctx.db.query<{ raw: string }>('select raw from evidence where transaction_id = $1', [
+      transaction.id,
+    ]);
+    const kept = rows.map(({ raw }) => raw).join();
+    assert.match(kept, /SecurityCredential/);
+    assert.doesNotMatch(kept, /our-credential/);
+  });
+
   test('that the operator contradicts becomes a case', async () => {
     const transaction = await collect();
     await receive(matched(refOf(transaction), success()));

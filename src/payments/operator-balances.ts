@@ -43,7 +43,7 @@ export function listOperatorBalances(reader: Reader): Promise<ReportedBalance[]>
 /** Reads the balance of each connection that is due. Returns how many were read. */
 export async function readOperatorBalances(ctx: PaymentsContext): Promise<number> {
   const rails = ctx.rails.names().flatMap((name) => ctx.rails.byName(name) ?? []);
-  const readable = rails.filter((rail) => rail.balance);
+  const readable = rails.filter((rail) => typeof rail.balance === 'function');
   const due = new Set(
     await claimReads(
       ctx,
@@ -51,7 +51,7 @@ export async function readOperatorBalances(ctx: PaymentsContext): Promise<number
     ),
   );
   for (const rail of readable.filter(({ name }) => due.has(name))) {
-    const reply = await rail.balance?.();
+    const reply = await rail.balance?.().catch(() => ({ error: 'an error of this gateway' }));
     if (reply && 'balances' in reply) {
       const reported = reply.balances.map((balance) => ({ ...balance, connection: rail.name }));
       await ctx.db.transaction((tx) => recordBalances(tx, reported, ctx.clock.now()));

@@ -10,6 +10,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
+import { hideCredentials } from '../rails/evidence.ts';
 import {
   type CallbackAnswer,
   type CallbackDecision,
@@ -313,7 +314,8 @@ function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
 }
 
 function rawOf(row: InboxRow): string {
-  return row.body.toString('utf8').slice(0, MAX_RAW_CHARACTERS);
+  // Some operators send our own credentials back.
+  return hideCredentials(row.body.toString('utf8')).slice(0, MAX_RAW_CHARACTERS);
 }
 
 function badReport(row: InboxRow, reference: string, transactionId: string | null, error: string): BadReport {

@@ -15,7 +15,7 @@ const SECRET_NAMES = [
   'Initiator_?Password',
   'client_secret',
   'api_?Key',
-  'authorization',
+  'authorization(?:_code)?',
   'pin',
   'encryptedPinCode',
   'notif_token',
@@ -46,10 +46,15 @@ export function createScrub(
     // A secret that another one begins with would leave the rest of it.
     .sort((left, right) => right.length - left.length);
   return (text) => {
-    let scrubbed = text.replace(SECRET_FIELDS, `$1"${HIDDEN}"`).replace(ADDRESS_TOKENS, `$1${HIDDEN}`);
+    let scrubbed = hideCredentials(text);
     for (const secret of sealed) scrubbed = scrubbed.replaceAll(secret, HIDDEN);
     return scrubbed;
   };
+}
+
+/** Hides what carries credentials in any operator's message: fields by their names, and addresses for callbacks. */
+export function hideCredentials(text: string): string {
+  return text.replace(SECRET_FIELDS, `$1"${HIDDEN}"`).replace(ADDRESS_TOKENS, `$1${HIDDEN}`);
 }
 
 /** How a value is written in JSON, in a form, in an address and in a header. A form encodes more than an address does. */
