@@ -152,7 +152,7 @@ export function openRequest(random: Random, fixture: Fixture): FuzzRequest {
 
 export function patternRequest(random: Random, fixture: Fixture, route: string): FuzzRequest {
   const [method = 'GET', pattern = '/'] = route.split(' ');
-  if (pattern.startsWith('/operators/')) return operatorRequest(random, fixture, method);
+  if (pattern.startsWith('/operators/')) return operatorRequest(random, fixture, method, pattern.endsWith('/*'));
   const path = fillPath(random, fixture, pattern);
   if (method === 'GET') return addressRequest(random, fixture, null, path);
   return formRequest(random, null, path, fieldsOf(random, fixture, someFields(random)));
@@ -178,7 +178,7 @@ function operatorEvent(random: Random, fixture: Fixture): Record<string, unknown
 }
 
 /** What the operator would send, signed as it signs, about our payments or about anything. */
-function operatorRequest(random: Random, fixture: Fixture, method: string): FuzzRequest {
+function operatorRequest(random: Random, fixture: Fixture, method: string, hasTopic: boolean): FuzzRequest {
   const event = operatorEvent(random, fixture);
   const more = random.fork('more');
   const events = [event, ...(more.chance(0.3) ? [operatorEvent(more, fixture)] : [])];
@@ -186,7 +186,10 @@ function operatorRequest(random: Random, fixture: Fixture, method: string): Fuzz
   if (random.chance(0.6)) document = mutate(random, document);
   const text = writeDocument(document);
   const body = random.chance(0.05) ? damage(random, text) : Buffer.from(text);
-  const path = random.chance(0.9) ? '/operators/sandbox' : `/operators/${encodePart(random, hostileText(random))}`;
+  const connection = random.chance(0.9) ? 'sandbox' : encodePart(random, hostileText(random));
+  // As an operator that has an address for each payment.
+  const topic = hasTopic ? `/prompt/${someId(more, fixture)}/${encodePart(more, hostileText(more))}` : '';
+  const path = `/operators/${connection}${topic}`;
   const at = String(fixture.gateway.ctx.clock.millis());
   const key = fixture.gateway.ctx.vault.deriveKey(SANDBOX_CALLBACK_KEY_PURPOSE);
   const signature = createHmac('sha256', key).update(`${at}.${path}.`).update(body).digest('hex');
