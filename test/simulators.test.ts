@@ -12,6 +12,7 @@ import { type RunningSimulator, startSimulator } from '../simulators/frame.ts';
 import { credentialsOf, SIMULATORS } from '../simulators/index.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createConnection, routeConnection } from '../src/payments/connection-changes.ts';
+import { callbackAddressesOf, dashboardAddress } from '../src/rails/callback-addresses.ts';
 import { initialValues } from '../src/rails/connection-settings.ts';
 import { RAILS } from '../src/rails/registry.ts';
 import { registerCallbackAddresses } from '../src/rails/simulators.ts';
@@ -117,7 +118,8 @@ test('a simulator is told where callbacks go', async () => {
     const draft = { rail: 'pawapay', environment: 'simulator', baseUrl, values: {} };
     await createConnection(gateway.ctx, COMMAND_LINE, draft);
     await registerCallbackAddresses(gateway.ctx);
-    assert.deepEqual(received, ['/_simulator/register_callback {"url":"https://pay.example.org/operators/pawapay"}']);
+    const url = dashboardAddress(callbackAddressesOf(gateway.ctx, 'pawapay'));
+    assert.deepEqual(received, [`/_simulator/register_callback {"url":"${url}"}`]);
   } finally {
     await gateway.close();
     simulator.close();

@@ -11,6 +11,7 @@ import { orderPayouts } from '../../src/payments/payouts.ts';
 import { createRefund } from '../../src/payments/refunds.ts';
 import { isFinal, type Status } from '../../src/payments/states.ts';
 import { findTransaction, idFromRef, refOf, type Transaction } from '../../src/payments/transactions.ts';
+import { Problem } from '../../src/platform/errors.ts';
 import { createUuid } from '../../src/platform/ids.ts';
 import { formatAmount } from '../../src/platform/money.ts';
 import { differencesOf } from '../books.ts';
@@ -123,7 +124,17 @@ export async function untilEnded(journey: Journey, refs: readonly string[]): Pro
 }
 
 /** As if the time of every lease, delay and pause had passed. */
-async function passTime({ ctx }: Journey, howLong: string): Promise<void> {
+/** Rows that the gateway changes at the same moment can make the two wait for each other: the database then ends one. */
+async function passTime(journey: Journey, howLong: string, triesLeft = 5): Promise<void> {
+  try {
+    await moveClocks(journey, howLong);
+  } catch (error) {
+    if (triesLeft === 0 || !(error instanceof Problem)) throw error;
+    await passTime(journey, howLong, triesLeft - 1);
+  }
+}
+
+async function moveClocks({ ctx }: Journey, howLong: string): Promise<void> {
   await ctx.db.query(
     `update payment_jobs set due_at = least(due_at, now()), submitted_at = submitted_at - $1::interval, since = since - $1::interval`,
     [howLong],

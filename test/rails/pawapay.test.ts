@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Fault, Operation } from '../../simulators/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../simulators/frame.ts';
 import { createPawapaySimulator } from '../../simulators/pawapay.ts';
+import { dashboardAddress } from '../../src/rails/callback-addresses.ts';
 import { pawapayRail } from '../../src/rails/pawapay.ts';
 import type { MoneyDirection, Observation, Rail } from '../../src/rails/rail.ts';
 import { uuid4Of } from '../../src/rails/wire-ids.ts';
@@ -25,7 +26,9 @@ before(async () => {
     slowMs: TIME_LIMIT_MS + 1_000,
     callbackLateMs: 50,
     settings: {
-      callbackUrl: `${listener.publicUrl}/operators/pawapay`,
+      callbackUrl: dashboardAddress(
+        testConnection(pawapayRail, 'http://127.0.0.1', { publicUrl: listener.publicUrl }).addresses,
+      ),
       lateSuccessSeconds: '0.2',
       callbackRetrySeconds: '0.2',
     },
