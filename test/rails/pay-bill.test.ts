@@ -41,9 +41,7 @@ async function held({ gateway }: OperatorGateway): Promise<{ suspense: bigint; c
   const [row] = await ownerDb.query<{ sum: bigint }>(
     "select coalesce(sum(balance), 0)::bigint as sum from ledger_accounts where kind = 'suspense'",
   );
-  const cases = await ownerDb.query<{ kind: string }>(
-    "select kind from cases where status = 'open' order by kind",
-  );
+  const cases = await ownerDb.query<{ kind: string }>("select kind from cases where status = 'open' order by kind");
   return { suspense: row?.sum ?? 0n, cases: cases.map(({ kind }) => kind) };
 }
 
