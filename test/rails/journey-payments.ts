@@ -82,6 +82,9 @@ async function collectByApi(journey: Journey, method: Method, amount: bigint): P
   return assert.fail(`${method.code} was not taken: ${JSON.stringify(last)}`);
 }
 
+/** Connections whose payers open a page or scan a code. */
+const PAGES: ReadonlySet<string> = new Set(['orange-ivory-coast', 'orange-senegal']);
+
 /** Null: the wallet does not hold it. */
 export async function payOut({ ctx, shop }: Journey, method: Method, amount: bigint): Promise<string | null> {
   const reading = await readPayout(ctx, shop.holderId, {
@@ -97,10 +100,20 @@ export async function payOut({ ctx, shop }: Journey, method: Method, amount: big
   return result?.ok ? refOf(result.transaction) : null;
 }
 
-export async function refund({ ctx, shop }: Journey, collection: Transaction, asPayout: boolean): Promise<string> {
+/** Null: the wallet does not hold it any more. */
+export async function refund(
+  { ctx, shop }: Journey,
+  collection: Transaction,
+  asPayout: boolean,
+): Promise<string | null> {
   const engine = NO_ENGINE as unknown as Parameters<typeof createRefund>[1];
   const request = { collection: refOf(collection), amount: null, asPayout };
-  return refOf(await createRefund(ctx, engine, COMMAND_LINE, shop.holderId, request));
+  try {
+    return refOf(await createRefund(ctx, engine, COMMAND_LINE, shop.holderId, request));
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'overdraft') return null;
+    throw error;
+  }
 }
 
 export async function find({ ctx, shop }: Journey, ref: string): Promise<Transaction> {
@@ -206,7 +219,10 @@ export async function payEverywhere(journey: Journey): Promise<void> {
   const refunds: string[] = [];
   for (const { method, connection, ref } of collected) {
     const asPayout = refundsAsPayout(journey, method, connection);
-    if (asPayout !== null) refunds.push(await refund(journey, await find(journey, ref), asPayout));
+    if (asPayout === null) continue;
+    refunds.push(
+      (await refund(journey, await find(journey, ref), asPayout)) ?? assert.fail(`${method.code}: no money to refund`),
+    );
   }
   await allSucceed(journey, refunds, 'refund');
 }
@@ -255,14 +271,14 @@ export async function payMany(
       const earlier = refundable.shift();
       const asPayout = earlier ? refundsAsPayout(journey, earlier.method, earlier.connection) : null;
       const collection = earlier && asPayout !== null ? await find(journey, earlier.ref) : null;
-      if (collection?.status === 'success') return void (await refund(journey, collection, asPayout === true));
+      if (collection?.status === 'success' && (await refund(journey, collection, asPayout === true)) !== null) return;
     }
     if (kind >= 6 && railOf(journey, connection).capabilitiesOf(method, 'payout')) {
       if ((await payOut(journey, method, (method.payout?.min ?? 0n) + step)) !== null) return;
     }
     const ref = await collect(journey, method, (method.collection?.min ?? 0n) + 100n * WHOLE + step);
     paid.push({ ref, method, connection });
-    if (connection === 'orange-ivory-coast') pages.push(ref);
+    if (PAGES.has(connection)) pages.push(ref);
   }
   await Promise.all(
     lanes.map(async () => {
