@@ -30,6 +30,7 @@ export type AirtelCollection = {
   createdAt: number;
   /** The refund's own id, once one was asked for. */
   refundId: string | null;
+  isRefunded: boolean;
 };
 
 export interface AirtelCollections {
@@ -70,6 +71,7 @@ function push(state: State, asked: Parameters<AirtelCollections['push']>[0]): Si
     airtelMoneyId: null,
     createdAt: context.now(),
     refundId: null,
+    isRefunded: false,
   };
   collections.set(asked.id, collection);
   if (settings.callbackIntermediate === 'yes') report(state, collection, 'TIP');
@@ -190,6 +192,7 @@ function refund(state: State, airtelMoneyId: string): SimulatorAnswer {
   context.after(Number(isLate ? settings.lateSuccessSeconds : settings.refundSeconds) * 1000, () => {
     const { id, msisdn, amount, currency } = paid;
     context.book.enter({ kind: 'refund', id, receipt: refundId, msisdn, amount, currency });
+    paid.isRefunded = true;
     if (settings.refundedStatus === 'TR') paid.status = 'TR';
   });
   const status = { response_code: 'DP00800001006', result_code: OK_RESULT, message: 'SUCCESS', success: true };
@@ -223,7 +226,8 @@ function hashOf(form: string | undefined, inner: string, transaction: object, ke
 
 /** The row of a collection and, when it was refunded, that of the refund. */
 function writeRows(collection: AirtelCollection): object[] {
-  const { id, msisdn, amount, currency, airtelMoneyId, refundId, createdAt, status, reference } = collection;
+  const { id, msisdn, amount, currency, airtelMoneyId, refundId, isRefunded, createdAt, status, reference } =
+    collection;
   const row = (type: string, airtel_money_id: string | null, reference_number: string, state: string) => ({
     charges: { service: 0 },
     payee: { currency, name: 'Merchant' },
@@ -239,7 +243,7 @@ function writeRows(collection: AirtelCollection): object[] {
     },
   });
   const rows = [row('MERCHANT_PAYMENT', airtelMoneyId, reference, status)];
-  return refundId === null ? rows : [...rows, row('REFUND', refundId, airtelMoneyId ?? '', 'TS')];
+  return refundId === null ? rows : [...rows, row('REFUND', refundId, airtelMoneyId ?? '', isRefunded ? 'TS' : 'TIP')];
 }
 
 function createActions(state: State): Record<string, SimulatorAction> {

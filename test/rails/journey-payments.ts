@@ -325,7 +325,10 @@ export async function compareBooks(journey: Journey): Promise<string[]> {
     for (const [key, { moved, booked, open }] of tallies) {
       const [way = '', currency = '', amount = '0'] = key.split(' ');
       if (moved < booked || moved > booked + open)
-        problems.push(`${name}, ${key}: the operator moved it ${moved} times, booked ${booked}, open ${open}`);
+        problems.push(
+          `${name}, ${key}: the operator moved it ${moved} times, booked ${booked}, open ${open}`,
+          ...(await explain(journey, name, currency, BigInt(amount))),
+        );
       const missing = BigInt(moved - booked) * BigInt(amount) * (way === 'out' ? -1n : 1n);
       unbooked.set(currency, (unbooked.get(currency) ?? 0n) + missing);
     }
@@ -337,6 +340,21 @@ export async function compareBooks(journey: Journey): Promise<string[]> {
   }
   const differences = await differencesOf(journey.ctx as unknown as Parameters<typeof differencesOf>[0]);
   return [...problems, ...differences.map((finding) => JSON.stringify(finding))];
+}
+
+/** What we know of the transactions and cases of one amount, for people who look for the cause of a difference. */
+async function explain({ ctx }: Journey, connection: string, currency: string, amount: bigint): Promise<string[]> {
+  const rows = await ctx.db.query<{ line: string }>(
+    `select concat_ws(' ', t.id, t.direction, t.method, t.status, t.receipt) || E'\\n' || coalesce(string_agg(
+              concat_ws(' ', '   ', e.at::time, e.source, e.state, e.effect, left(e.raw, 400)), E'\\n' order by e.id), '') as line
+     from transactions t left join evidence e on e.holder_id = t.holder_id and e.transaction_id = t.id
+     where t.rail = $1 and t.currency = $2 and t.amount = $3 group by t.id, t.direction, t.method, t.status, t.receipt
+     union all
+     select concat_ws(' ', 'case', kind, status, transaction_id, detail) from cases
+     where rail = $1 and currency = $2 and amount = $3`,
+    [connection, currency, amount],
+  );
+  return rows.map(({ line }) => line);
 }
 
 async function tally(
