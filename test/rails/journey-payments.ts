@@ -11,13 +11,13 @@ import { orderPayouts } from '../../src/payments/payouts.ts';
 import { createRefund } from '../../src/payments/refunds.ts';
 import { isFinal, type Status } from '../../src/payments/states.ts';
 import { findTransaction, idFromRef, refOf, type Transaction } from '../../src/payments/transactions.ts';
+import type { Context } from '../../src/platform/context.ts';
 import { Problem } from '../../src/platform/errors.ts';
 import { createUuid } from '../../src/platform/ids.ts';
 import { formatAmount } from '../../src/platform/money.ts';
 import { differencesOf } from '../books.ts';
 import { PATHS } from '../client.ts';
 import { CONNECTIONS, type Journey } from './journey.ts';
-import { openPage } from './operator-gateway.ts';
 
 const WHOLE = 1_00n;
 const PATIENCE_MS = 240_000;
@@ -119,6 +119,16 @@ export async function refund(
 export async function find({ ctx, shop }: Journey, ref: string): Promise<Transaction> {
   const id = idFromRef(ref) ?? assert.fail(ref);
   return (await findTransaction(ctx.db, shop.holderId, id)) ?? assert.fail(ref);
+}
+
+/** The payer opens the page, or scans the code, that the operator gave for this payment. */
+async function openPage({ db }: Pick<Context, 'db'>, { holder_id, id }: Transaction): Promise<void> {
+  const [row] = await db.query<{ step: { kind: string; url?: string; content?: string } }>(
+    'select step from payer_steps where holder_id = $1 and transaction_id = $2',
+    [holder_id, id],
+  );
+  const address = row?.step.kind === 'qr' ? row.step.content : row?.step.url;
+  if (address) await fetch(address).then((page) => page.text());
 }
 
 /** Lets time pass until these have ended. */

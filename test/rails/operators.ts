@@ -139,8 +139,8 @@ function orange(family: string, method: string, msisdn: string): OperatorUnderTe
     simulatorSettings: {
       lateSuccessSeconds: LATE_SECONDS,
       sonatelRetrySeconds: '0.05',
-      // Nobody pays on a page, or by a QR code, that the operator told nobody about.
-      payerOpensPage: 'when_opened',
+      // Nobody pays on a page whose address the operator told nobody.
+      payerOpensPage: family === 'web_payment' ? 'when_opened' : 'at_once',
     },
     connectionValues: { interface: family },
     method,
