@@ -52,7 +52,8 @@ for (const [index, { name, operator: wanted }] of plan.connections.entries()) {
   if (!operator) throw new Error(`no operator ${wanted}`);
   const simulator = await startSimulator(operator.createSimulator, {
     settings: {
-      ...{ ...operator.simulatorSettings, payerOpensPage: 'when_opened' },
+      ...operator.simulatorSettings,
+      payerOpensPage: 'when_opened',
       // Here the clock is real.
       promptSeconds: '60',
       providerCallbackHost: new URL(plan.publicUrl).hostname,
