@@ -4,7 +4,9 @@
 import { constants, createHmac, createPublicKey, publicEncrypt } from 'node:crypto';
 import type { FailureCode } from '../catalog/failures.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
+import { readAccessToken } from './access-tokens.ts';
 import { createAirtelSigner } from './airtel-signing.ts';
+import { dashboardAddress } from './callback-addresses.ts';
 import type { RailConnection, RailDefinition, RailSetting } from './connection.ts';
 import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
 import type { Exchange, ExchangeRequest } from './exchange.ts';
@@ -23,7 +25,7 @@ import type {
   RailReply,
   RefundCall,
 } from './rail.ts';
-import { field, objectsOf, proseOf, readJson, signedMoneyOf, textOf, tokenOf } from './reading.ts';
+import { field, objectsOf, proseOf, readJson, signedMoneyOf, textOf } from './reading.ts';
 import { compactOf, referenceOfCompact } from './wire-ids.ts';
 import { jsonNumberOf } from './wire-money.ts';
 
@@ -465,7 +467,7 @@ async function lookUpName(api: Api, { msisdn }: NameCall): Promise<string | null
 
 async function check(api: Api, pin: string | null): Promise<ConnectionCheck[]> {
   const reply = await balance(api);
-  const { publicUrl, name } = api.connection;
+  const { publicUrl, addresses } = api.connection;
   return [
     { name: 'token and balance', problem: 'error' in reply ? `${reply.error}. Check the client ID and secret.` : null },
     {
@@ -476,7 +478,7 @@ async function check(api: Api, pin: string | null): Promise<ConnectionCheck[]> {
       name: 'callback address',
       problem: publicUrl.startsWith('https://')
         ? null
-        : `Airtel needs an https address. Set PUBLIC_URL, then enter ${publicUrl}/operators/${name} on the portal.`,
+        : `Airtel needs an https address. Set PUBLIC_URL, then enter ${dashboardAddress(addresses)} on the portal.`,
     },
   ];
 }
@@ -496,11 +498,7 @@ function createCalls(connection: RailConnection, country: CountryCode, exchange:
         grant_type: 'client_credentials',
       },
     });
-    const said = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
-    const token = tokenOf(field(said, 'access_token'));
-    if (token === null) return { error: answer };
-    const seconds = Number(textOf(field(said, 'expires_in')) ?? '');
-    return { token, validForMs: seconds > 0 ? seconds * 1000 : TOKEN_LIFE_MS };
+    return readAccessToken(answer, TOKEN_LIFE_MS);
   };
 
   return (request, product) =>

@@ -8,7 +8,7 @@ import { type DarajaAccount, readDarajaAccount } from './daraja-settings.ts';
 import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
 import type { Exchange, OperatorConnection } from './exchange.ts';
 import type { Observation, RailReply } from './rail.ts';
-import { field, readJson, textOf } from './reading.ts';
+import { field, readJson, textOf, tokenOf } from './reading.ts';
 
 const NAIROBI_MS = 3 * 3_600_000;
 const DEFAULT_TOKEN_SECONDS = 3_599;
@@ -132,9 +132,8 @@ function createFetchToken(
     const path = '/oauth/v1/generate?grant_type=client_credentials';
     const answer = await operator.exchange({ method: 'GET', path, headers: { authorization } });
     const body = answer.answered && answer.status === 200 ? readJson(answer.body) : undefined;
-    const token = field(body, 'access_token');
-    // Sent in a header: what does not fit there is no token.
-    if (typeof token !== 'string' || !/^[\x21-\x7e]{1,4096}$/.test(token)) return { error: answer };
+    const token = tokenOf(field(body, 'access_token'));
+    if (token === null) return { error: answer };
     hide(token);
     return { token, validForMs: secondsOf(field(body, 'expires_in')) * 1000 };
   };

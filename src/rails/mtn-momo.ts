@@ -5,6 +5,7 @@
 import type { Direction } from '../catalog/catalog.ts';
 import type { FailureCode } from '../catalog/failures.ts';
 import { formatAmount } from '../platform/money.ts';
+import { readAccessToken } from './access-tokens.ts';
 import type { RailConnection, RailDefinition, RailSetting } from './connection.ts';
 import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
 import type { Exchange, ExchangeRequest, OperatorConnection } from './exchange.ts';
@@ -24,7 +25,7 @@ import type {
   RailReply,
   RefundCall,
 } from './rail.ts';
-import { currencyOf, field, moneyOf, proseOf, readJson, signedMoneyOf, textOf, tokenOf } from './reading.ts';
+import { currencyOf, field, moneyOf, proseOf, readJson, signedMoneyOf, textOf } from './reading.ts';
 import { uuid4Of } from './wire-ids.ts';
 
 type Product = 'collection' | 'disbursement';
@@ -366,11 +367,7 @@ async function callWithToken(
         // MTN's gateway refuses a POST without a body, and a form.
         body: { grant_type: 'client_credentials' },
       });
-      const said = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
-      const text = tokenOf(field(said, 'access_token'));
-      if (text === null) return { error: answer };
-      const seconds = Number(textOf(field(said, 'expires_in')) ?? '');
-      return { token: text, validForMs: seconds > 0 ? seconds * 1000 : TOKEN_LIFE_MS };
+      return readAccessToken(answer, TOKEN_LIFE_MS);
     },
     (token) =>
       operator.exchange({ ...request, headers: { ...common, ...request.headers, authorization: `Bearer ${token}` } }),

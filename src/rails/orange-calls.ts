@@ -1,11 +1,12 @@
 // What the three interfaces of Orange share: a token fetched with a form, calls under it, and answers that are unknown unless
 // they are JSON that we understand.
 
+import { readAccessToken } from './access-tokens.ts';
 import type { RailConnection, RailDefinition } from './connection.ts';
 import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
 import type { Exchange, ExchangeRequest } from './exchange.ts';
 import type { Observation, RailReply } from './rail.ts';
-import { field, readJson, textOf, tokenOf } from './reading.ts';
+import { readJson } from './reading.ts';
 
 const TOKEN_LIFE_MS = 5 * 60_000;
 
@@ -41,11 +42,7 @@ export function openOrangeApi(
       headers: token.basic ? { authorization: login } : {},
       body: new URLSearchParams({ grant_type: 'client_credentials', ...token.form }),
     });
-    const said = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
-    const text = tokenOf(field(said, 'access_token'));
-    if (text === null) return { error: answer };
-    const seconds = Number(textOf(field(said, 'expires_in')) ?? '');
-    return { token: text, validForMs: seconds > 0 ? seconds * 1000 : TOKEN_LIFE_MS };
+    return readAccessToken(answer, TOKEN_LIFE_MS);
   }
 
   return {

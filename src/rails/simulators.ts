@@ -4,6 +4,8 @@
 import type { Context } from '../platform/context.ts';
 import { callbackAddressesOf, dashboardAddress } from './callback-addresses.ts';
 import { type Connection, findConnection, listConnections } from './connections.ts';
+import { connectOperator } from './exchange.ts';
+import { readJson } from './reading.ts';
 
 const TIMEOUT_MS = 1_000;
 const MAX_PROMPTS = 50;
@@ -57,16 +59,16 @@ function isSimulated(connection: Connection): connection is Connection & { baseU
 
 /** The answer as JSON; null when there was none. Connections to simulators are on loopback (a constraint of the table). */
 async function ask(baseUrl: string, path: string, body: object | null): Promise<unknown> {
+  const simulator = connectOperator({ url: () => baseUrl, timeoutMs: TIMEOUT_MS });
   try {
-    const answer = await fetch(`${baseUrl.replace(/\/$/, '')}/_simulator/${path}`, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(body && { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    });
-    const text = await answer.text();
-    return answer.ok ? (JSON.parse(text) as unknown) : null;
-  } catch {
-    return null;
+    const request = {
+      path: `/_simulator/${path}`,
+      ...(body ? { method: 'POST' as const, body } : { method: 'GET' as const }),
+    };
+    const answer = await simulator.exchange(request);
+    return answer.answered && answer.status === 200 ? (readJson(answer.body) ?? null) : null;
+  } finally {
+    await simulator.close();
   }
 }
 
