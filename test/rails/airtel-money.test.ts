@@ -7,8 +7,9 @@ import { type RunningSimulator, startSimulator } from '../../simulators/frame.ts
 import { airtelMoneyRail } from '../../src/rails/airtel-money.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { compactOf } from '../../src/rails/wire-ids.ts';
+import { newRefundReference } from '../rail-calls.ts';
 import { testConnection } from '../rail-connection.ts';
-import { endOf, movementsOf, newCall, newRefundReference, submit } from './rail-steps.ts';
+import { endOf, movementsOf, newCall, submit } from './rail-steps.ts';
 
 const METHOD = 'AIRTEL_OAPI_UGA';
 const PAYER = '256752604392';

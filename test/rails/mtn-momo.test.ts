@@ -7,8 +7,9 @@ import { createMtnMomoSimulator } from '../../simulators/mtn-momo.ts';
 import { mtnMomoRail } from '../../src/rails/mtn-momo.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { uuid4Of } from '../../src/rails/wire-ids.ts';
+import { newRefundReference } from '../rail-calls.ts';
 import { testConnection } from '../rail-connection.ts';
-import { endOf, movementsOf, newCall, newRefundReference, submit } from './rail-steps.ts';
+import { endOf, movementsOf, newCall, submit } from './rail-steps.ts';
 
 const METHOD = 'MTN_MOMO_UGA';
 const PAYER = '256772345678';

@@ -3,28 +3,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningSimulator } from '../../simulators/frame.ts';
-import { loadCatalog } from '../../src/catalog/catalog.ts';
-import { createRefundUuid, createUuid, publicId } from '../../src/platform/ids.ts';
 import type { CollectCall, MoneyDirection, Observation, PayoutCall, Prepared, Rail } from '../../src/rails/rail.ts';
+import { collectCall } from '../rail-calls.ts';
 
-const CATALOG = loadCatalog();
-
-export function newCall(code: string, msisdn: string, amount = 5_000_00n): CollectCall {
-  const method = CATALOG.methods.get(code) ?? assert.fail();
-  return {
-    reference: publicId('TX', createUuid(Date.now())),
-    method,
-    msisdn,
-    amount,
-    currency: method.currency,
-    merchantName: 'Shop',
-    prepared: null,
-    verified: false,
-    returnUrl: 'https://pay.example.com',
-  };
-}
-
-export const newRefundReference = () => publicId('RF', createRefundUuid(Date.now(), 1n));
+/** More than every operator's least amount. */
+export const newCall = (code: string, msisdn: string): CollectCall => collectCall(code, { msisdn, amount: 5_000_00n });
 
 /** Prepares where the rail wants it, and submits. */
 export async function submit(rail: Rail, call: CollectCall, direction: 'collection' | 'payout'): Promise<Submitted> {
