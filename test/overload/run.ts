@@ -5,7 +5,7 @@
 // to tell. Everything stays on this machine, so the last columns show how many processors each program used. The attacks have
 // fixed rates (attacks.ts).
 
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -158,7 +158,7 @@ async function phase(run: Run, name: string, attacks: string[], length = seconds
 function startStrangers(target: Run['target'], attacks: string[]) {
   const child = fork(join(import.meta.dirname, 'strangers-process.ts'), { stdio: 'inherit' });
   // Strangers have machines of their own: here they use what the gateway and its database leave. Their rates stay the same.
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  if (child.pid !== undefined) yieldProcessors(child.pid);
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const attacking = Promise.race([new Promise((resolve) => child.once('message', resolve)), ended]);
   child.send({ target, attacks } satisfies StrangersOrder);
@@ -172,6 +172,12 @@ function startStrangers(target: Run['target'], attacks: string[]) {
       await ended;
     },
   };
+}
+
+/** A process that only gets what no other wants. Linux still gives a low priority whole slices, and its idle class none. */
+function yieldProcessors(pid: number): void {
+  const { status } = spawnSync('chrt', ['--idle', '--all-tasks', '--pid', '0', String(pid)], { stdio: 'ignore' });
+  if (status !== 0) setPriority(pid, constants.priority.PRIORITY_LOW);
 }
 
 function report(name: string, phases: readonly Phase[], limit: number): boolean {
