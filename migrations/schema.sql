@@ -348,15 +348,19 @@ create table holders (
   payouts_need_approval boolean not null default false,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  time_zone text not null default 'UTC'::text,
   constraint holders_pkey PRIMARY KEY (id),
   constraint holder_id_fits_ids CHECK (((id >= 1) AND (id <= 268435455))),
   constraint holder_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120))),
-  constraint holder_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text, 'closed'::text])))
+  constraint holder_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text, 'closed'::text]))),
+  constraint holder_time_zone_length CHECK (((char_length(time_zone) >= 1) AND (char_length(time_zone) <= 64)))
 );
 comment on table holders is
   'A business that uses the gateway.';
 comment on column holders.payouts_need_approval is
   'A payout ordered by one person waits until another approves it.';
+comment on column holders.time_zone is
+  'A name of the IANA database, such as Africa/Nairobi. Days of reports begin at its midnight.';
 CREATE TRIGGER holders_counted AFTER INSERT OR DELETE OR UPDATE OF status, name ON holders FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table members (

@@ -10,19 +10,20 @@ import { environmentExample } from '../src/platform/config.ts';
 /** A module may import itself and what stands here: folders of src, or single files of them. */
 const MAY_IMPORT: Record<string, string[]> = {
   platform: [],
+  ui: ['platform'],
   'embedded-postgres': [],
   backup: ['platform'],
   catalog: ['platform'],
   ledger: ['platform'],
   holders: ['platform'],
   rails: ['platform', 'catalog'],
-  sandbox: ['platform', 'catalog'],
+  sandbox: ['platform', 'ui', 'catalog'],
   callbacks: ['platform', 'holders'],
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   links: ['platform', 'catalog', 'holders', 'payments'],
-  checkout: ['platform', 'catalog', 'holders', 'payments', 'links'],
-  docs: ['platform', 'callbacks/events.ts'],
-  console: ['platform', 'catalog', 'holders', 'ledger', 'callbacks', 'payments', 'links', 'sandbox'],
+  checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
+  docs: ['platform', 'ui', 'callbacks/events.ts'],
+  console: ['platform', 'ui', 'catalog', 'holders', 'ledger', 'callbacks', 'payments', 'links', 'sandbox'],
 };
 
 /** Files and folders of src that put the modules together: they import anything, and no module imports them. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../scripts/tree.ts';
 import { isFailureCode } from '../src/catalog/failures.ts';
-import { english } from '../src/console/messages-en.ts';
+import { english } from '../src/console/messages/en.ts';
 import { SETTINGS } from '../src/platform/config.ts';
 import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, REFUND_SCENARIOS, type Scenario } from '../src/sandbox/scenarios.ts';
 import { BANNED_IN_PROSE } from './rules.ts';

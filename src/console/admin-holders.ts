@@ -14,8 +14,9 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
+import { dataTable, facts, type Tone, tag } from '../ui/components.ts';
 import { changesCard } from './approval-settings.ts';
-import { dataTable, facts, pager, type Tone, tag, timeTag } from './components.ts';
+import { pager, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { debtLines } from './debts.ts';
 import { waitingDecisions } from './decision-list.ts';
@@ -55,7 +56,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
         holders.map((each) => [
           html`<a href="/console/admin/holders/${each.id}"><bdi>${each.name}</bdi></a>`,
           statusOf(request, each),
-          timeTag(each.created_at),
+          timeTag(request, each.created_at),
         ]),
       )}
       ${pager(request, last ? `/console/admin?before=${last.id}` : null)}
@@ -137,7 +138,7 @@ async function holderPage(request: MemberRequest): Promise<FastifyReply> {
           [t.menu.team, team.map((each) => `${each.email} (${t.roles[each.role]})`).join(', ')],
           [t.payouts.approvalTitle, holder.payouts_need_approval ? t.yes : t.no],
           [t.menu.debts, debts],
-          [t.created, timeTag(holder.created_at)],
+          [t.created, timeTag(request, holder.created_at)],
         ])}
         ${statusForms(request, holder, path)}
       </div>

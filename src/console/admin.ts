@@ -10,9 +10,10 @@ import { addVerifyRun, newestVerifyRun, type VerifyRun } from '../payments/verif
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { dataTable, emptyState } from '../ui/components.ts';
 import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
 import { readCaseList } from './case-list.ts';
-import { dataTable, emptyState, timeTag } from './components.ts';
+import { timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -50,7 +51,7 @@ function caseCard(request: MemberRequest, each: Case, holderNames: ReadonlyMap<b
     <div class="card">
       ${caseDetails(request, each, '/admin/cases')}
       <p class="muted">
-        ${holder} · ${timeTag(each.opened_at)}
+        ${holder} · ${timeTag(request, each.opened_at)}
         ${each.transaction_id && html` · <code>${refOf({ id: each.transaction_id })}</code>`}
       </p>
     </div>
@@ -94,7 +95,8 @@ async function ledgerPage(request: MemberRequest): Promise<FastifyReply> {
 }
 
 /** The newest check of the ledger: what it found, or how far it is. */
-function runState({ t }: MemberRequest, run: VerifyRun): Html {
+function runState(request: MemberRequest, run: VerifyRun): Html {
+  const { t } = request;
   const { status, checked, findings } = run;
   const ok = run.differences === 0n;
   const rows = Object.values(checked).reduce<number>((sum, each) => sum + (typeof each === 'number' ? each : 0), 0);
@@ -112,7 +114,7 @@ function runState({ t }: MemberRequest, run: VerifyRun): Html {
         ${' '}
         ${status === 'done' && t.admin.verifiedText(rows, run.asked_by)}
         ${' '}
-        ${timeTag(run.ended_at ?? run.seen_at)}
+        ${timeTag(request, run.ended_at ?? run.seen_at)}
       </p>
       ${!ok && html`<pre tabindex="0" aria-label="${t.details}">${JSON.stringify(findings.slice(0, MAX_DIFFERENCES), null, 1)}</pre>`}
     </div>
@@ -130,7 +132,7 @@ async function accountTable(request: MemberRequest): Promise<Html> {
     accounts.map((each) => [
       html`${kinds[each.kind] ?? each.kind}<span class="muted"><code>${each.key}</code></span>`,
       money(request, each.balance, each.currency),
-      timeTag(each.updated_at),
+      timeTag(request, each.updated_at),
     ]),
   );
 }

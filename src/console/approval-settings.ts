@@ -17,7 +17,8 @@ import { listTeam } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable, timeTag } from './components.ts';
+import { dataTable } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import {
   fieldOf,
   type HolderRequest,
@@ -136,7 +137,7 @@ export function changesCard(request: MemberRequest, changes: readonly RuleChange
           changeText(request, change),
           html`<bdi>${change.requested_by}</bdi>`,
           change.confirmed_by && html`<bdi>${change.confirmed_by}</bdi>`,
-          timeTag(change.effective_at),
+          timeTag(request, change.effective_at),
           changeButtons(request, change, `${path}/changes/${change.id}`),
         ]),
       )}
@@ -152,7 +153,7 @@ export async function ruleChangeNotes(request: HolderRequest): Promise<Html[]> {
     (change) => html`
       <p class="box warning">
         ${change.effective_at ? t.approval.confirmedNote : t.approval.requestedNote}:
-        ${changeText(request, change)} <bdi>(${change.requested_by})</bdi> ${timeTag(change.effective_at)}
+        ${changeText(request, change)} <bdi>(${change.requested_by})</bdi> ${timeTag(request, change.effective_at)}
       </p>
     `,
   );

@@ -3,7 +3,8 @@
 import type { FastifyReply } from 'fastify';
 import { type AuditRow, listAudit } from '../holders/audit.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, pager, timeTag, transactionLink } from './components.ts';
+import { dataTable } from '../ui/components.ts';
+import { pager, timeTag, transactionLink } from './components.ts';
 import { type HolderRequest, idOf, type MemberRequest, money, queryOf } from './console-request.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
@@ -34,7 +35,7 @@ export function auditTable(request: MemberRequest, caption: string, rows: readon
     caption,
     [t.time, t.user, t.action, t.subject, t.details].map((label) => ({ label })),
     rows.map((row) => [
-      timeTag(row.at),
+      timeTag(request, row.at),
       html`<bdi>${row.actor}</bdi>`,
       html`<code>${row.action}</code>`,
       subjectCell(row.subject),

@@ -12,7 +12,8 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
+import { dataTable, emptyState } from '../ui/components.ts';
+import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { debtBoxes } from './debts.ts';
@@ -187,7 +188,7 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
       { label: t.balances.balance, right: true },
     ],
     lines.map((line) => [
-      timeTag(line.postedAt),
+      timeTag(request, line.postedAt),
       t.transfers[line.kind],
       line.kind === 'sandbox_top_up' ? '' : transactionLink(refOf({ id: line.transactionId })),
       `${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}`,

@@ -12,7 +12,8 @@ import { type Delivery, type DeliveryStatus, listDeliveries, replayFailed, resen
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
-import { dataTable, emptyState, pager, timeTag, transactionLink } from './components.ts';
+import { dataTable, emptyState } from '../ui/components.ts';
+import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
 import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-details.ts';
 import { form, postButton } from './form-components.ts';
@@ -55,10 +56,11 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   });
 }
 
-function failingBox({ t }: HolderRequest, receiver: FailingReceiver): Html {
+function failingBox(request: HolderRequest, receiver: FailingReceiver): Html {
+  const { t } = request;
   return html`
     <p class="box error">
-      ${t.home.callbacksFailing(receiver.origin, receiver.waiting)} ${t.since} ${timeTag(receiver.failingSince)}.
+      ${t.home.callbacksFailing(receiver.origin, receiver.waiting)} ${t.since} ${timeTag(request, receiver.failingSince)}.
       ${' '}
       <code>${receiver.lastError}</code>
     </p>
@@ -69,7 +71,7 @@ function pausedBox(request: HolderRequest, { url, pausedAt }: PausedAddress): Ht
   const { t, role } = request;
   return html`
     <div class="box warning">
-      <p>${t.callbacks.paused(url)} ${timeTag(pausedAt)}</p>
+      <p>${t.callbacks.paused(url)} ${timeTag(request, pausedAt)}</p>
       ${
         BUILDERS.includes(role) &&
         postButton(request, '/callbacks/resume', t.callbacks.resume, { variant: 'secondary', hidden: { url } })
@@ -112,7 +114,7 @@ function table(request: HolderRequest, deliveries: readonly Delivery[]): Html {
       each.url ?? t.callbacks.feedOnly,
       each.attempts.length,
       transactionLink(each.transactionRef),
-      timeTag(each.createdAt),
+      timeTag(request, each.createdAt),
     ]),
   );
 }

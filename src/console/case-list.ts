@@ -5,7 +5,8 @@ import type { Case } from '../payments/cases.ts';
 import type { CaseKind } from '../payments/states.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { emptyState, pager } from './components.ts';
+import { emptyState } from '../ui/components.ts';
+import { pager } from './components.ts';
 import { type MemberRequest, queryOf } from './console-request.ts';
 import { formField } from './form-components.ts';
 

@@ -18,8 +18,9 @@ import { findTransaction, refOf, type Transaction } from '../payments/transactio
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { facts } from '../ui/components.ts';
 import { resolveForm } from './case-details.ts';
-import { facts, statusTag, timeTag } from './components.ts';
+import { statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { sendDocument } from './decision-document.ts';
 import { type CaseSubject, decisionForm, readDecisionForm } from './decision-form.ts';
@@ -153,13 +154,14 @@ function overtakenBox(request: MemberRequest, transaction: Transaction | null): 
   `;
 }
 
-function closedBox({ t }: MemberRequest, each: Case): Html {
+function closedBox(request: MemberRequest, each: Case): Html {
+  const { t } = request;
   const labels: Record<string, string> = t.decisions.labels;
   // A decision begins with its name, as decision-effects.ts writes it.
   const resolution = (each.resolution ?? '').replace(/^\w+(?=: )/, (name) => labels[name] ?? name);
   return html`
     <div class="box success">
-      <p><b>${t.decisions.closed}</b> ${t.cases.resolvedBy(each.resolved_by ?? '')} · ${timeTag(each.resolved_at)}</p>
+      <p><b>${t.decisions.closed}</b> ${t.cases.resolvedBy(each.resolved_by ?? '')} · ${timeTag(request, each.resolved_at)}</p>
       <p>${t.cases.closedWith}: <bdi>${resolution}</bdi></p>
     </div>
   `;
@@ -180,7 +182,7 @@ function caseFacts(
     [labels.open, each.settled > 0n && each.amount !== null && sum(each.amount - each.settled)],
     ...detailFacts(request, each, transaction),
     [t.admin.holder, html`<bdi>${holder}</bdi>`],
-    [t.cases.opened, timeTag(each.opened_at)],
+    [t.cases.opened, timeTag(request, each.opened_at)],
     [t.cases.caseNumber, html`<code>${publicId('case', each.id)}</code>`],
   ];
 }
@@ -228,7 +230,7 @@ function transactionCard(request: MemberRequest, transaction: Transaction, isAdm
           t.transaction.operatorReference,
           transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`,
         ],
-        [t.created, timeTag(transaction.created_at)],
+        [t.created, timeTag(request, transaction.created_at)],
       ])}
     </section>
   `;

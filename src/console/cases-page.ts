@@ -37,7 +37,7 @@ function caseCard(request: HolderRequest, each: Case): Html {
     <div class="card">
       ${caseDetails(request, each, '/cases')}
       <p class="muted">
-        ${timeTag(each.opened_at)}
+        ${timeTag(request, each.opened_at)}
         ${ref && html` · <a href="/console/transactions/${ref}">${t.callbacks.viewTransaction}</a>`}
       </p>
     </div>

@@ -1,12 +1,13 @@
-// What pages are made of: tables that become cards on a phone, times, tags, lists of facts, text to copy.
+// What pages of the console are made of, beside the components of every page (ui/components.ts): times, status, text to copy.
 
 import { linkQrSvg } from '../links/qr.ts';
 import type { Status, TransactionDirection } from '../payments/states.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
+import { perProcess } from '../platform/memory.ts';
+import { dayIn } from '../platform/time-zones.ts';
+import { status, type Tone } from '../ui/components.ts';
 import type { ConsoleRequest } from './console-request.ts';
-
-export type Tone = 'success' | 'error' | 'warning' | 'neutral';
 
 const STATUS_TONES: Record<Status, Tone> = {
   pending: 'neutral',
@@ -17,66 +18,60 @@ const STATUS_TONES: Record<Status, Tone> = {
   reversed: 'warning',
 };
 
-/** A time: UTC from the server, in the viewer's time zone once the script has run. */
-export function timeTag(moment: Date | null | undefined): Html | false {
+/** A moment in the holder's time zone. Without a holder (pages of administrators) it is in UTC. */
+export function timeTag(request: ConsoleRequest, moment: Date | null | undefined): Html | false {
   if (!moment) return false;
+  const zone = zoneOf(request);
   const iso = moment.toISOString();
-  const utc = iso.slice(0, 19).replace('T', ' ');
-  return html`<time datetime="${iso}" title="${utc} UTC">${utc.slice(0, 16)} UTC</time>`;
+  const title = `${dateTimeFormat(request, zone, 'full').format(moment)} (${zone})`;
+  return html`<time datetime="${iso}" title="${title}">${shortTime(request, moment)}</time>`;
 }
 
-export function tag(tone: Tone, text: string): Html {
-  return html`<span class="tag ${tone}">${text}</span>`;
+/** "14:31" today, "14 Nov, 14:31" this year, "14 Nov 2025, 14:31" before. */
+export function shortTime(request: ConsoleRequest, moment: Date): string {
+  const zone = zoneOf(request);
+  const now = request.ctx.clock.now();
+  const day = (at: Date) => dayIn(zone, at);
+  const kind = day(moment) === day(now) ? 'time' : day(moment).slice(0, 4) === day(now).slice(0, 4) ? 'day' : 'year';
+  return dateTimeFormat(request, zone, kind).format(moment);
 }
 
-export function statusTag(request: ConsoleRequest, status: Status, direction: TransactionDirection): Html {
+export function zoneOf(request: ConsoleRequest): string {
+  return request.holder?.time_zone ?? 'UTC';
+}
+
+const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const KINDS = {
+  time: TIME,
+  day: { ...TIME, day: 'numeric', month: 'short' },
+  year: { ...TIME, day: 'numeric', month: 'short', year: 'numeric' },
+  full: { ...TIME, second: '2-digit', day: 'numeric', month: 'long', year: 'numeric' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+/** Formats are slow to make and there are few of them. */
+const formatsOf = perProcess(() => new Map<string, Intl.DateTimeFormat>());
+
+function dateTimeFormat(
+  { ctx, language }: ConsoleRequest,
+  timeZone: string,
+  kind: keyof typeof KINDS,
+): Intl.DateTimeFormat {
+  const formats = formatsOf(ctx);
+  const key = `${language} ${timeZone} ${kind}`;
+  let format = formats.get(key);
+  if (!format) {
+    // British order: a day before its month, as East Africa writes it.
+    format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { ...KINDS[kind], timeZone });
+    formats.set(key, format);
+  }
+  return format;
+}
+
+export function statusTag(request: ConsoleRequest, state: Status, direction: TransactionDirection): Html {
   const { t } = request;
   // A pending payout waits for approval or to be sent; a pending collection waits for its payer.
-  const text = status === 'pending' && direction !== 'collection' ? t.payouts.notSent : t.status[status];
-  return tag(STATUS_TONES[status], text);
-}
-
-export type Column = { label: string; right?: true };
-
-/** A table on a desktop, cards on a phone. */
-export function dataTable(caption: string, columns: readonly Column[], rows: readonly (readonly HtmlValue[])[]): Html {
-  const side = (column: Column | undefined) => column?.right && html` class="right"`;
-  const heading = (column: Column) => html`<th scope="col"${side(column)}>${column.label}</th>`;
-  const cell = (content: HtmlValue, column: Column | undefined) => html`
-    <td${side(column)} data-label="${column?.label ?? ''}"><div>${content}</div></td>
-  `;
-  return html`
-    <div class="table" role="group" tabindex="0" aria-label="${caption}">
-      <table>
-        <caption class="visually-hidden">${caption}</caption>
-        <thead><tr>${columns.map(heading)}</tr></thead>
-        <tbody>
-          ${rows.map((cells) => html`<tr>${cells.map((content, index) => cell(content, columns[index]))}</tr>`)}
-        </tbody>
-      </table>
-    </div>
-  `;
-}
-
-/** One number or amount with notes under it. */
-export function figureCard(figure: HtmlValue, ...notes: HtmlValue[]): Html {
-  return html`
-    <div class="card">
-      <p class="figure">${figure}</p>
-      ${notes.map((note) => note && html`<p class="muted">${note}</p>`)}
-    </div>
-  `;
-}
-
-/** An empty list says what would be here and how to get it. */
-export function emptyState(title: string, text: string, action: Html | false = false): Html {
-  return html`
-    <div class="card empty">
-      <b>${title}</b>
-      <p>${text}</p>
-      ${action}
-    </div>
-  `;
+  const text = state === 'pending' && direction !== 'collection' ? t.payouts.notSent : t.status[state];
+  return status(STATUS_TONES[state], text);
 }
 
 /** Text with a button that copies it. */
@@ -103,16 +98,6 @@ export function qrPicture(text: string, label: string): Html {
 /** A short form of a transaction's reference, as a link to its page. */
 export function transactionLink(ref: string): Html {
   return html`<a href="/console/transactions/${ref}"><code>…${shortId(ref)}…</code></a>`;
-}
-
-/** Names and values; rows without a value are left out. */
-export function facts(rows: readonly (readonly [label: string, value: HtmlValue])[]): Html {
-  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '');
-  return html`
-    <dl class="facts">
-      ${shown.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
-    </dl>
-  `;
 }
 
 /** The link to the next page of a list, and a note about how far the list goes. */

@@ -7,7 +7,8 @@ import { type ConnectionReport, testConnection } from '../payments/connection-re
 import { type ConnectionDetails, readConnectionDetails, type StoredCall } from '../payments/connection-views.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { copyLine, dataTable, emptyState, facts, tag, timeTag } from './components.ts';
+import { dataTable, emptyState, facts, tag } from '../ui/components.ts';
+import { copyLine, timeTag } from './components.ts';
 import { connectionState, healthTable } from './connections-page.ts';
 import { type MemberRequest, money, paramOf } from './console-request.ts';
 import { dangerForm, postButton } from './form-components.ts';
@@ -93,8 +94,8 @@ function factsOf(request: MemberRequest, details: ConnectionDetails): Html {
   });
   return facts([
     [t.state, connectionState(request, details)],
-    [t.connections.pausedSince, timeTag(connection.pausedAt)],
-    [t.connections.removedSince, timeTag(connection.removedAt)],
+    [t.connections.pausedSince, timeTag(request, connection.pausedAt)],
+    [t.connections.removedSince, timeTag(request, connection.removedAt)],
     [t.connections.methods, names.join(', ')],
     [
       t.connections.holder,
@@ -105,7 +106,7 @@ function factsOf(request: MemberRequest, details: ConnectionDetails): Html {
     [t.connections.callbackUrl, copyLine(request, 'callback-url', callbackUrl, t.connections.callbackUrl)],
     [t.connections.matched, t.connections.matchedPolicies[connection.matchedCallbacks]],
     [t.connections.secrets, connection.sealedNames.join(', ')],
-    [t.created, html`${timeTag(connection.createdAt)} · ${connection.createdBy}`],
+    [t.created, html`${timeTag(request, connection.createdAt)} · ${connection.createdBy}`],
   ]);
 }
 
@@ -125,7 +126,7 @@ function floatCard(request: MemberRequest, { balances }: ConnectionDetails): Htm
         balances.map(({ account, available, currency, reportedAt }) => [
           account,
           money(request, available, currency),
-          timeTag(reportedAt),
+          timeTag(request, reportedAt),
         ]),
       )}
     </section>
@@ -165,7 +166,7 @@ function callTable(request: MemberRequest, caption: string, calls: readonly Stor
     caption,
     [{ label: t.time }, { label: t.connections.call }, { label: t.connections.answer }],
     calls.map((call) => [
-      timeTag(call.at),
+      timeTag(request, call.at),
       html`<code class="wrap">${call.method} ${call.path}</code>`,
       html`${statusTag(request, call)} <code class="wrap">${call.answer.slice(0, 300)}</code>`,
     ]),
@@ -182,7 +183,7 @@ function callList(request: MemberRequest, calls: readonly StoredCall[]): Html {
         (call) => html`
           <details>
             <summary>
-              ${timeTag(call.at)} <code class="wrap">${call.method} ${call.path}</code>
+              ${timeTag(request, call.at)} <code class="wrap">${call.method} ${call.path}</code>
               ${' '}${statusTag(request, call)} ${Math.round(call.ms)} ms
             </summary>
             ${call.request !== '' && html`<p class="muted">${t.connections.request}</p>${text(call.request, t.connections.request)}`}

@@ -6,7 +6,7 @@ import { setRoute } from '../payments/connection-changes.ts';
 import { type Route, readRoutes } from '../payments/connection-views.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState } from './components.ts';
+import { dataTable, emptyState } from '../ui/components.ts';
 import { fieldOf, idOf, type MemberRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';

@@ -6,7 +6,8 @@ import { type ConnectionView, countriesOf, readConnectionViews } from '../paymen
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { countDuePayments } from '../payments/payment-jobs.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState, figureCard, type Tone, tag, timeTag } from './components.ts';
+import { dataTable, emptyState, figureCard, type Tone, tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { type MemberRequest, money } from './console-request.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -44,9 +45,9 @@ async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
         ${healthTable(request)}
       </section>
       <div class="cards">
-        ${figureCard(payments, t.admin.duePayments)}
-        ${figureCard(deliveries, t.admin.dueDeliveries)}
-        ${figureCard(services.requestLog.dropped(), t.admin.droppedLog)}
+        ${figureCard(t.admin.duePayments, payments)}
+        ${figureCard(t.admin.dueDeliveries, deliveries)}
+        ${figureCard(t.admin.droppedLog, services.requestLog.dropped())}
       </div>
     `,
   });
@@ -120,7 +121,8 @@ function totalsOf({ health }: ConnectionView): Totals {
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
 /** Each method of each connection that was called in the last hour, or of one connection. */
-export function healthTable({ ctx, t }: MemberRequest, connection?: string): Html {
+export function healthTable(request: MemberRequest, connection?: string): Html {
+  const { ctx, t } = request;
   const all = ctx.rails.health.snapshot();
   const health = connection === undefined ? all : all.filter(({ rail }) => rail === connection);
   if (health.length === 0) return emptyState(t.admin.noCalls, t.admin.noCallsText);
@@ -145,7 +147,7 @@ export function healthTable({ ctx, t }: MemberRequest, connection?: string): Htm
       each.successRate === null ? '–' : percent(each.successRate),
       percent(each.silentRate),
       each.medianMs === null ? '–' : `${Math.round(each.medianMs)} ms`,
-      timeTag(each.openedAt),
+      timeTag(request, each.openedAt),
     ]),
   );
 }

@@ -1,4 +1,4 @@
-// What the script adds to pages that work without it: times in the viewer's time zone, copy buttons, Ctrl+K, pages that
+// What the script adds to pages that work without it: copy buttons, Ctrl+K, pages that
 // refresh themselves, files read into fields, and the preview of a payment link. Plain ES5 syntax, for old browsers.
 
 (function () {
@@ -6,14 +6,6 @@
   var COPIED_MS = 2000;
   var EXPORT_FIRST_MS = 400;
   var EXPORT_NEXT_MS = 700;
-  var TIME_FORMAT = {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hour12: false,
-  };
 
   function findAll(selector, root) {
     return Array.prototype.slice.call((root || document).querySelectorAll(selector));
@@ -23,24 +15,11 @@
     return document.querySelector(selector);
   }
 
-  // Times in the viewer's zone, and what is of use only with a script. Also done to a page that was loaded again.
+  // What is of use only with a script. Also done to a page that was loaded again.
   function enhance(root) {
-    findAll('time[datetime]', root).forEach(function (time) {
-      time.title = time.dateTime.slice(0, 19).replace('T', ' ') + ' UTC';
-      time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, TIME_FORMAT).format(
-        new Date(time.dateTime),
-      );
-    });
     findAll('button[data-copy],[data-js]', root).forEach(function (element) {
       element.hidden = false;
     });
-  }
-
-  // On a phone the menu scrolls sideways: the current page comes into view.
-  function showCurrentMenuItem() {
-    var current = find('.menu [aria-current]');
-    if (current && find('.menu').scrollWidth > innerWidth)
-      current.scrollIntoView({ inline: 'center', block: 'nearest' });
   }
 
   function copyOnClick() {
@@ -216,7 +195,6 @@
   }
 
   enhance();
-  showCurrentMenuItem();
   copyOnClick();
   printOnClick();
   focusSearchByKey();

@@ -5,7 +5,8 @@ import { holderNames } from '../holders/holders.ts';
 import { type Debt, listDebtors, listDebts } from '../payments/debts.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState, timeTag } from './components.ts';
+import { dataTable, emptyState } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -39,9 +40,10 @@ export async function debtLines(request: MemberRequest, holderId: bigint): Promi
   return html`<ul class="plain">${debts.map(line)}</ul>`;
 }
 
-function ageOf({ ctx, t }: MemberRequest, { since }: Debt): Html {
+function ageOf(request: MemberRequest, { since }: Debt): Html {
+  const { ctx, t } = request;
   const days = Math.floor((ctx.clock.millis() - since.getTime()) / DAY_MS);
-  return html`${t.debts.since} ${timeTag(since)} (${t.debts.days(Math.max(0, days))})`;
+  return html`${t.debts.since} ${timeTag(request, since)} (${t.debts.days(Math.max(0, days))})`;
 }
 
 async function debtorsPage(request: MemberRequest): Promise<FastifyReply> {

@@ -4,7 +4,8 @@ import { holderNames } from '../holders/holders.ts';
 import { type Decision, listProposedDecisions } from '../payments/decision-rows.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
-import { dataTable, facts, type Tone, tag, timeTag } from './components.ts';
+import { dataTable, facts, type Tone, tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { type MemberRequest, money } from './console-request.ts';
 import { type CaseSubject, effectOf } from './decision-form.ts';
 import { form, postButton } from './form-components.ts';
@@ -62,10 +63,11 @@ function decisionFacts(
       documentType !== null &&
         (canRead ? html`<a href="${documentPath(decision, view)}" download>${t.decisions.documentLink}</a>` : t.yes),
     ],
-    [t.decisions.proposedBy, html`<bdi>${decision.proposed_by}</bdi> · ${timeTag(decision.proposed_at)}`],
+    [t.decisions.proposedBy, html`<bdi>${decision.proposed_by}</bdi> · ${timeTag(request, decision.proposed_at)}`],
     [
       t.decisions.decidedBy,
-      decision.decided_by !== null && html`<bdi>${decision.decided_by}</bdi> · ${timeTag(decision.decided_at)}`,
+      decision.decided_by !== null &&
+        html`<bdi>${decision.decided_by}</bdi> · ${timeTag(request, decision.decided_at)}`,
     ],
   ];
 }
@@ -127,7 +129,7 @@ export async function waitingDecisions(request: MemberRequest): Promise<Html | f
           html`<bdi>${names.get(each.holder_id) ?? t.admin.noHolder}</bdi>`,
           html`<bdi>${each.reason}</bdi>`,
           html`<bdi>${each.proposed_by}</bdi>`,
-          timeTag(each.proposed_at),
+          timeTag(request, each.proposed_at),
         ]),
       )}
     </section>

@@ -2,7 +2,8 @@
 
 import type { Delivery } from '../callbacks/resend.ts';
 import { type Html, html } from '../platform/html.ts';
-import { type Tone, tag, timeTag } from './components.ts';
+import { type Tone, tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { BUILDERS } from './route.ts';
@@ -39,7 +40,7 @@ export function deliveryDetails(request: HolderRequest, delivery: Delivery, rese
     ${
       nextAttemptAt &&
       delivery.status === 'retrying' &&
-      html`<p class="muted">${t.callbacks.next} ${timeTag(nextAttemptAt)}</p>`
+      html`<p class="muted">${t.callbacks.next} ${timeTag(request, nextAttemptAt)}</p>`
     }
     <details>
       <summary>${t.callbacks.attempts(attempts.length)}</summary>
@@ -58,11 +59,12 @@ export function deliveryDetails(request: HolderRequest, delivery: Delivery, rese
   `;
 }
 
-function attemptDetails({ t }: HolderRequest, attempt: Delivery['attempts'][number]): Html {
+function attemptDetails(request: HolderRequest, attempt: Delivery['attempts'][number]): Html {
+  const { t } = request;
   const { at, delivered, status, error, latencyMs, answerStart } = attempt;
   const result = delivered ? tag('success', String(status ?? '')) : tag('error', String(status ?? error ?? '–'));
   return html`
-    <p>${timeTag(at)} · ${result} · ${latencyMs} ms</p>
+    <p>${timeTag(request, at)} · ${result} · ${latencyMs} ms</p>
     ${answerStart && html`<pre tabindex="0" aria-label="${t.callbacks.response}">${firstBytes(answerStart)}</pre>`}
   `;
 }

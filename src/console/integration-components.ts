@@ -4,7 +4,8 @@ import type { SecretKind } from '../holders/integration-secrets.ts';
 import type { Integration } from '../holders/integrations.ts';
 import { type Html, html } from '../platform/html.ts';
 import { isHttpUrl, MAX_URL_CHARACTERS } from '../platform/http-url.ts';
-import { copyLine, tag } from './components.ts';
+import { tag } from '../ui/components.ts';
+import { copyLine } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
 import { form, type InputField } from './form-components.ts';
 

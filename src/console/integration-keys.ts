@@ -8,7 +8,8 @@ import { type ListedToken, revokeToken } from '../holders/tokens.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { SCOPES } from '../platform/scopes.ts';
-import { dataTable, tag, timeTag } from './components.ts';
+import { dataTable, tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
 import { dangerForm, errorBox, form, postButton } from './form-components.ts';
 import {
@@ -60,8 +61,8 @@ export function keysSection(
             html`<code>${key.name}</code> <span class="muted">#${key.id}</span>`,
             key.scopes.map((scope) => html`${tag('neutral', scope)} `),
             key.allowedAddresses.join(', ') || t.integrations.anyAddress,
-            key.lastUsedAt ? timeTag(key.lastUsedAt) : t.never,
-            key.expiresAt ? timeTag(key.expiresAt) : '–',
+            key.lastUsedAt ? timeTag(request, key.lastUsedAt) : t.never,
+            key.expiresAt ? timeTag(request, key.expiresAt) : '–',
             ...(canChange ? [key.status === 'active' && keyActions(request, path, key)] : []),
           ]),
       )}
@@ -143,9 +144,9 @@ export function tokensSection(
               tokens.map((token) => [
                 html`<code>${token.id}</code>`,
                 html`<code>${token.key}</code> <span class="muted">#${token.secret_id}</span>`,
-                timeTag(token.created_at),
-                timeTag(token.expires_at),
-                token.last_used_at ? timeTag(token.last_used_at) : t.never,
+                timeTag(request, token.created_at),
+                timeTag(request, token.expires_at),
+                token.last_used_at ? timeTag(request, token.last_used_at) : t.never,
                 token.last_address ?? token.address,
                 ...(canChange
                   ? [

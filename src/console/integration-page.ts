@@ -8,7 +8,8 @@ import { listTokens } from '../holders/tokens.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
-import { facts, timeTag } from './components.ts';
+import { facts } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
 import { dangerForm, errorBox, form } from './form-components.ts';
 import {
@@ -53,8 +54,8 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
           [t.state, integrationTag(request, integration)],
           ['client_id', html`<code>${integration.clientId}</code>`],
           ['sender', html`<bdi>${integration.title}</bdi>`],
-          [t.integrations.lastUsed, integration.lastUsedAt ? timeTag(integration.lastUsedAt) : t.never],
-          [t.created, timeTag(integration.createdAt)],
+          [t.integrations.lastUsed, integration.lastUsedAt ? timeTag(request, integration.lastUsedAt) : t.never],
+          [t.created, timeTag(request, integration.createdAt)],
           [t.integrations.callbackUrl, integration.defaultCallbackUrl ?? '–'],
           [t.integrations.allowedAddresses, integration.allowedAddresses.join(', ') || t.integrations.anyAddress],
           [t.keys.redirectHosts, integration.redirectHosts.join(', ') || t.keys.anyHost],
@@ -177,7 +178,7 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
       <p class="box warning">${t.integrations.secretsWarning}</p>
       <div class="card">
         ${labelledLine(request, 'new-secret', secret, name)}
-        <p>${t.integrations.previousUntil} ${timeTag(previousExpiresAt)}</p>
+        <p>${t.integrations.previousUntil} ${timeTag(request, previousExpiresAt)}</p>
       </div>
       ${storedButton(request, id)}
     `,

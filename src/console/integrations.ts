@@ -11,7 +11,8 @@ import { publicUrl } from '../platform/config.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
-import { codeBlock, dataTable, emptyState, timeTag } from './components.ts';
+import { dataTable, emptyState } from '../ui/components.ts';
+import { codeBlock, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { callbackField, checkUrl, integrationTag, labelledLine, storedButton } from './integration-components.ts';
@@ -59,8 +60,8 @@ function integrationTable(request: HolderRequest, integrations: readonly Integra
       html`<a href="/console/integrations/${integration.id}"><bdi>${integration.title}</bdi></a>`,
       html`<code>${integration.clientId}</code>`,
       integrationTag(request, integration),
-      integration.lastUsedAt ? timeTag(integration.lastUsedAt) : t.never,
-      timeTag(integration.createdAt),
+      integration.lastUsedAt ? timeTag(request, integration.lastUsedAt) : t.never,
+      timeTag(request, integration.createdAt),
     ]),
   );
 }

@@ -1,47 +1,22 @@
-// The layout of every page: the sandbox bar, the top bar with search and account, the menu, and the page itself.
+// The layout of every page: the menu (menu.ts), the top bar with search, and the page itself.
 
 import type { FastifyReply } from 'fastify';
-import type { MemberRole } from '../holders/members.ts';
 import { shownBrand } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile } from '../platform/html.ts';
+import { brandLink, brandOf } from '../ui/brand.ts';
+import { COMPONENTS, menuButton, TOKENS } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
 import { type ConsoleRequest, queryOf } from './console-request.ts';
-import { postButton, postForm } from './form-components.ts';
+import { accountLine, type MenuCounts, type MenuKey, menuCounts, sideMenu, tabBar } from './menu.ts';
 import { type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 import { noticeBox } from './notice-box.ts';
-import { BUILDERS, EVERYONE } from './route.ts';
+import { MAKERS } from './route.ts';
 
 const STYLE = styleFile(new URL('./console.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./console.js', import.meta.url));
 const PASSKEY_SCRIPT = scriptFile(new URL('./passkey.js', import.meta.url));
 
-export type MenuKey = keyof ConsoleMessages['menu'];
 type NoticeKey = keyof ConsoleMessages['notices'];
-
-const MENU: readonly { key: MenuKey; path: string; roles: readonly MemberRole[] }[] = [
-  { key: 'home', path: '', roles: EVERYONE },
-  { key: 'transactions', path: '/transactions', roles: EVERYONE },
-  { key: 'links', path: '/links', roles: EVERYONE },
-  { key: 'payouts', path: '/payouts', roles: EVERYONE },
-  { key: 'balances', path: '/balances', roles: EVERYONE },
-  { key: 'cases', path: '/cases', roles: EVERYONE },
-  { key: 'integrations', path: '/integrations', roles: EVERYONE },
-  { key: 'callbacks', path: '/callbacks', roles: EVERYONE },
-  { key: 'requests', path: '/requests', roles: EVERYONE },
-  { key: 'debugger', path: '/debugger', roles: BUILDERS },
-  { key: 'team', path: '/team', roles: EVERYONE },
-  { key: 'audit', path: '/audit', roles: EVERYONE },
-];
-
-const ADMIN_MENU: readonly { key: MenuKey; path: string }[] = [
-  { key: 'admin', path: '/admin' },
-  { key: 'rails', path: '/admin/rails' },
-  { key: 'allCases', path: '/admin/cases' },
-  { key: 'reports', path: '/admin/reports' },
-  { key: 'debts', path: '/admin/debts' },
-  { key: 'ledger', path: '/admin/ledger' },
-  { key: 'limits', path: '/admin/limits' },
-  { key: 'auditExport', path: '/admin/audit' },
-];
 
 export type ConsoleContent = {
   title: string;
@@ -60,14 +35,15 @@ export type ConsoleContent = {
   passkeys?: boolean;
 };
 
-export function layoutPage(request: ConsoleRequest, content: ConsoleContent): HtmlPage {
-  const { t } = request;
+export function layoutPage(request: ConsoleRequest, content: ConsoleContent, counts: MenuCounts = {}): HtmlPage {
+  const { t, ctx } = request;
   const alone = content.alone === true || request.session === null;
   const page = main(request, content);
   return {
     language: request.language,
-    title: `${content.title} – ${shownBrand(request.ctx.config)}`,
-    styles: [STYLE],
+    title: `${content.title} – ${shownBrand(ctx.config)}`,
+    icon: '/favicon.svg',
+    styles: [TOKENS, COMPONENTS, STYLE],
     scripts: content.passkeys ? [SCRIPT, PASSKEY_SCRIPT] : [SCRIPT],
     referrer: 'same-origin',
     attributes: html`
@@ -77,16 +53,45 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent): Ht
     ...(content.status === undefined ? {} : { status: content.status }),
     body: html`
       <a class="skip" href="#main">${t.skip}</a>
-      ${sandboxBar(request)}
-      ${alone ? page : html`${topbar(request)}<div class="shell">${menu(request, content.active)}${page}</div>`}
-      <footer>${languageLinks(request)}</footer>
+      ${alone ? aloneShell(request, page) : shell(request, { active: content.active, counts, page })}
       <p id="say" role="status" class="skip"></p>
     `,
   };
 }
 
-export function renderPage(request: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
-  return sendPage(request.raw, request.reply, layoutPage(request, content));
+/** A page without menu: the brand, the card in the middle, the languages. */
+function aloneShell(request: ConsoleRequest, page: Html): Html {
+  return html`
+    <header class="alone-head">${brandLink(brandOf(request.ctx.config), '/')}${sandboxMark(request)}</header>
+    ${page}
+    <footer>${languageLinks(request)}</footer>
+  `;
+}
+
+type ShellParts = { active: MenuKey | undefined; counts: MenuCounts; page: Html };
+
+function shell(request: ConsoleRequest, { active, counts, page }: ShellParts): Html {
+  return html`
+    <div class="shell">
+      <div class="side">
+        <div class="side-content">
+          ${brandLink(brandOf(request.ctx.config), '/console')}
+          ${sideMenu(request, active, counts)}
+          ${accountLine(request)}
+        </div>
+      </div>
+      <div class="page">
+        ${topbar(request)}
+        ${page}
+        <footer>${languageLinks(request)}</footer>
+      </div>
+    </div>
+    ${tabBar(request, active, counts)}
+  `;
+}
+
+export async function renderPage(request: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
+  return sendPage(request.raw, request.reply, layoutPage(request, content, await menuCounts(request)));
 }
 
 /** Goes to a page of the console, which then says what was done. */
@@ -115,72 +120,52 @@ function main(request: ConsoleRequest, content: ConsoleContent): Html {
   `;
 }
 
-function sandboxBar({ ctx, t }: ConsoleRequest): Html | false {
-  if (ctx.config.mode !== 'sandbox') return false;
-  return html`
-    <aside class="sandbox-bar" aria-label="${t.sandbox}">
-      <span>${t.sandbox}</span>
-      ${' '}
-      <span><a href="/sandbox/phone" target="_blank" rel="noopener">${t.openPhone}</a></span>
-    </aside>
-  `;
+/** Nobody may take test money for real money, on any page. */
+function sandboxMark({ ctx, t }: ConsoleRequest): Html | false {
+  return ctx.config.mode === 'sandbox' && html`<span class="sandbox-mark" title="${t.sandbox}">${t.sandboxMark}</span>`;
 }
 
 function topbar(request: ConsoleRequest): Html {
-  const { t, holder, session, ctx } = request;
-  const brand = shownBrand(ctx.config);
+  const { t, holder, ctx } = request;
   return html`
     <header class="topbar">
-      <a class="brand" href="/console"><i aria-hidden="true">${brand.slice(0, 1)}</i>${brand}</a>
+      <a class="phone-only" href="/console" aria-label="${t.menu.home}">${brandOf(ctx.config).mark}</a>
       ${holder && searchForm(request)}
-      <div class="user-menu">
-        ${request.memberships.length > 1 ? holderSwitch(request) : holder && html`<b><bdi>${holder.name}</bdi></b>`}
-        <a href="/console/account">${session?.member.email}</a>
-        ${postButton(request, '/sign-out', t.signOut, { variant: 'link' })}
+      ${sandboxMark(request)}
+      <div class="topbar-actions">
+        ${
+          ctx.config.mode === 'sandbox' &&
+          html`
+            <a class="button button-secondary" href="/sandbox/phone" target="_blank" rel="noopener">
+              ${icon('smartphone')}${t.testPhone}
+            </a>
+          `
+        }
+        ${newMenu(request)}
       </div>
     </header>
   `;
+}
+
+/** What can be started from every page. */
+function newMenu({ t, role }: ConsoleRequest): Html | false {
+  if (role === null || !MAKERS.includes(role)) return false;
+  return menuButton(html`${icon('plus')}${t.newMenu.label}`, [
+    { label: t.newMenu.link, href: '/console/links/new', icon: 'link' },
+    { label: t.newMenu.payout, href: '/console/payouts#new', icon: 'send' },
+    { label: t.newMenu.integration, href: '/console/integrations', icon: 'plug' },
+  ]);
 }
 
 function searchForm(request: ConsoleRequest): Html {
   const { t } = request;
   return html`
     <form class="search" action="/console/search" role="search">
+      ${icon('search')}
       <input id="q" name="q" type="search" aria-label="${t.search}" placeholder="${t.searchHint}"
         value="${queryOf(request, 'q')}" maxlength="128">
       <kbd aria-hidden="true">Ctrl K</kbd>
     </form>
-  `;
-}
-
-/** For members of several holders. The script sends it as soon as another one is chosen. */
-function holderSwitch(request: ConsoleRequest): Html {
-  const { t, holder, memberships } = request;
-  const option = ({ holder_id, name }: (typeof memberships)[number]) =>
-    html`<option value="${holder_id}"${holder_id === holder?.id && html` selected`}>${name}</option>`;
-  return postForm(
-    request,
-    '/switch',
-    html`
-      <select name="holder" aria-label="${t.account}" data-submit="1">${memberships.map(option)}</select>
-      <button class="button-secondary">${t.switch}</button>
-    `,
-  );
-}
-
-function menu(request: ConsoleRequest, active: MenuKey | undefined): Html {
-  const { t, role, session } = request;
-  const item = ({ key, path }: { key: MenuKey; path: string }) =>
-    html`<li><a href="/console${path}"${key === active && html` aria-current="page"`}>${t.menu[key]}</a></li>`;
-  return html`
-    <nav class="menu" aria-label="${t.menuLabel}">
-      <ul>
-        ${role && MENU.filter((each) => each.roles.includes(role)).map(item)}
-        ${
-          session?.member.is_admin === true && html`<li class="menu-heading">${t.adminMenu}</li>${ADMIN_MENU.map(item)}`
-        }
-      </ul>
-    </nav>
   `;
 }
 

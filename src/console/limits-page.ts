@@ -4,7 +4,8 @@ import type { FastifyReply } from 'fastify';
 import { releaseGuesses } from '../holders/guesses.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState, tag, timeTag } from './components.ts';
+import { dataTable, emptyState, tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { fieldOf, type MemberRequest } from './console-request.ts';
 import { postButton } from './form-components.ts';
 import { type HeldBackEntry, readHeldBack } from './held-back-list.ts';
@@ -48,8 +49,8 @@ function heldBackTable(request: MemberRequest, entries: readonly HeldBackEntry[]
       each.guess ? t.limits.guesses[each.guess] : t.limits.kinds[each.kind],
       html`<bdi class="wrap">${each.subject}</bdi>`,
       each.kind === 'receiver' ? t.limits.waiting(each.count) : each.count,
-      timeTag(each.since),
-      each.until > now || each.kind === 'receiver' ? timeTag(each.until) : tag('neutral', t.limits.ended),
+      timeTag(request, each.since),
+      each.until > now || each.kind === 'receiver' ? timeTag(request, each.until) : tag('neutral', t.limits.ended),
       each.key !== null &&
         postButton(request, '/admin/limits/release', t.limits.release, {
           variant: 'secondary',

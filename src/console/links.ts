@@ -20,7 +20,8 @@ import { listLinks } from '../links/listing.ts';
 import { listTransactions } from '../payments/listing.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { copyLine, dataTable, emptyState, facts, pager, qrPicture, type Tone, tag, timeTag } from './components.ts';
+import { dataTable, emptyState, facts, type Tone, tag } from '../ui/components.ts';
+import { copyLine, pager, qrPicture, timeTag } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, errorBox } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -104,7 +105,7 @@ function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html 
       amountOf(request, link),
       stateTag(request, link),
       String(link.payments_count),
-      timeTag(link.created_at),
+      timeTag(request, link.created_at),
     ]),
   );
 }
@@ -205,11 +206,11 @@ function linkDetails(request: HolderRequest, link: PaymentLink): Html {
         [t.amount, amountOf(request, link)],
         [t.links.payments, String(link.payments_count)],
         [t.links.business, link.business_name && html`<bdi>${link.business_name}</bdi>`],
-        [t.links.expires, timeTag(link.expires_at)],
+        [t.links.expires, timeTag(request, link.expires_at)],
         [t.links.reusableShort, link.reusable ? t.yes : t.no],
         [t.links.redirect, link.redirection_url],
         [t.integrations.callbackUrl, link.callback_url],
-        [t.created, timeTag(link.created_at)],
+        [t.created, timeTag(request, link.created_at)],
       ])}
       ${
         describeLink(ctx, link).logo_url &&

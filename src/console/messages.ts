@@ -1,9 +1,9 @@
 // The languages of the console. English defines the type: a translation that lacks a message does not compile.
 
-import { english } from './messages-en.ts';
-import { french } from './messages-fr.ts';
+import { english } from './messages/en.ts';
+import { french } from './messages/fr.ts';
 
-export type { ConsoleMessages } from './messages-en.ts';
+export type { ConsoleMessages } from './messages/en.ts';
 export const LANGUAGE_CODES = ['en', 'fr'] as const;
 export type ConsoleLanguage = (typeof LANGUAGE_CODES)[number];
 

@@ -29,7 +29,7 @@ function noticeItem(request: ConsoleRequest, notice: SecurityNotice): Html {
       <p>
         <b>${t.securityNotices.kinds[notice.kind](notice.detail)}</b>
         <br>
-        ${timeTag(notice.at)} · ${describeDevice(request, notice.user_agent)} · ${notice.address}
+        ${timeTag(request, notice.at)} · ${describeDevice(request, notice.user_agent)} · ${notice.address}
       </p>
       <div class="actions">
         ${postButton(request, `${path}/read`, t.securityNotices.mine, { variant: 'secondary' })}

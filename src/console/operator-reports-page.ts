@@ -6,7 +6,8 @@ import { listReports, type OperatorReport, REPORT_LISTS, type ReportList } from 
 import { refOf } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
-import { dataTable, emptyState, pager, tag, timeTag } from './components.ts';
+import { dataTable, emptyState, tag } from '../ui/components.ts';
+import { pager, timeTag } from './components.ts';
 import { type MemberRequest, money, queryOf } from './console-request.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -51,7 +52,7 @@ function reportTable(request: MemberRequest, list: ReportList, reports: readonly
       { label: t.reports.leadsTo },
     ],
     reports.map((each) => [
-      timeTag(each.received_at),
+      timeTag(request, each.received_at),
       each.rail,
       referenceCell(each),
       each.amount !== null && each.currency !== null && money(request, each.amount, each.currency),

@@ -6,7 +6,8 @@ import { addPasskey, askForNewPasskey, listPasskeys, type Passkey, removePasskey
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
-import { tag, timeTag } from './components.ts';
+import { tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import {
   CONFIRMED_MS,
   fieldOf,
@@ -53,8 +54,8 @@ function passkeyItem(request: MemberRequest, passkey: Passkey): Html {
       <b><bdi>${passkey.name}</bdi></b>
       <br>
       <span class="muted">
-        ${t.passkeys.added} ${timeTag(passkey.created_at)}
-        ${passkey.last_used_at && html` · ${t.passkeys.lastUsed} ${timeTag(passkey.last_used_at)}`}
+        ${t.passkeys.added} ${timeTag(request, passkey.created_at)}
+        ${passkey.last_used_at && html` · ${t.passkeys.lastUsed} ${timeTag(request, passkey.last_used_at)}`}
       </span>
       ${dangerForm(request, `/account/passkeys/${passkey.id}/remove`, t.passkeys.remove, t.passkeys.removeMeaning)}
     </li>

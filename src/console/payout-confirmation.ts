@@ -7,7 +7,8 @@ import { type PayoutPreview, previewPayout } from '../payments/payout-preview.ts
 import type { PayoutOrder } from '../payments/payout-requests.ts';
 import { repeatsKey, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { type Html, html } from '../platform/html.ts';
-import { facts, timeTag } from './components.ts';
+import { facts } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { form } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
@@ -90,11 +91,12 @@ function confirmationForm(request: HolderRequest, order: PayoutOrder, similar: r
   });
 }
 
-function repeatText({ t }: HolderRequest, { earlier }: SimilarPayout): Html | false {
+function repeatText(request: HolderRequest, { earlier }: SimilarPayout): Html | false {
+  const { t } = request;
   if (!earlier) return false;
   const { ref, createdAt, createdBy, fileName } = earlier;
   return html`
     ${t.payouts.repeatOf}
-    <a href="/console/transactions/${ref}">${timeTag(createdAt)}</a> <bdi>(${fileName ?? createdBy})</bdi>
+    <a href="/console/transactions/${ref}">${timeTag(request, createdAt)}</a> <bdi>(${fileName ?? createdBy})</bdi>
   `;
 }

@@ -13,7 +13,8 @@ import type { Status } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, facts, figureCard, pager, statusTag, tag, timeTag } from './components.ts';
+import { dataTable, facts, figureCard, tag } from '../ui/components.ts';
+import { pager, statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { dangerForm, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -97,7 +98,7 @@ export function fileTable(request: HolderRequest, files: readonly PayoutFileSumm
       fileLink(file),
       progressOf(request, file),
       html`<bdi>${file.created_by}</bdi>`,
-      timeTag(file.created_at),
+      timeTag(request, file.created_at),
     ]),
   );
 }
@@ -145,7 +146,8 @@ async function filePage(request: HolderRequest): Promise<FastifyReply> {
 function fileFacts(request: HolderRequest, file: PayoutFileSummary): Html {
   const { t } = request;
   const states = Object.entries(file.states) as [Status, number][];
-  const byAndAt = (by: string | null, at: Date | null) => by !== null && html`<bdi>${by}</bdi>, ${timeTag(at)}`;
+  const byAndAt = (by: string | null, at: Date | null) =>
+    by !== null && html`<bdi>${by}</bdi>, ${timeTag(request, at)}`;
   return facts([
     [t.state, file.waits_for_approval ? tag('warning', t.payouts.needsApproval) : progressOf(request, file)],
     [t.payouts.fileStates, states.map(([status, count]) => html`${statusTag(request, status, 'payout')} ${count} `)],

@@ -30,7 +30,8 @@ import {
 } from '../payments/similar-payouts.ts';
 import { writeCsvToRead } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
-import { codeBlock, dataTable, timeTag } from './components.ts';
+import { dataTable } from '../ui/components.ts';
+import { codeBlock, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
@@ -216,7 +217,7 @@ function repeatsCard(request: HolderRequest, rows: readonly PayoutFileRow[], sim
   const before = ({ earlier, sameAs }: SimilarPayout) =>
     earlier
       ? html`
-          <a href="/console/transactions/${earlier.ref}">${timeTag(earlier.createdAt)}</a>
+          <a href="/console/transactions/${earlier.ref}">${timeTag(request, earlier.createdAt)}</a>
           <span class="muted"><bdi>${earlier.fileName ?? earlier.createdBy}</bdi></span>
         `
       : t.payouts.sameAsRow(rows[sameAs ?? 0]?.line ?? 0);

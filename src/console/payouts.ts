@@ -10,8 +10,9 @@ import { isFinal } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { dataTable, emptyState, tag } from '../ui/components.ts';
 import { ruleChangeNotes } from './approval-settings.ts';
-import { dataTable, emptyState, statusTag, tag, timeTag } from './components.ts';
+import { statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
@@ -92,7 +93,7 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Htm
       methodName(request, payout.method),
       html`<bdi>${payout.created_by}</bdi>`,
       approvalCell(request, payout),
-      timeTag(payout.created_at),
+      timeTag(request, payout.created_at),
     ]),
   );
 }

@@ -7,7 +7,8 @@ import { setPassword } from '../holders/passwords.ts';
 import { endOtherSessions } from '../holders/sign-ins.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, tag, timeTag } from './components.ts';
+import { dataTable, tag } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { idOf, type MemberRequest, originOf, paramOf, signedInMember } from './console-request.ts';
 import { newPasswordField } from './credential-fields.ts';
 import { describeDevice } from './device.ts';
@@ -73,8 +74,8 @@ async function sessionTable(request: MemberRequest): Promise<Html> {
           ${isThisOne && html` ${tag('success', t.profile.thisOne)}`}
         `,
         each.address,
-        timeTag(each.created_at),
-        timeTag(each.last_seen_at),
+        timeTag(request, each.created_at),
+        timeTag(request, each.last_seen_at),
         !isThisOne &&
           postButton(request, `/account/sessions/${each.id}/end`, t.profile.endSession, { variant: 'link' }),
       ];

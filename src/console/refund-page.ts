@@ -8,7 +8,8 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable, facts, statusTag, tag, timeTag, transactionLink } from './components.ts';
+import { dataTable, facts, tag } from '../ui/components.ts';
+import { statusTag, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
@@ -79,7 +80,7 @@ function refundTable(request: HolderRequest, refunds: readonly Refund[]): Html {
       refundTag(request, each),
       money(request, each.amount, each.currency),
       html`<bdi>${each.created_by}</bdi>`,
-      timeTag(each.created_at),
+      timeTag(request, each.created_at),
     ]),
   );
 }
@@ -115,7 +116,7 @@ export function waitingRefunds(request: HolderRequest, refunds: readonly Refund[
           money(request, each.amount, each.currency),
           transactionLink(refOf({ id: each.collection_id })),
           html`<bdi>${each.created_by}</bdi>`,
-          timeTag(each.created_at),
+          timeTag(request, each.created_at),
           approvalOf(request, each, 'secondary'),
         ]),
       )}

@@ -8,7 +8,8 @@ import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { dataTable, emptyState, pager, tag, timeTag, transactionLink } from './components.ts';
+import { dataTable, emptyState, tag } from '../ui/components.ts';
+import { pager, timeTag, transactionLink } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
@@ -100,7 +101,7 @@ function unverifiedSection(
       t.requests.unverified,
       [t.time, t.requests.request, t.requests.result, t.address, 'request_id'].map((label) => ({ label })),
       rows.map((row) => [
-        timeTag(row.at),
+        timeTag(request, row.at),
         requestCell(row.route, titles.get(row.integration_id)),
         resultCell(row),
         row.address,
@@ -174,7 +175,7 @@ function table(request: HolderRequest, rows: readonly LoggedRequest[], integrati
       { label: 'request_id' },
     ],
     rows.map((row) => [
-      timeTag(row.at),
+      timeTag(request, row.at),
       requestCell(row.route, titles.get(row.integration_id)),
       resultCell(row),
       `${row.ms.toFixed(1)} ms`,

@@ -10,7 +10,8 @@ import { findTransaction, idFromRef, refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { emptyState, timeTag } from './components.ts';
+import { emptyState } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
@@ -57,11 +58,12 @@ async function findTransactions({ ctx, holder }: HolderRequest, q: string): Prom
   return pages;
 }
 
-function searchFurther({ t }: HolderRequest, q: string, searchedBackTo: Date): Html {
+function searchFurther(request: HolderRequest, q: string, searchedBackTo: Date): Html {
+  const { t } = request;
   const query = new URLSearchParams({ text: q }).toString();
   return html`
     <p class="muted">
-      ${t.transactions.searchedBackTo} ${timeTag(searchedBackTo)} ·${' '}
+      ${t.transactions.searchedBackTo} ${timeTag(request, searchedBackTo)} ·${' '}
       <a href="/console/transactions?${query}">${t.transactions.searchFurther}</a>
     </p>
   `;

@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, tag } from './components.ts';
+import { dataTable, tag } from '../ui/components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';

@@ -24,7 +24,8 @@ import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { copyLine, dataTable, tag, timeTag } from './components.ts';
+import { dataTable, tag } from '../ui/components.ts';
+import { copyLine, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf, requireActive } from './console-request.ts';
 import { errorBox, form, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -80,7 +81,7 @@ function teamTable(request: HolderRequest, team: readonly TeamRow[]): Html {
       `,
       request.role === 'owner' ? roleForm(request, each) : t.roles[each.role],
       each.has_factor ? tag('success', t.yes) : tag('warning', t.no),
-      each.last_seen_at ? timeTag(each.last_seen_at) : t.never,
+      each.last_seen_at ? timeTag(request, each.last_seen_at) : t.never,
     ]),
   );
 }
@@ -125,7 +126,7 @@ function changeTable(request: HolderRequest, changes: readonly RoleChange[]): Ht
         html`<bdi>${change.name}</bdi><span class="muted"><bdi>${change.email}</bdi></span>`,
         t.roles[change.role],
         html`<bdi>${change.requested_by}</bdi>`,
-        timeTag(change.effective_at),
+        timeTag(request, change.effective_at),
         html`
           ${canConfirm && postButton(request, `${path(change)}/confirm`, t.approval.confirm, { variant: 'link' })}
           ${
@@ -146,7 +147,7 @@ function invitationTable(request: HolderRequest, invitations: readonly Invitatio
     invitations.map((each) => [
       html`<bdi>${each.email}</bdi>`,
       each.holder && t.roles[each.holder.role],
-      timeTag(each.expires_at),
+      timeTag(request, each.expires_at),
       request.role === 'owner' &&
         postButton(request, `/team/invitations/${each.id}/withdraw`, t.team.withdraw, { variant: 'link' }),
     ]),
@@ -227,7 +228,7 @@ export function invitedPage(
       <div class="card">
         ${page.note}
         ${token !== null && copyLine(request, 'invitation', invitationUrl(publicUrl(ctx.config), token), t.team.invite)}
-        <p class="muted">${t.team.until} ${timeTag(expiresAt)}</p>
+        <p class="muted">${t.team.until} ${timeTag(request, expiresAt)}</p>
         <p><a class="button" href="${page.back}">${t.back}</a></p>
       </div>
     `,

@@ -9,8 +9,9 @@ import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { dataTable, facts } from '../ui/components.ts';
 import { caseDetails } from './case-details.ts';
-import { codeBlock, dataTable, facts, statusTag, timeTag } from './components.ts';
+import { codeBlock, statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import { deliveryDetails } from './delivery-details.ts';
 import { renderPage } from './layout.ts';
@@ -86,7 +87,7 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
     <p class="box neutral">
       ${t.transaction.waitingForPayer}
       ${' '}
-      <a href="/sandbox/phone?n=${msisdn ?? ''}" target="_blank" rel="noopener">${t.openPhone}</a>
+      <a href="/sandbox/phone?n=${msisdn ?? ''}" target="_blank" rel="noopener">${t.testPhone}</a>
     </p>
   `;
 }
@@ -114,8 +115,8 @@ function transactionFacts(request: HolderRequest, details: TransactionDetails): 
     [t.payouts.createdBy, order?.created_by],
     [t.payouts.approvedBy, order?.approved_by],
     ...(refund ? refundFacts(request, refund) : []),
-    [t.created, timeTag(transaction.created_at)],
-    [t.transaction.settled, timeTag(transaction.settled_at)],
+    [t.created, timeTag(request, transaction.created_at)],
+    [t.transaction.settled, timeTag(request, transaction.settled_at)],
   ];
 }
 

@@ -3,7 +3,8 @@
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
-import { dataTable, statusTag, timeTag } from './components.ts';
+import { dataTable } from '../ui/components.ts';
+import { statusTag, timeTag } from './components.ts';
 import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
 
 export function transactionTable(request: HolderRequest, rows: readonly Transaction[]): Html {
@@ -34,7 +35,7 @@ export function transactionTable(request: HolderRequest, rows: readonly Transact
         ${row.payee && html`<span class="muted"><bdi>${row.payee}</bdi></span>`}
       `,
       (row.reference_1 ?? row.invoice_no) && html`<bdi>${row.reference_1 ?? row.invoice_no}</bdi>`,
-      timeTag(row.created_at),
+      timeTag(request, row.created_at),
     ]),
   );
 }

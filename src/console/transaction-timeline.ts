@@ -7,7 +7,8 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
 import { maskNumber } from '../platform/log.ts';
-import { type Tone, timeTag } from './components.ts';
+import type { Tone } from '../ui/components.ts';
+import { timeTag } from './components.ts';
 import type { HolderRequest, MemberRequest } from './console-request.ts';
 import type { TransactionDetails } from './transaction-details.ts';
 
@@ -33,7 +34,7 @@ export function timeline(request: HolderRequest, details: TransactionDetails): H
   entries.sort((left, right) => left.at.getTime() - right.at.getTime());
   return html`
     ${olderReports(request, details)}
-    <ol class="timeline">${entries.map(timelineItem)}</ol>
+    <ol class="timeline">${entries.map((entry) => timelineItem(request, entry))}</ol>
   `;
 }
 
@@ -51,13 +52,13 @@ export function evidenceTimeline(
   evidence: readonly Evidence[],
 ): Html {
   const entries = evidence.map((entry) => evidenceEntry(request, transaction, entry)).toReversed();
-  return html`<ol class="timeline">${entries.map(timelineItem)}</ol>`;
+  return html`<ol class="timeline">${entries.map((entry) => timelineItem(request, entry))}</ol>`;
 }
 
-function timelineItem({ at, tone, title, body }: TimelineEntry): Html {
+function timelineItem(request: MemberRequest, { at, tone, title, body }: TimelineEntry): Html {
   return html`
     <li class="${tone}">
-      <span class="muted">${timeTag(at)}</span>
+      ${timeTag(request, at)}
       <b>${title}</b>
       ${body}
     </li>

@@ -8,7 +8,8 @@ import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
-import { emptyState, pager, timeTag } from './components.ts';
+import { emptyState } from '../ui/components.ts';
+import { pager, timeTag } from './components.ts';
 import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { newExportId } from './export-progress.ts';
@@ -37,7 +38,9 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   });
   const next = page.next === null ? null : `/console/transactions?${filterQuery(request, { after: page.next })}`;
   const note =
-    page.lookedBackTo && isFiltered ? html`${t.transactions.searchedBackTo} ${timeTag(page.lookedBackTo)}` : null;
+    page.lookedBackTo && isFiltered
+      ? html`${t.transactions.searchedBackTo} ${timeTag(request, page.lookedBackTo)}`
+      : null;
   return renderPage(request, {
     title: t.menu.transactions,
     active: 'transactions',

@@ -14,10 +14,12 @@ export type Holder = {
   name: string;
   status: HolderStatus;
   payouts_need_approval: boolean;
+  /** IANA name. The holder's days begin at its midnight. */
+  time_zone: string;
   created_at: Date;
 };
 
-const HOLDER_COLUMNS = 'id, name, status, payouts_need_approval, created_at';
+const HOLDER_COLUMNS = 'id, name, status, payouts_need_approval, time_zone, created_at';
 
 export function createHolder(ctx: Context, actor: Actor, name: string): Promise<Holder> {
   return ctx.db.transaction((tx) => insertHolder(tx, actor, name, ctx.clock.now()));

@@ -1,13 +1,14 @@
 // Hashing and comparing passwords: argon2id, a few at a time. Each takes tens of milliseconds of a thread that the process
 // also needs for files and names of hosts, so the rest waits in a short queue, and beyond it is refused.
 
+import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { perProcess } from '../platform/memory.ts';
 
-/** One less than the threads that Node.js has for such work. */
-const AT_ONCE = 3;
+/** At most one less than the threads that Node.js has for such work, and one processor is left to payments. */
+const AT_ONCE = Math.max(1, Math.min(3, availableParallelism() - 1));
 const WAITING = 24;
 const RETRY_SECONDS = 2;
 /** argon2id as OWASP recommends: 19 MiB, two passes, one lane. The defaults of the library, made explicit. */

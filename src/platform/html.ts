@@ -113,6 +113,8 @@ export type HtmlPage = {
   styles: readonly Inline[];
   scripts?: readonly Inline[];
   head?: Html;
+  /** The address of the browser tab's picture. Payers' pages have none: it is one more request on a slow network. */
+  icon?: string;
   /** Attributes of the body, for instance what the script needs to know. */
   attributes?: Html;
   body: Html;
@@ -133,7 +135,7 @@ export function printPage(page: HtmlPage): string {
         <meta name="viewport" content="width=device-width,initial-scale=1">
         <meta name="robots" content="noindex">
         <meta name="color-scheme" content="light dark">
-        <link rel="icon" href="data:,">
+        <link rel="icon" href="${page.icon ?? 'data:,'}">
         ${styles.map((style) => style.markup)}
         ${head}
       </head>

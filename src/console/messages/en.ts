@@ -1,0 +1,35 @@
+// The console in English. The other languages have the same shape: see messages.ts.
+
+import { account } from './en/account.ts';
+import { admin } from './en/admin.ts';
+import { balances } from './en/balances.ts';
+import { callbacks } from './en/callbacks.ts';
+import { cases } from './en/cases.ts';
+import { common } from './en/common.ts';
+import { home } from './en/home.ts';
+import { integrations } from './en/integrations.ts';
+import { links } from './en/links.ts';
+import { mails } from './en/mails.ts';
+import { payouts } from './en/payouts.ts';
+import { signIn } from './en/sign-in.ts';
+import { team } from './en/team.ts';
+import { transactions } from './en/transactions.ts';
+
+export type ConsoleMessages = typeof english;
+
+export const english = {
+  ...common,
+  ...signIn,
+  ...account,
+  ...mails,
+  ...home,
+  ...integrations,
+  ...transactions,
+  ...links,
+  ...balances,
+  ...payouts,
+  ...cases,
+  ...callbacks,
+  ...team,
+  ...admin,
+};

@@ -1,0 +1,37 @@
+// English: balances and debts.
+
+import { plural } from './plural.ts';
+
+export const balances = {
+  balances: {
+    lead: 'One wallet per currency. Reserved money belongs to payouts and refunds in progress.',
+    none: 'No wallets yet',
+    noneText: 'A wallet is created with the first successful payment in its currency.',
+    wallet: 'wallet',
+    available: 'available',
+    reserved: 'Reserved',
+    pending: 'Pending',
+    statement: 'Statement',
+    title: (currency: string) => `${currency} statement`,
+    onDay: 'Balance at the end of a day (UTC)',
+    change: 'Change',
+    balance: 'Balance',
+    noEntries: 'No entries yet',
+    notFound: 'There is no such wallet in this account.',
+    topUp: 'Add test money',
+    topUpInvalid: 'Choose a currency and enter an amount, for example 1000.',
+  },
+  debts: {
+    owed: (amount: string) => `You owe ${amount}`,
+    owes: (amount: string) => `Owes ${amount}`,
+    text: 'Money was taken back after it had left your wallet. The debt is paid from the next money that comes in.',
+    since: 'Since',
+    days: (count: number) => (count === 0 ? 'less than a day' : plural(count, 'day', 'days')),
+    cases: 'See what it is made of',
+    adminLead: 'Holders that owe the gateway money, the oldest debt first. The next money that comes in pays it.',
+    none: 'No debts',
+    noneText: 'A debt arises when an operator takes money back that has already left the wallet.',
+    age: 'Age',
+    money: { amount: 'Debt', settled: 'Paid back so far', open: 'Still owed' },
+  },
+};

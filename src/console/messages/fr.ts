@@ -1,0 +1,34 @@
+// The console in French.
+
+import type { ConsoleMessages } from './en.ts';
+import { account } from './fr/account.ts';
+import { admin } from './fr/admin.ts';
+import { balances } from './fr/balances.ts';
+import { callbacks } from './fr/callbacks.ts';
+import { cases } from './fr/cases.ts';
+import { common } from './fr/common.ts';
+import { home } from './fr/home.ts';
+import { integrations } from './fr/integrations.ts';
+import { links } from './fr/links.ts';
+import { mails } from './fr/mails.ts';
+import { payouts } from './fr/payouts.ts';
+import { signIn } from './fr/sign-in.ts';
+import { team } from './fr/team.ts';
+import { transactions } from './fr/transactions.ts';
+
+export const french: ConsoleMessages = {
+  ...common,
+  ...signIn,
+  ...account,
+  ...mails,
+  ...home,
+  ...integrations,
+  ...transactions,
+  ...links,
+  ...balances,
+  ...payouts,
+  ...cases,
+  ...callbacks,
+  ...team,
+  ...admin,
+};

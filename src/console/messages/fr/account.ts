@@ -1,0 +1,92 @@
+// French: a person’s own account.
+
+import type { ConsoleMessages } from '../en.ts';
+
+export const account: Pick<ConsoleMessages, 'profile' | 'passkeys' | 'recovery' | 'device' | 'securityNotices'> = {
+  profile: {
+    title: 'Votre profil',
+    password: 'Mot de passe',
+    passwordChange: 'Changer de mot de passe ferme toutes vos autres sessions.',
+    passwordNone: 'Vous n’avez pas encore de mot de passe : vous vous êtes connecté avec un lien à usage unique.',
+    factor: 'Authentification à deux facteurs',
+    factorOn: 'Activée',
+    factorWhy: 'Connexion, secrets et versements sont confirmés par un code affiché sur votre téléphone.',
+    factorStart: 'Activer l’authentification à deux facteurs',
+    factorRemove: 'Désactiver',
+    factorRemoveMeaning: 'Ensuite, votre mot de passe suffira pour vous connecter.',
+    factorScan: 'Scannez ce code QR avec une application d’authentification, ou saisissez-y la clé ci-dessous.',
+    factorType: 'Saisissez le code affiché par l’application.',
+    sessions: 'Sessions actives',
+    thisOne: 'cette session',
+    endSession: 'Fermer la session',
+    device: 'Navigateur',
+    lastSeen: 'Dernière activité',
+    started: 'Début',
+    endOthers: 'Fermer toutes les autres sessions',
+    appStart: 'Configurer une application',
+    app: 'Application d’authentification',
+    factorRemoveOthers: 'Ensuite, la connexion demandera une clé d’accès. Vos autres sessions se fermeront.',
+  },
+  passkeys: {
+    title: 'Clés d’accès',
+    why: 'Connectez-vous avec une empreinte, un visage ou le verrouillage de l’écran. Une clé d’accès ne marche que sur le vrai site.',
+    add: 'Ajouter une clé d’accès',
+    name: 'Nom de la clé d’accès',
+    nameHint: 'Pour la reconnaître plus tard.',
+    unnamed: 'Clé d’accès',
+    added: 'Ajoutée',
+    lastUsed: 'dernière utilisation',
+    remove: 'Supprimer',
+    removeMeaning: 'Cette clé d’accès ne vous connectera plus. Vos autres sessions se fermeront.',
+    signIn: 'Se connecter avec une clé d’accès',
+    confirm: 'Continuer avec une clé d’accès',
+    failed: 'La clé d’accès n’a pas été utilisée. Veuillez réessayer.',
+    refused: 'Cette clé d’accès n’a pas été acceptée. Veuillez réessayer.',
+    notAdded: 'La clé d’accès n’a pas pu être ajoutée. Veuillez réessayer.',
+    unavailable: 'Ce navigateur ne peut pas utiliser votre clé d’accès ici. Utilisez un code de récupération.',
+  },
+  recovery: {
+    title: 'Codes de récupération',
+    why: 'Si vous perdez votre téléphone ou votre clé d’accès, chaque code remplace une fois la deuxième étape.',
+    shownOnce: 'Imprimez ou enregistrez ces codes maintenant. Ils ne seront plus affichés.',
+    print: 'Imprimer',
+    saved: 'J’ai enregistré les codes',
+    left: (count: number) =>
+      count < 2 ? `${count} code de récupération restant.` : `${count} codes de récupération restants.`,
+    renew: 'Créer de nouveaux codes',
+    renewMeaning: 'Dix nouveaux codes sont affichés une fois. Les anciens ne fonctionnent plus.',
+    factorFirst:
+      'Les codes de récupération remplacent la deuxième étape. Activez d’abord l’authentification à deux facteurs.',
+    use: 'Utiliser un code de récupération',
+    label: 'Code de récupération',
+    hint: 'Un des codes que vous avez enregistrés. Chacun fonctionne une fois.',
+    incorrect: 'Ce code de récupération est incorrect ou a déjà été utilisé.',
+  },
+  device: {
+    on: (browser: string, system: string) => `${browser} sur ${system}`,
+    unknown: 'Navigateur inconnu',
+  },
+  securityNotices: {
+    title: 'Avis de sécurité',
+    kinds: {
+      new_browser: () => 'Nouvelle connexion depuis un navigateur encore jamais utilisé',
+      password_changed: () => 'Votre mot de passe a été modifié',
+      factor_on: () => 'L’application d’authentification a été activée',
+      factor_off: () => 'L’application d’authentification a été désactivée',
+      passkey_added: (name: string) => `Clé d’accès ajoutée : ${name}`,
+      passkey_removed: (name: string) => `Clé d’accès supprimée : ${name}`,
+      recovery_code_used: (left: string) => `Un code de récupération a été utilisé. Codes restants : ${left}`,
+      recovery_codes_created: () => 'De nouveaux codes de récupération ont été créés',
+    },
+    more: (count: number) => (count === 1 ? 'Encore 1 avis.' : `Encore ${count} avis.`),
+    mine: 'C’était moi',
+    notMine: 'Ce n’était pas moi',
+    notMineMeaning:
+      'Toutes vos sessions se ferment, celle-ci aussi, et votre mot de passe ne fonctionne plus. Les facteurs ajoutés depuis sont ' +
+      'supprimés, s’il en reste un plus ancien. Un nouveau lien vous reconnecte.',
+    endAll: 'Fermer toutes les sessions',
+    endedTitle: 'Toutes les sessions sont fermées',
+    ended:
+      'Votre mot de passe ne fonctionne plus. Connectez-vous avec un nouveau lien, puis choisissez un nouveau mot de passe.',
+  },
+};

@@ -1,0 +1,39 @@
+// French: balances and debts.
+
+import type { ConsoleMessages } from '../en.ts';
+import { plural } from './plural.ts';
+
+export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
+  balances: {
+    lead: 'Un portefeuille par devise. L’argent réservé est destiné aux versements et remboursements en cours.',
+    none: 'Aucun portefeuille',
+    noneText: 'Un portefeuille est créé avec le premier paiement réussi dans sa devise.',
+    wallet: 'portefeuille',
+    available: 'disponible',
+    reserved: 'Réservé',
+    pending: 'En attente',
+    statement: 'Relevé',
+    title: (currency) => `Relevé ${currency}`,
+    onDay: 'Solde à la fin d’un jour (UTC)',
+    change: 'Mouvement',
+    balance: 'Solde',
+    noEntries: 'Aucune écriture',
+    notFound: 'Ce portefeuille n’existe pas dans ce compte.',
+    topUp: 'Ajouter de l’argent fictif',
+    topUpInvalid: 'Choisissez une devise et saisissez un montant, par exemple 1000.',
+  },
+  debts: {
+    owed: (amount) => `Vous devez ${amount}`,
+    owes: (amount) => `Doit ${amount}`,
+    text: 'De l’argent a été repris après avoir quitté votre portefeuille. La dette est payée par les prochaines rentrées.',
+    since: 'Depuis',
+    days: (count) => (count === 0 ? 'moins d’un jour' : plural(count, 'jour', 'jours')),
+    cases: 'Voir le détail',
+    adminLead:
+      'Les titulaires qui doivent de l’argent à la passerelle, la dette la plus ancienne d’abord. Les prochaines rentrées la paient.',
+    none: 'Aucune dette',
+    noneText: 'Une dette naît quand un opérateur reprend de l’argent qui a déjà quitté le portefeuille.',
+    age: 'Âge',
+    money: { amount: 'Dette', settled: 'Déjà payé', open: 'Encore dû' },
+  },
+};

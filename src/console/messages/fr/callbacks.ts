@@ -1,0 +1,56 @@
+// French: callbacks and the request log.
+
+import type { ConsoleMessages } from '../en.ts';
+import { plural } from './plural.ts';
+
+export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
+  callbacks: {
+    lead: 'Les événements envoyés à votre serveur et ses réponses. Les envois échoués sont réessayés pendant 30 jours.',
+    none: 'Aucune notification',
+    noneText:
+      'À la fin d’un paiement, un message signé est envoyé à votre URL de notification. Indiquez-la dans une intégration.',
+    noneYet: 'Aucune notification.',
+    event: 'Événement',
+    url: 'URL',
+    attemptCount: 'Tentatives',
+    attempts: (count) => plural(count, 'tentative', 'tentatives'),
+    response: 'Réponse',
+    body: 'Corps de la requête',
+    feedOnly: 'sans URL ; dans le flux d’événements',
+    next: 'Prochaine tentative',
+    resend: 'Renvoyer',
+    replay: 'Renvoyer les notifications échouées',
+    replayText: 'Chaque notification non livrée depuis ce jour est renvoyée.',
+    replaySince: 'Depuis le',
+    resume: 'Reprendre les notifications',
+    paused: (url) => `${url} a répondu 410 Gone. Les notifications sont suspendues depuis le`,
+    healthy: 'Toutes les URL de notification fonctionnent.',
+    viewTransaction: 'Voir la transaction',
+    states: {
+      waiting: 'en attente',
+      retrying: 'nouvelle tentative',
+      paused: 'suspendue',
+      delivered: 'livrée',
+      given_up: 'abandonnée',
+      feed_only: 'flux d’événements seulement',
+    },
+  },
+  requests: {
+    unverified: 'Non vérifiées',
+    unverifiedText:
+      'Refusées avant la vérification de la signature : toute personne qui connaît le client_id a pu les envoyer. ' +
+      'Quelques-unes sont conservées une semaine.',
+    debug: 'Vérifier une signature',
+    lead: 'Les requêtes d’API de vos intégrations des 30 derniers jours. Les corps ne sont pas conservés.',
+    off: 'Le journal des requêtes est désactivé (REQUEST_LOG=off).',
+    none: 'Aucune requête',
+    noneText: 'Les requêtes de vos intégrations apparaissent ici environ une seconde après la réponse.',
+    request: 'Requête',
+    result: 'Résultat',
+    accepted: 'acceptée',
+    rejected: 'refusée',
+    serverError: 'erreur du serveur',
+    code: 'Code d’erreur',
+    duration: 'Durée',
+  },
+};

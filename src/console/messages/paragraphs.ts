@@ -1,0 +1,3 @@
+// The text of a mail.
+
+export const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
