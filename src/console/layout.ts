@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { shownBrand } from '../platform/config.ts';
-import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile } from '../platform/html.ts';
+import { type Html, type HtmlPage, html, type Inline, scriptFile, sendPage, styleFile } from '../platform/html.ts';
 import { brandLink, brandOf } from '../ui/brand.ts';
 import { COMPONENTS, menuButton, TOKENS } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
@@ -33,6 +33,9 @@ export type ConsoleContent = {
   alone?: boolean;
   /** The page has a form for passkeys, which needs a script. */
   passkeys?: boolean;
+  /** Style sheets and scripts that only this page has. */
+  styles?: readonly Inline[];
+  scripts?: readonly Inline[];
 };
 
 export function layoutPage(request: ConsoleRequest, content: ConsoleContent, counts: MenuCounts = {}): HtmlPage {
@@ -43,8 +46,8 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent, cou
     language: request.language,
     title: `${content.title} – ${shownBrand(ctx.config)}`,
     icon: '/favicon.svg',
-    styles: [TOKENS, COMPONENTS, STYLE],
-    scripts: content.passkeys ? [SCRIPT, PASSKEY_SCRIPT] : [SCRIPT],
+    styles: [TOKENS, COMPONENTS, STYLE, ...(content.styles ?? [])],
+    scripts: [SCRIPT, ...(content.passkeys ? [PASSKEY_SCRIPT] : []), ...(content.scripts ?? [])],
     referrer: 'same-origin',
     attributes: html`
       class="${alone ? 'alone' : 'in'}"
