@@ -387,7 +387,7 @@ describe('beside a running gateway', () => {
     assert.equal(unconfirmed.code, 2);
     assert.match(
       unconfirmed.messages,
-      /Pay 5000 UGX to Ada.*Fee: +50 UGX.*Wallet after it: +\d+ UGX.*Add --yes to confirm/s,
+      /Pay 5000 UGX to Ada.*Fee: +50 UGX.*Balance after: +\d+ UGX.*Add --yes to confirm/s,
     );
     const ordered = await simbiJson<{ ref: string }>(0, ...payout, '--yes');
     assert.equal((await run(['transaction', ordered.ref, '--wait', '20'], settings)).code, 0);

@@ -233,7 +233,7 @@ function linesOf(order: PayoutOrder, { registeredName, remaining }: PayoutPrevie
     `Pay ${money(order.amount)} to ${payee} by ${order.method.name}.`,
     `  Registered name:  ${registeredName ?? 'not known'}`,
     `  Fee:              ${money(order.fee)}`,
-    `  Wallet after it:  ${money(remaining)}`,
+    `  Balance after:    ${money(remaining)}`,
   ].join('\n');
 }
 

@@ -75,7 +75,7 @@ export async function findRefund(reader: Reader, reference: string): Promise<San
   return row ? readRow(row) : null;
 }
 
-/** What refunds have given back of a payment, or may still give back. */
+/** What refunds have returned of a payment, or may still return. */
 export async function sumRefunds(tx: Tx, paymentReference: string): Promise<bigint> {
   const [row] = await tx.query<{ sum: bigint }>(
     `select coalesce(sum(amount), 0)::bigint as sum from sandbox_refunds where payment_reference = $1 and status <> 'failed'`,

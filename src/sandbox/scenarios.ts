@@ -83,19 +83,19 @@ export const PAYOUT_SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 export const REFUND_SCENARIOS: Readonly<Record<string, Scenario>> = {
-  '000': { ...SUCCEEDS, about: 'given back at once' },
+  '000': { ...SUCCEEDS, about: 'refunded at once' },
   '001': fails('FLOAT_INSUFFICIENT', 'refused: the float with the operator is too small'),
   '002': { ...fails('REJECTED_BY_OPERATOR', 'accepted, then rejected by the operator'), decides: 'later' },
   '005': BOTH_DIRECTIONS['005'],
-  '006': { ...BOTH_DIRECTIONS['006'], about: 'given back, operator callback twice' },
-  '007': { ...BOTH_DIRECTIONS['007'], about: 'given back after 90 s' },
+  '006': { ...BOTH_DIRECTIONS['006'], about: 'refunded, operator callback twice' },
+  '007': { ...BOTH_DIRECTIONS['007'], about: 'refunded after 90 s' },
   '009': BOTH_DIRECTIONS['009'],
-  '010': { ...BOTH_DIRECTIONS['010'], about: 'the callback says given back while the status query says failed' },
+  '010': { ...BOTH_DIRECTIONS['010'], about: 'the callback says refunded while the status query says failed' },
 };
 
-/** The refund of any other number: accepted, then given back, with an SMS. */
+/** The refund of any other number: accepted, then refunded, with an SMS. */
 export const REFUND_ARRIVES = 'arrives';
-const GIVEN_BACK_LATER = succeedsLater('given back, reported by callback; the phone gets an SMS', {});
+const REFUNDED_LATER = succeedsLater('refunded, reported by callback; the phone gets an SMS', {});
 
 /** Any other number: the test phone decides a collection, and a payout arrives. */
 const PAYOUT_ARRIVES = succeedsLater('approved, reported by callback; the phone gets an SMS', {});
@@ -144,5 +144,5 @@ export function planRefund(msisdn: string, digits = msisdn.slice(-3)): string {
 }
 
 export function refundScenarioNamed(name: string): Scenario {
-  return REFUND_SCENARIOS[name] ?? GIVEN_BACK_LATER;
+  return REFUND_SCENARIOS[name] ?? REFUNDED_LATER;
 }

@@ -29,7 +29,7 @@ export const balances = {
     since: 'Since',
     days: (count: number) => (count === 0 ? 'less than a day' : plural(count, 'day', 'days')),
     cases: 'See what it is made of',
-    adminLead: 'Holders that owe the gateway money, the oldest debt first. The next money that comes in pays it.',
+    adminLead: 'Merchants that owe the gateway money, the oldest debt first. The next money that comes in pays it.',
     none: 'No debts',
     noneText: 'A debt arises when an operator takes money back that has already left the wallet.',
     age: 'Age',

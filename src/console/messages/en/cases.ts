@@ -83,7 +83,7 @@ export const cases = {
       return_to_payer: (amount: string) =>
         `${amount} leaves suspense. We send nothing: the operator must have returned it to the payer.`,
       take_to_income: (amount: string) => `Nobody claims ${amount}. It becomes income of this gateway.`,
-      write_off: (amount: string) => `The holder no longer owes ${amount}. The gateway takes the loss.`,
+      write_off: (amount: string) => `The merchant no longer owes ${amount}. The gateway takes the loss.`,
     },
   },
   cases: {
@@ -130,7 +130,7 @@ export const cases = {
       no_answer: 'No final result for a day.',
       payout_not_found: 'The operator does not know this payout.',
       refund_not_found: 'The operator does not know this refund.',
-      debt: 'The holder owes this amount.',
+      debt: 'The merchant owes this amount.',
       receipt_used: 'Another payment has the same receipt.',
       unreadable_report: 'The operator sent a value that cannot be right.',
       link_paid_twice: 'A single-use link was paid twice.',

@@ -24,7 +24,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     release: 'Lever',
     kinds: {
       integration: 'Requêtes d’une intégration',
-      holder: 'Requêtes d’un titulaire',
+      holder: 'Requêtes d’un marchand',
       address: 'Requêtes d’une adresse',
       prompts: 'Demandes à un numéro de téléphone',
       tokens: 'Codes erronés d’un numéro de téléphone',
@@ -79,9 +79,9 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     simulatorUrl: 'Adresse du simulateur',
     callbackUrl: 'Adresse de rappel',
     secrets: 'Secrets enregistrés',
-    holder: 'Titulaire',
-    holderHint: 'Le numéro du titulaire à qui appartient ce compte. Vide : un compte de la passerelle.',
-    routeHolderHint: 'Seulement pour ce titulaire. Vide : pour tous ceux qui n’ont pas leur propre route.',
+    holder: 'Marchand',
+    holderHint: 'Le numéro du marchand à qui appartient ce compte. Vide : un compte de la passerelle.',
+    routeHolderHint: 'Seulement pour ce marchand. Vide : pour tous ceux qui n’ont pas leur propre route.',
     everybody: 'tous',
     matched: 'Rappels non signés qui correspondent',
     matchedHint:
@@ -128,9 +128,9 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     },
   },
   admin: {
-    holder: 'Titulaire',
+    holder: 'Marchand',
     ownerEmail: 'E-mail du propriétaire',
-    create: 'Créer un titulaire',
+    create: 'Créer un marchand',
     created: (name) => `${name} a été créé`,
     ownerUnproven: (email) =>
       `${email} a déjà un compte, et personne n’a confirmé son adresse. ` +
@@ -144,7 +144,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     closeMeaning:
       'Cette action est définitive. Chaque portefeuille, réserve, dette et transaction ouverte doit être à zéro.',
     fees: 'Frais',
-    feesText: 'Les frais convenus avec ce titulaire. Le catalogue fixe tous les autres.',
+    feesText: 'Les frais convenus avec ce marchand. Le catalogue fixe tous les autres.',
     percent: 'Pourcentage',
     fixed: 'Fixe',
     min: 'Minimum',
@@ -166,7 +166,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     median: 'Médiane',
     noCalls: 'Aucun appel',
     noCallsText: 'L’état de chaque opérateur est mesuré à partir de nos propres appels.',
-    noHolder: 'sans titulaire',
+    noHolder: 'sans marchand',
     ledgerLead: 'Comptes internes. Un solde de compensation négatif est l’argent qu’un opérateur détient pour nous.',
     verify: 'Vérifier le grand livre',
     verifyUnderWay: (rows) => `Contrôle en cours : ${plural(rows, 'ligne', 'lignes')} jusqu’ici.`,
@@ -181,7 +181,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       operator_clearing: 'Compensation opérateur',
       fee_income: 'Produits de frais',
       suspense: 'Compte d’attente',
-      holder_receivable: 'Dû par les titulaires',
+      holder_receivable: 'Dû par les marchands',
       write_offs: 'Pertes',
       sandbox_funding: 'Argent fictif',
     },

@@ -31,7 +31,7 @@ export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
     days: (count) => (count === 0 ? 'moins d’un jour' : plural(count, 'jour', 'jours')),
     cases: 'Voir le détail',
     adminLead:
-      'Les titulaires qui doivent de l’argent à la passerelle, la dette la plus ancienne d’abord. Les prochaines rentrées la paient.',
+      'Les marchands qui doivent de l’argent à la passerelle, la dette la plus ancienne d’abord. Les prochaines rentrées la paient.',
     none: 'Aucune dette',
     noneText: 'Une dette naît quand un opérateur reprend de l’argent qui a déjà quitté le portefeuille.',
     age: 'Âge',

@@ -85,7 +85,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       return_to_payer: (amount) =>
         `${amount} quittent le compte d’attente. Nous n’envoyons rien : l’opérateur doit les avoir rendus au payeur.`,
       take_to_income: (amount) => `Personne ne réclame ${amount}. Ils deviennent un produit de cette passerelle.`,
-      write_off: (amount) => `Le titulaire ne doit plus ${amount}. La passerelle prend la perte.`,
+      write_off: (amount) => `Le marchand ne doit plus ${amount}. La passerelle prend la perte.`,
     },
   },
   cases: {
@@ -133,7 +133,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       no_answer: 'Pas de résultat définitif depuis un jour.',
       payout_not_found: 'L’opérateur ne connaît pas ce versement.',
       refund_not_found: 'L’opérateur ne connaît pas ce remboursement.',
-      debt: 'Le titulaire doit ce montant.',
+      debt: 'Le marchand doit ce montant.',
       receipt_used: 'Un autre paiement a le même reçu.',
       unreadable_report: 'L’opérateur a envoyé une valeur qui ne peut pas être juste.',
       link_paid_twice: 'Un lien à usage unique a été payé deux fois.',

@@ -113,7 +113,7 @@ export const common: CommonMessages = {
     notifications: 'Notifications',
     team: 'Équipe',
     audit: 'Journal d’audit',
-    admin: 'Titulaires',
+    admin: 'Marchands',
     rails: 'Opérateurs',
     allCases: 'Tous les dossiers',
     reports: 'Messages des opérateurs',
