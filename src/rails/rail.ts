@@ -216,6 +216,8 @@ export type ConnectionCheck = { name: string; problem: string | null };
 export interface Rail {
   /** The connection's name: the last part of /operators/<name>, and the owner of its clearing account. */
   readonly name: string;
+  /** Several operators are behind it, and receipts are their own: the same one can come from two methods. */
+  readonly receiptsPerMethod?: true;
   /** Null: this connection cannot do this. */
   capabilitiesOf(method: RailMethod, direction: Direction): RailCapabilities | null;
   /** How this payer confirms this payment: the method's own style unless the rail has another for it. */
