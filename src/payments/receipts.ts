@@ -1,6 +1,7 @@
 // Receipts: one receipt of a rail is used once, by a transaction or by a case; where a connection has several operators behind
-// it, one receipt of a method. A success claims its receipt before it is decided. Money that is in suspense under the same receipt, because it arrived before its instructions were known, is
-// released to the transaction; money that people have decided about is not booked a second time.
+// it, one receipt of a method. A success claims its receipt before it is decided. Money that is in suspense under the same
+// receipt, because it arrived before its instructions were known, is released to the transaction; money that people have
+// decided about is not booked a second time.
 
 import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
