@@ -57,6 +57,7 @@ const SETTINGS: readonly RailSetting[] = [
     label: 'Country',
     help: 'The country of your Airtel contract: UG, ZM or TZ. Each country is a connection of its own.',
     kind: 'choice',
+    namesAccount: true,
     choices: Object.keys(COUNTRIES),
     simulator: 'UG',
   },
