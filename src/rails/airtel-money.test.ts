@@ -264,6 +264,14 @@ describe('refunds', () => {
 
   test('without the receipt nothing is sent', async () => {
     assert.equal((await refund(null))?.state, 'failed');
+    const query = {
+      ...call,
+      direction: 'refund',
+      railReference: null,
+      receipt: null,
+      submittedAt: new Date(),
+    } as const;
+    assert.equal((await rail.query(query)).notCalled, true);
     assert.equal(operator.requests.length, 0);
   });
 });

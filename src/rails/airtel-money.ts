@@ -8,7 +8,7 @@ import { readAccessToken } from './access-tokens.ts';
 import { createAirtelSigner } from './airtel-signing.ts';
 import { dashboardAddress } from './callback-addresses.ts';
 import type { RailConnection, RailDefinition, RailSetting } from './connection.ts';
-import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
+import { createScrub, openExchange, replyOf, type Scrub, unaskedReply } from './evidence.ts';
 import type { Exchange, ExchangeRequest } from './exchange.ts';
 import type {
   BalanceReply,
@@ -380,8 +380,7 @@ async function refund(api: Api, { collection }: RefundCall): Promise<RailReply> 
 
 /** Airtel has no enquiry for refunds; its list of transactions shows them, in an order that nobody has written down. */
 async function queryRefund(api: Api, { railReference, submittedAt }: QueryCall): Promise<RailReply> {
-  if (railReference === null)
-    return replyOf(api.scrub, { state: 'unknown', reason: 'Airtel gave no id for the refund' }, '');
+  if (railReference === null) return unaskedReply('Airtel gave no id for the refund');
   const from = submittedAt.getTime() - PROMPT_MS;
   const to = api.connection.clock.millis() + MINUTE_MS;
   for (let page = 0; page < MAX_SUMMARY_PAGES; page += 1) {

@@ -58,8 +58,11 @@ export type Observation =
    */
   | { state: 'unknown'; reason: string; definitelyNotFound?: boolean; asked?: true };
 
-/** `raw` is the operator's answer, cut to MAX_RAW_CHARACTERS and scrubbed; it is kept as evidence. */
-export type RailReply = { observation: Observation; raw: string };
+/**
+ * `raw` is the operator's answer, cut to MAX_RAW_CHARACTERS and scrubbed; it is kept as evidence. `notCalled`: nobody was asked, so
+ * it says nothing about the health of the operator.
+ */
+export type RailReply = { observation: Observation; raw: string; notCalled?: true };
 
 /** What `prepare` got from the operator (a token, a recipient's id). It is committed before money moves. */
 export type Prepared = Readonly<Record<string, string>>;
