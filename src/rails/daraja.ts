@@ -82,11 +82,11 @@ export const darajaRail: RailDefinition = {
       balance: () => askBalance(session),
       readCallback: (request) => readDarajaCallback(addresses, account, request),
       answerCallback: (request, decision) => answerDarajaCallback(addresses, request, decision),
-      check: () =>
+      check: (onlyLook) =>
         checkDaraja(session, {
           prompts: PROMPT,
-          numbers: receivers(session, [TILL, PAYBILL]),
-          pulled: receivers(session, [PROMPT, TILL, PAYBILL]),
+          numbers: onlyLook ? [] : receivers(session, [TILL, PAYBILL]),
+          pulled: onlyLook ? [] : receivers(session, [PROMPT, TILL, PAYBILL]),
         }),
       close: () => session.close(),
     };

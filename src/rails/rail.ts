@@ -249,7 +249,7 @@ export interface Rail {
   readCallback(request: CallbackRequest): CallbackReading[];
   /** The answer in the operator's form; without it 200 {"success":true}, or 401 for what was rejected. */
   answerCallback?(request: CallbackRequest, decision: CallbackDecision): CallbackAnswer;
-  /** Registers addresses with the operator where it wants that, gets a token, and says what is missing. */
-  check(): Promise<ConnectionCheck[]>;
+  /** Gets a token, says what is missing, and registers addresses with the operator where it wants that, unless it only looks. */
+  check(onlyLook?: 'only_look'): Promise<ConnectionCheck[]>;
   close(): Promise<void>;
 }
