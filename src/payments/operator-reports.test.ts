@@ -10,15 +10,18 @@ import {
   CURRENCY,
   collectionOrder,
   operatorMessage,
+  readReadings,
   silentRail,
+  tillReply,
   withPayments,
+  writeReadings,
 } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { Tx } from '../platform/db.ts';
 import { createHolderUuid, createRefundUuid } from '../platform/ids.ts';
-import type { CallbackReading, Observation, Rail, RailReply } from '../rails/rail.ts';
+import type { Observation, Rail, RailReply } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
@@ -49,21 +52,11 @@ beforeEach(async () => {
   answers = new Map();
   fixedReference = null;
   const rail = silentRail({
-    async collect({ reference }) {
-      const instructions = {
-        payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
-        accountReference: fixedReference ?? `acc-${reference}`,
-        expiresAt: new Date(ctx.clock.millis() + 1_800_000),
-      } as const;
-      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
-    },
+    collect: async ({ reference }) => tillReply(ctx, fixedReference ?? `acc-${reference}`),
     query: async ({ reference }) => answers.get(reference) ?? { observation: { state: 'pending' }, raw: '' },
-    readCallback({ body }) {
-      const parts = JSON.parse(body.toString()) as object[];
-      const readings = JSON.parse(body.toString(), (name, value: unknown) =>
-        name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[];
-      return readings.map((reading, index) => ({ ...reading, part: JSON.stringify(parts[index]) }));
+    readCallback(request) {
+      const parts = JSON.parse(request.body.toString()) as object[];
+      return readReadings(request).map((reading, index) => ({ ...reading, part: JSON.stringify(parts[index]) }));
     },
   });
   start(rail);
@@ -109,8 +102,7 @@ function proof(reference: string, observation: Observation, direction = 'collect
 }
 
 async function receive(...readings: object[]): Promise<void> {
-  const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  assert.equal((await inbox.receive(operatorMessage('quiet', text))).kind, 'kept');
+  assert.equal((await inbox.receive(operatorMessage('quiet', writeReadings(...readings)))).kind, 'kept');
   await inbox.idle();
 }
 
