@@ -139,8 +139,10 @@ function orange(family: string, method: string, msisdn: string): OperatorUnderTe
     simulatorSettings: {
       lateSuccessSeconds: LATE_SECONDS,
       sonatelRetrySeconds: '0.05',
-      // Nobody pays on a page whose address the operator told nobody.
-      payerOpensPage: family === 'web_payment' ? 'when_opened' : 'at_once',
+      // Nobody pays on a page, or by a QR code, whose address the operator told nobody.
+      payerOpensPage: 'when_opened',
+      // Where a cash-in that arrives twice is paid twice, no gateway can prevent it. Sonatel's documents do not say.
+      sonatelRepeats: 'refused',
     },
     connectionValues: { interface: family },
     method,
