@@ -95,7 +95,7 @@ function inOrder(candidates: Claim[]): { first: Claim[]; late: Claim[] } {
   return { first: [...claims.values()], late };
 }
 
-const keyOf = ({ rail, receipt, method }: { rail: string; receipt: string; method: string }) =>
+const keyOf = ({ rail, receipt, method = '' }: { rail: string; receipt: string; method?: string }) =>
   `${rail} ${method} ${receipt}`;
 const candidateKey = ({ row, receipt, method }: Claim) => keyOf({ rail: row.rail, receipt, method });
 
