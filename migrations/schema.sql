@@ -1557,7 +1557,8 @@ create table operator_receipts (
   transaction_id uuid,
   case_id uuid,
   at timestamp with time zone not null,
-  constraint receipt_used_once PRIMARY KEY (rail, receipt),
+  method text not null default ''::text,
+  constraint receipt_used_once PRIMARY KEY (rail, receipt, method),
   constraint receipt_has_use CHECK (((transaction_id IS NOT NULL) OR (case_id IS NOT NULL)))
 );
 comment on table operator_receipts is
@@ -1568,6 +1569,8 @@ comment on column operator_receipts.transaction_id is
   'The transaction that it settled. Null: the money went to suspense.';
 comment on column operator_receipts.case_id is
   'The case that holds its money in suspense, or held it.';
+comment on column operator_receipts.method is
+  'The method whose operator gave the receipt, where a connection has several operators. Empty: the receipt counts for the whole connection.';
 
 create table unmatched_reports (
   holder_id bigint not null,

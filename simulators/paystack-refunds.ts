@@ -47,6 +47,7 @@ const DAY_MS = 86_400_000;
 
 export function createPaystackRefunds(account: PaystackAccount, charges: PaystackCharges): PaystackRefunds {
   const refunds: PaystackRefund[] = [];
+  const chargedBack = new Set<PaystackCharge>();
   const life = createRefundLife(account, refunds);
 
   function create({ json }: SimulatorRequest): SimulatorAnswer {
@@ -88,7 +89,11 @@ export function createPaystackRefunds(account: PaystackAccount, charges: Paystac
 
   return {
     plan: (outcome) => life.plan(outcome),
-    chargeBack: (charge) => chargeBack(account, charge, restOf(charge, refunds)),
+    chargeBack(charge) {
+      const isTaken = chargeBack(account, charge, restOf(charge, refunds));
+      if (isTaken) chargedBack.add(charge);
+      return isTaken;
+    },
     routes: [
       { method: 'POST', path: '/refund', operation: 'refund', handle: create },
       {
@@ -112,6 +117,18 @@ export function createPaystackRefunds(account: PaystackAccount, charges: Paystac
             created_at: createdAt,
             updated_at: updatedAt,
           });
+        },
+      },
+      {
+        method: 'GET',
+        path: '/dispute/transaction/:id',
+        operation: 'query',
+        handle({ params }) {
+          const disputed = [...chargedBack].filter(({ id }) => String(id) === params.id);
+          return accepted(
+            'Dispute retrieved',
+            disputed.map((charge) => disputeData(account, charge, true)),
+          );
         },
       },
       { method: 'POST', path: '/refund/retry_with_customer_details/:id', operation: 'refund', handle: retry },

@@ -14,7 +14,7 @@ import { refOf, type Transaction } from '../src/payments/transactions.ts';
 import { verifyBooks } from '../src/payments/verify-books.ts';
 import { addVerifyRun, type Finding } from '../src/payments/verify-runs.ts';
 import { createUuid } from '../src/platform/ids.ts';
-import type { CallbackReading, Observation } from '../src/rails/rail.ts';
+import type { Observation } from '../src/rails/rail.ts';
 import type { TestContext } from './harness.ts';
 import {
   acceptCollection,
@@ -22,7 +22,9 @@ import {
   CURRENCY,
   collectionOrder,
   operatorMessage,
+  readReadings,
   silentRail,
+  tillReply,
   withPayments,
 } from './payments.ts';
 import { createShop, type Shop } from './shop.ts';
@@ -56,10 +58,7 @@ export async function openBooks(base: TestContext): Promise<Books> {
   const rail = silentRail({
     capabilities: { ...CAPABILITIES, refunds: 'partial' },
     refund: async () => ({ observation: UNKNOWN, raw: '' }),
-    readCallback: ({ body }) =>
-      JSON.parse(body.toString(), (name, value: unknown) =>
-        name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[],
+    readCallback: readReadings,
   });
   const ctx = withPayments(base, rail);
   const engine: PaymentEngine = { ...createPaymentEngine(ctx), pass: async () => 0, wake: () => undefined };
@@ -147,9 +146,7 @@ export async function writePast(base: TestContext, books: Books) {
   await see(halfTaken, reversed(halfTaken));
 
   const instructed = await collect({ verification: 'instructions' });
-  const payTo = { kind: 'till', number: '5551234', name: 'Shop', bank: null } as const;
-  const expiresAt = new Date(base.clock.millis() + 1_800_000);
-  await see(instructed, { state: 'pending', step: { kind: 'transfer', payTo, accountReference: 'acc-1', expiresAt } });
+  await see(instructed, tillReply(base, 'acc-1').observation);
   await receive('acc-1', 90_000n, 'P-wrong');
   await receive('acc-1', 100_000n, 'P-right');
   await receive('acc-1', 100_000n, 'P-second');

@@ -13,6 +13,7 @@ import {
   setRoute,
 } from '../src/payments/connection-changes.ts';
 import { testConnection } from '../src/payments/connection-report.ts';
+import type { Problem } from '../src/platform/errors.ts';
 import { listRoutes } from '../src/rails/routing.ts';
 import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -144,6 +145,27 @@ describe('changes', () => {
     await removeConnection(gateway.ctx, COMMAND_LINE, 'second');
     assert.deepEqual((await listRoutes(gateway.ctx.db))[0]?.connections, ['first']);
     assert.ok(gateway.ctx.rails.byName('second'), 'a late callback still finds it');
+  });
+
+  test('what names the account stays while payments are open; secrets can be changed', async () => {
+    const change = (values: Record<string, string>) => changeConnection(gateway.ctx, COMMAND_LINE, 'first', { values });
+    first.deaf = true;
+    await collect(2);
+    await gateway.settle();
+    await assert.rejects(change({ account: 'another-shop' }), (problem: Problem) => {
+      assert.equal(problem.status, 409);
+      assert.match(
+        problem.message,
+        /^Account names the account at the operator\. 2 transactions of "first" are open\./,
+      );
+      assert.deepEqual(Object.keys(problem.details.errors ?? {}), ['account']);
+      return true;
+    });
+    await change({ account: 'shop', api_key: 'a-new-secret-key' });
+    await change({ api_key: first.apiKey });
+    first.deaf = false;
+    await gateway.advance(5 * MINUTE_MS);
+    assert.equal((await change({ account: 'another-shop' })).settings.account, 'another-shop');
   });
 
   test('each change has an audit row, which names secrets and does not contain them', async () => {

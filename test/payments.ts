@@ -7,7 +7,7 @@ import type { PaymentEngine } from '../src/payments/engine.ts';
 import type { Transaction } from '../src/payments/transactions.ts';
 import type { Context } from '../src/platform/context.ts';
 import { createBreakers } from '../src/rails/breakers.ts';
-import type { CallbackRequest, Rail, RailCapabilities } from '../src/rails/rail.ts';
+import type { CallbackReading, CallbackRequest, Rail, RailCapabilities, RailReply } from '../src/rails/rail.ts';
 import type { RailRegistry } from '../src/rails/registry.ts';
 
 const CATALOG = loadCatalog();
@@ -109,6 +109,24 @@ export async function acceptCollection(
   const acceptance = await createCollectionWriter(ctx, engine).accept(order, null);
   if (acceptance.kind !== 'accepted') throw new Error(`the collection was not accepted: ${acceptance.kind}`);
   return acceptance.transaction;
+}
+
+/** The callbacks of a test's operator: what they are to be read as, in JSON with amounts as text. */
+export function writeReadings(...readings: object[]): string {
+  return JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+export function readReadings({ body }: Pick<CallbackRequest, 'body'>): CallbackReading[] {
+  return JSON.parse(body.toString(), (name, value: unknown) =>
+    name === 'amount' ? BigInt(String(value)) : value,
+  ) as CallbackReading[];
+}
+
+/** The answer of an operator to whose till the payer sends the money, within half an hour. */
+export function tillReply({ clock }: Pick<Context, 'clock'>, accountReference: string): RailReply {
+  const payTo = { kind: 'till', number: '5551234', name: 'Shop', bank: null } as const;
+  const expiresAt = new Date(clock.millis() + 1_800_000);
+  return { observation: { state: 'pending', step: { kind: 'transfer', payTo, accountReference, expiresAt } }, raw: '' };
 }
 
 /** A callback to a connection, as its route hands it over. */

@@ -29,6 +29,7 @@ export const plainRail: RailDefinition = {
       label: 'Account',
       help: 'It is on the first page of the portal.',
       kind: 'text',
+      namesAccount: true,
       simulator: 'shop',
     },
     {

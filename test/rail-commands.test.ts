@@ -28,7 +28,10 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function rail(args: string[], input: string | null = null, settings: Record<string, string> = {}) {
+const rail = (args: string[], input: string | null = null, settings: Record<string, string> = {}) =>
+  simbi(['rail', ...args], input, settings);
+
+async function simbi(args: string[], input: string | null = null, settings: Record<string, string> = {}) {
   const printed = { out: '', messages: '' };
   const environment = { DATABASE_URL: database.url, DATA_DIR: folder, LOG_LEVEL: 'silent', ...settings };
   process.exitCode = 0;
@@ -45,7 +48,7 @@ async function rail(args: string[], input: string | null = null, settings: Recor
       bold: (text) => text,
       readInput: async () => (input === null ? null : Buffer.from(input)),
     },
-    ['rail', ...args],
+    args,
   );
   process.exitCode = 0;
   output.push(printed.out, printed.messages);
@@ -152,5 +155,23 @@ describe('simbi rail', () => {
     assert.equal(tested.code, 1, 'no gateway runs here, so callbacks reach nobody');
     assert.match(report.checks.find(({ problem }) => problem !== null)?.problem ?? '', /does not answer from here/);
     assert.equal((await rail(['test', 'nobody'])).code, 4);
+  });
+
+  test('doctor names a connection whose credentials the operator refuses', async () => {
+    const findings = async () => {
+      const { out } = await simbi(['doctor', '--json']);
+      const all = JSON.parse(out) as { check: string; ok: boolean; detail: string }[];
+      return all.filter(({ check }) => check.startsWith('rail '));
+    };
+    assert.deepEqual(
+      (await findings()).map(({ check, ok }) => [check, ok]),
+      [['rail paystack', true]],
+      'those that were removed are left out',
+    );
+    await simulator.act('roll_key', { secretKey: 'sk_test_another' });
+    const [refused] = await findings();
+    assert.equal(refused?.ok, false);
+    assert.match(refused?.detail ?? '', /refuses the secret key/);
+    assert.doesNotMatch(refused?.detail ?? '', /callbacks|does not answer from here/);
   });
 });

@@ -6,6 +6,8 @@ import type { Command } from 'commander';
 import { ModeError } from '../database-mode.ts';
 import { createContext, findPort, type OpenDatabase, openCommandDatabase, runningServer } from '../open-context.ts';
 import { openPayments } from '../open-payments.ts';
+import { lookAtConnections } from '../payments/connection-report.ts';
+import type { PaymentsContext } from '../payments/context.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
@@ -218,32 +220,47 @@ async function checkContext(ctx: Context): Promise<Finding[]> {
         detail: `${skew} ms apart from the clock of the database`,
         fix: 'Synchronise the clocks of this machine and of the database with NTP.',
       },
-      await checkMethods(ctx),
+      ...(await checkPayments(ctx)),
     ];
   } finally {
     await ctx.db.close();
   }
 }
 
-/** The operator of a method that was taken out of the configuration cannot be asked about its open transactions. */
-async function checkMethods(ctx: Context): Promise<Finding> {
+async function checkPayments(ctx: Context): Promise<Finding[]> {
   const payments = await openPayments(ctx, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
   try {
-    const gone = await listGoneMethods(payments.ctx);
-    const transactions = gone.reduce((sum, each) => sum + each.transactions, 0);
-    const names = gone.map(({ method, rail, transactions: count }) => `${method} on ${rail} (${count})`).join(', ');
-    return {
-      check: 'methods',
-      ok: gone.length === 0,
-      detail:
-        gone.length === 0
-          ? 'every open transaction has its rail and its method'
-          : `${transactions} open transactions belong to methods that are gone: ${names}`,
-      fix: 'Put the method back (CATALOG_FILE, or the version that has its rail) until they are final, or decide their cases.',
-    };
+    return [await checkMethods(payments.ctx), ...(await checkConnections(payments.ctx))];
   } finally {
     await payments.close();
   }
+}
+
+/** The operator of a method that was taken out of the configuration cannot be asked about its open transactions. */
+async function checkMethods(ctx: PaymentsContext): Promise<Finding> {
+  const gone = await listGoneMethods(ctx);
+  const transactions = gone.reduce((sum, each) => sum + each.transactions, 0);
+  const names = gone.map(({ method, rail, transactions: count }) => `${method} on ${rail} (${count})`).join(', ');
+  return {
+    check: 'methods',
+    ok: gone.length === 0,
+    detail:
+      gone.length === 0
+        ? 'every open transaction has its rail and its method'
+        : `${transactions} open transactions belong to methods that are gone: ${names}`,
+    fix: 'Put the method back (CATALOG_FILE, or the version that has its rail) until they are final, or decide their cases.',
+  };
+}
+
+/** Asked as `rail test` asks; nothing is registered at the operators. */
+async function checkConnections(ctx: PaymentsContext): Promise<Finding[]> {
+  const connections = await lookAtConnections(ctx);
+  return connections.map(({ name, problems }) => ({
+    check: `rail ${name}`,
+    ok: problems.length === 0,
+    detail: problems.length === 0 ? 'the operator takes its credentials' : problems.join(' '),
+    fix: `Change it with npx simbi rail set ${name}, then run npx simbi rail test ${name}.`,
+  }));
 }
 
 async function checkPublicUrl(config: Config): Promise<Finding> {

@@ -6,6 +6,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import type { RailSetting } from '../rails/connection.ts';
 import {
   type Connection,
   type ConnectionChange,
@@ -40,7 +41,9 @@ export function changeConnection(
 ): Promise<Connection> {
   const at = ctx.clock.now();
   return changeAndRefresh(ctx, async (tx) => {
-    const connection = await updateConnection(tx, ctx, ctx.rails.definitions, name, change);
+    const connection = await updateConnection(tx, ctx, ctx.rails.definitions, name, change, (settings) =>
+      refuseWhileOpen(tx, name, settings),
+    );
     const details = {
       settings: Object.keys(change.values ?? {}),
       ...(change.methods && { methods: change.methods }),
@@ -50,6 +53,24 @@ export function changeConnection(
     await recordChange(tx, actor, 'connection.changed', connection, at, details);
     return connection;
   });
+}
+
+/** Another account would be asked about transactions that it never had, and would say so. */
+async function refuseWhileOpen(tx: Tx, name: string, settings: readonly RailSetting[]): Promise<void> {
+  const open = await countOpenTransactions(tx, name);
+  if (open === 0n) return;
+  const sentence = (label: string) =>
+    `${label} names the account at the operator. ${openSentence(open, name)} ` +
+    'Pause the connection and change it when they have ended, or connect the other account under another name.';
+  throw new Problem('invalid_params', {
+    status: 409,
+    message: sentence(settings.map(({ label }) => label).join(', ')),
+    errors: Object.fromEntries(settings.map((setting) => [setting.name, [sentence(setting.label)]])),
+  });
+}
+
+function openSentence(open: bigint, name: string): string {
+  return `${open === 1n ? '1 transaction' : `${open} transactions`} of "${name}" ${open === 1n ? 'is' : 'are'} open.`;
 }
 
 /** No new transactions; those that it began are finished. */
@@ -79,9 +100,7 @@ export function removeConnection(ctx: PaymentsContext, actor: Actor, name: strin
     if (open > 0n)
       throw new Problem('invalid_params', {
         status: 409,
-        message:
-          `${open === 1n ? '1 transaction' : `${open} transactions`} of "${name}" ${open === 1n ? 'is' : 'are'} open. ` +
-          'Pause the connection, and remove it when they have ended.',
+        message: `${openSentence(open, name)} Pause the connection, and remove it when they have ended.`,
       });
     await recordChange(tx, actor, 'connection.removed', connection, at);
     return connection;

@@ -1,10 +1,10 @@
-// `simbi rail test` and the button of the console: whether a connection works, in sentences that say what is missing. It asks the
-// operator for a token and the balance, and asks this gateway at the address that operators are given.
+// `simbi rail test`, `simbi doctor` and the button of the console: whether a connection works, in sentences that say what is
+// missing. They ask the operator for a token and the balance; no money moves.
 
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { formatAmount } from '../platform/money.ts';
-import { findConnection } from '../rails/connections.ts';
+import { findConnection, listConnections } from '../rails/connections.ts';
 import type { ConnectionCheck, OperatorBalance, Rail } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 
@@ -17,27 +17,46 @@ export type ConnectionReport = {
   balances: readonly OperatorBalance[];
 };
 
+/** Also registers our addresses where the operator wants that, and asks this gateway at the address that operators are given. */
 export async function testConnection(ctx: PaymentsContext, name: string): Promise<ConnectionReport> {
   const connection = await findConnection(ctx.db, name);
   if (!connection) throw new Problem('not_found', { message: `There is no connection "${name}".` });
   await ctx.rails.refresh();
-  const rail = ctx.rails.byName(name);
-  if (!rail) {
-    const problem = `"${name}" cannot be opened: its rail is not part of this version, or it belongs to the other mode.`;
-    return { checks: [{ name: 'connection', problem }], balances: [] };
-  }
   const isPublic = connection.environment !== 'simulator';
-  const [checks, { check, balances }, address] = await Promise.all([
-    checkRail(rail),
-    checkBalance(rail),
+  const [report, address] = await Promise.all([
+    askOperator(ctx, name),
     checkOwnAddress(publicUrl(ctx.config), name, isPublic),
   ]);
-  return { checks: [...checks, ...(check ? [check] : []), address], balances };
+  return ctx.rails.byName(name) ? { ...report, checks: [...report.checks, address] } : report;
 }
 
-async function checkRail(rail: Rail): Promise<ConnectionCheck[]> {
+/** Every connection in use, by name, with what is wrong with it. Nothing is registered and nothing is changed. */
+export async function lookAtConnections(ctx: PaymentsContext): Promise<{ name: string; problems: string[] }[]> {
+  await ctx.rails.refresh();
+  const connections = (await listConnections(ctx.db)).filter(({ removedAt }) => removedAt === null);
+  return Promise.all(
+    connections.map(async ({ name }) => {
+      const { checks } = await askOperator(ctx, name, 'only_look');
+      return { name, problems: checks.flatMap(({ problem }) => problem ?? []) };
+    }),
+  );
+}
+
+async function askOperator(ctx: PaymentsContext, name: string, onlyLook?: 'only_look'): Promise<ConnectionReport> {
+  const rail = ctx.rails.byName(name);
+  if (!rail) {
+    const problem =
+      `"${name}" cannot be opened: its rail is not part of this version, it belongs to the other mode, ` +
+      'or its secrets do not open.';
+    return { checks: [{ name: 'connection', problem }], balances: [] };
+  }
+  const [checks, { check, balances }] = await Promise.all([checkRail(rail, onlyLook), checkBalance(rail)]);
+  return { checks: [...checks, ...(check ? [check] : [])], balances };
+}
+
+async function checkRail(rail: Rail, onlyLook: 'only_look' | undefined): Promise<ConnectionCheck[]> {
   try {
-    return await rail.check();
+    return await rail.check(onlyLook);
   } catch {
     return [{ name: 'operator', problem: 'The check ended with an error of this gateway; the log has it.' }];
   }

@@ -347,7 +347,10 @@ const RECEIPT_USED_ONCE: CrossCheck = {
       case when i.receipt is null then 'not recorded'
            else format('recorded for %s', coalesce(i.transaction_id::text, 'none')) end as found
     from ${KEYS} join transactions t using (holder_id, id)
-    left join operator_receipts i on i.rail = t.rail and i.receipt = t.receipt
+    left join lateral (
+      -- Another operator behind the same connection may have given the same receipt.
+      select r.receipt, r.transaction_id from operator_receipts r where r.rail = t.rail and r.receipt = t.receipt
+      order by r.transaction_id = t.id desc nulls last limit 1) i on true
     where t.status in ${PAID} and t.receipt is not null and i.transaction_id is distinct from t.id`,
 };
 

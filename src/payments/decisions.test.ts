@@ -10,6 +10,7 @@ import {
   CURRENCY,
   collectionOrder,
   operatorMessage,
+  readReadings,
   silentRail,
   withPayments,
 } from '../../test/payments.ts';
@@ -19,7 +20,7 @@ import { insertMember } from '../holders/members.ts';
 import { accountKey, feeIncome, holderReceivable, suspense, walletAvailable, walletReserved } from '../ledger/chart.ts';
 import { Problem } from '../platform/errors.ts';
 import { NO_HOLDER, publicId } from '../platform/ids.ts';
-import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
+import type { Observation, RailReply } from '../rails/rail.ts';
 import { type Case, findCase, listCasesOf } from './cases.ts';
 import { listDebtors, listDebts } from './debts.ts';
 import { type DecisionAction, listDecisions, listProposedDecisions } from './decision-rows.ts';
@@ -78,10 +79,7 @@ beforeEach(async () => {
     collect: submit,
     payout: submit,
     query: reply,
-    readCallback: ({ body }) =>
-      JSON.parse(body.toString(), (name, value: unknown) =>
-        name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[],
+    readCallback: readReadings,
   });
   ctx = withPayments(base, rail);
   engine = createPaymentEngine(ctx);

@@ -267,11 +267,10 @@ async function callAndRecord(
   const started = performance.now();
   const askedAt = ctx.clock.now();
   const reply: SubmitReply = await CALLS[source](ctx, transaction, submittedAt);
-  const { observation, raw, notSent } = reply;
+  const { observation, raw, notSent, notCalled } = reply;
   const milliseconds = performance.now() - started;
   failpoint(`after-${source}`, transaction.direction);
-  const isCalled = notSent !== 'elsewhere' && (source === 'submit' || canBeAsked(capabilitiesFor(ctx, transaction)));
-  if (isCalled) {
+  if (!notCalled) {
     ctx.rails.health.record(transaction.rail, transaction.method, callResult(observation), milliseconds);
     ctx.metrics.railSeconds.observe({ rail: transaction.rail, call: source }, milliseconds / 1000);
   }

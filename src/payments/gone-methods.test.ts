@@ -73,6 +73,7 @@ for (const [what, change] of changes)
     const { entries } = await listEvidence(ctx.db, shop.holderId, transaction.id);
     assert.match(entries.at(-1)?.raw ?? '', /any more/);
     assert.equal(entries.at(-1)?.state, 'unknown');
+    assert.deepEqual(changed.rails.health.snapshot(), [], 'nobody was called, so nobody is down');
   });
 
 test('a connection that this process has not seen yet is read before its first payment is sent', async () => {

@@ -9,13 +9,15 @@ import {
   CURRENCY,
   collectionOrder,
   operatorMessage,
+  readReadings,
   silentRail,
+  tillReply,
   withPayments,
+  writeReadings,
 } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS } from '../platform/clock.ts';
-import type { CallbackReading } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
@@ -41,18 +43,8 @@ after(async () => {
 
 beforeEach(async () => {
   const rail = silentRail({
-    async collect({ reference }) {
-      const instructions = {
-        payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
-        accountReference: sharedReference ?? `acc-${reference}`,
-        expiresAt: new Date(ctx.clock.millis() + 1_800_000),
-      } as const;
-      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
-    },
-    readCallback: ({ body }) =>
-      JSON.parse(body.toString(), (name, value: unknown) =>
-        name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[],
+    collect: async ({ reference }) => tillReply(ctx, sharedReference ?? `acc-${reference}`),
+    readCallback: readReadings,
   });
   ctx = withPayments(base, rail);
   engine = createPaymentEngine(ctx);
@@ -87,8 +79,7 @@ function payment(transaction: Transaction, changes: Partial<Payment> = {}): Paym
 }
 
 async function receive(...payments: object[]): Promise<void> {
-  const text = JSON.stringify(payments, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  assert.equal((await intake.receive(operatorMessage('quiet', text))).kind, 'kept');
+  assert.equal((await intake.receive(operatorMessage('quiet', writeReadings(...payments)))).kind, 'kept');
   await intake.idle();
 }
 

@@ -7,6 +7,7 @@ import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { CURRENCY } from '../../test/payments.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { measureMoney } from './money-metrics.ts';
+import { recordBalances } from './operator-balances.ts';
 import { verifyBooks } from './verify-books.ts';
 import { addVerifyRun } from './verify-runs.ts';
 
@@ -65,6 +66,17 @@ describe('money 29: what people must look after is measured', () => {
     assert.ok(Number(waits['{direction="payout"}']) >= 86_400);
     assert.deepEqual(await linesOf('simbi_verify_differences'), { '': 0 });
     assert.deepEqual(await linesOf('simbi_verify_last_timestamp_seconds'), { '': verifiedAt });
+  });
+
+  test('the float of each account, while the operator tells it', async () => {
+    const said = { connection: 'kenya', account: 'Utility Account', currency: 'KES', available: 12_345_60n };
+    await ctx.db.transaction((tx) => recordBalances(tx, [said], ctx.clock.now()));
+    const label = '{connection="kenya",account="Utility Account",currency="KES"}';
+    await measureMoney(ctx);
+    assert.deepEqual(await linesOf('simbi_operator_balance_amount'), { [label]: 12_345.6 });
+    ctx.clock.advance(3_601_000);
+    await measureMoney(ctx);
+    assert.deepEqual(await linesOf('simbi_operator_balance_amount'), {});
   });
 
   test('money 29: one operator callback that is not applied is seen by its age', async () => {

@@ -1,11 +1,14 @@
-// Metrics of what people must look after: open cases, money in suspense, debts, clearing, what waits for approval, and the
+// Metrics of what people must look after: open cases, money in suspense, debts, clearing, float, what waits for approval, and the
 // last ledger verify. Measured by a background job once a minute, over indexes of what is open.
 
 import { totalsForMetrics } from '../ledger/reports.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { amountToNumber } from '../platform/money.ts';
+import { listOperatorBalances } from './operator-balances.ts';
 import { lastEndedVerifyRun } from './verify-runs.ts';
+
+const MAX_BALANCE_AGE_SECONDS = 3_600;
 
 /** Measures everything once. Returns 0: the job pauses after each pass. */
 export async function measureMoney(ctx: Context): Promise<number> {
@@ -14,6 +17,7 @@ export async function measureMoney(ctx: Context): Promise<number> {
   await measureCases(ctx, now);
   await measureApprovals(ctx, now);
   await measureInbox(ctx, now);
+  await measureFloat(ctx, now);
   const { metrics } = ctx;
   const run = await lastEndedVerifyRun(ctx.db);
   metrics.verifiedAt.set((run?.ended_at?.getTime() ?? 0) / 1000);
@@ -70,6 +74,14 @@ async function measureApprovals({ db, metrics }: Context, now: Date): Promise<vo
 
 async function measureInbox({ db, metrics }: Context, now: Date): Promise<void> {
   metrics.oldestOperatorCallbackSeconds.set(ageOf(await oldestOperatorCallback(db), now));
+}
+
+/** What an operator has not said for an hour is not shown: an old balance would look like one that nobody uses. */
+async function measureFloat({ db, metrics }: Context, now: Date): Promise<void> {
+  metrics.operatorBalance.reset();
+  for (const { connection, account, currency, available, reportedAt } of await listOperatorBalances(db))
+    if (ageOf(reportedAt, now) <= MAX_BALANCE_AGE_SECONDS)
+      metrics.operatorBalance.set({ connection, account, currency }, amountToNumber(available));
 }
 
 /** Ids grow with time, so this reads one row of the primary key. */

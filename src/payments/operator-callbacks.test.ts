@@ -10,13 +10,16 @@ import {
   CURRENCY,
   collectionOrder,
   operatorMessage,
+  readReadings,
   silentRail,
+  tillReply,
   withPayments,
+  writeReadings,
 } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createHolderUuid } from '../platform/ids.ts';
-import type { CallbackReading, Observation } from '../rails/rail.ts';
+import type { Observation } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
 import { recordHints } from './operator-hints.ts';
@@ -47,18 +50,10 @@ beforeEach(async () => {
   const rail = silentRail({
     async collect({ reference }) {
       if (!givesReference) return { observation: { state: 'unknown', reason: 'time-out' }, raw: '' };
-      const instructions = {
-        payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
-        accountReference: `acc-${reference}`,
-        expiresAt: new Date(ctx.clock.millis() + 1_800_000),
-      } as const;
-      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
+      return tillReply(ctx, `acc-${reference}`);
     },
     query: async () => ({ observation: answer, raw: '' }),
-    readCallback: ({ body }) =>
-      JSON.parse(body.toString(), (name, value: unknown) =>
-        name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[],
+    readCallback: readReadings,
   });
   ctx = withPayments(base, rail);
   engine = createPaymentEngine(ctx);
@@ -105,8 +100,7 @@ async function receive(...readings: object[]): Promise<void> {
 }
 
 function messageOf(...readings: object[]) {
-  const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  return operatorMessage('quiet', text);
+  return operatorMessage('quiet', writeReadings(...readings));
 }
 
 async function now({ id }: Transaction): Promise<Transaction> {

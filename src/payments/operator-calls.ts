@@ -6,12 +6,13 @@ import { findLiveIntegration } from '../holders/integrations.ts';
 import { publicUrl } from '../platform/config.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { publicId } from '../platform/ids.ts';
+import { unaskedReply } from '../rails/evidence.ts';
 import type { CollectCall, PayoutCall, Rail, RailReply, RefundCall } from '../rails/rail.ts';
 import { canBeAsked, directionOf } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeObservation } from './evidence.ts';
 import { checkObservation } from './observations.ts';
-import { holdsSubmit, keepPrepared, readPrepared } from './prepared-calls.ts';
+import { holdsSubmit, keepPrepared, readPrepared, UNREADABLE_PREPARED } from './prepared-calls.ts';
 import { quarantine } from './quarantine.ts';
 import { readRefundOrders } from './refund-orders.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
@@ -46,10 +47,10 @@ async function checkReply(
   ctx: PaymentsContext,
   transaction: Transaction,
   source: 'submit' | 'poll',
-  { observation, raw }: RailReply,
+  { observation, raw, ...rest }: RailReply,
 ): Promise<RailReply> {
   const { value, error } = checkObservation(observation);
-  if (error === null) return { observation: value, raw };
+  if (error === null) return { observation: value, raw, ...rest };
   const report = { rail: transaction.rail, source, reference: refOf(transaction), transactionId: transaction.id };
   const said = raw || JSON.stringify(describeObservation(observation));
   await ctx.db
@@ -113,6 +114,7 @@ async function prepareAndSend<T extends CollectCall | PayoutCall>(
 ): Promise<SubmitReply> {
   if (!rail.prepare) return send(call);
   const stored = await readPrepared(ctx, transaction);
+  if (stored === 'unreadable') return { ...UNREADABLE_PREPARED, notSent: 'try_again' };
   if (stored) return send({ ...call, prepared: stored });
   const reply = await rail.prepare(call, direction);
   if (!('prepared' in reply)) {
@@ -128,8 +130,7 @@ async function prepareAndSend<T extends CollectCall | PayoutCall>(
   return send({ ...call, prepared });
 }
 
-/** Nobody was asked. */
-const UNANSWERED: RailReply = { observation: { state: 'unknown', reason: 'nothing was sent' }, raw: '' };
+const UNANSWERED = unaskedReply('nothing was sent');
 
 /** The page that a payer of a link comes back to. */
 function attemptUrl(ctx: PaymentsContext, transaction: Transaction): string {
@@ -166,13 +167,15 @@ async function query(ctx: PaymentsContext, transaction: Transaction, submittedAt
   if (!rail || !method) return noLongerConnected(transaction);
   const asPayout = await isSentAsPayout(ctx, transaction);
   if (!canBeAsked(rail.capabilitiesOf(method, directionOf(transaction.direction, asPayout)))) return CANNOT_BE_ASKED;
+  const prepared = rail.prepare ? await readPrepared(ctx, transaction) : null;
+  if (prepared === 'unreadable') return UNREADABLE_PREPARED;
   return rail.query({
     reference: refOf(transaction),
     direction: asPayout ? 'payout' : transaction.direction,
     method,
     railReference: transaction.rail_reference,
     receipt: transaction.receipt,
-    prepared: rail.prepare ? await readPrepared(ctx, transaction) : null,
+    prepared,
     ...(transaction.msisdn === null ? {} : { msisdn: transaction.msisdn }),
     amount: transaction.amount,
     currency: transaction.currency,
@@ -180,10 +183,7 @@ async function query(ctx: PaymentsContext, transaction: Transaction, submittedAt
   });
 }
 
-const CANNOT_BE_ASKED: RailReply = {
-  observation: { state: 'unknown', reason: 'this operator cannot be asked' },
-  raw: '',
-};
+const CANNOT_BE_ASKED = unaskedReply('this operator cannot be asked');
 
 /** Whether it is a refund that the operator only knows as a payout. */
 export async function isSentAsPayout(ctx: PaymentsContext, { id, direction }: Transaction): Promise<boolean> {
@@ -203,10 +203,7 @@ export async function readSubmittedAt(ctx: PaymentsContext, transaction: Transac
 
 /** The rail or method was removed from the configuration. The outcome is unknown, not failed. */
 function noLongerConnected({ rail, method }: Transaction): RailReply {
-  return {
-    observation: { state: 'unknown', reason: `this gateway has no rail "${rail}" for ${method} any more` },
-    raw: '',
-  };
+  return unaskedReply(`this gateway has no rail "${rail}" for ${method} any more`);
 }
 
 /** The name of the business in the payer's prompt. */

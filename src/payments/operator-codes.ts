@@ -4,13 +4,14 @@
 import type { RecordedEvent } from '../callbacks/events.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { unaskedReply } from '../rails/evidence.ts';
 import type { Observation, PayerStep, RailReply } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { giveBackTokenGuess, takeTokenGuess } from './number-limits.ts';
 import { checkObservation } from './observations.ts';
 import { readSubmittedAt } from './operator-calls.ts';
 import { type Applied, applyOutcomes } from './outcomes.ts';
-import { readPrepared } from './prepared-calls.ts';
+import { readPrepared, UNREADABLE_PREPARED } from './prepared-calls.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
@@ -118,13 +119,14 @@ async function askAgain(tx: Tx, { holder_id: holderId, id }: Transaction, step: 
 async function submitCode(ctx: PaymentsContext, transaction: Transaction, code: string): Promise<RailReply> {
   const rail = ctx.rails.byName(transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
-  if (!rail?.submitCode || !method)
-    return { observation: { state: 'unknown', reason: 'this gateway cannot hand the code over' }, raw: '' };
+  if (!rail?.submitCode || !method) return unaskedReply('this gateway cannot hand the code over');
+  const prepared = rail.prepare ? await readPrepared(ctx, transaction) : null;
+  if (prepared === 'unreadable') return UNREADABLE_PREPARED;
   const { observation, raw } = await rail.submitCode({
     reference: refOf(transaction),
     method,
     railReference: transaction.rail_reference,
-    prepared: rail.prepare ? await readPrepared(ctx, transaction) : null,
+    prepared,
     amount: transaction.amount,
     currency: transaction.currency,
     submittedAt: await readSubmittedAt(ctx, transaction),

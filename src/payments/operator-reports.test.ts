@@ -3,21 +3,26 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import {
   acceptCollection,
   CURRENCY,
   collectionOrder,
   operatorMessage,
+  readReadings,
   silentRail,
+  tillReply,
   withPayments,
+  writeReadings,
 } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { Tx } from '../platform/db.ts';
 import { createHolderUuid, createRefundUuid } from '../platform/ids.ts';
-import type { CallbackReading, Observation, RailReply } from '../rails/rail.ts';
+import type { Observation, Rail, RailReply } from '../rails/rail.ts';
+import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
 import { type Applied, applyOutcomes } from './outcomes.ts';
@@ -47,30 +52,24 @@ beforeEach(async () => {
   answers = new Map();
   fixedReference = null;
   const rail = silentRail({
-    async collect({ reference }) {
-      const instructions = {
-        payTo: { kind: 'till', number: '5551234', name: 'Shop', bank: null },
-        accountReference: fixedReference ?? `acc-${reference}`,
-        expiresAt: new Date(ctx.clock.millis() + 1_800_000),
-      } as const;
-      return { observation: { state: 'pending', step: { kind: 'transfer', ...instructions } }, raw: '' };
-    },
+    collect: async ({ reference }) => tillReply(ctx, fixedReference ?? `acc-${reference}`),
     query: async ({ reference }) => answers.get(reference) ?? { observation: { state: 'pending' }, raw: '' },
-    readCallback({ body }) {
-      const parts = JSON.parse(body.toString()) as object[];
-      const readings = JSON.parse(body.toString(), (name, value: unknown) =>
-        name === 'amount' ? BigInt(String(value)) : value,
-      ) as CallbackReading[];
-      return readings.map((reading, index) => ({ ...reading, part: JSON.stringify(parts[index]) }));
+    readCallback(request) {
+      const parts = JSON.parse(request.body.toString()) as object[];
+      return readReadings(request).map((reading, index) => ({ ...reading, part: JSON.stringify(parts[index]) }));
     },
   });
-  ctx = withPayments(base, rail);
-  engine = createPaymentEngine(ctx);
-  inbox = createOperatorInbox(ctx);
+  start(rail);
   shop = await createShop(ctx);
 });
 
-async function collect(changes: { verification?: 'prompt' | 'instructions' } = {}): Promise<Transaction> {
+function start(rail: Rail): void {
+  ctx = withPayments(base, rail);
+  engine = createPaymentEngine(ctx);
+  inbox = createOperatorInbox(ctx);
+}
+
+async function collect(changes: Partial<CollectionOrder> = {}): Promise<Transaction> {
   const owner = { holderId: shop.holderId, integrationId: shop.id };
   const transaction = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet', changes));
   await engine.idle();
@@ -103,8 +102,7 @@ function proof(reference: string, observation: Observation, direction = 'collect
 }
 
 async function receive(...readings: object[]): Promise<void> {
-  const text = JSON.stringify(readings, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  assert.equal((await inbox.receive(operatorMessage('quiet', text))).kind, 'kept');
+  assert.equal((await inbox.receive(operatorMessage('quiet', writeReadings(...readings)))).kind, 'kept');
   await inbox.idle();
 }
 
@@ -179,6 +177,30 @@ describe('receipts', () => {
     assert.deepEqual(await caseKinds(fourth), ['receipt_used']);
     await poll(fourth, success());
     assert.equal(await available(), 297_000n, 'its own receipt settles it');
+  });
+
+  test('operators behind one connection may give the same receipt, each for one payment', async () => {
+    start({ ...(ctx.rails.byName('quiet') ?? assert.fail()), receiptsPerMethod: true });
+    const [receipt, unknown] = [newReceipt(), newReceipt()];
+    const [mtn, airtel] = [await collect(), await collect({ method: 'AIRTEL_OAPI_UGA' })];
+    await receive(proof(refOf(mtn), success({ receipt })), proof(refOf(airtel), success({ receipt })));
+    assert.equal((await now(mtn)).status, 'success');
+    assert.equal((await now(airtel)).status, 'success');
+    assert.equal(await available(), 198_000n);
+    const again = await collect({ method: 'AIRTEL_OAPI_UGA' });
+    await poll(again, success({ receipt }));
+    assert.deepEqual(await caseKinds(again), ['receipt_used'], 'but one operator gives it once');
+    // Nobody knows the method of a reference that we do not know: what its receipt stands for is not booked twice.
+    const suspense = await balanceOf('suspense');
+    const strange = () => proof(refOf({ id: createHolderUuid(base.clock.millis(), shop.holderId) }), paid(unknown));
+    const paid = (name: string) => success({ receipt: name, amount: 100_000n, currency: CURRENCY });
+    await receive(strange());
+    await poll(again, success({ receipt: unknown }));
+    assert.equal((await now(again)).status, 'processing');
+    const known = { ...strange(), observation: paid(receipt) };
+    await receive(known);
+    assert.equal((await balanceOf('suspense')) - suspense, 100_000n);
+    assert.deepEqual(await differencesOf(base), []);
   });
 
   test('money 13: many processes claim one receipt at once, one collection has it', async () => {

@@ -2,6 +2,7 @@
 
 import type { Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
+import type { PaymentsContext } from './context.ts';
 import { type OutcomeSubject, progressOf } from './outcome-subjects.ts';
 import { claimReceipts, findHeldReceipt, readWrongAmounts } from './receipts.ts';
 import { decide, isFinal, type Outcome, type Transition } from './states.ts';
@@ -10,6 +11,7 @@ import type { Transaction } from './transactions.ts';
 /** Notes in each subject whether its receipt is free, and what money came under it. */
 export async function claimSuccesses(
   tx: Tx,
+  { rails }: Pick<PaymentsContext, 'rails'>,
   outcomes: Outcome[],
   subjects: Map<string, OutcomeSubject>,
   at: Date,
@@ -39,7 +41,7 @@ export async function claimSuccesses(
     return observation.state === 'succeeded' && observation.receipt === null && observation.amount === undefined;
   });
   if (candidates.length + unnamed.length === 0) return;
-  const { released, taken, received } = await claimReceipts(tx, candidates, at);
+  const { released, taken, received } = await claimReceipts(tx, rails, candidates, at);
   const ids = unnamed.map((outcome) => outcome.transactionId);
   const wrong = await readWrongAmounts(tx, [...new Set(ids)]);
   for (const subject of subjects.values()) {

@@ -62,7 +62,7 @@ export async function applyOutcomes(
   const subjects = await lockSubjects(tx, outcomes);
   const counted = outcomes.filter((outcome) => mayCount(ctx, subjects.get(outcome.transactionId)?.row, outcome));
   await markDecidedReversals(tx, counted, subjects);
-  await claimSuccesses(tx, counted, subjects, at);
+  await claimSuccesses(tx, ctx, counted, subjects, at);
   const doesCount = new Set(counted);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {

@@ -139,6 +139,20 @@ test('what cannot be prepared for a day is a case, and is still sent when it can
   assert.equal(closed?.status, 'resolved');
 });
 
+test('what the vault does not open is neither sent nor asked about, and is a case after a day', async () => {
+  const hide = (id: string) =>
+    ctx.ownerDb.query(`update prepared_calls set sealed = '\\x00' where transaction_id = $1`, [id]);
+  onCollect = async () => UNKNOWN;
+  const transaction = await collect();
+  await hide(transaction.id);
+  for (let hour = 0; hour < 30; hour++) await passAfter(3_600_000);
+  assert.deepEqual([sent.length, asked.length], [1, 0]);
+  const [open] = await listCasesOf(ctx.db, shop.holderId, transaction.id);
+  assert.deepEqual([open?.kind, open?.status], ['no_answer', 'open']);
+  const [health] = ctx.rails.health.snapshot();
+  assert.equal(health?.calls, 0, 'the operator is not to blame');
+});
+
 describe('a process that ends', () => {
   test('before it has prepared sent nothing: the next one sends', async () => {
     const ended = Promise.withResolvers<PrepareReply>();

@@ -3,6 +3,7 @@
 
 import type { Context } from '../platform/context.ts';
 import type { SealedColumns } from '../platform/reseal.ts';
+import { unaskedReply } from '../rails/evidence.ts';
 import type { Prepared } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { LEASE_MS } from './payment-jobs.ts';
@@ -12,13 +13,23 @@ type Place = Pick<Transaction, 'holder_id' | 'id'>;
 
 const sealPurpose = ({ id }: Pick<Transaction, 'id'>) => `prepared call ${id}`;
 
-export async function readPrepared(ctx: PaymentsContext, transaction: Place): Promise<Prepared | null> {
+/** `unreadable`: something is stored that the vault does not open. Nothing is sent or asked without it. */
+export async function readPrepared(ctx: PaymentsContext, transaction: Place): Promise<Prepared | null | 'unreadable'> {
   const [row] = await ctx.db.query<{ sealed: Buffer }>(
     'select sealed from prepared_calls where holder_id = $1 and transaction_id = $2',
     [transaction.holder_id, transaction.id],
   );
-  return row ? (JSON.parse(await ctx.vault.open(row.sealed, sealPurpose(transaction))) as Prepared) : null;
+  if (!row) return null;
+  try {
+    return JSON.parse(await ctx.vault.open(row.sealed, sealPurpose(transaction))) as Prepared;
+  } catch (error) {
+    ctx.log.error({ err: error, ref: refOf(transaction) }, 'a prepared call cannot be opened');
+    return 'unreadable';
+  }
 }
+
+/** What is said of a transaction whose prepared call does not open. It is tried again, and is a case after a day. */
+export const UNREADABLE_PREPARED = unaskedReply('what the operator gave us for it cannot be opened with our keys');
 
 /**
  * Keeps what the operator gave us, and the job for as long as the next call takes. False: another process has the job by now,

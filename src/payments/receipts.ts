@@ -1,10 +1,12 @@
-// Receipts: one receipt of a rail is used once, by a transaction or by a case. A success claims its receipt before it is
-// decided. Money that is in suspense under the same receipt, because it arrived before its instructions were known, is
-// released to the transaction; money that people have decided about is not booked a second time.
+// Receipts: one receipt of a rail is used once, by a transaction or by a case; where a connection has several operators behind
+// it, one receipt of a method. A success claims its receipt before it is decided. Money that is in suspense under the same
+// receipt, because it arrived before its instructions were known, is released to the transaction; money that people have
+// decided about is not booked a second time.
 
 import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
+import type { RailRegistry } from '../rails/registry.ts';
 import { settleCaseMoney } from './cases.ts';
 import { TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
@@ -22,27 +24,45 @@ export type ClaimedReceipts = {
   received: Map<string, { amount: bigint; currency: string }>;
 };
 
-const CLAIMS = columns<ReceiptCandidate>(2, {
+/** `method`: whose operator gave the receipt; empty where the operator of the whole connection did. */
+type Claim = ReceiptCandidate & { method: string };
+
+const CLAIMS = columns<Claim>(2, {
   rail: ['text', ({ row }) => row.rail],
   receipt: 'text',
+  method: 'text',
   holder_id: ['bigint', ({ row }) => row.holder_id],
   transaction_id: ['uuid', ({ row }) => row.id],
 });
 
 /** The transactions are locked by the caller. Costs one statement; more only where a receipt was used before. */
-export async function claimReceipts(tx: Tx, candidates: ReceiptCandidate[], at: Date): Promise<ClaimedReceipts> {
+export async function claimReceipts(
+  tx: Tx,
+  rails: Pick<RailRegistry, 'byName'>,
+  candidates: ReceiptCandidate[],
+  at: Date,
+): Promise<ClaimedReceipts> {
   const claimed: ClaimedReceipts = { released: new Map(), taken: new Set(), received: new Map() };
-  const { first, late } = inOrder(candidates.filter(needsClaim));
+  const claims = candidates.filter(needsClaim).map((candidate): Claim => {
+    const { rail, method } = candidate.row;
+    return { ...candidate, method: rails.byName(rail)?.receiptsPerMethod ? method : '' };
+  });
+  const { first, late } = inOrder(claims);
   for (const { row } of late) claimed.taken.add(row.id);
   if (first.length === 0) return claimed;
-  const rows = await tx.query<{ rail: string; receipt: string }>(
+  const rows = await tx.query<{ rail: string; receipt: string; method: string }>(
     {
       name: 'claim_receipts',
       text: `insert into operator_receipts as known (${CLAIMS.names}, at)
-             select ${CLAIMS.names}, $1 from ${CLAIMS.rows} order by rail, receipt
-             on conflict (rail, receipt) do update set transaction_id = known.transaction_id
+             select ${CLAIMS.names}, $1 from ${CLAIMS.rows}
+             -- A receipt that was used without a method was used for all of them.
+             where not exists (select from operator_receipts other
+               where other.rail = input.rail and other.receipt = input.receipt
+                 and other.method <> input.method and '' in (other.method, input.method))
+             order by rail, receipt, method
+             on conflict (rail, receipt, method) do update set transaction_id = known.transaction_id
                where known.transaction_id = excluded.transaction_id
-             returning rail, receipt`,
+             returning rail, receipt, method`,
     },
     [at, ...CLAIMS.arrays(first)],
   );
@@ -59,10 +79,10 @@ function needsClaim({ row }: ReceiptCandidate): boolean {
 }
 
 /** The first of each transaction and of each receipt, by the id of the transaction; the others came too late. */
-function inOrder(candidates: ReceiptCandidate[]): { first: ReceiptCandidate[]; late: ReceiptCandidate[] } {
+function inOrder(candidates: Claim[]): { first: Claim[]; late: Claim[] } {
   const transactions = new Set<string>();
-  const claims = new Map<string, ReceiptCandidate>();
-  const late: ReceiptCandidate[] = [];
+  const claims = new Map<string, Claim>();
+  const late: Claim[] = [];
   const sorted = candidates.toSorted(
     (left, right) => Number(left.row.id > right.row.id) - Number(left.row.id < right.row.id),
   );
@@ -75,8 +95,9 @@ function inOrder(candidates: ReceiptCandidate[]): { first: ReceiptCandidate[]; l
   return { first: [...claims.values()], late };
 }
 
-const keyOf = ({ rail, receipt }: { rail: string; receipt: string }) => `${rail} ${receipt}`;
-const candidateKey = ({ row, receipt }: ReceiptCandidate) => keyOf({ rail: row.rail, receipt });
+const keyOf = ({ rail, receipt, method = '' }: { rail: string; receipt: string; method?: string }) =>
+  `${rail} ${method} ${receipt}`;
+const candidateKey = ({ row, receipt, method }: Claim) => keyOf({ rail: row.rail, receipt, method });
 
 type Held = {
   case_holder: bigint;
@@ -103,12 +124,10 @@ async function claimFromSuspense(
     claimed.received.set(row.id, { amount, currency });
     return;
   }
-  await tx.query('update operator_receipts set holder_id = $3, transaction_id = $4 where rail = $1 and receipt = $2', [
-    row.rail,
-    receipt,
-    row.holder_id,
-    row.id,
-  ]);
+  await tx.query(
+    `update operator_receipts set holder_id = $3, transaction_id = $4 where rail = $1 and receipt = $2 and method = ''`,
+    [row.rail, receipt, row.holder_id, row.id],
+  );
   await tx.query(
     `update incoming_payments set transaction_id = $3, outcome = 'matched' where rail = $1 and receipt = $2`,
     [row.rail, receipt, row.id],
@@ -127,7 +146,8 @@ async function lockHeld(tx: Tx, row: Transaction, receipt: string): Promise<Held
      from operator_receipts r
      join incoming_payments i on i.rail = r.rail and i.receipt = r.receipt
      join cases c on c.holder_id = r.holder_id and c.id = r.case_id
-     where r.rail = $1 and r.receipt = $2 and r.transaction_id is null and c.status = 'open' and c.amount is not null and c.settled = 0
+     where r.rail = $1 and r.receipt = $2 and r.method = '' and r.transaction_id is null
+       and c.status = 'open' and c.amount is not null and c.settled = 0
      for update of r, c`,
     [row.rail, receipt, row.holder_id, row.id],
   );

@@ -183,7 +183,9 @@ async function claim(tx: Tx, { rail, observation }: UnmatchedReport, caseId: str
   const receipt = receiptOf(observation);
   if (receipt === null) return true;
   const rows = await tx.query(
-    `insert into operator_receipts (rail, receipt, holder_id, case_id, at) values ($1, $2, $3, $4, $5)
+    // Nobody knows the method: a receipt that any of them used is taken.
+    `insert into operator_receipts (rail, receipt, holder_id, case_id, at) select $1, $2, $3, $4, $5
+     where not exists (select from operator_receipts where rail = $1 and receipt = $2)
      on conflict do nothing returning receipt`,
     [rail, receipt, NO_HOLDER, caseId, at],
   );

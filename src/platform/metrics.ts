@@ -122,6 +122,13 @@ function createMoneyMetrics(registers: Registry[]) {
       'rail',
       'currency',
     ),
+    operatorBalance: gauge(
+      'operator_balance_amount',
+      'What an operator said within the last hour that an account of ours with it holds, by connection, account and currency.',
+      'connection',
+      'account',
+      'currency',
+    ),
     oldestOperatorCallbackSeconds: gauge(
       'operator_callbacks_oldest_seconds',
       'Age of the oldest operator callback that was not applied yet.',

@@ -241,8 +241,37 @@ describe('refunds', () => {
     assert.deepEqual(await ask(listed, 200, 'refund'), { state: 'succeeded', receipt: 'CI2500029' });
   });
 
+  test('the list is read to its end, page by page', async () => {
+    const row = (id: string, status = 'TS') => ({ transaction: { airtel_money_id: id, status } });
+    const list = (count: number) => [
+      ...Array.from({ length: count }, (_, index) => row(`MP${index}`)),
+      row('CI2500029'),
+    ];
+    const listing = (count: number) =>
+      operator.answer(({ path }) => {
+        if (!path.startsWith('/merchant/v1/transactions')) return script(path);
+        const query = new URL(path, 'http://airtel').searchParams;
+        const [offset, limit] = [Number(query.get('offset')), Number(query.get('limit'))];
+        return { body: { data: { transactions: list(count).slice(offset, offset + limit) } } };
+      });
+    for (const count of [99, 100, 250]) {
+      listing(count);
+      assert.deepEqual(await ask({}, 200, 'refund'), { state: 'succeeded', receipt: 'CI2500029' }, String(count));
+    }
+    listing(100_000);
+    assert.equal((await ask({}, 200, 'refund')).state, 'unknown');
+  });
+
   test('without the receipt nothing is sent', async () => {
     assert.equal((await refund(null))?.state, 'failed');
+    const query = {
+      ...call,
+      direction: 'refund',
+      railReference: null,
+      receipt: null,
+      submittedAt: new Date(),
+    } as const;
+    assert.equal((await rail.query(query)).notCalled, true);
     assert.equal(operator.requests.length, 0);
   });
 });

@@ -8,7 +8,7 @@ import { readAccessToken } from './access-tokens.ts';
 import { createAirtelSigner } from './airtel-signing.ts';
 import { dashboardAddress } from './callback-addresses.ts';
 import type { RailConnection, RailDefinition, RailSetting } from './connection.ts';
-import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
+import { createScrub, openExchange, replyOf, type Scrub, unaskedReply } from './evidence.ts';
 import type { Exchange, ExchangeRequest } from './exchange.ts';
 import type {
   BalanceReply,
@@ -37,6 +37,7 @@ const NAME_TIMEOUT_MS = 2_000;
 /** National numbers have nine digits in the three countries. */
 const NATIONAL_DIGITS = 9;
 const SUMMARY_LIMIT = 100;
+const MAX_SUMMARY_PAGES = 50;
 
 const COUNTRIES = {
   UG: { currency: 'UGX', sandbox: 'https://openapiuat.airtel.africa', production: 'https://openapi.airtel.africa' },
@@ -57,6 +58,7 @@ const SETTINGS: readonly RailSetting[] = [
     label: 'Country',
     help: 'The country of your Airtel contract: UG, ZM or TZ. Each country is a connection of its own.',
     kind: 'choice',
+    namesAccount: true,
     choices: Object.keys(COUNTRIES),
     simulator: 'UG',
   },
@@ -376,29 +378,31 @@ async function refund(api: Api, { collection }: RefundCall): Promise<RailReply> 
   });
 }
 
-/** Airtel has no enquiry for refunds; its list of transactions shows them. */
+/** Airtel has no enquiry for refunds; its list of transactions shows them, in an order that nobody has written down. */
 async function queryRefund(api: Api, { railReference, submittedAt }: QueryCall): Promise<RailReply> {
-  if (railReference === null)
-    return replyOf(api.scrub, { state: 'unknown', reason: 'Airtel gave no id for the refund' }, '');
+  if (railReference === null) return unaskedReply('Airtel gave no id for the refund');
   const from = submittedAt.getTime() - PROMPT_MS;
   const to = api.connection.clock.millis() + MINUTE_MS;
-  const path = `/merchant/v1/transactions?from=${from}&to=${to}&limit=${SUMMARY_LIMIT}&offset=0`;
-  const answer = await api.call({ method: 'GET', path });
-  return read(api, answer, (said) => {
-    const found = objectsOf(field(said, 'data', 'transactions'))
+  for (let page = 0; page < MAX_SUMMARY_PAGES; page += 1) {
+    const offset = page * SUMMARY_LIMIT;
+    const path = `/merchant/v1/transactions?from=${from}&to=${to}&limit=${SUMMARY_LIMIT}&offset=${offset}`;
+    const answer = await api.call({ method: 'GET', path });
+    const rows = answer.answered ? objectsOf(field(readJson(answer.body), 'data', 'transactions')) : [];
+    const found = rows
       .map((entry) => field(entry, 'transaction'))
       .find((transaction) => textOf(field(transaction, 'airtel_money_id')) === railReference);
-    const status = textOf(field(found, 'status'));
-    if (status === 'TS' || status === 'TR') return { state: 'succeeded', receipt: railReference };
-    if (status === 'TF')
-      return {
-        state: 'failed',
-        failureCode: 'REJECTED_BY_OPERATOR',
-        rawCode: 'TF',
-        message: 'Airtel did not refund it.',
-      };
-    return { state: 'unknown', reason: 'the refund is not in the list of transactions yet' };
-  });
+    if (found !== undefined || rows.length < SUMMARY_LIMIT)
+      return read(api, answer, () => readRefund(found, railReference));
+  }
+  return replyOf(api.scrub, { state: 'unknown', reason: 'the list of transactions is too long' }, '');
+}
+
+function readRefund(found: unknown, receipt: string): Observation {
+  const status = textOf(field(found, 'status'));
+  if (status === 'TS' || status === 'TR') return { state: 'succeeded', receipt };
+  if (status !== 'TF') return { state: 'unknown', reason: 'the refund is not in the list of transactions yet' };
+  const message = 'Airtel did not refund it.';
+  return { state: 'failed', failureCode: 'REJECTED_BY_OPERATOR', rawCode: 'TF', message };
 }
 
 // Callbacks

@@ -19,6 +19,8 @@ export type RailSetting = {
   /** secret: sealed, never shown again. pem: a key or certificate, pasted or from a file; sealed when `sealed`. */
   readonly kind: 'text' | 'secret' | 'pem' | 'choice' | 'yes_no' | 'address_ranges' | 'list';
   readonly sealed?: true;
+  /** It names the account at the operator: it stays as it is while transactions are open there. */
+  readonly namesAccount?: true;
   readonly choices?: readonly string[];
   /** Absent: required. */
   readonly optional?: true;

@@ -5,11 +5,13 @@ import type { Config } from '../platform/config.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import type { Vault } from '../platform/secrets.ts';
-import { ENVIRONMENTS, type OperatorEnvironment, type RailDefinition } from './connection.ts';
+import { ENVIRONMENTS, type OperatorEnvironment, type RailDefinition, type RailSetting } from './connection.ts';
 import { initialValues, isSealed, readSettings, type SettingErrors, unknownName } from './connection-settings.ts';
 import { SANDBOX_RAIL } from './sandbox.ts';
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,30}[a-z0-9]$/;
+/** The console has other pages under these names, where the page of a connection would be. */
+const PAGES = ['new', 'routes'];
 const MAX_CONNECTIONS = 500;
 
 export const MATCHED_POLICIES = ['apply', 'ask'] as const;
@@ -137,13 +139,17 @@ export async function insertConnection(
   throw new Problem('invalid_params', { status: 409, message: sentence, errors: { name: [sentence] } });
 }
 
-/** Changes settings, secrets, methods or the address; the rail is opened anew by every process within a second. */
+/**
+ * Changes settings, secrets, methods or the address; the rail is opened anew by every process within a second. `onOtherAccount` is
+ * called with the settings that name the account and would change.
+ */
 export async function updateConnection(
   tx: Tx,
   { config, vault }: { config: ConnectionRules; vault: Vault },
   definitions: readonly RailDefinition[],
   name: string,
   change: ConnectionChange,
+  onOtherAccount: (settings: RailSetting[]) => Promise<void>,
 ): Promise<Connection> {
   const known = await lockConnection(tx, name);
   const definition = requireDefinition(definitions, known.rail);
@@ -155,6 +161,10 @@ export async function updateConnection(
   checkMethods(definition, methods, errors);
   checkPlace(config, definition, known.environment, baseUrl, errors);
   refuse(errors);
+  const accountChanges = definition.settings.filter(
+    ({ name: setting, namesAccount }) => namesAccount && setting in before && before[setting] !== values[setting],
+  );
+  if (accountChanges.length > 0) await onOtherAccount(accountChanges);
   const { open, sealed, sealedNames } = sealSettings(vault, definition, name, values);
   const [row] = await tx.query<Connection>(
     `update connections set settings = $2, sealed = $3, sealed_names = $4, methods = $5, base_url = $6,
@@ -247,6 +257,8 @@ function checkName(definition: RailDefinition, name: string, errors: SettingErro
       `"${name}" is not a name: use 2 to 32 lower-case letters, digits and dashes, such as "${definition.name}-2".`,
     ];
   else if (name === SANDBOX_RAIL) errors.name = [`"${name}" is the name of the simulated operator.`];
+  else if (PAGES.includes(name))
+    errors.name = [`"${name}" is a page of the console beside the connections. Choose another name.`];
   const forbidden = definition.forbiddenInAddresses?.find((word) => name.includes(word.toLowerCase()));
   if (forbidden !== undefined)
     errors.name = [

@@ -524,6 +524,8 @@ describe('the list of payments', () => {
     assert.deepEqual([sentBody().ShortCode, sentBody().NominatedNumber], ['600638', PULL_NUMBER]);
     answers = [ok({ ResponseCode: '0' }), error(400, '400.002.02', 'Bad Request - Invalid ShortCode')];
     assert.match((await rail.check())[3]?.problem ?? '', /Pull Transactions API: 400.002.02/);
+    const looked = (await rail.check('only_look')).map(({ name }) => name);
+    assert.ok(!looked.some((name) => /Confirmations|List/.test(name)), 'who only looks registers nothing');
   });
 });
 

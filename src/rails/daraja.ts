@@ -18,6 +18,7 @@ import { findPayment, type PulledPayment } from './daraja-pull.ts';
 import { accountReferenceOf, maskedNumberOf, promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
 import { type DarajaAnswer, type DarajaSession, openDarajaSession } from './daraja-session.ts';
 import { DARAJA_SETTINGS, type DarajaAccount } from './daraja-settings.ts';
+import { unaskedReply } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
 import type {
   BalanceReply,
@@ -81,11 +82,11 @@ export const darajaRail: RailDefinition = {
       balance: () => askBalance(session),
       readCallback: (request) => readDarajaCallback(addresses, account, request),
       answerCallback: (request, decision) => answerDarajaCallback(addresses, request, decision),
-      check: () =>
+      check: (onlyLook) =>
         checkDaraja(session, {
           prompts: PROMPT,
-          numbers: receivers(session, [TILL, PAYBILL]),
-          pulled: receivers(session, [PROMPT, TILL, PAYBILL]),
+          numbers: onlyLook ? [] : receivers(session, [TILL, PAYBILL]),
+          pulled: onlyLook ? [] : receivers(session, [PROMPT, TILL, PAYBILL]),
         }),
       close: () => session.close(),
     };
@@ -308,7 +309,7 @@ async function query(session: DarajaSession, call: QueryCall): Promise<RailReply
       });
     case 'refund': {
       const { receipt, railReference: id } = call;
-      if (receipt === null && id === null) return unasked('the operator gave no id for the reversal');
+      if (receipt === null && id === null) return unaskedReply('the operator gave no id for the reversal');
       return askStatus(session, call, 'reversal-status', {
         ...(receipt === null
           ? { OriginalConversationID: id, OriginatorConversationID: id }
@@ -318,8 +319,6 @@ async function query(session: DarajaSession, call: QueryCall): Promise<RailReply
     }
   }
 }
-
-const unasked = (reason: string): RailReply => ({ observation: { state: 'unknown', reason }, raw: '' });
 
 const partyOf = (account: DarajaAccount, method: string) => ({
   PartyA: receiverOf(account, method) ?? account.shortcode,
@@ -334,7 +333,7 @@ async function askStatus(
   about: object,
 ): Promise<RailReply> {
   const signed = signature(session);
-  if (signed === null) return unasked('the connection has no initiator to ask with');
+  if (signed === null) return unaskedReply('the connection has no initiator to ask with');
   const { answer } = await session.post('/mpesa/transactionstatus/v1/query', {
     ...signed,
     CommandID: 'TransactionStatusQuery',
@@ -364,7 +363,7 @@ async function queryPrompt(session: DarajaSession, call: QueryCall): Promise<Rai
   if (railReference === null) {
     // To a till it has no reference, and another payment of the payer could be taken for it.
     const listed = account.promptsToTill ? null : await lookUp(session, call);
-    return listed?.reply ?? unasked('the operator gave no id for the prompt');
+    return listed?.reply ?? unaskedReply('the operator gave no id for the prompt');
   }
   const { answer } = await session.post('/mpesa/stkpushquery/v1/query', {
     BusinessShortCode: account.shortcode,

@@ -73,6 +73,11 @@ export function replyOf(scrub: Scrub, observation: Observation, text: string): R
   return { observation, raw: evidenceOf(scrub, text) };
 }
 
+/** Nothing is known, because the operator could not even be asked. */
+export function unaskedReply(reason: string): RailReply {
+  return { observation: { state: 'unknown', reason }, raw: '', notCalled: true };
+}
+
 const TOKEN_PATH = /\/(?:oauth2?|token)(?:[/?]|$)/i;
 
 /** An access token may have any name, so that the answers of success which bring one are hidden as a whole. */

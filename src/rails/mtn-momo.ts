@@ -97,6 +97,7 @@ const SETTINGS: readonly RailSetting[] = [
     label: 'Target environment',
     help: 'The country of your contract as MTN writes it. The sandbox of MTN takes only EUR.',
     kind: 'choice',
+    namesAccount: true,
     choices: TARGET_ENVIRONMENTS,
     simulator: 'mtnuganda',
   },

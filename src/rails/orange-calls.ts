@@ -76,8 +76,5 @@ export function readOrange(
   return replyOf(scrub, observe(said, answer.status), answer.body);
 }
 
-export const silent = (api: OrangeApi, reason: string): RailReply =>
-  replyOf(api.scrub, { state: 'unknown', reason }, '');
-
 /** Nine digits without the dial code, in Cameroon and Senegal. */
 export const nationalNumberOf = (msisdn: string) => msisdn.slice(-9);

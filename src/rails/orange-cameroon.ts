@@ -4,7 +4,8 @@
 import type { FailureCode } from '../catalog/failures.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { RailConnection, RailDefinition } from './connection.ts';
-import { nationalNumberOf, type OrangeApi, openOrangeApi, readOrange, silent } from './orange-calls.ts';
+import { unaskedReply } from './evidence.ts';
+import { nationalNumberOf, type OrangeApi, openOrangeApi, readOrange } from './orange-calls.ts';
 import type {
   CallbackReading,
   CallbackRequest,
@@ -55,7 +56,7 @@ export function openOrangeCameroon(definition: RailDefinition, given: RailConnec
     verificationFor: (method) => method.verification,
     prepare: () => getPayToken(api),
     collect: (call) => pay(api, call),
-    payout: async () => silent(api, 'this interface of Orange pays nothing out'),
+    payout: async () => unaskedReply('this interface of Orange pays nothing out'),
     query: (call) => query(api, call),
     readCallback: (request) => readCallback(connection, request),
     check: () => check(api),
@@ -73,7 +74,7 @@ async function getPayToken(api: OrangeApi): Promise<PrepareReply> {
 
 async function pay(api: OrangeApi, call: CollectCall): Promise<RailReply> {
   const payToken = call.prepared?.pay_token;
-  if (!payToken) return silent(api, 'there is no pay token');
+  if (!payToken) return unaskedReply('there is no pay token');
   const { settings, addresses } = api.connection;
   const answer = await api.call({
     method: 'POST',
@@ -105,7 +106,7 @@ async function pay(api: OrangeApi, call: CollectCall): Promise<RailReply> {
 
 async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
   const payToken = call.prepared?.pay_token ?? call.railReference;
-  if (!payToken) return silent(api, 'there is no pay token to ask about');
+  if (!payToken) return unaskedReply('there is no pay token to ask about');
   const answer = await api.call({ method: 'GET', path: `${BASE}/paymentstatus/${encodeURIComponent(payToken)}` });
   const openForMs = api.connection.clock.millis() - call.submittedAt.getTime();
   return readOrange(api, answer, (said, status) =>

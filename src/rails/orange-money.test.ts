@@ -258,6 +258,10 @@ describe('Sonatel', () => {
     assert.equal(lagging.state, 'unknown');
     const { observation } = await rail.query(queryCall(call, { prepared: ended(2) }));
     assert.equal(observation.state === 'failed' && observation.failureCode, 'PROMPT_EXPIRED');
+    const { reference: _, ...unnamed } = row({});
+    say({ body: [unnamed] });
+    const unclear = await rail.query(queryCall(call, { prepared: ended(2) }));
+    assert.equal(unclear.observation.state, 'unknown', 'a payment without its reference may be this one');
     const from = new URLSearchParams(operator.requests.at(-1)?.path.split('?')[1]).get('fromDateTime') ?? '';
     assert.ok(from < hourAgo(2), 'it is searched for since the code was made');
   });
@@ -306,6 +310,7 @@ describe('Sonatel', () => {
   const problems: [string, number, string, Observation['state'], string?][] = [
     ['no such customer', 400, '2000', 'failed', 'RECIPIENT_NOT_FOUND'],
     ['no float', 400, '2020', 'failed', 'FLOAT_INSUFFICIENT'],
+    ['a bad request, as one may be that arrived twice', 400, '24', 'unknown'],
     ['an error inside', 500, '50', 'unknown'],
     ['a code of tomorrow', 400, '9999', 'unknown'],
     ['a known code with 500', 500, '2000', 'unknown'],

@@ -219,7 +219,11 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
   const answer = await api.call({ method: 'GET', path: `/api/eWallet/v1/transactions?${search.toString()}` });
   return readOrange(api, answer, (said, status) => {
     if (status !== 200 || !Array.isArray(said)) return { state: 'unknown', reason: `Sonatel answered ${status}` };
-    const rows = objectsOf(said).filter((row) => row.reference === reference);
+    const listed = objectsOf(said);
+    // Asked by reference: a row without one may be ours, and then nothing is known.
+    if (listed.some((each) => textOf(each.reference) === null))
+      return { state: 'unknown', reason: 'Sonatel listed a payment without its reference' };
+    const rows = listed.filter((each) => each.reference === reference);
     const row =
       rows.find(({ status: word }) => word === 'SUCCESS') ??
       rows.find(({ status: word }) => isOpenStatus(word)) ??
@@ -263,8 +267,9 @@ const COLLECTION_CODES: Readonly<Record<string, FailureCode>> = {
 /** A code that was used already is refused as a bad request: it may have been used by this very payment. */
 const { '4099': _badRequest, '24': _refused, ...CODE_CODES } = COLLECTION_CODES;
 
+/** A cash-in that arrived twice may be refused the second time in the same way, after the first was paid. */
 const PAYOUT_CODES: Readonly<Record<string, FailureCode>> = {
-  ...COLLECTION_CODES,
+  ...CODE_CODES,
   '2000': 'RECIPIENT_NOT_FOUND',
   '2001': 'RECIPIENT_NOT_FOUND',
   '2020': 'FLOAT_INSUFFICIENT',

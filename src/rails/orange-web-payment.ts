@@ -3,8 +3,8 @@
 
 import { base32Letters, randomName } from '../platform/ids.ts';
 import type { RailConnection, RailDefinition } from './connection.ts';
-import { evidenceOf, replyOf } from './evidence.ts';
-import { type OrangeApi, openOrangeApi, readOrange, silent } from './orange-calls.ts';
+import { evidenceOf, replyOf, unaskedReply } from './evidence.ts';
+import { type OrangeApi, openOrangeApi, readOrange } from './orange-calls.ts';
 import type {
   CallbackReading,
   CallbackRequest,
@@ -51,11 +51,11 @@ export function openOrangeWebPayment(definition: RailDefinition, connection: Rai
     prepare: (call) => makePage(api, base, call as CollectCall),
     async collect({ prepared }) {
       const { pay_token: payToken, payment_url: url } = prepared ?? {};
-      if (!payToken || !url) return silent(api, 'there is no payment page');
+      if (!payToken || !url) return unaskedReply('there is no payment page');
       const step = { kind: 'redirect', url, expiresAt: null } as const;
       return replyOf(api.scrub, { state: 'pending', railReference: payToken, step }, '');
     },
-    payout: async () => silent(api, 'Orange Web Payment pays nothing out'),
+    payout: async () => unaskedReply('Orange Web Payment pays nothing out'),
     query: (call) => query(api, base, call),
     readCallback: (request) => readCallback(connection, request),
     check: () => check(connection, api, base),
@@ -110,7 +110,7 @@ const isPage = ({ environment }: RailConnection, url: string) =>
 
 async function query(api: OrangeApi, base: string, call: QueryCall): Promise<RailReply> {
   const { order_id: orderId, pay_token: payToken } = call.prepared ?? {};
-  if (!orderId || !payToken) return silent(api, 'there is no payment page to ask about');
+  if (!orderId || !payToken) return unaskedReply('there is no payment page to ask about');
   const body = { order_id: orderId, amount: jsonNumberOf(call.amount), pay_token: payToken };
   const answer = await api.call({ method: 'POST', path: `${base}/transactionstatus`, body });
   return readOrange(api, answer, (said, status) => {

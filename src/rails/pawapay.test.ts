@@ -611,6 +611,7 @@ describe('pawapay: account', () => {
     assert.equal(rail.capabilitiesOf(methodOf('BANK_NGA'), 'collection'), null);
     assert.equal(rail.capabilitiesOf(methodOf('MTN_MOMO_ZMB'), 'collection')?.notFoundIsFinalAfterMs, 900_000);
     for (const code of pawapayRail.methods) assert.ok(rail.capabilitiesOf(methodOf(code), 'payout'));
+    assert.equal(rail.receiptsPerMethod, true, "receipts are the operators' own");
   });
 
   test('balances', async () => {

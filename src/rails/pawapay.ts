@@ -141,6 +141,7 @@ function openPawapay(connection: RailConnection): Rail {
 
   return {
     name: connection.name,
+    receiptsPerMethod: true,
     capabilitiesOf: (method, direction) => capabilitiesOf(connection, method, direction),
     verificationFor: (method) => (PROVIDERS[method.code]?.dial === undefined ? 'prompt' : 'shortcode'),
     collect: (call) => submit('collection', call),

@@ -3,6 +3,7 @@
 import type { RailConnection } from './connection.ts';
 import type { RailMethod } from './rail.ts';
 import { currencyOf, hundredthsOf, textOf } from './reading.ts';
+import { jsonIntegerOf } from './wire-money.ts';
 
 type Recipient =
   | { type: 'mobile_money'; bankCode: string }
@@ -90,7 +91,7 @@ export function createAmounts({ xof_factor: factor }: RailConnection['settings']
   const ours = (units: bigint, currency: string) => (scaleOf(currency) === 'whole' ? units * 100n : units);
   return {
     isKnown: (currency) => scaleOf(currency) !== null,
-    toWire: (amount, currency) => jsonNumber(scaleOf(currency) === 'whole' ? amount / 100n : amount),
+    toWire: (amount, currency) => jsonIntegerOf(scaleOf(currency) === 'whole' ? amount / 100n : amount),
     fromWire(value, given) {
       const currency = currencyOf(given);
       const units = hundredthsOf(value);
@@ -102,10 +103,4 @@ export function createAmounts({ xof_factor: factor }: RailConnection['settings']
       return /^-?\d{1,20}$/.test(text) && scaleOf(currency) !== null ? ours(BigInt(text), currency) : null;
     },
   };
-}
-
-/** A number in JSON without passing through a double. */
-function jsonNumber(value: bigint): object {
-  // The library of the compiler does not have it yet.
-  return (JSON as unknown as { rawJSON: (text: string) => object }).rawJSON(String(value));
 }

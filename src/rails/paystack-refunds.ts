@@ -104,7 +104,7 @@ function readRefund(amounts: Amounts, data: unknown): Observation {
 
 /** Since it was made, which its reference tells: after a restore, or when people send it again, that may be weeks ago. */
 function searchedSince(reference: string, latest: Date): Date {
-  const uuid = uuidFromPublicId('RF', reference);
+  const uuid = uuidFromPublicId('RF', reference) ?? uuidFromPublicId('TX', reference);
   const made = uuid === null ? latest.getTime() : Math.min(timeOfUuid(uuid), latest.getTime());
   return new Date(made - SEARCH_MARGIN_MS);
 }
@@ -122,18 +122,31 @@ async function findRefund(context: RefundContext, reference: string, since: Date
   return { found: 'one', result: { observation: readRefund(context.amounts, row), answer } };
 }
 
-/** Whether one of our refunds belongs to this transaction; null when the list cannot be read. */
-export async function hasOwnRefund(
+/** How much of a collection our own refunds give back, except those that failed; null when that cannot be read. */
+export async function sumOwnRefunds(
   context: RefundContext,
   transactionId: string,
-  since: Date,
-): Promise<boolean | null> {
-  const search = await searchRefunds(context, since, (row) => {
+  { reference, submittedAt }: Pick<QueryCall, 'reference' | 'submittedAt'>,
+): Promise<bigint | null> {
+  const sums: (bigint | undefined)[] = [];
+  const search = await searchRefunds(context, searchedSince(reference, submittedAt), (row) => {
     const transaction = textOf(row.transaction) ?? textOf(field(row.transaction, 'id'));
-    return transaction === transactionId && (noteOf(row) ?? '').startsWith('RF_');
+    const isOurs = transaction === transactionId && (noteOf(row) ?? '').startsWith('RF_') && row.status !== 'failed';
+    if (isOurs) sums.push(context.amounts.fromWire(row.amount, row.currency)?.amount);
+    return false;
   });
-  if (search.row !== null) return true;
-  return search.isComplete ? false : null;
+  if (!search.isComplete || sums.includes(undefined)) return null;
+  return sums.reduce<bigint>((sum, amount) => sum + (amount ?? 0n), 0n);
+}
+
+/** Whether the payer's bank took a transaction back; null when Paystack does not tell. */
+export async function isChargedBack({ get }: RefundContext, transactionId: string): Promise<boolean | null> {
+  const envelope = readEnvelope(await get(`/dispute/transaction/${encodeURIComponent(transactionId)}`));
+  if (!envelope?.isOk || envelope.httpStatus !== 200) return null;
+  const disputes = Array.isArray(envelope.data) ? objectsOf(envelope.data) : [envelope.data];
+  return disputes.some(
+    (dispute) => field(dispute, 'status') === 'resolved' && field(dispute, 'resolution') === 'merchant-accepted',
+  );
 }
 
 const noteOf = (row: Record<string, unknown>) => textOf(row.merchant_note);

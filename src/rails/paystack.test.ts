@@ -375,15 +375,41 @@ describe('paystack: queries of collections', () => {
   test('a refund of ours never takes back the collection; a chargeback does', async () => {
     assert.equal((await verify(transaction(collection.reference, { status: 'reversal pending' }))).state, 'succeeded');
     const reversed = { status: true, data: transaction(collection.reference, { status: 'reversed' }) };
+    let disputes: ScriptedAnswer = { status: 500, body: '' };
     const state = async (refunds: ScriptedAnswer) => {
-      operator.answer(({ path }) => (path.startsWith('/refund') ? refunds : { body: reversed }));
+      operator.answer(({ path }) => {
+        if (path.startsWith('/refund')) return refunds;
+        return path === '/dispute/transaction/59214' ? disputes : { body: reversed };
+      });
       return (await rail.query(queryCall(collection))).observation.state;
     };
-    const ours = { id: 1, transaction: 59214, status: 'processed', merchant_note: 'RF_01J00000000000000000000000' };
-    assert.equal(await state({ body: { status: true, data: [ours] } }), 'succeeded');
-    assert.equal(await state({ body: { status: true, data: [{ ...ours, transaction: { id: 59214 } }] } }), 'succeeded');
-    assert.equal(await state({ body: { status: true, data: [{ ...ours, transaction: 1 }] } }), 'reversed');
-    assert.equal(await state({ body: { status: true, data: [{ ...ours, merchant_note: 'by hand' }] } }), 'reversed');
+    const ours = {
+      id: 1,
+      transaction: 59214,
+      status: 'processed',
+      merchant_note: 'RF_01J00000000000000000000000',
+      amount: 10_000,
+      currency: 'GHS',
+    };
+    const listed = (...data: object[]) => state({ body: { status: true, data } });
+    assert.equal(await listed(ours), 'succeeded');
+    assert.equal(await listed({ ...ours, transaction: { id: 59214 } }), 'succeeded');
+    assert.equal(await listed({ ...ours, transaction: 1 }), 'reversed');
+    assert.equal(await listed({ ...ours, merchant_note: 'by hand' }), 'reversed');
+    assert.equal(await listed({ ...ours, status: 'failed' }), 'reversed', 'nothing was given back');
+    assert.equal(await listed({ ...ours, amount: 'all' }), 'unknown');
+    // Refunds explain a part; the disputes tell about the rest.
+    const part = { ...ours, amount: 4_000 };
+    assert.equal(await listed(part, { ...part, id: 2, amount: 6_000 }), 'succeeded');
+    const dispute = (status: string, resolution: string | null) => ({ status: true, data: [{ status, resolution }] });
+    disputes = { body: dispute('resolved', 'merchant-accepted') };
+    assert.equal(await listed(part), 'reversed');
+    disputes = { body: dispute('resolved', 'declined') };
+    assert.equal(await listed(part), 'succeeded');
+    disputes = { body: { status: true, data: [] } };
+    assert.equal(await listed(part), 'succeeded');
+    disputes = { status: 404, body: { status: false, message: 'not found' } };
+    assert.equal(await listed(part), 'unknown');
     assert.equal(await state({ status: 500, body: '' }), 'unknown');
   });
 });

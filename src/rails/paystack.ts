@@ -9,7 +9,7 @@ import { readEnvelope } from './paystack-answers.ts';
 import { type ChargeContext, chargeBody, chargeReference, readCharge, readTransaction } from './paystack-charges.ts';
 import { checkPaystack, readPaystackBalances } from './paystack-check.ts';
 import { createAmounts, METHODS, nationalNumber } from './paystack-methods.ts';
-import { hasOwnRefund, queryRefund, type RefundContext, sendRefund } from './paystack-refunds.ts';
+import { isChargedBack, queryRefund, type RefundContext, sendRefund, sumOwnRefunds } from './paystack-refunds.ts';
 import {
   bankCodeOf,
   readRecipient,
@@ -98,6 +98,7 @@ export const paystackRail: RailDefinition = {
       label: 'Till number',
       help: 'Your M-PESA till at Paystack. Without it the method MPESA_TILL_KEN is not offered.',
       kind: 'text',
+      namesAccount: true,
       optional: true,
       simulator: '1234567',
       pattern: /^\d{5,10}$/,
@@ -276,17 +277,25 @@ async function askCollection(context: PaystackContext, call: QueryCall, replyTo:
   return { answer, reply: replyTo(answer, await explainReversal(context, observation, id, call)) };
 }
 
-/** A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. */
+/**
+ * A transaction reads `reversed` after our own refunds too; they have their own life, and the collection stays paid. Where they
+ * give back a part only, the disputes tell whether the rest was charged back.
+ */
 async function explainReversal(
   context: PaystackContext,
   observation: Observation & { state: 'reversed' },
   id: string,
-  { submittedAt }: QueryCall,
+  call: QueryCall,
 ): Promise<Observation> {
-  const isOurs = await hasOwnRefund(context, id, submittedAt);
-  if (isOurs === null) return { state: 'unknown', reason: 'the refunds of the payment cannot be read' };
-  if (!isOurs) return observation;
+  const refunded = await sumOwnRefunds(context, id, call);
+  if (refunded === null) return { state: 'unknown', reason: 'the refunds of the payment cannot be read' };
+  if (refunded === 0n) return observation;
   const { receipt, amount, currency } = observation;
+  if (amount === undefined || refunded < amount) {
+    const isTakenBack = await isChargedBack(context, id);
+    if (isTakenBack === null) return { state: 'unknown', reason: 'the disputes of the payment cannot be read' };
+    if (isTakenBack) return observation;
+  }
   const money = amount === undefined || currency === undefined ? {} : { amount, currency };
   return { state: 'succeeded', receipt, railReference: id, ...money };
 }

@@ -58,8 +58,11 @@ export type Observation =
    */
   | { state: 'unknown'; reason: string; definitelyNotFound?: boolean; asked?: true };
 
-/** `raw` is the operator's answer, cut to MAX_RAW_CHARACTERS and scrubbed; it is kept as evidence. */
-export type RailReply = { observation: Observation; raw: string };
+/**
+ * `raw` is the operator's answer, cut to MAX_RAW_CHARACTERS and scrubbed; it is kept as evidence. `notCalled`: nobody was asked, so
+ * it says nothing about the health of the operator.
+ */
+export type RailReply = { observation: Observation; raw: string; notCalled?: true };
 
 /** What `prepare` got from the operator (a token, a recipient's id). It is committed before money moves. */
 export type Prepared = Readonly<Record<string, string>>;
@@ -216,6 +219,8 @@ export type ConnectionCheck = { name: string; problem: string | null };
 export interface Rail {
   /** The connection's name: the last part of /operators/<name>, and the owner of its clearing account. */
   readonly name: string;
+  /** Several operators are behind it, and receipts are their own: the same one can come from two methods. */
+  readonly receiptsPerMethod?: true;
   /** Null: this connection cannot do this. */
   capabilitiesOf(method: RailMethod, direction: Direction): RailCapabilities | null;
   /** How this payer confirms this payment: the method's own style unless the rail has another for it. */
@@ -244,7 +249,7 @@ export interface Rail {
   readCallback(request: CallbackRequest): CallbackReading[];
   /** The answer in the operator's form; without it 200 {"success":true}, or 401 for what was rejected. */
   answerCallback?(request: CallbackRequest, decision: CallbackDecision): CallbackAnswer;
-  /** Registers addresses with the operator where it wants that, gets a token, and says what is missing. */
-  check(): Promise<ConnectionCheck[]>;
+  /** Gets a token, says what is missing, and registers addresses with the operator where it wants that, unless it only looks. */
+  check(onlyLook?: 'only_look'): Promise<ConnectionCheck[]>;
   close(): Promise<void>;
 }

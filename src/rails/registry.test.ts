@@ -104,10 +104,12 @@ describe('drafts', () => {
     assert.match(JSON.stringify(await refusal({ rail: 'plane' })), /no rail \\"plane\\". Did you mean \\"plain\\"\?/);
   });
 
-  test('names: none twice, not that of the simulated operator, no word that the operator forbids', async () => {
+  test('names: none twice, not that of the simulated operator or of a page, no word that the operator forbids', async () => {
     assert.equal(await refusal({ name: 'shop' }), null);
     assert.match(JSON.stringify(await refusal({ name: 'shop' })), /already a connection/);
     assert.match(JSON.stringify(await refusal({ name: 'sandbox' })), /simulated operator/);
+    for (const name of ['new', 'routes'])
+      assert.match(JSON.stringify(await refusal({ name })), /is a page of the console/);
     assert.match(JSON.stringify(await refusal({ name: 'my-mpesa' })), /refuses callback addresses with \\"mpesa\\"/);
   });
 
@@ -258,7 +260,7 @@ describe('changes', () => {
     operator.hold = null;
     operator.apiKey = 'rotated-key';
     await ctx.db.transaction((tx) =>
-      updateConnection(tx, ctx, [plainRail], 'plain', { values: { api_key: 'rotated-key' } }),
+      updateConnection(tx, ctx, [plainRail], 'plain', { values: { api_key: 'rotated-key' } }, async () => undefined),
     );
     await other.refresh();
     const now: Rail = other.byName('plain') ?? assert.fail();

@@ -138,7 +138,14 @@ describe('tokens', () => {
     const rail = await startProcess(each.name);
     await balanceOf(rail);
     await ctx.db.transaction((tx) =>
-      updateConnection(tx, ctx, [plainRail], nameOf(each.name), { values: { account: 'other' } }),
+      updateConnection(
+        tx,
+        ctx,
+        [plainRail],
+        nameOf(each.name),
+        { values: { account: 'other' } },
+        async () => undefined,
+      ),
     );
     await processes[0]?.refresh();
     await balanceOf(processes[0]?.byName(nameOf(each.name)) ?? assert.fail());

@@ -161,12 +161,12 @@ export async function openOperatorGateway(operator: OperatorUnderTest, seed = 1)
   };
 }
 
-/** The payer opens the page of the operator, where that is the next step. */
-export async function openPage({ db }: Pick<Context, 'db'>, { holder_id, id }: Pick<Transaction, 'holder_id' | 'id'>) {
-  const [row] = await db.query<{ step: { kind: string; url?: string } }>(
+/** The payer opens the page of the operator, or scans its QR code, where that is the next step. */
+async function openPage({ db }: Pick<Context, 'db'>, { holder_id, id }: Pick<Transaction, 'holder_id' | 'id'>) {
+  const [row] = await db.query<{ step: { kind: string; url?: string; content?: string } }>(
     'select step from payer_steps where holder_id = $1 and transaction_id = $2',
     [holder_id, id],
   );
-  if (row?.step.kind !== 'redirect' || !row.step.url) return;
-  await fetch(row.step.url).then((page) => page.text());
+  const address = row?.step.kind === 'redirect' ? row.step.url : row?.step.kind === 'qr' ? row.step.content : null;
+  if (address && URL.canParse(address)) await fetch(address).then((page) => page.text());
 }

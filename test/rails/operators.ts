@@ -40,6 +40,9 @@ export type OperatorUnderTest = {
 /** How long a payment that was told as failed takes to succeed, in real seconds. */
 const LATE_SECONDS = '0.15';
 
+/** No time of the day: receipts have one in them, and this must not be found there by chance. */
+const PIN = '9876';
+
 const setting = (settings: Record<string, string>, name: string) => settings[name] ?? '';
 
 export const OPERATORS: readonly OperatorUnderTest[] = [
@@ -76,8 +79,8 @@ export const OPERATORS: readonly OperatorUnderTest[] = [
     name: 'airtel-money',
     rail: airtelMoneyRail,
     createSimulator: createAirtelMoneySimulator,
-    simulatorSettings: { lateSeconds: LATE_SECONDS },
-    connectionValues: { client_id: setting(AIRTEL_MONEY_SIMULATOR_SETTINGS, 'clientId') },
+    simulatorSettings: { lateSeconds: LATE_SECONDS, pin: PIN },
+    connectionValues: { client_id: setting(AIRTEL_MONEY_SIMULATOR_SETTINGS, 'clientId'), pin: PIN },
     method: 'AIRTEL_OAPI_UGA',
     msisdn: '256752604392',
     // Answers have `status`, callbacks `status_code`, both in here.
@@ -139,10 +142,14 @@ function orange(family: string, method: string, msisdn: string): OperatorUnderTe
     simulatorSettings: {
       lateSuccessSeconds: LATE_SECONDS,
       sonatelRetrySeconds: '0.05',
-      // Nobody pays on a page whose address the operator told nobody.
-      payerOpensPage: family === 'web_payment' ? 'when_opened' : 'at_once',
+      // Nobody pays on a page, or by a QR code, whose address the operator told nobody.
+      payerOpensPage: 'when_opened',
+      // Where a cash-in that arrives twice is paid twice, no gateway can prevent it. Sonatel's documents do not say.
+      sonatelRepeats: 'refused',
+      cameroonPin: PIN,
+      sonatelPin: PIN,
     },
-    connectionValues: { interface: family },
+    connectionValues: { interface: family, channel_pin: PIN },
     method,
     msisdn,
     statusField: 'status',

@@ -303,6 +303,18 @@ describe('paystack and its simulator', () => {
     assert.equal((await rail.query(queryCall(other))).observation.state, 'reversed');
   });
 
+  test('a chargeback of what a refund has left takes the collection back', async () => {
+    const call = charged();
+    await rail.collect(call);
+    await settled();
+    await rail.refund?.(refundCall(call, { amount: 500n }));
+    await settled();
+    assert.equal((await rail.query(queryCall(call))).observation.state, 'succeeded');
+    await simulator.act('reverse', { id: call.reference.replace('_', '-') });
+    assert.equal((await rail.query(queryCall(call))).observation.state, 'reversed');
+    assert.equal(simulator.book.movements().at(-1)?.amount, 1_050n);
+  });
+
   test('a refund that fails or waits for people', async () => {
     await simulator.act('plan_refund', { outcome: 'failed' });
     assert.equal((await endOf(await send('refund'))).state, 'failed');
