@@ -157,3 +157,30 @@ export async function findHeldReceipt(tx: Tx, row: Transaction): Promise<string 
   );
   return held?.receipt ?? null;
 }
+
+const PAID = columns<Transaction>(1, { holder_id: 'bigint', id: 'uuid', amount: 'bigint', currency: 'text' });
+
+/**
+ * Payments in suspense that could be for several orders with the same reference and amount. That one of these orders was paid says
+ * that one of these payments is its own: each takes one, the oldest first. Their cases are locked.
+ */
+export async function findSharedReceipts(tx: Tx, paid: Transaction[]): Promise<ReceiptCandidate[]> {
+  if (paid.length === 0) return [];
+  const rows = await tx.query<{ id: string; receipt: string }>(
+    `select input.id, i.receipt from ${PAID.rows}
+     join payment_instructions p on p.holder_id = input.holder_id and p.transaction_id = input.id
+     join incoming_payments i on i.rail = p.rail and i.account_reference = p.account_reference
+     join cases c on c.holder_id = i.holder_id and c.id = i.case_id
+     where i.outcome = 'suspense' and i.transaction_id is null and i.amount = input.amount and i.currency = input.currency
+       and c.status = 'open' and c.settled = 0
+     order by input.id, i.received_at, i.receipt for update of c`,
+    PAID.arrays(paid),
+  );
+  const taken = new Set<string>();
+  return paid.flatMap((row) => {
+    const free = rows.find(({ id, receipt }) => id === row.id && !taken.has(keyOf({ rail: row.rail, receipt })));
+    if (!free) return [];
+    taken.add(keyOf({ rail: row.rail, receipt: free.receipt }));
+    return [{ row, receipt: free.receipt }];
+  });
+}

@@ -163,7 +163,7 @@ describe('a prompt', () => {
     assert.deepEqual(observation, {
       state: 'pending',
       railReference: CHECKOUT_ID,
-      step: { kind: 'prompt', text: null, accountReference: promptReferenceOf(REFERENCE) },
+      step: { kind: 'prompt', text: null },
     });
     const [token, push] = received;
     assert.equal(token?.path, '/oauth/v1/generate?grant_type=client_credentials');
@@ -190,13 +190,18 @@ describe('a prompt', () => {
     open({ prompt_account: 'till', till_number: '500600' });
     answers = [PROMPT_ACCEPTED];
     const call = collectCall();
-    const { observation } = await rail.collect(call);
+    await rail.collect(call);
     const { TransactionType, BusinessShortCode, PartyB, AccountReference } = sentBody();
     assert.deepEqual([TransactionType, BusinessShortCode, PartyB], ['CustomerBuyGoodsOnline', 174379, 500600]);
     assert.equal(AccountReference, promptReferenceOf(call.reference));
-    // A confirmation of a payment to a till names the payer only; it must not be held for another reference.
-    const step = observation.state === 'pending' ? observation.step : undefined;
-    assert.equal(step?.kind === 'prompt' && step.accountReference, maskedNumberOf(call.msisdn));
+  });
+
+  test('is confirmed under the reference that it shows, of a till under the number that pays', () => {
+    const call = collectCall();
+    assert.equal(rail.accountReferenceOf?.(call), promptReferenceOf(call.reference));
+    assert.equal(rail.accountReferenceOf?.(collectCall('MPESA_PAYBILL_KEN')), null);
+    open({ prompt_account: 'till', till_number: '500600' });
+    assert.equal(rail.accountReferenceOf?.(call), maskedNumberOf(call.msisdn));
   });
 
   test('of less than a shilling is not sent', async () => {

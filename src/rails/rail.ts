@@ -31,8 +31,8 @@ export type PayInstructions = {
 
 /** What the payer has to do next. Checkout, API and test phone show it. `text`: the operator's own words, if it sent any. */
 export type PayerStep =
-  /** A prompt appears on the phone. `accountReference`: the operator also reports the payment as money received, under this. */
-  | { kind: 'prompt'; text: string | null; accountReference?: string }
+  /** A prompt appears on the phone. */
+  | { kind: 'prompt'; text: string | null }
   /** The payer dials a code to get the prompt. */
   | { kind: 'dial'; code: string; text: string | null }
   /** The operator gives the payer a code, and the payer gives it to us (`submitCode`). */
@@ -220,6 +220,11 @@ export interface Rail {
   capabilitiesOf(method: RailMethod, direction: Direction): RailCapabilities | null;
   /** How this payer confirms this payment: the method's own style unless the rail has another for it. */
   verificationFor(method: RailMethod, msisdn: string): VerificationStyle;
+  /**
+   * The account reference under which the operator also reports a collection as money received (`payment_received`); null: it
+   * does not. It is stored before the call, because that report may come before the answer. Pure.
+   */
+  accountReferenceOf?(call: Pick<CollectCall, 'reference' | 'method' | 'msisdn'>): string | null;
   /** Calls that an operator wants before the one that moves money. What it returns is committed first. */
   prepare?(call: CollectCall | PayoutCall, direction: Direction): Promise<PrepareReply>;
   collect(call: CollectCall): Promise<RailReply>;
