@@ -100,7 +100,7 @@ export async function payOut({ ctx, shop }: Journey, method: Method, amount: big
   return result?.ok ? refOf(result.transaction) : null;
 }
 
-/** Null: the wallet does not hold it any more. */
+/** Null: the wallet does not hold it any more, or people must first decide what the operator contradicts. */
 export async function refund(
   { ctx, shop }: Journey,
   collection: Transaction,
@@ -111,7 +111,7 @@ export async function refund(
   try {
     return refOf(await createRefund(ctx, engine, COMMAND_LINE, shop.holderId, request));
   } catch (error) {
-    if (error instanceof Problem && error.code === 'overdraft') return null;
+    if (error instanceof Problem && ['overdraft', 'refund_not_possible'].includes(error.code)) return null;
     throw error;
   }
 }
