@@ -137,7 +137,7 @@ export async function untilEnded(journey: Journey, refs: readonly string[]): Pro
   for (const started = Date.now(); ends.size < refs.length && Date.now() - started < PATIENCE_MS; await pause(200)) {
     for (const ref of refs) {
       if (ends.has(ref)) continue;
-      const transaction = await find(journey, ref);
+      const transaction = await whenAvailable(() => find(journey, ref));
       if (isFinal(transaction.status)) ends.set(ref, transaction.status);
       else await openPage(journey.ctx, transaction);
     }
@@ -146,17 +146,22 @@ export async function untilEnded(journey: Journey, refs: readonly string[]): Pro
   return ends;
 }
 
-/** As if the time of every lease, delay and pause had passed. */
 /** Rows that the gateway changes at the same moment can make the two wait for each other: the database then ends one. */
-async function passTime(journey: Journey, howLong: string, triesLeft = 5): Promise<void> {
+const passTime = (journey: Journey, howLong: string) => whenAvailable(() => moveClocks(journey, howLong));
+
+/** On a machine that is busy with other things the database may have no connection free in time. Nothing was done then. */
+async function whenAvailable<T>(work: () => Promise<T>, triesLeft = 20): Promise<T> {
   try {
-    await moveClocks(journey, howLong);
+    return await work();
   } catch (error) {
-    if (triesLeft === 0 || !(error instanceof Problem)) throw error;
-    await passTime(journey, howLong, triesLeft - 1);
+    const isBusy = error instanceof Problem && error.status === 503 && error.code !== 'outcome_unknown';
+    if (triesLeft === 0 || !isBusy) throw error;
+    await pause(500);
+    return whenAvailable(work, triesLeft - 1);
   }
 }
 
+/** As if the time of every lease, delay and pause had passed. */
 async function moveClocks({ ctx }: Journey, howLong: string): Promise<void> {
   await ctx.db.query(
     `update payment_jobs set due_at = least(due_at, now()), submitted_at = submitted_at - $1::interval, since = since - $1::interval`,
@@ -294,7 +299,7 @@ export async function payMany(
     lanes.map(async () => {
       for (let index = next++; index < count; index = next++) {
         await at(index);
-        await one(index);
+        await whenAvailable(() => one(index));
       }
     }),
   );
@@ -305,16 +310,21 @@ export async function payMany(
 export async function settleAll(journey: Journey, pages: readonly string[]): Promise<void> {
   const { ctx } = journey;
   for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(300)) {
-    for (const ref of pages) await openPage(ctx, await find(journey, ref));
+    for (const ref of pages) await whenAvailable(async () => openPage(ctx, await find(journey, ref)));
     await passTime(journey, Date.now() - started > ANSWERED_MS ? '25 hours' : '2 minutes');
-    const [row] = await ctx.db.query<{ count: bigint }>(
-      `select (select count(*) from operator_inbox) + (select count(*) from payment_jobs j where not exists
-         (select from cases c where c.holder_id = j.holder_id and c.transaction_id = j.transaction_id and c.status = 'open'))
-       as count`,
-    );
-    if (row?.count === 0n) return;
+    if ((await whenAvailable(() => countOpen(ctx))) === 0n) return;
   }
   assert.fail('payments are open that have no case');
+}
+
+/** Messages of operators that wait, and jobs of transactions that have no case. */
+async function countOpen({ db }: Pick<Context, 'db'>): Promise<bigint | undefined> {
+  const [row] = await db.query<{ count: bigint }>(
+    `select (select count(*) from operator_inbox) + (select count(*) from payment_jobs j where not exists
+       (select from cases c where c.holder_id = j.holder_id and c.transaction_id = j.transaction_id and c.status = 'open'))
+     as count`,
+  );
+  return row?.count;
 }
 
 /** As simulators write it: with two decimals, or none. */
