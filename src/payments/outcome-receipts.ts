@@ -62,7 +62,7 @@ function withoutReceipt(
 ): Transaction[] {
   const rows = outcomes.flatMap(({ transactionId, observation, amended }) => {
     const subject = subjects.get(transactionId);
-    if (!subject || subject.row.direction !== 'collection' || claiming.has(transactionId)) return [];
+    if (subject?.row.direction !== 'collection' || claiming.has(transactionId)) return [];
     if (observation.state !== 'succeeded' || observation.receipt !== null) return [];
     const row = { ...subject.row, ...amended };
     return decide(row, observation, progressOf(subject)).transitions.includes('success') ? [row] : [];

@@ -102,12 +102,16 @@ export async function applyOutcomes(
   return { applied, events };
 }
 
-/** A message that is not signed counts where its connection allows it, and it names the operator's reference that we stored. */
-function mayCount(ctx: PaymentsContext, row: Transaction | undefined, { source, observation }: Outcome): boolean {
+/** A message that is not signed counts if its connection allows it or we asked, and it names the operator's reference that we stored. */
+function mayCount(
+  ctx: PaymentsContext,
+  row: Transaction | undefined,
+  { source, observation, isAnswer }: Outcome,
+): boolean {
   if (source !== 'matched' || !row) return true;
   const named = ('railReference' in observation && observation.railReference) || null;
   const isSame = named === null || row.rail_reference === null || named === row.rail_reference;
-  return isSame && ctx.rails.matchedCallbacks(row.rail) === 'apply';
+  return isSame && (isAnswer === true || ctx.rails.matchedCallbacks(row.rail) === 'apply');
 }
 
 /** The receipt of a success that people settled is learned later: its money leaves suspense then, and enters no state. */

@@ -98,6 +98,7 @@ function capabilitiesOf(session: DarajaSession, method: string, direction: strin
   const capabilities: RailCapabilities = {
     idempotentSubmit: false,
     query: 'answers',
+    refundQuery: 'by_callback',
     firstQueryAfterMs: 10_000,
     // A query never says that a prompt or payout is not known.
     notFoundIsFinalAfterMs: null,

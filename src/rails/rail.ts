@@ -153,9 +153,17 @@ export type CallbackReading =
   | { kind: 'proof'; reference: string; direction: MoneyDirection; observation: Observation; part?: string }
   /**
    * Not signed, but it came to the address that only the operator was given for this transaction, from its ranges. Applied when
-   * ids and amount are those we stored and the connection allows it; confirmed by a query where one answers.
+   * ids and amount are those we stored and the connection allows it; confirmed by a query where one answers. `isAnswer`: it came
+   * to the address of a question that we asked (`by_callback`). No better word can be had, so it counts at every connection.
    */
-  | { kind: 'matched'; reference: string; direction: MoneyDirection; observation: Observation; part?: string }
+  | {
+      kind: 'matched';
+      reference: string;
+      direction: MoneyDirection;
+      observation: Observation;
+      isAnswer?: true;
+      part?: string;
+    }
   /** Not authenticated: only a reason to query the operator. */
   | { kind: 'hint'; reference: string; part?: string }
   /** Money that a payer sent (`transfer`), matched by account reference, amount and currency. */
@@ -195,6 +203,8 @@ export type RailCapabilities = {
    * only callbacks, statements and people end it.
    */
   readonly query: 'answers' | 'by_callback' | 'none';
+  /** The same for a refund of a collection, where that differs. */
+  readonly refundQuery?: 'answers' | 'by_callback' | 'none';
   /** The operator knows a new transaction only after this long. */
   readonly firstQueryAfterMs: number;
   /** `definitelyNotFound` is final this long after a submit; before, the request may still be in transit. Null: never. */
