@@ -32,6 +32,8 @@ let isAnswered: boolean;
 let answer: Observation;
 /** What the operator confirms where it does not tell one prompt from another, as at a till. */
 let sharedReference: string | null;
+/** What the rail was told when it was asked last. */
+let usedByOthers: ReadonlySet<string> | undefined;
 
 before(async () => {
   base = await createTestContext();
@@ -54,7 +56,10 @@ beforeEach(async () => {
       if (!isAnswered) return { observation: { state: 'unknown', reason: 'the answer was lost' }, raw: '' };
       return { observation: { state: 'pending', railReference: `ws_${reference}` }, raw: '' };
     },
-    query: async () => ({ observation: answer, raw: '' }),
+    async query({ usedReceipts }) {
+      usedByOthers = await usedReceipts?.(['ELSEWHERE1', 'HELD000001', 'NEVERSEEN1']);
+      return { observation: answer, raw: '' };
+    },
     readCallback: ({ body }) =>
       JSON.parse(body.toString(), (name, value: unknown) =>
         name === 'amount' ? BigInt(String(value)) : value,
@@ -228,6 +233,14 @@ test('takes the money that nobody could tell apart when the operator says which 
   );
   assert.deepEqual(new Set(ends.map(({ receipt }) => receipt)), new Set(['SHARED0001', 'SHARED0002']));
   assert.equal(await suspense(), before);
+});
+
+test('tells the rail which receipts belong to other payments', async () => {
+  const other = await collect();
+  await receive(confirmation(refOf(other), 'ELSEWHERE1'));
+  await receive(confirmation('UNKNOWNORDER', 'HELD000001'));
+  await ask(await collect(), { state: 'pending' });
+  assert.deepEqual(usedByOthers, new Set(['ELSEWHERE1']));
 });
 
 test('is not shown to the payer as a place to pay to', async () => {

@@ -4,7 +4,7 @@
 
 import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { settleCaseMoney } from './cases.ts';
 import { TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
@@ -183,4 +183,17 @@ export async function findSharedReceipts(tx: Tx, paid: Transaction[]): Promise<R
     taken.add(keyOf({ rail: row.rail, receipt: free.receipt }));
     return [{ row, receipt: free.receipt }];
   });
+}
+
+/** Those of these receipts that belong to other transactions. Money in suspense still belongs to nobody. */
+export async function findUsedReceipts(
+  reader: Reader,
+  { rail, id }: Pick<Transaction, 'rail' | 'id'>,
+  receipts: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await reader.query<{ receipt: string }>(
+    'select receipt from operator_receipts where rail = $1 and receipt = any($2) and transaction_id <> $3',
+    [rail, receipts, id],
+  );
+  return new Set(rows.map(({ receipt }) => receipt));
 }

@@ -512,6 +512,20 @@ describe('the list of payments', () => {
     assert.equal(wordFor((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation), 'PROMPT_EXPIRED');
   });
 
+  test('of a till may have several payments of a payer: one that belongs to another order is passed over', async () => {
+    open({ pull_number: PULL_NUMBER });
+    const paid = (transactionId: string) => row({ transactionId, billreference: '', msisdn: Number(PHONE.slice(3)) });
+    const used = new Set(['LHG31AA5T1']);
+    const usedReceipts = async (receipts: readonly string[]) => new Set(receipts.filter((each) => used.has(each)));
+    const ask = async () => (await rail.query({ ...transferQuery('MPESA_TILL_KEN'), usedReceipts })).observation;
+    answers = [list(paid('LHG31AA5T1'), paid('LHG31AA5T2'))];
+    const found = await ask();
+    assert.equal(found.state === 'succeeded' && found.receipt, 'LHG31AA5T2');
+    used.add('LHG31AA5T2');
+    answers = [list(paid('LHG31AA5T1'), paid('LHG31AA5T2'))];
+    assert.equal((await ask()).state, 'pending');
+  });
+
   test('is read page by page', async () => {
     open({ pull_number: PULL_NUMBER });
     const others = Array.from({ length: 100 }, () => row({ billreference: 'other' }));

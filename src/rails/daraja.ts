@@ -391,8 +391,9 @@ async function lookUp(session: DarajaSession, call: QueryCall): Promise<Listed> 
   const { account } = session;
   const shortcode = receiverOf(account, call.method.code);
   if (account.pullNumber === null || shortcode === null) return { isFound: false, reply: null };
-  const { amount, submittedAt: from, railReference } = call;
-  const { payment, answer } = await findPayment(session, { shortcode, amount, from, isMeant: meantBy(account, call) });
+  const { amount, submittedAt: from, railReference, usedReceipts } = call;
+  const isMeant = meantBy(account, call);
+  const { payment, answer } = await findPayment(session, { shortcode, amount, from, isMeant, usedReceipts });
   if (payment === null) {
     const reply = answer === null ? null : session.reply(unknownOf(answer), answer);
     return { isFound: false, reply };
