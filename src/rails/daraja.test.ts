@@ -678,7 +678,7 @@ describe('a connection', () => {
     const checks = await rail.check();
     assert.deepEqual(
       checks.map(({ problem }) => problem),
-      [null, null, null, null, null, null],
+      [null, null, null, null, null, null, null],
     );
     const sent = received.filter(({ path }) => path === '/mpesa/c2b/v2/registerurl').map(({ body }) => body);
     assert.deepEqual(
@@ -705,6 +705,17 @@ describe('a connection', () => {
     tokenAnswers = [error(400, '400.008.01', 'Invalid Authentication passed')];
     const [, token] = await rail.check();
     assert.match(token?.problem ?? '', /consumer key/);
+  });
+
+  test('says when messages from any address are believed', async () => {
+    for (const [ranges, isWarned] of [
+      ['', true],
+      ['196.201.214.200', false],
+    ] as const) {
+      open({ callback_ranges: ranges }, { environment: 'production' });
+      const check = (await rail.check()).find(({ name }) => name === 'Addresses of Safaricom');
+      assert.equal(check?.problem?.includes('callback_ranges') ?? false, isWarned);
+    }
   });
 });
 
