@@ -102,7 +102,7 @@ export type QueryCall = {
   /** When it was sent. An early "no" of a query can still become a "yes". */
   submittedAt: Date;
   /** Those of these receipts that belong to other payments of this connection, where a list has several that fit. */
-  usedReceipts?(receipts: readonly string[]): Promise<ReadonlySet<string>>;
+  usedReceipts?: (receipts: readonly string[]) => Promise<ReadonlySet<string>>;
 };
 
 /** Gives money of a collection back to its payer. A collection may be refunded several times, in parts. */
