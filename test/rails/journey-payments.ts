@@ -306,25 +306,45 @@ export async function payMany(
   return pages;
 }
 
-/** Until nothing is open any more but what has a case. */
+/** Until nothing is open any more but what has a case. Patience begins anew whenever fewer are open. */
 export async function settleAll(journey: Journey, pages: readonly string[]): Promise<void> {
   const { ctx } = journey;
-  for (const started = Date.now(); Date.now() - started < PATIENCE_MS; await pause(300)) {
-    for (const ref of pages) await whenAvailable(async () => openPage(ctx, await find(journey, ref)));
+  const started = Date.now();
+  let [unpaid, fewest, since] = [[...pages], Infinity, started];
+  while (Date.now() - since < PATIENCE_MS) {
+    unpaid = await whenAvailable(() => openPages(journey, unpaid));
     await passTime(journey, Date.now() - started > ANSWERED_MS ? '25 hours' : '2 minutes');
-    if ((await whenAvailable(() => countOpen(ctx))) === 0n) return;
+    const { length } = await whenAvailable(() => listOpen(ctx));
+    if (length === 0) return;
+    if (length < fewest) [fewest, since] = [length, Date.now()];
+    await pause(300);
   }
-  assert.fail('payments are open that have no case');
+  assert.fail(`payments are open that have no case:\n${(await listOpen(ctx)).join('\n')}`);
+}
+
+/** Payers may come back to a page after it has expired. Returns the pages that are not paid. */
+async function openPages(journey: Journey, refs: readonly string[]): Promise<string[]> {
+  const unpaid: string[] = [];
+  for (const ref of refs) {
+    const transaction = await find(journey, ref);
+    if (transaction.status === 'success' || transaction.status === 'reversed') continue;
+    await openPage(journey.ctx, transaction);
+    unpaid.push(ref);
+  }
+  return unpaid;
 }
 
 /** Messages of operators that wait, and jobs of transactions that have no case. */
-async function countOpen({ db }: Pick<Context, 'db'>): Promise<bigint | undefined> {
-  const [row] = await db.query<{ count: bigint }>(
-    `select (select count(*) from operator_inbox) + (select count(*) from payment_jobs j where not exists
-       (select from cases c where c.holder_id = j.holder_id and c.transaction_id = j.transaction_id and c.status = 'open'))
-     as count`,
+async function listOpen({ db }: Pick<Context, 'db'>): Promise<string[]> {
+  const rows = await db.query<{ line: string }>(
+    `select concat_ws(' ', 'a message to', rail, path) as line from operator_inbox
+     union all
+     select concat_ws(' ', t.id, t.direction, t.method, t.status, j.kind, 'tried', j.attempts, 'times, due', j.due_at)
+     from payment_jobs j join transactions t on t.holder_id = j.holder_id and t.id = j.transaction_id
+     where not exists (select from cases c
+       where c.holder_id = j.holder_id and c.transaction_id = j.transaction_id and c.status = 'open')`,
   );
-  return row?.count;
+  return rows.map(({ line }) => line);
 }
 
 /** As simulators write it: with two decimals, or none. */
