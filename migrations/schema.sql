@@ -951,6 +951,7 @@ comment on column incoming_payments.holder_id is
 comment on column incoming_payments.case_id is
   'The case that holds it in suspense, or held it.';
 CREATE INDEX incoming_payments_by_time ON public.incoming_payments USING btree (received_at DESC, rail DESC, receipt DESC);
+CREATE INDEX incoming_payments_in_suspense ON public.incoming_payments USING btree (rail, account_reference) WHERE (outcome = 'suspense'::text);
 
 create table operator_inbox (
   id bigint not null generated always as identity,

@@ -1,5 +1,5 @@
-// Accepts collections: writes the signature, idempotency key, transaction and job of all waiting requests in one statement
-// and one commit. The requests are answered after that.
+// Accepts collections: writes the signature, idempotency key, transaction, expected confirmation and job of all waiting
+// requests in one statement and one commit. The requests are answered after that.
 
 import type { VerificationStyle } from '../catalog/catalog.ts';
 import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
@@ -14,9 +14,10 @@ import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { EXPECT_CONFIRMATIONS } from './incoming-payments.ts';
 import { COUNT_PROMPTS, countsAsPrompt, numberLimited, promptLimits, takeBackPrompts } from './number-limits.ts';
 import { type ClaimedJob, type JobKind, LEASE_MS } from './payment-jobs.ts';
-import { newTransaction, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
+import { newTransaction, refOf, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** A collection that passed every check and only needs to be written. */
 export type CollectionOrder = {
@@ -123,6 +124,8 @@ type AcceptedRow = Transaction & {
   job: JobKind;
   /** It counts against the limit of its number. */
   counted: boolean;
+  /** What its money is also reported under. */
+  account_reference: string | null;
 };
 
 const ONCE_TYPES = {
@@ -134,6 +137,7 @@ const ONCE_TYPES = {
   answer: 'json',
   job: 'text',
   counted: 'boolean',
+  account_reference: 'text',
 };
 const ACCEPTED = columns<AcceptedRow>(6, { ...TRANSACTION_TYPES, ...ONCE_TYPES });
 const TRANSACTION = columns<Transaction>(0, TRANSACTION_TYPES);
@@ -171,6 +175,7 @@ const WRITE = {
         and id in (select id from allowed)
         and (key is null or (integration_id, key) in (select integration_id, key from keyed))
       returning id
+    ), expected as (${EXPECT_CONFIRMATIONS}
     ), queued as (
       insert into payment_jobs (holder_id, transaction_id, kind, due_at, since, submitted_at)
       select holder_id, id, job, $2, $1, case when job = 'query' then $1 end
@@ -271,7 +276,14 @@ function acceptedRow(ctx: PaymentsContext, { once }: Item, row: Transaction, han
     answer: idempotency ? JSON.stringify(idempotency.answer(row)) : null,
     job: handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row),
     counted: countsAsPrompt(ctx.config, row),
+    account_reference: accountReferenceOf(ctx, row),
   };
+}
+
+function accountReferenceOf(ctx: PaymentsContext, row: Transaction): string | null {
+  const [rail, method] = [ctx.rails.byName(row.rail), ctx.catalog.methods.get(row.method)];
+  if (!rail?.accountReferenceOf || !method) return null;
+  return rail.accountReferenceOf({ reference: refOf(row), method, msisdn: row.msisdn ?? '' });
 }
 
 function orderedTransaction(order: CollectionOrder, at: Date): Transaction {

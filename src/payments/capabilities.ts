@@ -19,7 +19,10 @@ export function capabilitiesFor(
   asPayout = false,
 ): RailCapabilities | null {
   const found = ctx.catalog.methods.get(method);
-  return (found && ctx.rails.byName(rail)?.capabilitiesOf(found, directionOf(direction, asPayout))) ?? null;
+  const capabilities = found && ctx.rails.byName(rail)?.capabilitiesOf(found, directionOf(direction, asPayout));
+  if (!capabilities) return null;
+  const { query, refundQuery = query } = capabilities;
+  return direction === 'refund' && !asPayout ? { ...capabilities, query: refundQuery } : capabilities;
 }
 
 /** False: only callbacks, statements and people end what was sent. */

@@ -311,11 +311,16 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]):
   );
 }
 
-export type NewInstructions = {
-  row: Transaction;
-  /** `payTo` null: nobody is shown where to pay, but the payment is also reported under this reference. */
-  instructions: Omit<PayInstructions, 'payTo'> & { payTo: PayInstructions['payTo'] | null };
-};
+/**
+ * For the statement that accepts collections. `input` are new collections, `accepted` the ids of those that are written. A prompt
+ * that is also reported as money received is known by its reference before it is sent: nobody is shown where to pay.
+ */
+export const EXPECT_CONFIRMATIONS = `
+  insert into payment_instructions (account_reference, holder_id, transaction_id, rail, pay_to, expires_at)
+  select account_reference, holder_id, id, rail, 'null', created_at + interval '1 day'
+  from input where account_reference is not null and id in (select id from accepted)`;
+
+export type NewInstructions = { row: Transaction; instructions: PayInstructions };
 
 const INSTRUCTIONS = columns<NewInstructions>(1, {
   account_reference: ['text', ({ instructions }) => instructions.accountReference],

@@ -187,6 +187,23 @@ describe('a message that matches', () => {
     assert.deepEqual(await sourcesOf(transaction), ['matched succeeded ignored', 'poll succeeded applied']);
   });
 
+  test('ends what the operator answers by callback when it answers our question, and only then where the rule is to ask', async () => {
+    await start({ query: 'by_callback' });
+    policy = 'ask';
+    answer = { state: 'unknown', reason: 'the operator answers by callback', asked: true };
+    const transaction = await collect();
+    const said = matched(refOf(transaction), success({ receipt: 'ANSWERED' }));
+    await receive(said);
+    assert.equal((await reload(transaction)).status, 'processing');
+    await askAfterHints();
+    assert.equal(asked, 1);
+    await receive({ ...said, isAnswer: true });
+    const { status, receipt } = await reload(transaction);
+    assert.deepEqual([status, receipt], ['success', 'ANSWERED']);
+    await askAfterHints();
+    assert.equal(asked, 1, 'an answer is no reason to ask');
+  });
+
   test('with another reference of the operator is only a reason to ask', async () => {
     const transaction = await collect();
     assert.equal((await reload(transaction)).rail_reference, `ws_${refOf(transaction)}`);

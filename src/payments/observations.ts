@@ -86,7 +86,6 @@ function errorOf(observation: Observation): string | null {
 function stepError(step: PayerStep): string | null {
   switch (step.kind) {
     case 'prompt':
-      return identifierError('account reference', step.accountReference);
     case 'code':
       return null;
     case 'dial':

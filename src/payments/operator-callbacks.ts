@@ -308,7 +308,14 @@ function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
     if (transactionId === null)
       return { kind: 'unmatched', report: { rail: row.rail, reference, direction, observation: value, raw }, row };
     const source = reading.kind === 'matched' ? 'matched' : 'callback';
-    const outcome: Outcome = { transactionId, source, observation: value, raw, rail: row.rail };
+    const outcome: Outcome = {
+      transactionId,
+      source,
+      observation: value,
+      raw,
+      rail: row.rail,
+      ...(reading.kind === 'matched' && reading.isAnswer ? { isAnswer: true as const } : {}),
+    };
     return { kind: 'outcome', outcome, reference, direction, row };
   });
 }
@@ -381,15 +388,19 @@ async function applyReadings(tx: Tx, ctx: InboxContext, readings: Reading[]): Pr
   return events;
 }
 
-/** What only matched is asked about where the operator answers: its word is better than a message that anybody may have sent. */
+/**
+ * What only matched is asked about: the operator's word is better than a message that anybody may have sent. Where the answer is
+ * such a message again, only what did not count is asked about. An answer is no reason to ask, or that would not end.
+ */
 function isToBeConfirmed(
   ctx: PaymentsContext,
-  { source, observation }: Outcome,
+  { source, observation, isAnswer }: Outcome,
   applied: Applied | undefined,
 ): boolean {
-  if (source !== 'matched' || !applied?.transaction || applied.effect === 'confirmed') return false;
+  if (source !== 'matched' || isAnswer || !applied?.transaction || applied.effect === 'confirmed') return false;
   const saysMuch = observation.state !== 'pending' && observation.state !== 'unknown';
-  return saysMuch && capabilitiesFor(ctx, applied.transaction)?.query === 'answers';
+  const query = capabilitiesFor(ctx, applied.transaction)?.query;
+  return saysMuch && (query === 'answers' || (query === 'by_callback' && applied.effect === 'ignored'));
 }
 
 /** Proofs about references that are not in the table, or that belong to another rail. */

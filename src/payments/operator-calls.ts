@@ -14,6 +14,7 @@ import { describeObservation } from './evidence.ts';
 import { checkObservation } from './observations.ts';
 import { holdsSubmit, keepPrepared, readPrepared, UNREADABLE_PREPARED } from './prepared-calls.ts';
 import { quarantine } from './quarantine.ts';
+import { findUsedReceipts } from './receipts.ts';
 import { readRefundOrders } from './refund-orders.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
 
@@ -180,6 +181,7 @@ async function query(ctx: PaymentsContext, transaction: Transaction, submittedAt
     amount: transaction.amount,
     currency: transaction.currency,
     submittedAt: submittedAt ?? (await readSubmittedAt(ctx, transaction)),
+    usedReceipts: (receipts) => findUsedReceipts(ctx.db, transaction, receipts),
   });
 }
 

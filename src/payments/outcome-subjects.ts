@@ -36,6 +36,8 @@ export type OutcomeSubject = {
   reversedByPeople: boolean;
   /** What arrived under its receipt, where that is not what was asked for. */
   received: Money | null;
+  /** What came for it with another amount, and is in suspense. */
+  wrongAmount: Money | null;
   /** The states entered, in order. */
   entered: EnteredState[];
   /** With what the operator reported. */
@@ -95,6 +97,7 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubje
         heldReceipt: null,
         reversedByPeople: false,
         received: null,
+        wrongAmount: null,
         entered: [],
         cases: [],
         answered: [],

@@ -11,7 +11,6 @@
 import { type EventType, type NewEvent, type RecordedEvent, recordEvents } from '../callbacks/events.ts';
 import { type FailureCode, failureMessage } from '../catalog/failures.ts';
 import type { PostingGroup } from '../ledger/ledger.ts';
-import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
 import { lesserOf } from '../platform/money.ts';
@@ -24,7 +23,7 @@ import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
 import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
 import { planNext, scheduleNext } from './next-job.ts';
-import { claimSuccesses, needsReceipt, receiptOf } from './outcome-receipts.ts';
+import { claimSuccesses, isUnnamed, needsReceipt, receiptOf } from './outcome-receipts.ts';
 import { lockSubjects, markDecidedReversals, type OutcomeSubject, progressOf } from './outcome-subjects.ts';
 import { type NewPayerStep, recordPayerSteps, stepOf } from './payer-steps.ts';
 import { eventData, refundRecord } from './record.ts';
@@ -103,12 +102,16 @@ export async function applyOutcomes(
   return { applied, events };
 }
 
-/** A message that is not signed counts where its connection allows it, and it names the operator's reference that we stored. */
-function mayCount(ctx: PaymentsContext, row: Transaction | undefined, { source, observation }: Outcome): boolean {
+/** A message that is not signed counts if its connection allows it or we asked, and it names the operator's reference that we stored. */
+function mayCount(
+  ctx: PaymentsContext,
+  row: Transaction | undefined,
+  { source, observation, isAnswer }: Outcome,
+): boolean {
   if (source !== 'matched' || !row) return true;
   const named = ('railReference' in observation && observation.railReference) || null;
   const isSame = named === null || row.rail_reference === null || named === row.rail_reference;
-  return isSame && ctx.rails.matchedCallbacks(row.rail) === 'apply';
+  return isSame && (isAnswer === true || ctx.rails.matchedCallbacks(row.rail) === 'apply');
 }
 
 /** The receipt of a success that people settled is learned later: its money leaves suspense then, and enters no state. */
@@ -167,8 +170,8 @@ function decideOne(subject: OutcomeSubject, observation: Observation): Transitio
   if (subject.job?.resume && observation.state === 'unknown')
     return { transitions: [], effect: 'ignored', caseKind: null, late: false };
   // An operator that names no amount is held to the money that arrived.
-  const said =
-    subject.received && observation.state === 'succeeded' ? { ...observation, ...subject.received } : observation;
+  const arrived = subject.received ?? (isUnnamed(observation) ? subject.wrongAmount : null);
+  const said = arrived && observation.state === 'succeeded' ? { ...observation, ...arrived } : observation;
   const transition = decide(subject.row, said, progressOf(subject));
   if (subject.reversedByPeople && transition.effect === 'confirmed') return caseOnly('contradiction');
   const claims = receiptOf(observation) !== null && needsReceipt(subject.row, transition);
@@ -274,12 +277,8 @@ function instructionsOf(outcomes: Outcome[], subjects: Map<string, OutcomeSubjec
   return outcomes.flatMap(({ transactionId, observation }): NewInstructions[] => {
     const subject = subjects.get(transactionId);
     if (!subject || observation.state !== 'pending') return [];
-    const { row } = subject;
     const { step } = observation;
-    if (step?.kind === 'transfer') return [{ row, instructions: step }];
-    if (step?.kind !== 'prompt' || step.accountReference === undefined) return [];
-    const expiresAt = new Date(row.created_at.getTime() + DAY_MS);
-    return [{ row, instructions: { payTo: null, accountReference: step.accountReference, expiresAt } }];
+    return step?.kind === 'transfer' ? [{ row: subject.row, instructions: step }] : [];
   });
 }
 

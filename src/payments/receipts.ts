@@ -5,7 +5,7 @@
 
 import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import type { RailRegistry } from '../rails/registry.ts';
 import { settleCaseMoney } from './cases.ts';
 import { TRANSACTION_KEYS, type Transaction } from './transactions.ts';
@@ -176,4 +176,44 @@ export async function findHeldReceipt(tx: Tx, row: Transaction): Promise<string 
     [row.holder_id, row.id, row.amount, row.currency],
   );
   return held?.receipt ?? null;
+}
+
+const PAID = columns<Transaction>(1, { holder_id: 'bigint', id: 'uuid', amount: 'bigint', currency: 'text' });
+
+/**
+ * Payments in suspense that could be for several orders with the same reference and amount. That one of these orders was paid says
+ * that one of these payments is its own: each takes one, the oldest first. Their cases are locked.
+ */
+export async function findSharedReceipts(tx: Tx, paid: Transaction[]): Promise<ReceiptCandidate[]> {
+  if (paid.length === 0) return [];
+  const rows = await tx.query<{ id: string; receipt: string }>(
+    `select input.id, i.receipt from ${PAID.rows}
+     join payment_instructions p on p.holder_id = input.holder_id and p.transaction_id = input.id
+     join incoming_payments i on i.rail = p.rail and i.account_reference = p.account_reference
+     join cases c on c.holder_id = i.holder_id and c.id = i.case_id
+     where i.outcome = 'suspense' and i.transaction_id is null and i.amount = input.amount and i.currency = input.currency
+       and c.status = 'open' and c.settled = 0
+     order by input.id, i.received_at, i.receipt for update of c`,
+    PAID.arrays(paid),
+  );
+  const taken = new Set<string>();
+  return paid.flatMap((row) => {
+    const free = rows.find(({ id, receipt }) => id === row.id && !taken.has(keyOf({ rail: row.rail, receipt })));
+    if (!free) return [];
+    taken.add(keyOf({ rail: row.rail, receipt: free.receipt }));
+    return [{ row, receipt: free.receipt }];
+  });
+}
+
+/** Those of these receipts that belong to other transactions. Money in suspense still belongs to nobody. */
+export async function findUsedReceipts(
+  reader: Reader,
+  { rail, id }: Pick<Transaction, 'rail' | 'id'>,
+  receipts: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await reader.query<{ receipt: string }>(
+    'select receipt from operator_receipts where rail = $1 and receipt = any($2) and transaction_id <> $3',
+    [rail, receipts, id],
+  );
+  return new Set(rows.map(({ receipt }) => receipt));
 }

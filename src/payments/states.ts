@@ -52,6 +52,8 @@ export type Outcome = {
   raw: string;
   /** The rail of an operator callback: it can only report its own transactions. */
   rail?: string;
+  /** Matched, and it answers a question of ours. */
+  isAnswer?: true;
   /** When the operator was asked, if it was. */
   askedAt?: Date;
   /** Two people decided that the collection brought another amount. It replaces the amount that was asked for. */

@@ -207,14 +207,19 @@ function readStatus(direction: MoneyDirection, reference: string, message: unkno
   if (direction === 'payout' && (originator ?? reference) !== reference) return unreadable(ANOTHER_PAYMENT);
   const status = textOf(result.parameter('TransactionStatus')) ?? '';
   const railReference = railReferenceOf(direction, textOf(result.parameter('ConversationID')), originator);
-  if (NOT_ENDED.has(status)) return matchedOrHint(reference, direction, { state: 'pending' }, railReference);
+  if (NOT_ENDED.has(status)) return answerOf(reference, direction, { state: 'pending' }, railReference);
   const observation =
     status === 'Completed'
       ? successOf(result.parameter('ReceiptNo'), result.parameter('Amount'))
       : endedUnpaid(status, result.parameter('TransactionReason'));
   if (observation === null) return { kind: 'nothing', reason: 'the operator told no state that we know' };
-  return matchedOrHint(reference, direction, observation, railReference);
+  return answerOf(reference, direction, observation, railReference);
 }
+
+const answerOf = (...said: [string, MoneyDirection, Observation, string | null]): CallbackReading => {
+  const reading = matchedOrHint(...said);
+  return reading.kind === 'matched' ? { ...reading, isAnswer: true } : reading;
+};
 
 /** The id that we kept of a payout is the ConversationID, of a reversal the OriginatorConversationID. */
 function railReferenceOf(direction: MoneyDirection, conversation: string | null, originator: string | null) {

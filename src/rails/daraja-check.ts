@@ -34,7 +34,14 @@ export async function checkDaraja(
   }
   if (initiator !== null || payoutShortcode !== null)
     checks.push({ name: 'Initiator and certificate', problem: initiatorProblem(session) });
+  checks.push({ name: 'Addresses of Safaricom', problem: rangesProblem(session) });
   return checks;
+}
+
+/** Nothing is signed: the secret in an address of ours is then all that protects it. */
+function rangesProblem({ account }: DarajaSession): string | null {
+  if (!account.allowsAll) return null;
+  return "callback_ranges is empty, so messages from any address are believed. Enter Safaricom's addresses.";
 }
 
 function addressProblem({ connection }: DarajaSession): string | null {

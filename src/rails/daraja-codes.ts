@@ -123,11 +123,10 @@ function refusalCode({ status, code, message }: DarajaError, call: DarajaCall): 
   const says = (text: string) => message.toLowerCase().includes(text);
   if (code === '400.002.02') return wrongFieldCode(message, call);
   if (SETUP_ERRORS.has(code) || (status === 401 && says('apiproduct'))) return 'REJECTED_BY_OPERATOR';
-  // One code for many things: only the text tells them apart.
-  if (code === '500.001.1001') {
-    if (says('merchant does not exist') || says('wrong credentials')) return 'REJECTED_BY_OPERATOR';
-    return says('unable to lock subscriber') ? 'DUPLICATE_AT_OPERATOR' : null;
-  }
+  // One code for many things: only the text tells them apart. "Unable to lock subscriber" is none of these: what has locked the
+  // phone may be this very prompt, which somebody on the way sent twice.
+  if (code === '500.001.1001')
+    return says('merchant does not exist') || says('wrong credentials') ? 'REJECTED_BY_OPERATOR' : null;
   const isSpikeArrest = code === '500.003.02' || code === 'policies.ratelimit.SpikeArrestViolation';
   return isSpikeArrest && says('spike arrest') ? 'OPERATOR_UNAVAILABLE' : null;
 }

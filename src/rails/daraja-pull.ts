@@ -4,6 +4,7 @@
 import { readDarajaError } from './daraja-codes.ts';
 import { type DarajaSession, nairobiTime } from './daraja-session.ts';
 import type { Exchange } from './exchange.ts';
+import type { QueryCall } from './rail.ts';
 import { field, moneyOf, objectsOf, readJson, textOf } from './reading.ts';
 
 const REGISTERED = '1000';
@@ -26,15 +27,16 @@ export type PullSearch = {
   amount: bigint;
   from: Date;
   isMeant: (payment: PulledPayment) => boolean;
+  usedReceipts: QueryCall['usedReceipts'];
 };
 
 /** `answer`: what kept us from the list; null: it was read to its end. */
 export type PullResult = { payment: PulledPayment | null; answer: Exchange | null };
 
-/** The first payment that is meant, of exactly this amount. */
+/** The first payment that is meant, of exactly this amount, and that is not another order's: a payer may pay to a till twice. */
 export async function findPayment(
   session: DarajaSession,
-  { shortcode, amount, from, isMeant }: PullSearch,
+  { shortcode, amount, from, isMeant, usedReceipts }: PullSearch,
 ): Promise<PullResult> {
   const now = session.connection.clock.millis();
   const start = Math.max(from.getTime() - CLOCK_DIFFERENCE_MS, now - WINDOW_MS);
@@ -47,8 +49,9 @@ export async function findPayment(
     });
     const rows = rowsOf(answer);
     if (rows === null) return { payment: null, answer };
-    const payments = rows.flatMap(readRow);
-    const payment = payments.find((each) => each.amount === amount && isMeant(each));
+    const payments = rows.flatMap(readRow).filter((each) => each.amount === amount && isMeant(each));
+    const used = payments.length > 0 ? await usedReceipts?.(payments.map(({ receipt }) => receipt)) : undefined;
+    const payment = payments.find(({ receipt }) => !used?.has(receipt));
     if (payment !== undefined) return { payment, answer: null };
     if (rows.length < PAGE_ROWS) return { payment: null, answer: null };
   }

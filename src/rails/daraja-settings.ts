@@ -200,6 +200,8 @@ export type DarajaAccount = {
   payoutCommand: string;
   /** Null unless all three fields are set. */
   initiator: DarajaInitiator | null;
+  /** No addresses are set: a callback may come from anywhere. */
+  allowsAll: boolean;
   /** Whether a callback may come from this address. */
   allows(address: string | null): boolean;
 };
@@ -227,6 +229,7 @@ export function readDarajaAccount({ settings }: Pick<RailConnection, 'settings'>
     payoutShortcode: optional('payout_shortcode'),
     payoutCommand: text('payout_command') || 'BusinessPayment',
     initiator: isInitiator ? { name, password, certificate } : null,
+    allowsAll: ranges.length === 0,
     allows: (address) => ranges.length === 0 || (address !== null && allowed.has(address)),
   };
 }

@@ -163,7 +163,7 @@ describe('a prompt', () => {
     assert.deepEqual(observation, {
       state: 'pending',
       railReference: CHECKOUT_ID,
-      step: { kind: 'prompt', text: null, accountReference: promptReferenceOf(REFERENCE) },
+      step: { kind: 'prompt', text: null },
     });
     const [token, push] = received;
     assert.equal(token?.path, '/oauth/v1/generate?grant_type=client_credentials');
@@ -190,13 +190,18 @@ describe('a prompt', () => {
     open({ prompt_account: 'till', till_number: '500600' });
     answers = [PROMPT_ACCEPTED];
     const call = collectCall();
-    const { observation } = await rail.collect(call);
+    await rail.collect(call);
     const { TransactionType, BusinessShortCode, PartyB, AccountReference } = sentBody();
     assert.deepEqual([TransactionType, BusinessShortCode, PartyB], ['CustomerBuyGoodsOnline', 174379, 500600]);
     assert.equal(AccountReference, promptReferenceOf(call.reference));
-    // A confirmation of a payment to a till names the payer only; it must not be held for another reference.
-    const step = observation.state === 'pending' ? observation.step : undefined;
-    assert.equal(step?.kind === 'prompt' && step.accountReference, maskedNumberOf(call.msisdn));
+  });
+
+  test('is confirmed under the reference that it shows, of a till under the number that pays', () => {
+    const call = collectCall();
+    assert.equal(rail.accountReferenceOf?.(call), promptReferenceOf(call.reference));
+    assert.equal(rail.accountReferenceOf?.(collectCall('MPESA_PAYBILL_KEN')), null);
+    open({ prompt_account: 'till', till_number: '500600' });
+    assert.equal(rail.accountReferenceOf?.(call), maskedNumberOf(call.msisdn));
   });
 
   test('of less than a shilling is not sent', async () => {
@@ -270,8 +275,8 @@ const REFUSALS: [Answer, FailureCode | null, FailureCode | null][] = [
       '500.001.1001',
       'Unable to lock subscriber, a transaction is already in process for the current subscriber',
     ),
-    'DUPLICATE_AT_OPERATOR',
-    'DUPLICATE_AT_OPERATOR',
+    null,
+    null,
   ],
   [error(500, '500.001.1001', 'Something new'), null, null],
   [error(500, '500.002.1001', 'Duplicate OriginatorConversationID.'), null, null],
@@ -507,6 +512,20 @@ describe('the list of payments', () => {
     assert.equal(wordFor((await rail.query(transferQuery('MPESA_PAYBILL_KEN'))).observation), 'PROMPT_EXPIRED');
   });
 
+  test('of a till may have several payments of a payer: one that belongs to another order is passed over', async () => {
+    open({ pull_number: PULL_NUMBER });
+    const paid = (transactionId: string) => row({ transactionId, billreference: '', msisdn: Number(PHONE.slice(3)) });
+    const used = new Set(['LHG31AA5T1']);
+    const usedReceipts = async (receipts: readonly string[]) => new Set(receipts.filter((each) => used.has(each)));
+    const ask = async () => (await rail.query({ ...transferQuery('MPESA_TILL_KEN'), usedReceipts })).observation;
+    answers = [list(paid('LHG31AA5T1'), paid('LHG31AA5T2'))];
+    const found = await ask();
+    assert.equal(found.state === 'succeeded' && found.receipt, 'LHG31AA5T2');
+    used.add('LHG31AA5T2');
+    answers = [list(paid('LHG31AA5T1'), paid('LHG31AA5T2'))];
+    assert.equal((await ask()).state, 'pending');
+  });
+
   test('is read page by page', async () => {
     open({ pull_number: PULL_NUMBER });
     const others = Array.from({ length: 100 }, () => row({ billreference: 'other' }));
@@ -661,7 +680,7 @@ describe('a connection', () => {
     const checks = await rail.check();
     assert.deepEqual(
       checks.map(({ problem }) => problem),
-      [null, null, null, null, null, null],
+      [null, null, null, null, null, null, null],
     );
     const sent = received.filter(({ path }) => path === '/mpesa/c2b/v2/registerurl').map(({ body }) => body);
     assert.deepEqual(
@@ -688,6 +707,17 @@ describe('a connection', () => {
     tokenAnswers = [error(400, '400.008.01', 'Invalid Authentication passed')];
     const [, token] = await rail.check();
     assert.match(token?.problem ?? '', /consumer key/);
+  });
+
+  test('says when messages from any address are believed', async () => {
+    for (const [ranges, isWarned] of [
+      ['', true],
+      ['196.201.214.200', false],
+    ] as const) {
+      open({ callback_ranges: ranges }, { environment: 'production' });
+      const check = (await rail.check()).find(({ name }) => name === 'Addresses of Safaricom');
+      assert.equal(check?.problem?.includes('callback_ranges') ?? false, isWarned);
+    }
   });
 });
 

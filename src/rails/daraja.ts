@@ -75,6 +75,7 @@ export const darajaRail: RailDefinition = {
       capabilitiesOf: (method, direction) =>
         connection.methods.includes(method.code) ? capabilitiesOf(session, method.code, direction) : null,
       verificationFor: (method) => method.verification,
+      accountReferenceOf: (call) => confirmedReference(account, call),
       collect: (call) => (call.method.code === PROMPT ? prompt(session, call) : expectTransfer(session, call)),
       payout: (call) => payOut(session, call),
       query: (call) => query(session, call),
@@ -98,6 +99,7 @@ function capabilitiesOf(session: DarajaSession, method: string, direction: strin
   const capabilities: RailCapabilities = {
     idempotentSubmit: false,
     query: 'answers',
+    refundQuery: 'by_callback',
     firstQueryAfterMs: 10_000,
     // A query never says that a prompt or payout is not known.
     notFoundIsFinalAfterMs: null,
@@ -144,9 +146,6 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
   const { account, addresses } = session;
   const refused = notSendable(call.amount);
   if (refused !== null) return { observation: refused, raw: '' };
-  const shown = promptReferenceOf(call.reference);
-  // Of a till the operator confirms no reference, only the number that pays.
-  const accountReference = account.promptsToTill ? maskedNumberOf(call.msisdn) : shown;
   const sent = await session.post('/mpesa/stkpush/v1/processrequest', {
     BusinessShortCode: Number(account.shortcode),
     ...session.password(),
@@ -157,16 +156,22 @@ async function prompt(session: DarajaSession, call: CollectCall): Promise<RailRe
     PartyB: Number(receiverOf(account, PROMPT)),
     PhoneNumber: Number(call.msisdn),
     CallBackURL: addresses.url('prompt', call.reference),
-    AccountReference: shown,
+    AccountReference: promptReferenceOf(call.reference),
     TransactionDesc: 'Payment',
   });
   const railReference = textOf(field(acceptance(sent.answer), 'CheckoutRequestID'));
   return railReference === null
     ? refusalOf(session, sent, 'collection')
-    : session.reply(
-        { state: 'pending', railReference, step: { kind: 'prompt', text: null, accountReference } },
-        sent.answer,
-      );
+    : session.reply({ state: 'pending', railReference, step: { kind: 'prompt', text: null } }, sent.answer);
+}
+
+/** Prompts are also confirmed as payments. Of a till the operator confirms no reference, only the number that pays. */
+function confirmedReference(
+  { promptsToTill }: DarajaAccount,
+  { reference, method, msisdn }: Pick<CollectCall, 'reference' | 'method' | 'msisdn'>,
+): string | null {
+  if (method.code !== PROMPT) return null;
+  return promptsToTill ? maskedNumberOf(msisdn) || null : promptReferenceOf(reference);
 }
 
 /** Less than a shilling cannot be moved. */
@@ -385,8 +390,9 @@ async function lookUp(session: DarajaSession, call: QueryCall): Promise<Listed> 
   const { account } = session;
   const shortcode = receiverOf(account, call.method.code);
   if (account.pullNumber === null || shortcode === null) return { isFound: false, reply: null };
-  const { amount, submittedAt: from, railReference } = call;
-  const { payment, answer } = await findPayment(session, { shortcode, amount, from, isMeant: meantBy(account, call) });
+  const { amount, submittedAt: from, railReference, usedReceipts } = call;
+  const isMeant = meantBy(account, call);
+  const { payment, answer } = await findPayment(session, { shortcode, amount, from, isMeant, usedReceipts });
   if (payment === null) {
     const reply = answer === null ? null : session.reply(unknownOf(answer), answer);
     return { isFound: false, reply };

@@ -31,8 +31,8 @@ export type PayInstructions = {
 
 /** What the payer has to do next. Checkout, API and test phone show it. `text`: the operator's own words, if it sent any. */
 export type PayerStep =
-  /** A prompt appears on the phone. `accountReference`: the operator also reports the payment as money received, under this. */
-  | { kind: 'prompt'; text: string | null; accountReference?: string }
+  /** A prompt appears on the phone. */
+  | { kind: 'prompt'; text: string | null }
   /** The payer dials a code to get the prompt. */
   | { kind: 'dial'; code: string; text: string | null }
   /** The operator gives the payer a code, and the payer gives it to us (`submitCode`). */
@@ -104,6 +104,8 @@ export type QueryCall = {
   currency: string;
   /** When it was sent. An early "no" of a query can still become a "yes". */
   submittedAt: Date;
+  /** Those of these receipts that belong to other payments of this connection, where a list has several that fit. */
+  usedReceipts?: (receipts: readonly string[]) => Promise<ReadonlySet<string>>;
 };
 
 /** Gives money of a collection back to its payer. A collection may be refunded several times, in parts. */
@@ -156,9 +158,17 @@ export type CallbackReading =
   | { kind: 'proof'; reference: string; direction: MoneyDirection; observation: Observation; part?: string }
   /**
    * Not signed, but it came to the address that only the operator was given for this transaction, from its ranges. Applied when
-   * ids and amount are those we stored and the connection allows it; confirmed by a query where one answers.
+   * ids and amount are those we stored and the connection allows it; confirmed by a query where one answers. `isAnswer`: it came
+   * to the address of a question that we asked (`by_callback`). No better word can be had, so it counts at every connection.
    */
-  | { kind: 'matched'; reference: string; direction: MoneyDirection; observation: Observation; part?: string }
+  | {
+      kind: 'matched';
+      reference: string;
+      direction: MoneyDirection;
+      observation: Observation;
+      isAnswer?: true;
+      part?: string;
+    }
   /** Not authenticated: only a reason to query the operator. */
   | { kind: 'hint'; reference: string; part?: string }
   /** Money that a payer sent (`transfer`), matched by account reference, amount and currency. */
@@ -198,6 +208,8 @@ export type RailCapabilities = {
    * only callbacks, statements and people end it.
    */
   readonly query: 'answers' | 'by_callback' | 'none';
+  /** The same for a refund of a collection, where that differs. */
+  readonly refundQuery?: 'answers' | 'by_callback' | 'none';
   /** The operator knows a new transaction only after this long. */
   readonly firstQueryAfterMs: number;
   /** `definitelyNotFound` is final this long after a submit; before, the request may still be in transit. Null: never. */
@@ -225,6 +237,11 @@ export interface Rail {
   capabilitiesOf(method: RailMethod, direction: Direction): RailCapabilities | null;
   /** How this payer confirms this payment: the method's own style unless the rail has another for it. */
   verificationFor(method: RailMethod, msisdn: string): VerificationStyle;
+  /**
+   * The account reference under which the operator also reports a collection as money received (`payment_received`); null: it
+   * does not. It is stored before the call, because that report may come before the answer. Pure.
+   */
+  accountReferenceOf?(call: Pick<CollectCall, 'reference' | 'method' | 'msisdn'>): string | null;
   /** Calls that an operator wants before the one that moves money. What it returns is committed first. */
   prepare?(call: CollectCall | PayoutCall, direction: Direction): Promise<PrepareReply>;
   collect(call: CollectCall): Promise<RailReply>;

@@ -93,6 +93,14 @@ export function everyFault(share: number): PlannedFault[] {
   return FAULTS.filter((fault) => fault !== 'field_renamed').map((fault) => ({ fault, share }));
 }
 
+const OPERATIONS_WITHOUT_PAYOUT = ['token', 'collect', 'refund', 'query', 'balance', 'name', 'other'] as const;
+
+/** Sonatel pays a cash-in twice that reaches it twice, whatever the reference: no gateway can prevent or undo that. */
+function possibleFaults(connection: string, fault: PlannedFault): PlannedFault[] {
+  if (connection !== 'orange-senegal' || fault.fault !== 'duplicate_id') return [fault];
+  return OPERATIONS_WITHOUT_PAYOUT.map((operation) => ({ ...fault, operation }));
+}
+
 export async function openJourney(seed: number): Promise<Journey> {
   const database = await createTestDatabase();
   const port = await reservePort();
@@ -143,9 +151,10 @@ export async function openJourney(seed: number): Promise<Journey> {
       }
     },
     async plan(faults) {
-      for (const url of Object.values(urls)) {
+      for (const [name, url] of Object.entries(urls)) {
         await fetch(`${url}/_simulator/faults`, { method: 'DELETE' });
-        for (const fault of faults) await postJson(`${url}/_simulator/faults`, fault);
+        for (const fault of faults.flatMap((each) => possibleFaults(name, each)))
+          await postJson(`${url}/_simulator/faults`, fault);
       }
     },
     act: async (connection, action, body) => postJson(`${urls[connection]}/_simulator/${action}`, body),

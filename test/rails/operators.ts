@@ -109,8 +109,6 @@ export const OPERATORS: readonly OperatorUnderTest[] = [
     msisdn: '254712345678',
     // The result of the prompt, the confirmation and the list of payments.
     statusField: null,
-    // A prompt has no id of ours: the second of two equal requests is refused because the first has locked the phone.
-    unknowable: ['collection: duplicate_id of collect, no callbacks'],
   },
   {
     name: 'paystack',
