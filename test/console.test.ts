@@ -528,7 +528,7 @@ describe('money', () => {
     const team = await createShop(ctx, 'Two people');
     const maker = await addPerson(gateway, team.holderId, 'finance', 'maker@example.org');
     const checker = await addPerson(gateway, team.holderId, 'owner', 'checker@example.org');
-    await checker.post('/console/payouts/approval', { needed: 'yes' });
+    await checker.post('/console/settings/approval', { needed: 'yes' });
     await topUpSandbox(ctx, COMMAND_LINE, team.holderId, 'KES', 1_000_000n);
     const order = {
       amount: '1,500.00',

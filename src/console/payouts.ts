@@ -11,7 +11,7 @@ import { refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, tag } from '../ui/components.ts';
-import { ruleChangeNotes } from './approval-settings.ts';
+import { APPROVAL_ADDRESS, ruleChangeNotes } from './approval-settings.ts';
 import { statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
@@ -48,7 +48,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const importLink = html`
     <a class="button button-secondary" href="/console/payouts/import">${t.payouts.import}</a>
   `;
-  const approvalLink = html`<a class="button button-secondary" href="/console/payouts/approval">${t.approval.title}</a>`;
+  const approvalLink = html`<a class="button button-secondary" href="${APPROVAL_ADDRESS}">${t.approval.title}</a>`;
   const isOpen = payouts.some((payout) => !isFinal(payout.status));
   return renderPage(request, {
     title: t.menu.payouts,

@@ -11,6 +11,7 @@ import { integrations } from './en/integrations.ts';
 import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { payouts } from './en/payouts.ts';
+import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
 import { team } from './en/team.ts';
 import { transactions } from './en/transactions.ts';
@@ -30,6 +31,7 @@ export const english = {
   ...payouts,
   ...cases,
   ...callbacks,
+  ...settings,
   ...team,
   ...admin,
 };

@@ -12,6 +12,7 @@ import { integrations } from './fr/integrations.ts';
 import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { payouts } from './fr/payouts.ts';
+import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
 import { team } from './fr/team.ts';
 import { transactions } from './fr/transactions.ts';
@@ -29,6 +30,7 @@ export const french: ConsoleMessages = {
   ...payouts,
   ...cases,
   ...callbacks,
+  ...settings,
   ...team,
   ...admin,
 };

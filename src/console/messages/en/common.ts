@@ -107,6 +107,7 @@ export const common = {
     account: 'Your profile',
     team: 'Team',
     audit: 'Audit log',
+    settings: 'Settings',
     admin: 'Holders',
     rails: 'Rails',
     allCases: 'All cases',

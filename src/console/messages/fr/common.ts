@@ -112,6 +112,7 @@ export const common: CommonMessages = {
     account: 'Votre profil',
     team: 'Équipe',
     audit: 'Journal d’audit',
+    settings: 'Paramètres',
     admin: 'Titulaires',
     rails: 'Opérateurs',
     allCases: 'Tous les dossiers',
