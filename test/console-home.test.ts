@@ -7,9 +7,12 @@ import { COMMAND_LINE, listAudit } from '../src/holders/audit.ts';
 import { changeHolder, findHolder } from '../src/holders/holders.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { clientOf, collectInKenya, PATHS } from './client.ts';
-import { addPerson, csrfOf, type Person, visitor } from './console-harness.ts';
+import { addPerson, csrfOf, type Person, signIn, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
+
+/** A busy machine may need longer for the first count than a page waits. */
+const MAX_TRIES = 20;
 
 let gateway: TestGateway;
 let shop: Shop;
@@ -22,19 +25,28 @@ before(async () => {
 after(() => gateway.close());
 
 beforeEach(async () => {
-  gateway.ctx.clock.advance(40 * DAY_MS);
   shop = await createShop(gateway.ctx, `Home ${++shops}`);
   owner = await addPerson(gateway, shop.holderId, 'owner', `home${shops}@example.org`);
 });
 
 const textOf = (page: string) =>
   page
-    .slice(page.indexOf('<main'))
+    .slice(page.indexOf('<main'), page.indexOf('<footer'))
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/[\s\u202f]+/g, ' ');
 
-async function home(person: Person, query = ''): Promise<string> {
-  return textOf((await person.get(`/console${query}`)).text);
+/** The page in a session of its own: the clock moves further than a session lasts. */
+async function homePage(query = ''): Promise<string> {
+  const person = await signIn(gateway, owner.member);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const { text } = await person.get(`/console${query}`);
+    if (!text.includes('Still counting')) return text;
+  }
+  throw new Error('the days were never counted');
+}
+
+async function home(query = ''): Promise<string> {
+  return textOf(await homePage(query));
 }
 
 /** The figure of a card, and the notes below it up to the next card. */
@@ -59,12 +71,9 @@ describe('the figures of the home page', () => {
     await collectInKenya(gateway, shop, { amount: 1000 });
     gateway.ctx.clock.advance(DAY_MS / 24);
     await collectInKenya(gateway, shop, { amount: 300 });
-    assert.match(
-      collectedOf(await home(owner, '?range=today')),
-      /^KES 300 KES 1 000 yesterday, the whole day 1 payment/,
-    );
-    assert.match(collectedOf(await home(owner, '?range=7d')), /^KES 1 300 None in the 7 days before 2 payments/);
-    assert.match(await home(owner), /Nairobi time/);
+    assert.match(collectedOf(await home('?range=today')), /^KES 300 KES 1 000 yesterday, the whole day 1 payment/);
+    assert.match(collectedOf(await home('?range=7d')), /^KES 1 300 None in the 7 days before 2 payments/);
+    assert.match(await home(), /Nairobi time/);
   });
 
   test('are counted again after the time zone has changed', async () => {
@@ -72,20 +81,20 @@ describe('the figures of the home page', () => {
     await collectInKenya(gateway, shop, { amount: 1000 });
     gateway.ctx.clock.advance(DAY_MS / 24);
     await collectInKenya(gateway, shop, { amount: 300 });
-    assert.match(collectedOf(await home(owner, '?range=today')), /^KES 1 300 /);
+    assert.match(collectedOf(await home('?range=today')), /^KES 1 300 /);
     await chooseZone('Africa/Nairobi');
-    assert.match(collectedOf(await home(owner, '?range=today')), /^KES 300 /);
+    assert.match(collectedOf(await home('?range=today')), /^KES 300 /);
     await chooseZone('UTC');
-    assert.match(collectedOf(await home(owner, '?range=today')), /^KES 1 300 /);
+    assert.match(collectedOf(await home('?range=today')), /^KES 1 300 /);
   });
 
   test('experience 8: never contradict the list below: a payment counts at once', async () => {
-    assert.match(collectedOf(await home(owner, '?range=today')), /^0 /);
+    assert.match(collectedOf(await home('?range=today')), /^0 /);
     for (const total of ['2 500', '5 000', '7 500']) {
       await collectInKenya(gateway, shop);
-      const page = await home(owner, '?range=today');
+      const page = await home('?range=today');
       assert.ok(collectedOf(page).startsWith(`KES ${total} `), collectedOf(page));
-      assert.match(page, /Succeeded KES 2 500|Succeeded/);
+      assert.match(page, /Latest payments .* Succeeded/);
     }
   });
 
@@ -93,11 +102,11 @@ describe('the figures of the home page', () => {
     await collectInKenya(gateway, shop, { amount: 1000 });
     gateway.ctx.clock.advance(8 * DAY_MS);
     await collectInKenya(gateway, shop, { amount: 1500 });
-    const page = await home(owner, '?range=7d');
+    const page = await home('?range=7d');
     assert.match(collectedOf(page), /^KES 1 500 ▲ up 50 % on the 7 days before 1 payment/);
     gateway.ctx.clock.advance(8 * DAY_MS);
     await collectInKenya(gateway, shop, { amount: 300 });
-    assert.match(collectedOf(await home(owner, '?range=7d')), /▼ down 80 %/);
+    assert.match(collectedOf(await home('?range=7d')), /▼ down 80 %/);
   });
 
   test('never add currencies: one is shown, and the others are a press away', async () => {
@@ -107,18 +116,18 @@ describe('the figures of the home page', () => {
     const reply = await clientOf(gateway, shop).signed(PATHS.collect, uganda);
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
     await gateway.settle();
-    const page = await owner.get('/console?range=7d');
-    assert.match(collectedOf(textOf(page.text)), /^KES 2 000 /);
-    assert.match(page.text, /href="\/console\?range=7d&#38;currency=UGX"|currency=UGX/);
-    assert.match(collectedOf(await home(owner, '?range=7d&currency=UGX')), /^UGX 5 000 /);
+    const page = await homePage('?range=7d');
+    assert.match(collectedOf(textOf(page)), /^KES 2 000 /);
+    assert.match(page, /range\W+61;7d\W+38;currency\W+61;UGX/);
+    assert.match(collectedOf(await home('?range=7d&currency=UGX')), /^UGX 5 000 /);
   });
 
   test('say which operator fails, why, and what to do', async () => {
     for (const ending of ['000', '001', '001', '002', '000'])
       await collectInKenya(gateway, shop, { mobile: `254712345${ending}` });
-    const page = await home(owner);
+    const page = await home();
     assert.match(cardOf(page, 'Success rate', 'Fees'), /^40 % M-PESA Kenya 40 %/);
-    assert.match(page, /By operator M-PESA Kenya 40 %/);
+    assert.match(page, /By operator M M-PESA Kenya 40 %/);
     assert.match(page, /3 payments failed Show 2 × Not enough money Ask again later, or send a payment link\./);
   });
 
@@ -126,16 +135,16 @@ describe('the figures of the home page', () => {
     setClock('10:00:00');
     await collectInKenya(gateway, shop, { amount: 1000 });
     const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' });
-    const page = await owner.get('/console');
-    assert.ok(textOf(page.text).includes(`View as table`));
-    assert.ok(textOf(page.text).includes(` ${day.format(gateway.ctx.clock.now())} KES 1 000 `));
-    assert.ok(page.text.includes(`data-title="${day.format(gateway.ctx.clock.now())}"`));
+    const page = await homePage();
+    assert.match(textOf(page), /View as table/);
+    assert.ok(textOf(page).includes(` ${day.format(gateway.ctx.clock.now())} KES 1 000 `), textOf(page));
+    assert.ok(page.includes(`data-title="${day.format(gateway.ctx.clock.now())}"`));
   });
 });
 
 describe('what needs a person', () => {
   test('is empty for a shop that has an integration and no trouble', async () => {
-    assert.match(await home(owner), /Needs you All clear\./);
+    assert.match(await home(), /Needs you All clear\./);
   });
 
   test('has a button for each', async () => {

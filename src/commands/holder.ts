@@ -35,25 +35,7 @@ import {
 
 export function holderCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'holder', 'create, list, suspend and close holders');
-
-  addCommand(group, 'create <name>', 'create a holder', [
-    'npx simbi holder create "Mama Put Kitchen"',
-    'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
-    'npx simbi holder create "Duka la Amani" --time-zone Africa/Nairobi',
-  ])
-    .option('--owner <email>', 'e-mail of the owner, who gets a link')
-    .option('--time-zone <name>', 'where its days begin at midnight, such as Africa/Nairobi')
-    .action(async (name: string, options: { json?: boolean; owner?: string; timeZone?: string }) => {
-      const { owner: email, timeZone } = options;
-      if (email !== undefined) requireEmail(email);
-      if (timeZone !== undefined && !isTimeZone(timeZone))
-        throw new CommandError(`"${timeZone}" is not a time zone. Use a name such as Africa/Nairobi.`, EXIT.usage);
-      const { holder, owner } = await withContext(terminal, (ctx) => create(ctx, { name, timeZone }, email));
-      const lines = owner ? `${rowsOf([holder])}\n\n${owner.link}` : rowsOf([holder]);
-      print(terminal, options, owner ? { ...holder, owner } : holder, lines);
-      if (owner) explainInvitation(terminal, owner);
-      terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
-    });
+  addCreateCommand(group, terminal);
 
   addCommand(group, 'invite <id> <email>', 'make a link that gives a person a role at a holder', [
     'npx simbi holder invite 3 ada@example.org',
@@ -110,6 +92,27 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     .action(async (id: string, options: { json?: boolean; yes?: boolean }) => {
       await confirm(terminal, options, `Closing holder ${parseId(id)} cannot be undone.`);
       await change(id, 'closed', options);
+    });
+}
+
+function addCreateCommand(group: Command, terminal: Terminal): void {
+  addCommand(group, 'create <name>', 'create a holder', [
+    'npx simbi holder create "Mama Put Kitchen"',
+    'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
+    'npx simbi holder create "Duka la Amani" --time-zone Africa/Nairobi',
+  ])
+    .option('--owner <email>', 'e-mail of the owner, who gets a link')
+    .option('--time-zone <name>', 'where its days begin at midnight, such as Africa/Nairobi')
+    .action(async (name: string, options: { json?: boolean; owner?: string; timeZone?: string }) => {
+      const { owner: email, timeZone } = options;
+      if (email !== undefined) requireEmail(email);
+      if (timeZone !== undefined && !isTimeZone(timeZone))
+        throw new CommandError(`"${timeZone}" is not a time zone. Use a name such as Africa/Nairobi.`, EXIT.usage);
+      const { holder, owner } = await withContext(terminal, (ctx) => create(ctx, { name, timeZone }, email));
+      const lines = owner ? `${rowsOf([holder])}\n\n${owner.link}` : rowsOf([holder]);
+      print(terminal, options, owner ? { ...holder, owner } : holder, lines);
+      if (owner) explainInvitation(terminal, owner);
+      terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
     });
 }
 

@@ -17,9 +17,10 @@ const RECENT_MS = 3 * DAY_MS;
 /** A day with fewer transactions is counted in a few milliseconds: the page then never differs from the lists. */
 const FEW_TRANSACTIONS = 2_000;
 const RECENT_FEW_FRESH_MS = 60_000;
-/** A page waits this long for a count; then it shows what is stored. Where nothing is stored it has nothing to show. */
+/** How long a page waits for a count before it shows what is stored. A small day takes this long only on a busy machine. */
 const PATIENCE_MS = 100;
 const FIRST_PATIENCE_MS = 300;
+const FEW_PATIENCE_MS = 1_000;
 /** Days that one statement counts. */
 const DAYS_AT_ONCE = 10;
 
@@ -78,7 +79,7 @@ export function createDailyStats(): DailyStatsReader {
       const work = countAll(ctx, holder, stale);
       work.catch((error: unknown) => ctx.log.warn({ err: error }, 'the statistics of a day could not be counted'));
       // Real time, not the gateway's clock: it is how long the viewer waits.
-      const patienceMs = stale.some((day) => !stored.has(day.name)) ? FIRST_PATIENCE_MS : PATIENCE_MS;
+      const patienceMs = Math.max(...stale.map((day) => patienceFor(stored.get(day.name))));
       const timeout = new Promise((resolve) => setTimeout(resolve, patienceMs).unref());
       await Promise.race([work, timeout]).catch(() => null);
       const fresh = await readStored(ctx, holder, names);
@@ -125,10 +126,19 @@ async function readStored(ctx: Context, holder: DaysOf, days: readonly string[])
   return new Map(rows.map((row) => [row.day, row]));
 }
 
+function isSmallDay({ figures }: Row): boolean {
+  return figures.attempts.reduce((sum, each) => sum + each.transactions, 0) < FEW_TRANSACTIONS;
+}
+
+function patienceFor(row: Row | undefined): number {
+  if (!row) return FIRST_PATIENCE_MS;
+  return isSmallDay(row) ? FEW_PATIENCE_MS : PATIENCE_MS;
+}
+
 function isStale(ctx: Context, { to }: Day, row: Row | undefined): boolean {
   if (!row) return true;
   const [now, counted, end] = [ctx.clock.millis(), row.counted_at.getTime(), to.getTime()];
-  const isSmall = row.figures.attempts.reduce((sum, each) => sum + each.transactions, 0) < FEW_TRANSACTIONS;
+  const isSmall = isSmallDay(row);
   if (now < end) return isSmall || now - counted >= TODAY_FRESH_MS;
   if (counted < end) return true;
   if (now >= end + RECENT_MS) return now - counted >= OLD_FRESH_MS;

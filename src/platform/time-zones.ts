@@ -55,7 +55,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Slow to make: whoever asks about many days makes it once. */
+/** Slow to make: a caller with many days makes it once. */
 function clockFormat(timeZone: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('en-CA', {
     timeZone,
