@@ -716,7 +716,7 @@ describe('user input', () => {
     const person = await addPerson(gateway, shop.holderId, 'owner', 'fr@example.org');
     const page = await person.get('/console?lang=fr');
     assert.match(page.text, /<html lang="fr">/);
-    assert.match(page.text, /Essayer un paiement/);
+    assert.match(page.text, /Paiement de test/);
     assert.match(page.headers.get('set-cookie') ?? '', /lang=fr/);
   });
 });

@@ -105,7 +105,7 @@ describe('suspended', () => {
   test('security S2: owners can remove a member and withdraw a loosening of the rules, and nothing else there', async () => {
     await setPayoutApproval(gateway.ctx, COMMAND_LINE, client.shop.holderId, true);
     await owner.post('/console/settings/approval', { needed: 'no' });
-    const change = /\/payouts\/approval\/changes\/([^"]+)"/.exec((await owner.get('/console/settings')).text)?.[1];
+    const change = /\/settings\/approval\/changes\/([^"]+)"/.exec((await owner.get('/console/settings')).text)?.[1];
     assert.ok(change);
     await suspend();
     const rule = `/console/settings/approval/changes/${change}`;
