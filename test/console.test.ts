@@ -659,7 +659,7 @@ function deadEnds(page: string): string[] {
       (route) => route.method === method && new RegExp(`^/console${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path),
     );
   const posts = [...page.matchAll(/<form method="post" action="([^"?]+)/g)].map(([, path = '']) => path);
-  const gets = [...page.matchAll(/(?:<form action|href)="(\/console[^"?]*)/g)].map(([, path = '']) => path);
+  const gets = [...page.matchAll(/(?:<form action|href)="(\/console[^"?#]*)/g)].map(([, path = '']) => path);
   return [...posts.filter((path) => !isRoute('POST', path)), ...gets.filter((path) => !isRoute('GET', path))];
 }
 
