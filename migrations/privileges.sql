@@ -104,9 +104,12 @@ insert into wanted (name, service, rows, hidden) values
   ('events', 'select, insert', 'own', null),
   -- console
   ('daily_figures', 'select, insert, update', 'own', null),
+  ('notification_choices', 'select, insert, update', 'own', null),
+  ('notifications_sent', 'select, insert, delete', 'own', null),
   ('used_forms', 'select, insert, delete', 'own', null),
   -- sandbox
   ('sandbox_announcements', 'select, insert, update, delete', null, null),
+  ('sandbox_mails', 'select, insert, delete', null, null),
   ('sandbox_messages', 'select, insert, delete', null, null),
   ('sandbox_payments', 'select, insert, update, delete', null, null),
   ('sandbox_phones', 'select, insert, update', null, null),

@@ -2217,6 +2217,47 @@ create table balance_reads (
 comment on table balance_reads is
   'When the balance of a connection is read next. One process reads it for all.';
 
+-- 0044_sandbox_mail_box.sql
+
+create table sandbox_mails (
+  id bigint not null generated always as identity,
+  to_address text not null,
+  subject text not null,
+  body text not null,
+  received_at timestamp with time zone not null,
+  constraint sandbox_mails_pkey PRIMARY KEY (id)
+);
+comment on table sandbox_mails is
+  'Mails that the sandbox caught, by a real SMTP exchange on loopback. The newest are kept.';
+
+-- 0045_console_notifications.sql
+
+create table notification_choices (
+  holder_id bigint not null,
+  member_id bigint not null,
+  kinds text[] not null,
+  language text not null,
+  updated_at timestamp with time zone not null,
+  constraint notification_choices_pkey PRIMARY KEY (holder_id, member_id),
+  constraint notification_kinds_known CHECK ((kinds <@ ARRAY['daily_summary'::text, 'payout_failed'::text, 'receiver_down'::text, 'case_opened'::text, 'low_float'::text])),
+  constraint notification_choices_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint notification_choices_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id) ON DELETE CASCADE
+);
+comment on table notification_choices is
+  'What a member chose. Without a row the role decides.';
+
+create table notifications_sent (
+  holder_id bigint not null,
+  kind text not null,
+  subject text not null,
+  sent_at timestamp with time zone not null,
+  constraint notifications_sent_pkey PRIMARY KEY (holder_id, kind, subject),
+  constraint notifications_sent_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table notifications_sent is
+  'What was said about: a payout, a receiver since a moment, a case, a wallet on a day. Nothing is said twice.';
+CREATE INDEX notifications_sent_at ON public.notifications_sent USING btree (sent_at);
+
 -- 
 
 create table schema_migrations (

@@ -19,6 +19,8 @@ import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
+import { MAIL_BOX_SENDER } from './sandbox/mail-box.ts';
+import { mailRoutes } from './sandbox/mail-page.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 import type { Services } from './services.ts';
 
@@ -50,6 +52,7 @@ export function createApp(services: Services): HttpServer {
       list: () => listSimulatorPrompts(ctx),
       decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
     });
+  if (ctx.config.mailFrom === MAIL_BOX_SENDER) mailRoutes(app, ctx);
   callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
   return app;
 }

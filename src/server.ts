@@ -17,11 +17,12 @@ import {
   openDatabase,
   type Progress,
 } from './open-context.ts';
-import { type Config, dataPath, publicUrl } from './platform/config.ts';
+import { type Config, dataPath, hasMailBox, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { createLogger, openLogFile } from './platform/log.ts';
+import { MAIL_BOX_SENDER, type MailBox, openMailBox } from './sandbox/mail-box.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
 
@@ -53,6 +54,7 @@ type Opened = {
   services?: Services;
   app?: HttpServer;
   workers?: Workers;
+  mailBox?: MailBox;
   /** Ends the search for new versions of the keys. */
   stopVault?: () => void;
   /** Ends the search for changes of connections. */
@@ -79,7 +81,7 @@ export async function startServer(settings: Config, options: ServerOptions = {})
 
 async function start(opened: Opened, settings: Config, onProgress: Progress): Promise<Omit<Server, 'stop'>> {
   armFailpoint(settings.failpoint);
-  const config = { ...settings, port: await findPort(settings) };
+  const config = { ...settings, port: await findPort(settings), ...(await mailOf(settings, opened)) };
   const database = await openDatabase(config, onProgress);
   opened.database = database;
   // Many migrations are shown as one step.
@@ -88,6 +90,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   );
   const ctx = await createContext(config, database.url, opened.log.logger);
   opened.ctx = ctx;
+  opened.mailBox?.keepIn(ctx);
   opened.stopVault = ctx.vault.watch();
   await maintainSignatures(ctx);
   const services = await createServices(ctx, { databaseUrl: database.url });
@@ -105,6 +108,13 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   return { ctx, app, url, demo };
 }
 
+/** A sandbox on somebody's own machine catches its mails: see `hasMailBox`. */
+async function mailOf(settings: Config, opened: Opened): Promise<Partial<Config>> {
+  if (!hasMailBox(settings)) return {};
+  opened.mailBox = await openMailBox();
+  return { smtpUrl: opened.mailBox.url, mailFrom: MAIL_BOX_SENDER };
+}
+
 async function close(opened: Opened): Promise<void> {
   // A lock without an address tells the next process on this DATA_DIR that this one is stopping, and to wait.
   opened.lock.setUrl('');
@@ -114,6 +124,7 @@ async function close(opened: Opened): Promise<void> {
   await within(until, jobs);
   opened.stopVault?.();
   opened.stopConnections?.();
+  await within(until, opened.mailBox?.close());
   // Payments and callbacks in progress are finished; the others stay in the database for the next start.
   await within(until, opened.services?.stop());
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());

@@ -1,5 +1,6 @@
 // Every background job, one line each.
 
+import { notifyMembers } from './console/notifications.ts';
 import { applyRuleChanges } from './holders/approval-rules.ts';
 import { purgeExpired } from './holders/housekeeping.ts';
 import { sendMails } from './holders/mail-queue.ts';
@@ -22,6 +23,7 @@ export function listJobs({ ctx, jobs }: Services): Job[] {
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
     { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'role_changes', pass: () => applyRoleChanges(ctx), idleMs: EVERY_MINUTE },
+    { name: 'notifications', pass: () => notifyMembers(ctx), idleMs: EVERY_MINUTE },
     { name: 'mails', pass: () => sendMails(ctx), idleMs: MAIL_IDLE_MS },
     { name: 'shared_limits', pass: () => purgeSharedLimits(ctx), idleMs: EVERY_MINUTE },
     { name: 'limit_refusals', pass: () => purgeRefusals(ctx), idleMs: EVERY_TEN_MINUTES },

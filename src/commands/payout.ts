@@ -95,7 +95,7 @@ export function payoutCommands(program: Command, terminal: Terminal): void {
           import('../payments/transactions.ts'),
         ]);
         const holder = await requireHolder(terminal, ctx, options.holder);
-        return (await listPayouts(ctx, holder.id, limit)).map((row) => describePayout(refOf(row), row));
+        return (await listPayouts(ctx, holder.id, { limit })).map((row) => describePayout(refOf(row), row));
       });
       print(terminal, options, payouts, rowsOf(payouts));
     });

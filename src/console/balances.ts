@@ -12,7 +12,8 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable, emptyState } from '../ui/components.ts';
+import { dataTable, emptyState, figureCard, sum, who } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
 import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
@@ -61,24 +62,30 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
 }
 
 function walletCard(request: HolderRequest, wallet: WalletBalance, pending: bigint): Html {
-  const { t } = request;
+  const { t, role } = request;
   const { currency } = wallet;
   return html`
     <div class="card">
+      <p class="figure-label">${t.balances.available}</p>
+      <p class="figure">${money(request, wallet.available, currency)}</p>
       <p class="muted">${currency} · ${t.balances.wallet} ${wallet.walletAccount}</p>
-      ${walletFigures(request, wallet)}
-      <p class="muted">${t.balances.pending}: ${money(request, pending, currency)}</p>
-      <p><a href="/console/balances/${currency}">${t.balances.statement}</a></p>
+      ${sum([
+        [t.balances.reserved, money(request, wallet.reserved, currency)],
+        [t.balances.pending, money(request, pending, currency)],
+      ])}
+      <div class="actions">
+        <a class="button button-secondary" href="/console/balances/${currency}">${icon('file-text')}${t.balances.statement}</a>
+        ${
+          TREASURERS.includes(role) &&
+          wallet.available > 0n &&
+          html`
+            <a class="button button-secondary" href="/console/payouts/new?currency=${currency}">
+              ${icon('send')}${t.balances.payOut}
+            </a>
+          `
+        }
+      </div>
     </div>
-  `;
-}
-
-function walletFigures(request: HolderRequest, { available, reserved, currency }: WalletBalance): Html {
-  const { t } = request;
-  return html`
-    <p class="figure">${money(request, available, currency)}</p>
-    <p class="muted">${t.balances.available}</p>
-    <p class="muted">${t.balances.reserved}: ${money(request, reserved, currency)}</p>
   `;
 }
 
@@ -141,7 +148,11 @@ async function statementPage(request: HolderRequest): Promise<FastifyReply> {
     `,
     body: html`
       <div class="cards">
-        <div class="card">${walletFigures(request, wallet)}</div>
+        ${figureCard(
+          t.balances.available,
+          money(request, wallet.available, wallet.currency),
+          `${t.balances.reserved}: ${money(request, wallet.reserved, wallet.currency)}`,
+        )}
         ${await dayCard(request, wallet.currency)}
       </div>
       ${
@@ -181,18 +192,18 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
   return dataTable(
     t.balances.statement,
     [
-      { label: t.time },
-      { label: t.transactions.type },
+      { label: t.transactions.type, phone: 'main' },
       { label: t.reference },
-      { label: t.balances.change, right: true },
-      { label: t.balances.balance, right: true },
+      { label: t.balances.change, right: true, phone: 'amount' },
+      { label: t.balances.balance, right: true, phone: 'status' },
+      { label: t.time, right: true },
     ],
     lines.map((line) => [
-      timeTag(request, line.postedAt),
-      t.transfers[line.kind],
+      who(t.transfers[line.kind], timeTag(request, line.postedAt)),
       line.kind === 'sandbox_top_up' ? '' : transactionLink(refOf({ id: line.transactionId })),
-      `${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}`,
+      html`<span class="amount">${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}</span>`,
       money(request, line.balance, currency),
+      timeTag(request, line.postedAt),
     ]),
   );
 }

@@ -12,7 +12,7 @@ import { type Delivery, type DeliveryStatus, listDeliveries, replayFailed, resen
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
-import { dataTable, emptyState } from '../ui/components.ts';
+import { chips, dataTable, emptyState, status as statusText, who } from '../ui/components.ts';
 import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
 import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-details.ts';
@@ -47,8 +47,10 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     body: html`
       ${failing.map((each) => failingBox(request, each))}
       ${paused.map((each) => pausedBox(request, each))}
-      ${failing.length + paused.length === 0 && html`<p class="box success">${t.callbacks.healthy}</p>`}
-      ${filterForm(request, status)}
+      ${stateChips(request, status)}
+      ${
+        failing.length + paused.length === 0 && html`<p class="muted">${statusText('success', t.callbacks.healthy)}</p>`
+      }
       ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText) : table(request, deliveries)}
       ${pager(request, nextPage(deliveries, status))}
       ${BUILDERS.includes(role) && replayCard(request)}
@@ -81,20 +83,13 @@ function pausedBox(request: HolderRequest, { url, pausedAt }: PausedAddress): Ht
   `;
 }
 
-function filterForm(request: HolderRequest, status: DeliveryStatus | undefined): Html {
-  const { t } = request;
-  const states = DELIVERY_STATES.map((each) => [each, t.callbacks.states[each]] as const);
-  return form(request, {
-    method: 'get',
-    action: '/callbacks',
-    className: 'card',
-    row: true,
-    fields: [
-      { type: 'select', name: 'status', label: t.state, value: status ?? '', choices: [['', t.any], ...states] },
-    ],
-    submit: t.show,
-    variant: 'secondary',
+function stateChips({ t }: HolderRequest, shown: DeliveryStatus | undefined): Html {
+  const choice = (state: DeliveryStatus | undefined) => ({
+    label: state ? t.callbacks.states[state] : t.all,
+    href: state ? `/console/callbacks?status=${state}` : '/console/callbacks',
+    current: state === shown,
   });
+  return chips(t.state, [undefined, ...DELIVERY_STATES].map(choice));
 }
 
 function table(request: HolderRequest, deliveries: readonly Delivery[]): Html {
@@ -102,22 +97,27 @@ function table(request: HolderRequest, deliveries: readonly Delivery[]): Html {
   return dataTable(
     t.menu.callbacks,
     [
-      { label: t.callbacks.event },
-      { label: t.state },
-      { label: t.callbacks.url },
-      { label: t.callbacks.attemptCount, right: true },
+      { label: t.callbacks.event, phone: 'main' },
       { label: t.reference },
-      { label: t.created },
+      { label: t.state, phone: 'status' },
+      { label: t.callbacks.attemptCount, right: true },
+      { label: t.time, right: true, phone: 'amount' },
     ],
     deliveries.map((each) => [
-      html`<a href="/console/callbacks/${each.eventId}">${each.type}</a>`,
-      deliveryTag(request, each.status),
-      each.url ?? t.callbacks.feedOnly,
-      each.attempts.length,
+      who(each.type, html`<span class="wrap">${shortUrl(each.url) ?? t.callbacks.feedOnly}</span>`, {
+        href: `/console/callbacks/${each.eventId}`,
+      }),
       transactionLink(each.transactionRef),
+      deliveryTag(request, each.status),
+      each.attempts.length,
       timeTag(request, each.createdAt),
     ]),
   );
+}
+
+/** An address without its scheme, which every one of them has. */
+function shortUrl(url: string | null): string | null {
+  return url?.replace(/^https?:\/\//, '') ?? null;
 }
 
 function nextPage(deliveries: readonly Delivery[], status: DeliveryStatus | undefined): string | null {

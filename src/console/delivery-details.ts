@@ -2,7 +2,7 @@
 
 import type { Delivery } from '../callbacks/resend.ts';
 import { type Html, html } from '../platform/html.ts';
-import { type Tone, tag } from '../ui/components.ts';
+import { status as statusText, type Tone, tag } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
 import { postButton } from './form-components.ts';
@@ -23,7 +23,7 @@ const DELIVERY_TONES: Record<Delivery['status'], Tone> = {
 export const DELIVERY_STATES = Object.keys(DELIVERY_TONES) as Delivery['status'][];
 
 export function deliveryTag({ t }: HolderRequest, status: Delivery['status']): Html {
-  return tag(DELIVERY_TONES[status], t.callbacks.states[status]);
+  return statusText(DELIVERY_TONES[status], t.callbacks.states[status]);
 }
 
 export function deliveryDetails(request: HolderRequest, delivery: Delivery, resendPath: string): Html {

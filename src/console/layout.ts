@@ -155,7 +155,7 @@ function newMenu({ t, role }: ConsoleRequest): Html | false {
   if (role === null || !MAKERS.includes(role)) return false;
   return menuButton(html`${icon('plus')}${t.newMenu.label}`, [
     { label: t.newMenu.link, href: '/console/links/new', icon: 'link' },
-    { label: t.newMenu.payout, href: '/console/payouts#new', icon: 'send' },
+    { label: t.newMenu.payout, href: '/console/payouts', icon: 'send' },
     { label: t.newMenu.integration, href: '/console/integrations', icon: 'plug' },
   ]);
 }

@@ -34,10 +34,7 @@ export const payoutFileRoutes: ConsoleRoute[] = [
 export function totalCards(request: HolderRequest, totals: readonly (readonly [string, PayoutTotal])[]): Html {
   const { t } = request;
   const card = ([currency, { payouts, amount, fee }]: readonly [string, PayoutTotal]) =>
-    figureCard(
-      money(request, amount, currency),
-      `${t.payouts.count(payouts)} · ${t.fee} ${money(request, fee, currency)}`,
-    );
+    figureCard(t.payouts.count(payouts), money(request, amount, currency), `${t.fee} ${money(request, fee, currency)}`);
   return html`<div class="cards">${totals.map(card)}</div>`;
 }
 

@@ -2,18 +2,28 @@
 // is the transaction page; files are imported in payout-import-page.ts and shown in payout-file-page.ts.
 
 import type { FastifyReply } from 'fastify';
-import { listPayoutFiles, listPayouts, type PayoutRow } from '../payments/payout-orders.ts';
+import { formatNumber } from '../catalog/phone.ts';
+import { balancesOf, type WalletBalance } from '../ledger/ledger.ts';
+import {
+  countWaitingApprovals,
+  listPayoutFiles,
+  listPayouts,
+  PAYOUT_GROUPS,
+  type PayoutGroup,
+  type PayoutRow,
+} from '../payments/payout-orders.ts';
 import { type PayoutOrder, readPayout } from '../payments/payout-requests.ts';
 import { listWaitingRefunds } from '../payments/refund-orders.ts';
 import { RepeatedPayoutsError, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { isFinal } from '../payments/states.ts';
-import { refOf } from '../payments/transactions.ts';
+import { idFromRef, refOf } from '../payments/transactions.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState, tag } from '../ui/components.ts';
+import { chips, dataTable, emptyState, operatorTile, status, who } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
 import { APPROVAL_ADDRESS, ruleChangeNotes } from './approval-settings.ts';
-import { statusTag, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { pager, statusTag, timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, money, queryOf } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -25,7 +35,7 @@ import { waitingRefunds } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { methodName } from './transaction-table.ts';
 
-const SHOWN = 100;
+const PAGE_ROWS = 50;
 const LIVE_SECONDS = 5;
 
 export const payoutRoutes: ConsoleRoute[] = [
@@ -36,38 +46,64 @@ export const payoutRoutes: ConsoleRoute[] = [
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role, holder } = request;
-  const [payouts, files, waiting, refunds, ruleNotes] = await Promise.all([
-    listPayouts(ctx, holder.id, SHOWN),
+  const group = PAYOUT_GROUPS.find((each) => each === queryOf(request, 'show'));
+  const before = idFromRef(queryOf(request, 'before', 40)) ?? undefined;
+  const [found, toApprove, files, waiting, refunds, ruleNotes] = await Promise.all([
+    listPayouts(ctx, holder.id, { group, before, limit: PAGE_ROWS + 1 }),
+    countWaitingApprovals(ctx.db, holder.id),
     listPayoutFiles(ctx.db, holder.id),
     waitingFiles(request),
-    listWaitingRefunds(ctx.db, holder.id, SHOWN),
+    listWaitingRefunds(ctx.db, holder.id, PAGE_ROWS),
     ruleChangeNotes(request),
   ]);
+  const payouts = found.slice(0, PAGE_ROWS);
   const canCreate = TREASURERS.includes(role);
-  const createLink = html`<a class="button" href="/console/payouts/new">${t.payouts.create}</a>`;
+  const createLink = html`<a class="button" href="/console/payouts/new">${icon('send')}${t.payouts.create}</a>`;
   const importLink = html`
-    <a class="button button-secondary" href="/console/payouts/import">${t.payouts.import}</a>
+    <a class="button button-secondary" href="/console/payouts/import">${icon('upload')}${t.payouts.import}</a>
   `;
-  const approvalLink = html`<a class="button button-secondary" href="${APPROVAL_ADDRESS}">${t.approval.title}</a>`;
+  const approvalLink = html`
+    <a class="button button-secondary" href="${APPROVAL_ADDRESS}">${icon('shield')}${t.approval.title}</a>
+  `;
   const isOpen = payouts.some((payout) => !isFinal(payout.status));
   return renderPage(request, {
     title: t.menu.payouts,
     lead: t.payouts.lead,
     active: 'payouts',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
-    ...(canCreate ? { actions: html`${createLink}${importLink}${role === 'owner' && approvalLink}` } : {}),
+    ...(canCreate ? { actions: html`${role === 'owner' && approvalLink}${importLink}${createLink}` } : {}),
     body: html`
       ${ruleNotes}
       ${waiting}
       ${waitingRefunds(request, refunds)}
+      ${groupChips(request, group, toApprove)}
       ${
-        payouts.length === 0
-          ? emptyState(t.payouts.none, t.payouts.noneText, canCreate && createLink)
-          : payoutTable(request, payouts)
+        payouts.length > 0
+          ? payoutTable(request, payouts)
+          : group || before
+            ? emptyState(t.payouts.noneHere, t.payouts.noneHereText, false, 'send')
+            : emptyState(t.payouts.none, t.payouts.noneText, canCreate && createLink, 'send')
       }
+      ${pager(request, nextPage(found, group))}
       ${files.length > 0 && html`<h2>${t.payouts.lists}</h2>${fileTable(request, files)}`}
     `,
   });
+}
+
+function groupChips({ t }: HolderRequest, shown: PayoutGroup | undefined, toApprove: number): Html {
+  const choice = (group: PayoutGroup | undefined) => ({
+    label: group ? t.payouts.groups[group] : t.all,
+    href: group ? `/console/payouts?show=${group}` : '/console/payouts',
+    current: group === shown,
+    ...(group === 'waiting' && toApprove > 0 ? { count: toApprove } : {}),
+  });
+  return chips(t.state, [undefined, ...PAYOUT_GROUPS].map(choice));
+}
+
+function nextPage(found: readonly PayoutRow[], group: PayoutGroup | undefined): string | null {
+  const last = found.length > PAGE_ROWS ? found[PAGE_ROWS - 1] : undefined;
+  if (!last) return null;
+  return `/console/payouts?${new URLSearchParams({ ...(group ? { show: group } : {}), before: refOf(last) }).toString()}`;
 }
 
 function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Html {
@@ -75,27 +111,35 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Htm
   return dataTable(
     t.menu.payouts,
     [
-      { label: t.payee },
-      { label: t.state },
-      { label: t.amount, right: true },
-      { label: t.method },
+      { label: t.payee, phone: 'main' },
+      { label: t.payouts.for },
+      { label: t.state, phone: 'status' },
       { label: t.payouts.createdBy },
       { label: t.payouts.approvedBy },
-      { label: t.created },
+      { label: t.amount, right: true, phone: 'amount' },
+      { label: t.time, right: true },
     ],
     payouts.map((payout) => [
-      html`
-        <a href="/console/transactions/${refOf(payout)}"><bdi>${payout.payee ?? `+${payout.msisdn}`}</bdi></a>
-        ${payout.payee && html`<span class="muted"><bdi>+${payout.msisdn}</bdi></span>`}
-      `,
-      payout.waits_for_approval ? tag('warning', t.payouts.needsApproval) : statusTag(request, payout.status, 'payout'),
-      money(request, payout.amount, payout.currency),
-      methodName(request, payout.method),
+      payeeCell(request, payout),
+      html`<bdi>${payout.invoice_no ?? payout.detail ?? ''}</bdi>`,
+      payout.waits_for_approval
+        ? status('warning', t.payouts.needsApproval)
+        : statusTag(request, payout.status, 'payout'),
       html`<bdi>${payout.created_by}</bdi>`,
       approvalCell(request, payout),
+      html`<span class="amount">${money(request, payout.amount, payout.currency)}</span>`,
       timeTag(request, payout.created_at),
     ]),
   );
+}
+
+function payeeCell(request: HolderRequest, payout: PayoutRow): Html {
+  const name = methodName(request, payout.method);
+  const number = payout.msisdn ? formatNumber(payout.msisdn) : (payout.account_number ?? '');
+  return who(html`<bdi>${payout.payee ?? number}</bdi>`, html`<bdi>${payout.payee ? number : name}</bdi>`, {
+    href: `/console/transactions/${refOf(payout)}`,
+    tile: operatorTile(name),
+  });
 }
 
 /** The approver, or the button for a member who may approve: not the one who created the payout. */
@@ -112,21 +156,38 @@ function approvalCell(request: HolderRequest, payout: PayoutRow): Html | '' | nu
 }
 
 /** `once`: the id of this form, where it was shown before and its payout was not ordered. */
-function newPage(request: HolderRequest, errors?: FieldErrors, once?: string): Promise<FastifyReply> {
-  const { t } = request;
+async function newPage(request: HolderRequest, errors?: FieldErrors, once?: string): Promise<FastifyReply> {
+  const { t, ctx, holder } = request;
+  const wallets = await balancesOf(ctx.db, holder.id);
   return renderPage(request, {
     title: t.payouts.create,
     lead: t.payouts.createLead,
     active: 'payouts',
     ...(errors ? { status: 400 } : {}),
-    body: html`<div class="card">${errorBox(request, errors)}${newForm(request, errors, once)}</div>`,
+    body: html`<div class="card">${errorBox(request, errors)}${newForm(request, wallets, errors, once)}</div>`,
   });
 }
 
-function newForm(request: HolderRequest, errors: FieldErrors | undefined, once: string | undefined): Html {
+/** The fullest wallet comes first. Methods of currencies without a wallet are not offered: there is no money to send. */
+function newForm(
+  request: HolderRequest,
+  wallets: readonly WalletBalance[],
+  errors: FieldErrors | undefined,
+  once: string | undefined,
+): Html {
   const { t } = request;
-  const methods = [...request.ctx.catalog.methods.values()].filter((method) => method.payout);
-  const currencies = [...new Set(methods.map((method) => method.currency))].sort();
+  const payable = [...request.ctx.catalog.methods.values()].filter((method) => method.payout);
+  const funded = wallets
+    .filter((wallet) => payable.some((method) => method.currency === wallet.currency))
+    .toSorted((left, right) => (left.available < right.available ? 1 : -1));
+  const methods =
+    funded.length === 0 ? payable : payable.filter((each) => funded.some((w) => w.currency === each.currency));
+  const currencies =
+    funded.length === 0
+      ? [...new Set(methods.map(({ currency }) => currency))].sort().map((code) => [code, code] as const)
+      : funded.map(
+          ({ currency, available }) => [currency, t.payouts.fromWallet(money(request, available, currency))] as const,
+        );
   const value = (name: PayoutFieldName) => fieldOf(request, name);
   return form(request, {
     action: '/payouts',
@@ -136,9 +197,9 @@ function newForm(request: HolderRequest, errors: FieldErrors | undefined, once: 
       {
         type: 'select',
         name: 'currency',
-        label: t.currency,
-        value: value('currency'),
-        choices: currencies.map((currency) => [currency, currency] as const),
+        label: t.payouts.from,
+        value: value('currency') || queryOf(request, 'currency', 3),
+        choices: currencies,
       },
       {
         name: 'amount',

@@ -8,7 +8,8 @@ import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { dataTable, emptyState, tag } from '../ui/components.ts';
+import { chips, dataTable, emptyState, status as statusText } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
 import { pager, timeTag, transactionLink } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
@@ -40,6 +41,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     active: 'requests',
     body: html`
       ${ctx.config.requestLog === 'off' && html`<p class="box warning">${t.requests.off}</p>`}
+      ${familyChips(request, filter)}
       ${filterForm(request, filter, integrations)}
       ${rows.length === 0 ? emptyState(t.requests.none, t.requests.noneText) : table(request, rows, integrations)}
       ${pager(request, nextPage(rows, filter))}
@@ -111,27 +113,48 @@ function unverifiedSection(
   `;
 }
 
+/** The method and the last part of the path, which is what tells two requests apart; the whole path on hover. */
 function requestCell(route: string, title: string | undefined): Html {
+  const [method = '', path = ''] = route.split(' ');
+  const last =
+    path
+      .split('/')
+      .filter((part) => part !== '' && !part.startsWith(':'))
+      .at(-1) ?? path;
   return html`
-    <code>${route}</code>
+    <span title="${route}"><b>${method}</b> <code>${last}</code></span>
     <span class="muted"><bdi>${title ?? ''}</bdi></span>
   `;
 }
 
 function resultCell({ status, code }: { status: number; code: string | null }): Html {
   return html`
-    ${tag(status < 400 ? 'success' : 'error', String(status))}
+    ${statusText(status < 400 ? 'success' : 'error', String(status))}
     ${code && html` <a href="/docs/errors/${code}">${code}</a>`}
   `;
 }
 
+function familyChips({ t }: HolderRequest, filter: Filter): Html {
+  const labels = { '2': t.requests.accepted, '4': t.requests.rejected, '5': t.requests.serverError };
+  const choice = (family: Filter['family']) => {
+    const query = queryFrom({ ...filter, family }).toString();
+    return {
+      label: family ? labels[family] : t.all,
+      href: `/console/requests${query === '' ? '' : `?${query}`}`,
+      current: family === filter.family,
+    };
+  };
+  return chips(t.requests.result, [undefined, ...STATUS_FAMILIES].map(choice));
+}
+
 function filterForm(request: HolderRequest, filter: Filter, integrations: readonly Integration[]): Html {
   const { t } = request;
-  return form(request, {
+  const isUsed = filter.integration !== undefined || filter.code !== '' || filter.id !== '';
+  const fields = form(request, {
     method: 'get',
     action: '/requests',
-    className: 'card',
     row: true,
+    hidden: filter.family ? { status: filter.family } : {},
     fields: [
       {
         type: 'select',
@@ -140,24 +163,18 @@ function filterForm(request: HolderRequest, filter: Filter, integrations: readon
         value: queryOf(request, 'integration'),
         choices: [['', t.any], ...integrations.map((each) => [String(each.id), each.title] as const)],
       },
-      {
-        type: 'select',
-        name: 'status',
-        label: t.requests.result,
-        value: filter.family ?? '',
-        choices: [
-          ['', t.any],
-          ['2', t.requests.accepted],
-          ['4', t.requests.rejected],
-          ['5', t.requests.serverError],
-        ],
-      },
       { name: 'code', label: t.requests.code, value: filter.code },
       { name: 'id', label: 'request_id', value: filter.id },
     ],
     submit: t.show,
     variant: 'secondary',
   });
+  return html`
+    <details class="filters"${isUsed && html` open`}>
+      <summary>${icon('funnel')} ${t.transactions.filter}</summary>
+      ${fields}
+    </details>
+  `;
 }
 
 function table(request: HolderRequest, rows: readonly LoggedRequest[], integrations: readonly Integration[]): Html {
@@ -166,33 +183,38 @@ function table(request: HolderRequest, rows: readonly LoggedRequest[], integrati
   return dataTable(
     t.menu.requests,
     [
-      { label: t.time },
-      { label: t.requests.request },
-      { label: t.requests.result },
+      { label: t.requests.request, phone: 'main' },
+      { label: t.requests.result, phone: 'status' },
       { label: t.requests.duration, right: true },
       { label: t.reference },
       { label: t.address },
       { label: 'request_id' },
+      { label: t.time, right: true, phone: 'amount' },
     ],
     rows.map((row) => [
-      timeTag(request, row.at),
       requestCell(row.route, titles.get(row.integration_id)),
       resultCell(row),
       `${row.ms.toFixed(1)} ms`,
       row.transaction_id && transactionLink(refOf({ id: row.transaction_id })),
       row.address,
       html`<code>…${publicId('req', row.id).slice(-8)}</code>`,
+      timeTag(request, row.at),
     ]),
   );
 }
 
-function nextPage(rows: readonly LoggedRequest[], { integration, family, code }: Filter): string | null {
-  const last = rows.at(-1);
-  if (rows.length < PAGE_ROWS || !last) return null;
+function queryFrom({ integration, family, code }: Filter): URLSearchParams {
   const query = new URLSearchParams();
   if (integration) query.set('integration', String(integration.id));
   if (family) query.set('status', family);
   if (code) query.set('code', code);
+  return query;
+}
+
+function nextPage(rows: readonly LoggedRequest[], filter: Filter): string | null {
+  const last = rows.at(-1);
+  if (rows.length < PAGE_ROWS || !last) return null;
+  const query = queryFrom(filter);
   query.set('before', String(last.at.getTime()));
   return `/console/requests?${query.toString()}`;
 }

@@ -45,6 +45,7 @@ import { layoutPage, redirect } from './layout.ts';
 import { limitsRoutes } from './limits-page.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { noticeRoutes } from './notices.ts';
+import { notificationRoutes } from './notifications-page.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
 import { passkeyRoutes } from './passkey-pages.ts';
 import { payoutFileRoutes } from './payout-file-page.ts';
@@ -93,6 +94,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...payoutRoutes,
+  ...notificationRoutes,
   ...payoutImportRoutes,
   ...payoutFileRoutes,
   ...settingsRoutes,

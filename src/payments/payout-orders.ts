@@ -43,13 +43,28 @@ export type PayoutRow = Transaction & {
   waits_for_approval: boolean;
 };
 
-/** The newest payouts of a holder. */
-export function listPayouts(ctx: PaymentsContext, holderId: bigint, limit: number): Promise<PayoutRow[]> {
+/** What a list of payouts may be narrowed to. */
+export const PAYOUT_GROUPS = ['waiting', 'open', 'paid', 'failed'] as const;
+export type PayoutGroup = (typeof PAYOUT_GROUPS)[number];
+
+const GROUP_CONDITIONS: Record<PayoutGroup, string> = {
+  waiting: WAITS_FOR_APPROVAL,
+  open: `t.status in ('pending', 'processing') and not ${WAITS_FOR_APPROVAL}`,
+  paid: `t.status = 'success'`,
+  failed: `t.status in ('failed', 'expired', 'reversed')`,
+};
+
+export type PayoutListOptions = { group?: PayoutGroup | undefined; before?: string | undefined; limit: number };
+
+/** The newest payouts of a holder, before the one with this id. */
+export function listPayouts(ctx: PaymentsContext, holderId: bigint, options: PayoutListOptions): Promise<PayoutRow[]> {
+  const { group, before = null, limit } = options;
   return ctx.db.query<PayoutRow>(
     `select ${TRANSACTION_COLUMNS}, o.batch_id, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
      from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
-     where o.holder_id = $1 order by o.transaction_id desc limit $2`,
-    [holderId, limit],
+     where o.holder_id = $1 and ($3::uuid is null or o.transaction_id < $3) and ${group ? GROUP_CONDITIONS[group] : 'true'}
+     order by o.transaction_id desc limit $2`,
+    [holderId, limit, before],
   );
 }
 

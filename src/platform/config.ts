@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isAddressOrRange } from './addresses.ts';
+import { isAddressOrRange, isLoopback } from './addresses.ts';
 import { isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
 import { isEmail } from './email.ts';
 
@@ -423,6 +423,21 @@ export function shownBrand({ brandName }: Pick<Config, 'brandName'>): string {
 
 export function publicUrl(config: Config): string {
   return config.publicUrl || `http://localhost:${config.port}`;
+}
+
+/**
+ * Whether a sandbox catches its own mails: without a mail server, and only where nobody else can reach it, because the mail
+ * box shows links that sign in.
+ */
+export function hasMailBox(config: Pick<Config, 'mode' | 'smtpUrl' | 'host' | 'publicUrl'>): boolean {
+  const isLocal = (host: string) => host === 'localhost' || isLoopback(host);
+  const shown = config.publicUrl === '' ? null : URL.parse(config.publicUrl);
+  return (
+    config.mode === 'sandbox' &&
+    config.smtpUrl === '' &&
+    isLocal(config.host) &&
+    (config.publicUrl === '' || (shown !== null && isLocal(shown.hostname)))
+  );
 }
 
 /** How long a console session lives without a request. */

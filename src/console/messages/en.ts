@@ -10,6 +10,7 @@ import { home } from './en/home.ts';
 import { integrations } from './en/integrations.ts';
 import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
+import { notifications } from './en/notifications.ts';
 import { payouts } from './en/payouts.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
@@ -29,6 +30,7 @@ export const english = {
   ...links,
   ...balances,
   ...payouts,
+  ...notifications,
   ...cases,
   ...callbacks,
   ...settings,

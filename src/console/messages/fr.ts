@@ -11,6 +11,7 @@ import { home } from './fr/home.ts';
 import { integrations } from './fr/integrations.ts';
 import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
+import { notifications } from './fr/notifications.ts';
 import { payouts } from './fr/payouts.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
@@ -28,6 +29,7 @@ export const french: ConsoleMessages = {
   ...links,
   ...balances,
   ...payouts,
+  ...notifications,
   ...cases,
   ...callbacks,
   ...settings,

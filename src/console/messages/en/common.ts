@@ -105,6 +105,7 @@ export const common = {
     debugger: 'Signature debugger',
     docs: 'Docs',
     account: 'Your profile',
+    notifications: 'Notifications',
     team: 'Team',
     audit: 'Audit log',
     settings: 'Settings',

@@ -110,6 +110,7 @@ export const common: CommonMessages = {
     debugger: 'Débogueur de signature',
     docs: 'Documentation',
     account: 'Votre profil',
+    notifications: 'Notifications',
     team: 'Équipe',
     audit: 'Journal d’audit',
     settings: 'Paramètres',

@@ -1,0 +1,52 @@
+// French: notifications by mail.
+
+import type { ConsoleMessages } from '../en.ts';
+import { paragraphs } from '../paragraphs.ts';
+import { plural } from './plural.ts';
+
+const SUBJECTS: Record<string, string> = {
+  daily_summary: 'Hier',
+  payout_failed: 'Un versement a échoué',
+  receiver_down: 'Les callbacks échouent',
+  case_opened: 'Un paiement est à vérifier',
+  low_float: 'Le solde devient faible',
+};
+
+const FACTS: Record<string, string> = {
+  collected: 'Encaissé',
+  given_back: 'Remboursé',
+  paid_out: 'Versé',
+  returned: 'Versements retournés',
+};
+
+export const notifications: Pick<ConsoleMessages, 'notifications'> = {
+  notifications: {
+    title: 'Notifications',
+    lead: (email, holder) => `Ce que nous envoyons à ${email} à propos de ${holder}.`,
+    noMail:
+      'Cette passerelle n’a pas de serveur de messagerie : rien n’est envoyé. Un administrateur en indique un avec SMTP_URL.',
+    kinds: {
+      daily_summary: 'Un résumé de la veille, chaque matin',
+      payout_failed: 'Les versements qui ont échoué',
+      receiver_down: 'Les adresses de callback sans réponse depuis 15 minutes',
+      case_opened: 'Les paiements à vérifier',
+      low_float: 'Un solde qui ne couvre pas une journée moyenne de versements',
+    },
+    mail: ({ kind, holder, lines, url }) => ({
+      subject: `${SUBJECTS[kind] ?? kind} : ${holder}`.slice(0, 150),
+      text: paragraphs(lines.join('\n'), url, `Choisissez ce que vous recevez : ${url}/notifications`),
+    }),
+    payoutFailed: (amount, payee, ref) =>
+      `Le versement de ${amount} à ${payee} a échoué. L’argent est de retour sur votre solde. ${ref}`,
+    receiverDown: (origin, waiting) =>
+      `${origin} ne répond pas. ${plural(waiting, 'callback attend', 'callbacks attendent')} et sera envoyé de nouveau.`,
+    caseOpened: (kind) => `Un paiement est à vérifier : ${kind.replaceAll('_', ' ')}.`,
+    lowFloat: (available, average) => `${available} disponibles. Une journée moyenne verse ${average}.`,
+    summary: ({ day, succeeded, failed, money }) =>
+      [
+        `${day} : ${plural(succeeded, 'paiement réussi', 'paiements réussis')}, ${failed} échoués ou expirés.`,
+        ...money,
+      ].join('\n'),
+    summaryMoney: (fact, amount, count) => `${FACTS[fact] ?? fact} : ${amount} (${count})`,
+  },
+};

@@ -1,0 +1,147 @@
+// What is worth a notification: failed payouts, receivers that do not answer, new cases, wallets that run low, and the
+// summary of the day before. Each has a subject that is said once.
+
+import { listFailingReceivers } from '../callbacks/endpoints.ts';
+import { sumMoney } from '../ledger/daily-money.ts';
+import { balancesOf } from '../ledger/ledger.ts';
+import { listOpenCases } from '../payments/case-list.ts';
+import { countTransactions, listTransactions } from '../payments/listing.ts';
+import { refOf } from '../payments/transactions.ts';
+import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import { formatMoney } from '../platform/money.ts';
+import { dayIn, startOfDay } from '../platform/time-zones.ts';
+import type { ConsoleMessages } from './messages.ts';
+
+export const NOTIFICATION_KINDS = [
+  'daily_summary',
+  'payout_failed',
+  'receiver_down',
+  'case_opened',
+  'low_float',
+] as const;
+export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
+
+export type NotificationTexts = ConsoleMessages['notifications'];
+
+export type NotificationFact = {
+  kind: NotificationKind;
+  /** What it is about. Nothing is said twice about a subject. */
+  subject: string;
+  line(texts: NotificationTexts, language: string): string;
+};
+
+type Holder = { id: bigint; time_zone: string };
+
+const MOST = 20;
+/** A receiver that answers again within this time is not worth a mail. */
+const RECEIVER_DOWN_MS = HOUR_MS / 4;
+const AVERAGE_DAYS = 7;
+/** The summary of a day is sent from this hour of the next, in the holder's zone. */
+const SUMMARY_HOUR_MS = 7 * HOUR_MS;
+
+export async function findFacts(
+  ctx: Context,
+  holder: Holder,
+  wanted: ReadonlySet<NotificationKind>,
+): Promise<NotificationFact[]> {
+  const finders: Record<NotificationKind, () => Promise<NotificationFact[]>> = {
+    daily_summary: () => summaries(ctx, holder),
+    payout_failed: () => failedPayouts(ctx, holder),
+    receiver_down: () => receiversDown(ctx, holder),
+    case_opened: () => newCases(ctx, holder),
+    low_float: () => lowWallets(ctx, holder),
+  };
+  const found = await Promise.all(NOTIFICATION_KINDS.filter((kind) => wanted.has(kind)).map((kind) => finders[kind]()));
+  return found.flat();
+}
+
+async function failedPayouts(ctx: Context, { id }: Holder): Promise<NotificationFact[]> {
+  const from = new Date(ctx.clock.millis() - DAY_MS);
+  const { rows } = await listTransactions(ctx.db, id, { direction: 'payout', status: 'failed', from }, { limit: MOST });
+  return rows.map((row) => ({
+    kind: 'payout_failed',
+    subject: refOf(row),
+    line: (texts, language) =>
+      texts.payoutFailed(formatMoney(row.amount, row.currency, language), row.payee ?? `+${row.msisdn}`, refOf(row)),
+  }));
+}
+
+async function receiversDown(ctx: Context, { id }: Holder): Promise<NotificationFact[]> {
+  const failing = await listFailingReceivers(ctx.db, id);
+  return failing
+    .filter(({ failingSince }) => ctx.clock.millis() - failingSince.getTime() >= RECEIVER_DOWN_MS)
+    .map(({ origin, failingSince, waiting }) => ({
+      kind: 'receiver_down',
+      subject: `${origin} ${failingSince.toISOString()}`,
+      line: (texts) => texts.receiverDown(origin, waiting),
+    }));
+}
+
+async function newCases(ctx: Context, { id }: Holder): Promise<NotificationFact[]> {
+  const cases = await listOpenCases(ctx.db, { holderId: id }, { limit: MOST });
+  return cases
+    .filter(({ opened_at }) => ctx.clock.millis() - opened_at.getTime() < DAY_MS)
+    .map((each) => ({
+      kind: 'case_opened',
+      subject: each.id,
+      line: (texts) => texts.caseOpened(each.kind),
+    }));
+}
+
+/** Wallets that do not hold an average day of payouts. Said once a day. */
+async function lowWallets(ctx: Context, { id, time_zone }: Holder): Promise<NotificationFact[]> {
+  const now = ctx.clock.now();
+  const from = new Date(now.getTime() - AVERAGE_DAYS * DAY_MS);
+  const [totals = []] = await sumMoney(ctx.db, id, [{ from, to: now }]);
+  const paidOut = totals.filter(({ fact }) => fact === 'paid_out');
+  if (paidOut.length === 0) return [];
+  const wallets = await balancesOf(ctx.db, id);
+  return paidOut.flatMap(({ currency, amount }) => {
+    const average = amount / BigInt(AVERAGE_DAYS);
+    const available = wallets.find((wallet) => wallet.currency === currency)?.available ?? 0n;
+    if (available >= average) return [];
+    return [
+      {
+        kind: 'low_float' as const,
+        subject: `${currency} ${dayIn(time_zone, now)}`,
+        line: (texts: NotificationTexts, language: string) =>
+          texts.lowFloat(formatMoney(available, currency, language), formatMoney(average, currency, language)),
+      },
+    ];
+  });
+}
+
+/** The day before, once its summary is due. A day without payments has none. */
+async function summaries(ctx: Context, { id, time_zone }: Holder): Promise<NotificationFact[]> {
+  const today = startOfDay(time_zone, dayIn(time_zone, ctx.clock.now()));
+  if (ctx.clock.millis() - today.getTime() < SUMMARY_HOUR_MS) return [];
+  const day = dayIn(time_zone, new Date(today.getTime() - HOUR_MS));
+  const from = startOfDay(time_zone, day);
+  const span = { from, to: today };
+  const [[money = []], [attempts = []]] = await Promise.all([
+    sumMoney(ctx.db, id, [span]),
+    countTransactions(ctx.db, id, [span]),
+  ]);
+  const collections = attempts.filter(({ direction }) => direction === 'collection');
+  const count = (statuses: readonly string[]) =>
+    collections
+      .filter(({ status }) => statuses.includes(status))
+      .reduce((sum, { transactions }) => sum + transactions, 0);
+  if (money.length === 0 && collections.length === 0) return [];
+  return [
+    {
+      kind: 'daily_summary',
+      subject: day,
+      line: (texts, language) =>
+        texts.summary({
+          day,
+          succeeded: count(['success', 'reversed']),
+          failed: count(['failed', 'expired']),
+          money: money.map(({ fact, currency, amount, transactions }) =>
+            texts.summaryMoney(fact, formatMoney(amount, currency, language), transactions),
+          ),
+        }),
+    },
+  ];
+}

@@ -1,0 +1,100 @@
+// The pages of the sandbox's mail box: the list, and one mail.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
+import { type Html, type HtmlPage, html, problemText, sendPage, styleFile } from '../platform/html.ts';
+import type { HttpServer } from '../platform/http.ts';
+import { brandLink, brandOf } from '../ui/brand.ts';
+import { breadcrumbs, COMPONENTS, dataTable, emptyState, facts, TOKENS, who } from '../ui/components.ts';
+import { type CaughtMail, findMail, listMails } from './mail-box.ts';
+
+const STYLE = styleFile(new URL('./mail-page.css', import.meta.url));
+const MAIL_PATH = '/sandbox/mail';
+const LINK = /https?:\/\/[^\s<>"]+/g;
+
+export function mailRoutes(app: HttpServer, ctx: Context): void {
+  const config = {
+    problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
+      problemText(reply, mailPage(ctx, { title: 'Mail box', body: html`<p>${problem.message}</p>` })),
+  };
+  app.get(MAIL_PATH, { config, schema: { hide: true } }, async (request, reply) => {
+    const mails = await listMails(ctx.db);
+    return sendPage(request, reply, mailPage(ctx, { title: 'Mail box', body: mailList(mails) }));
+  });
+  app.get(`${MAIL_PATH}/:id`, { config, schema: { hide: true } }, async (request, reply) => {
+    const { id } = request.params as { id: string };
+    const mail = /^\d{1,18}$/.test(id) ? await findMail(ctx.db, BigInt(id)) : null;
+    if (!mail) throw new Problem('not_found');
+    return sendPage(request, reply, mailPage(ctx, { title: mail.subject, body: oneMail(mail) }));
+  });
+}
+
+function mailPage(ctx: Context, { title, body }: { title: string; body: Html }): HtmlPage {
+  return {
+    language: 'en',
+    title: `${title} – sandbox`,
+    icon: '/favicon.svg',
+    styles: [TOKENS, COMPONENTS, STYLE],
+    body: html`
+      <header>
+        ${brandLink(brandOf(ctx.config), '/')}
+        <span class="sandbox-mark">Sandbox</span>
+        <a href="/console">Console</a>
+      </header>
+      <main>
+        <h1>${title}</h1>
+        ${body}
+      </main>
+    `,
+  };
+}
+
+function mailList(mails: readonly CaughtMail[]): Html {
+  return html`
+    <p class="lead">Every mail that this sandbox sends. It leaves this machine to nobody.</p>
+    ${
+      mails.length === 0
+        ? emptyState('No mail yet', 'Invite somebody to your team, or ask for a login link.', false, 'mail')
+        : dataTable(
+            'Mails',
+            [
+              { label: 'Subject', phone: 'main' },
+              { label: 'Time', right: true, phone: 'amount' },
+            ],
+            mails.map((mail) => [
+              who(mail.subject, html`<bdi>${mail.to_address}</bdi>`, { href: `${MAIL_PATH}/${mail.id}` }),
+              moment(mail.received_at),
+            ]),
+          )
+    }
+  `;
+}
+
+function oneMail(mail: CaughtMail): Html {
+  return html`
+    ${breadcrumbs('Where you are', [['Mail box', MAIL_PATH]], mail.subject)}
+    <div class="card">
+      ${facts([
+        ['To', html`<bdi>${mail.to_address}</bdi>`],
+        ['Received', moment(mail.received_at)],
+      ])}
+      <div class="mail-text">${withLinks(mail.body)}</div>
+    </div>
+  `;
+}
+
+function moment(at: Date): Html {
+  return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
+}
+
+/** The text of a mail, in which addresses can be clicked. */
+function withLinks(text: string): Html[] {
+  const parts: Html[] = [];
+  let from = 0;
+  for (const match of text.matchAll(LINK)) {
+    parts.push(html`${text.slice(from, match.index)}<a href="${match[0]}">${match[0]}</a>`);
+    from = match.index + match[0].length;
+  }
+  return [...parts, html`${text.slice(from)}`];
+}
