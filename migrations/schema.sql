@@ -1336,13 +1336,16 @@ create table daily_figures (
   day date not null,
   counted_at timestamp with time zone not null,
   figures jsonb not null,
+  time_zone text not null,
   constraint daily_figures_once PRIMARY KEY (holder_id, day),
   constraint daily_figures_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
 );
 comment on table daily_figures is
-  'What one holder did on one day (UTC): money by the day it was posted, attempts by the day they were made. Counted from the ledger and the transactions, and kept to show a page at once.';
+  'What one holder did on one of its days: money by the day it was posted, attempts by the day they were made. Counted from the ledger and the transactions, and kept to show a page at once.';
 comment on column daily_figures.figures is
-  '{ money: [{ fact, currency, transactions, amount, fee }], attempts: [{ direction, currency, status, transactions, amount, fee }] }, sums as text.';
+  '{ money: [{ fact, currency, transactions, amount, fee }], attempts: [{ direction, currency, method, status, failure_code, transactions, amount, fee }] }, sums as text.';
+comment on column daily_figures.time_zone is
+  'The zone in which the day was counted. After the holder changed its zone the row is counted again.';
 
 -- 0008_checkout.sql
 

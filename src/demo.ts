@@ -5,7 +5,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { type Actor, COMMAND_LINE } from './holders/audit.ts';
-import { createHolder, findActiveHolder, listHolders } from './holders/holders.ts';
+import { createHolder, findActiveHolder, findHolder, type Holder, listHolders } from './holders/holders.ts';
 import { DEFAULT_KEY } from './holders/integration-secrets.ts';
 import {
   createIntegration,
@@ -14,7 +14,7 @@ import {
   loadLiveIntegration,
   updateIntegration,
 } from './holders/integrations.ts';
-import { addMember, createLoginLink, findMemberByEmail, type Member } from './holders/members.ts';
+import { addMember, createLoginLink, findMemberByEmail, listMemberships, type Member } from './holders/members.ts';
 import { ensureWallets } from './ledger/accounts.ts';
 import { balancesOf } from './ledger/ledger.ts';
 import type { PaymentsContext } from './payments/context.ts';
@@ -32,6 +32,8 @@ const DEMO_LINK = {
   country_id: 1,
   reusable: true,
 };
+/** The zone of its currency. */
+const DEMO_ZONE = 'Africa/Nairobi';
 const RECEIVER_PATH = '/sandbox/callbacks';
 /** A number without a scenario: its prompt waits on the test phone. */
 const FIRST_PAYER = '254712345678';
@@ -125,7 +127,7 @@ async function findOrCreateDemo(
 ): Promise<{ member: Member; integration: Integration; isNew: boolean } | null> {
   const isNew = (await listHolders(ctx.db, { limit: 1 })).length === 0;
   // Each part is looked for and created if it is missing, so the next start completes one that was killed half way.
-  const holder = isNew ? await createHolder(ctx, ACTOR, DEMO_NAME) : await findActiveHolder(ctx.db, DEMO_NAME);
+  const holder = isNew ? await createHolder(ctx, ACTOR, DEMO_NAME, DEMO_ZONE) : await findDemoHolder(ctx);
   if (!holder) return null;
   const person = { email: DEMO_EMAIL, name: 'Demo', holderId: holder.id, role: 'owner' } as const;
   const member = (await findMemberByEmail(ctx.db, DEMO_EMAIL)) ?? (await addMember(ctx, ACTOR, person));
@@ -142,6 +144,18 @@ async function findOrCreateDemo(
     integration.defaultCallbackUrl?.endsWith(RECEIVER_PATH) && integration.defaultCallbackUrl !== callbackUrl;
   if (moved) await updateIntegration(ctx, ACTOR, holder.id, integration.id, { defaultCallbackUrl: callbackUrl });
   return { member, integration, isNew };
+}
+
+/** By its name, or, after it was given another one, as the first account of the demo member. */
+async function findDemoHolder(ctx: Context): Promise<Holder | null> {
+  const named = await findActiveHolder(ctx.db, DEMO_NAME);
+  if (named) return named;
+  const member = await findMemberByEmail(ctx.db, DEMO_EMAIL);
+  const [first] = member
+    ? (await listMemberships(ctx.db, member.id)).sort((a, b) => Number(a.holder_id - b.holder_id))
+    : [];
+  const holder = first ? await findHolder(ctx.db, first.holder_id) : null;
+  return holder?.status === 'active' ? holder : null;
 }
 
 async function writeDemoFile(config: Config, file: DemoFile): Promise<string> {

@@ -84,7 +84,7 @@ keys retire <version> [--json] [--now] [--yes]
 keys backup-key <file> [--json]
 migrate [--json] [--dry-run]
 holder
-holder create <name> [--json] [--owner <email>]
+holder create <name> [--json] [--owner <email>] [--time-zone <name>]
 holder invite <id> <email> [--json] [--role <role>]
 holder list [--json] [--limit <number>] [--before <id>]
 holder suspend <id> [--json]

@@ -143,14 +143,14 @@ describe('files', () => {
   test('money 4: a file waits as one line, is approved by another person, and is nobody else’s', async () => {
     const { shop, owner, finance } = await createTeam('One line');
     await topUp(shop);
-    await owner.post('/console/payouts/approval', { needed: 'yes' });
+    await owner.post('/console/settings/approval', { needed: 'yes' });
     const made = await importPayouts(finance, { name: 'Wages', csv: CSV });
     assert.match(made.location ?? '', /done=importNeedsApproval/);
     const path = pathOf(made.location);
     const list = (await owner.get('/console/payouts')).text;
     assert.match(list, /Lists that need approval/);
     assert.match(list, /Approve 2 payouts/);
-    assert.match((await owner.get('/console')).text, /1 payout or list needs approval/);
+    assert.match((await owner.get('/console')).text, /\d payouts? to approve/);
     const own = (await finance.get(path)).text;
     assert.match(own, /You created this list\. Another owner or finance member must approve it/);
     assert.doesNotMatch(own, /Approve 2 payouts/);
@@ -179,19 +179,16 @@ describe('the rule of two people', () => {
   test('review: an owner who is alone reads that nobody else can approve, before and after', async () => {
     const alone = await createShop(gateway.ctx, 'Alone');
     const owner = await addPerson(gateway, alone.holderId, 'owner', 'owner@alone.example.org');
-    assert.match((await owner.get('/console/payouts/approval')).text, /Nobody else in this account can approve/);
-    await owner.post('/console/payouts/approval', { needed: 'yes' });
+    assert.match((await owner.get('/console/settings')).text, /Nobody else in this account can approve/);
+    await owner.post('/console/settings/approval', { needed: 'yes' });
     await topUp(alone);
     const made = await importPayouts(owner, { name: 'Wages', csv: CSV });
     assert.match((await owner.get(pathOf(made.location))).text, /Another owner or finance member must approve it/);
     assert.equal((await owner.post(`${pathOf(made.location)}/approve`)).status, 403);
-    await owner.post('/console/payouts/approval', {});
-    assert.match(
-      (await owner.get('/console/payouts/approval')).text,
-      /Another owner or an administrator of the gateway/,
-    );
+    await owner.post('/console/settings/approval', {});
+    assert.match((await owner.get('/console/settings')).text, /Another owner or an administrator of the gateway/);
     await addPerson(gateway, alone.holderId, 'finance', 'finance@alone.example.org');
-    assert.doesNotMatch((await owner.get('/console/payouts/approval')).text, /Nobody else in this account/);
+    assert.doesNotMatch((await owner.get('/console/settings')).text, /Nobody else in this account/);
   });
 
   test('money 20: one owner asks, an admin or another owner confirms, a day passes', async () => {
@@ -201,22 +198,22 @@ describe('the rule of two people', () => {
       admin: true,
     });
     const isOn = async () => (await findHolder(ctx.db, shop.holderId))?.payouts_need_approval;
-    await owner.post('/console/payouts/approval', { needed: 'yes' });
-    assert.equal((await finance.post('/console/payouts/approval', {})).status, 403);
-    assert.match((await owner.post('/console/payouts/approval', {})).location ?? '', /done=changeRequested/);
+    await owner.post('/console/settings/approval', { needed: 'yes' });
+    assert.equal((await finance.post('/console/settings/approval', {})).status, 403);
+    assert.match((await owner.post('/console/settings/approval', {})).location ?? '', /done=changeRequested/);
     assert.equal(await isOn(), true);
     assert.match((await finance.get('/console/payouts')).text, /requested:\s*Payouts no longer need a second person/);
-    const page = (await owner.get('/console/payouts/approval')).text;
+    const page = (await owner.get('/console/settings')).text;
     const change = /approval\/changes\/([0-9a-f-]{36})/.exec(page)?.[1] ?? '';
     assert.doesNotMatch(page, />Confirm</);
-    const own = await owner.post(`/console/payouts/approval/changes/${change}`, { decision: 'confirm' });
+    const own = await owner.post(`/console/settings/approval/changes/${change}`, { decision: 'confirm' });
     assert.equal(own.status, 403);
     const holderPage = `/console/admin/holders/${shop.holderId}`;
     assert.match((await admin.get(holderPage)).text, /Payouts no longer need a second person/);
     assert.equal((await owner.post(`${holderPage}/changes/${change}`, { decision: 'confirm' })).status, 403);
     assert.equal((await admin.post(`${holderPage}/changes/${change}`, { decision: 'confirm' })).status, 303);
     assert.equal(await isOn(), true);
-    assert.match((await owner.get('/console/payouts/approval')).text, /root@example\.org/);
+    assert.match((await owner.get('/console/settings')).text, /root@example\.org/);
     ctx.clock.advance(DAY_MS);
     await applyRuleChanges(ctx);
     assert.equal(await isOn(), false);
@@ -224,11 +221,11 @@ describe('the rule of two people', () => {
 
   test('money 20: a higher limit of refunds is asked for, a lower one holds at once', async () => {
     const { shop, owner } = await createTeam('Limits');
-    const set = (limit: string) => owner.post('/console/payouts/approval/refunds', { currency: 'KES', limit });
+    const set = (limit: string) => owner.post('/console/settings/approval/refunds', { currency: 'KES', limit });
     assert.match((await set('5000')).location ?? '', /done=saved/);
-    await owner.post('/console/payouts/approval', { needed: 'yes' });
+    await owner.post('/console/settings/approval', { needed: 'yes' });
     assert.match((await set('6000')).location ?? '', /done=changeRequested/);
-    assert.match((await owner.get('/console/payouts/approval')).text, /One person can refund up to KES.6\D000/);
+    assert.match((await owner.get('/console/settings')).text, /One person can refund up to KES.6\D000/);
     assert.match((await set('100')).location ?? '', /done=saved/);
     assert.equal((await set('much')).status, 400);
     const [row] = await gateway.ctx.db.query('select without_approval from refund_limits where holder_id = $1', [
@@ -236,7 +233,7 @@ describe('the rule of two people', () => {
     ]);
     assert.deepEqual(row, { without_approval: 10_000n });
     // A new session, since a day has passed since the first.
-    assert.equal((await (await signIn(gateway, owner.member)).get('/console/payouts/approval')).status, 200);
+    assert.equal((await (await signIn(gateway, owner.member)).get('/console/settings')).status, 200);
   });
 
   test('money 18: an admin cannot close a holder with money, and reads what is left', async () => {

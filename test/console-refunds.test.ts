@@ -107,7 +107,7 @@ describe('a refund in the console', () => {
     assert.match(textOf(page.text), /Needs approval/);
     assert.match(textOf(page.text), /You requested this refund\. Someone else must approve it\./);
     assert.equal((await finance.post(`${pathOf(asked)}/approve`)).status, 403);
-    assert.match(textOf((await owner.get('/console')).text), /1 refund needs approval/);
+    assert.match(textOf((await owner.get('/console')).text), /1 refund to approve/);
     assert.match((await owner.get('/console/payouts')).text, new RegExp(`action="${pathOf(asked)}/approve"`));
     assert.ok(!(await finance.get('/console/payouts')).text.includes(`${pathOf(asked)}/approve`));
     assert.match((await owner.post(`${pathOf(asked)}/approve`)).location ?? '', /done=refundApproved/);
@@ -115,7 +115,7 @@ describe('a refund in the console', () => {
     const approved = textOf((await owner.get(pathOf(asked))).text);
     assert.match(approved, /Succeeded/);
     assert.ok(approved.includes(`Approved by ${owner.member.email}`));
-    assert.ok(!/needs approval/.test(textOf((await owner.get('/console')).text)));
+    assert.ok(!/to approve/.test(textOf((await owner.get('/console')).text)));
   });
 
   test('is cancelled while it waits, and then releases its money', async () => {

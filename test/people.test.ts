@@ -330,10 +330,10 @@ describe('a role that approves money', () => {
 
   test('security S14: one owner does not end the rule alone', async () => {
     const { owner, holderId } = await twoPeopleShop();
-    await owner.post('/console/payouts/approval', {});
-    const id = /\/changes\/([\w-]+)"/.exec((await owner.get('/console/payouts/approval')).text)?.[1] ?? '';
+    await owner.post('/console/settings/approval', {});
+    const id = /\/changes\/([\w-]+)"/.exec((await owner.get('/console/settings')).text)?.[1] ?? '';
     assert.notEqual(id, '');
-    assert.equal((await owner.post(`/console/payouts/approval/changes/${id}`, { decision: 'confirm' })).status, 403);
+    assert.equal((await owner.post(`/console/settings/approval/changes/${id}`, { decision: 'confirm' })).status, 403);
     gateway.ctx.clock.advance(2 * DAY_MS);
     await applyRuleChanges(gateway.ctx);
     assert.equal((await findHolder(gateway.ctx.db, holderId))?.payouts_need_approval, true);

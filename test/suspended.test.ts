@@ -104,13 +104,11 @@ describe('suspended', () => {
 
   test('security S2: owners can remove a member and withdraw a loosening of the rules, and nothing else there', async () => {
     await setPayoutApproval(gateway.ctx, COMMAND_LINE, client.shop.holderId, true);
-    await owner.post('/console/payouts/approval', { needed: 'no' });
-    const change = /\/payouts\/approval\/changes\/([^"]+)"/.exec(
-      (await owner.get('/console/payouts/approval')).text,
-    )?.[1];
+    await owner.post('/console/settings/approval', { needed: 'no' });
+    const change = /\/settings\/approval\/changes\/([^"]+)"/.exec((await owner.get('/console/settings')).text)?.[1];
     assert.ok(change);
     await suspend();
-    const rule = `/console/payouts/approval/changes/${change}`;
+    const rule = `/console/settings/approval/changes/${change}`;
     const member = `/console/team/${finance.member.id}`;
     assert.equal((await owner.post(rule, { decision: 'confirm' })).status, 400);
     assert.equal((await owner.post(rule, { decision: 'withdraw' })).status, 303);

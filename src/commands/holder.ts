@@ -10,11 +10,13 @@ import {
   type HolderStatus,
   listHolders,
   MAX_HOLDERS_LISTED,
+  type NewHolder,
 } from '../holders/holders.ts';
 import { inviteMember } from '../holders/invitations.ts';
 import { ROLES } from '../holders/members.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
 import type { Context } from '../platform/context.ts';
+import { isTimeZone } from '../platform/time-zones.ts';
 import { describeInvitation, explainInvitation, type PrintedInvitation } from './invitation.ts';
 import {
   addCommand,
@@ -33,20 +35,7 @@ import {
 
 export function holderCommands(program: Command, terminal: Terminal): void {
   const group = addGroup(program, 'holder', 'create, list, suspend and close holders');
-
-  addCommand(group, 'create <name>', 'create a holder', [
-    'npx simbi holder create "Mama Put Kitchen"',
-    'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
-  ])
-    .option('--owner <email>', 'e-mail of the owner, who gets a link')
-    .action(async (name: string, options: { json?: boolean; owner?: string }) => {
-      if (options.owner !== undefined) requireEmail(options.owner);
-      const { holder, owner } = await withContext(terminal, (ctx) => create(ctx, name, options.owner));
-      const lines = owner ? `${rowsOf([holder])}\n\n${owner.link}` : rowsOf([holder]);
-      print(terminal, options, owner ? { ...holder, owner } : holder, lines);
-      if (owner) explainInvitation(terminal, owner);
-      terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
-    });
+  addCreateCommand(group, terminal);
 
   addCommand(group, 'invite <id> <email>', 'make a link that gives a person a role at a holder', [
     'npx simbi holder invite 3 ada@example.org',
@@ -106,15 +95,37 @@ export function holderCommands(program: Command, terminal: Terminal): void {
     });
 }
 
+function addCreateCommand(group: Command, terminal: Terminal): void {
+  addCommand(group, 'create <name>', 'create a holder', [
+    'npx simbi holder create "Mama Put Kitchen"',
+    'npx simbi holder create "Mama Put Kitchen" --owner ada@example.org',
+    'npx simbi holder create "Duka la Amani" --time-zone Africa/Nairobi',
+  ])
+    .option('--owner <email>', 'e-mail of the owner, who gets a link')
+    .option('--time-zone <name>', 'where its days begin at midnight, such as Africa/Nairobi')
+    .action(async (name: string, options: { json?: boolean; owner?: string; timeZone?: string }) => {
+      const { owner: email, timeZone } = options;
+      if (email !== undefined) requireEmail(email);
+      if (timeZone !== undefined && !isTimeZone(timeZone))
+        throw new CommandError(`"${timeZone}" is not a time zone. Use a name such as Africa/Nairobi.`, EXIT.usage);
+      const { holder, owner } = await withContext(terminal, (ctx) => create(ctx, { name, timeZone }, email));
+      const lines = owner ? `${rowsOf([holder])}\n\n${owner.link}` : rowsOf([holder]);
+      print(terminal, options, owner ? { ...holder, owner } : holder, lines);
+      if (owner) explainInvitation(terminal, owner);
+      terminal.say(`Next: npx simbi integration create ${holder.id} "${name}"`);
+    });
+}
+
 /** The owner gets the role with the link that is printed. */
 async function create(
   ctx: Context,
-  name: string,
+  business: NewHolder,
   email: string | undefined,
 ): Promise<{ holder: Holder; owner: PrintedInvitation | null }> {
-  if (email === undefined) return { holder: await createHolder(ctx, COMMAND_LINE, name), owner: null };
+  if (email === undefined)
+    return { holder: await createHolder(ctx, COMMAND_LINE, business.name, business.timeZone), owner: null };
   const state = await addressState(ctx.db, email);
-  const { holder, invitation } = await createHolderWithOwner(ctx, COMMAND_LINE, name, email, 'host');
+  const { holder, invitation } = await createHolderWithOwner(ctx, COMMAND_LINE, business, email, 'host');
   return { holder, owner: describeInvitation(ctx, email, state, invitation) };
 }
 

@@ -97,7 +97,7 @@ async function openHolder(request: MemberRequest): Promise<FastifyReply> {
   if (business === '' || !isEmail(email)) return listPage(request, t.emailInvalid);
   const state = await addressState(ctx.db, email);
   const delivery = await deliveryOf(request, email, business, 'owner');
-  const { holder, invitation } = await createHolderWithOwner(ctx, actor, business, email, delivery);
+  const { holder, invitation } = await createHolderWithOwner(ctx, actor, { name: business }, email, delivery);
   // A link that is shown here cannot take over an account, so that no admin becomes another one with it.
   const isBlocked = state === 'unproven' && delivery === 'page';
   return invitedPage(request, {

@@ -17,7 +17,7 @@ import { listTeam } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable } from '../ui/components.ts';
+import { dataTable, facts } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import {
   fieldOf,
@@ -29,52 +29,60 @@ import {
   requireActive,
 } from './console-request.ts';
 import { form, postButton } from './form-components.ts';
-import { redirect, renderPage } from './layout.ts';
-import { type ConsoleRoute, forAdmin, forRoles, OWNER, TREASURERS } from './route.ts';
+import { redirect } from './layout.ts';
+import { type ConsoleRoute, EVERYONE, forAdmin, forRoles, OWNER, TREASURERS } from './route.ts';
 
-const PATH = '/payouts/approval';
+const PATH = '/settings/approval';
+/** Where the rules are shown: a section of the settings. */
+export const APPROVAL_ADDRESS = '/console/settings#approval';
 
 export const approvalSettingRoutes: ConsoleRoute[] = [
-  forRoles(OWNER, 'GET', PATH, settingsPage),
+  // The address of before: people have it in their bookmarks.
+  forRoles(EVERYONE, 'GET', '/payouts/approval', async (request) => redirect(request, APPROVAL_ADDRESS)),
   forRoles(OWNER, 'POST', PATH, changeApproval, { confirm: true }),
   forRoles(OWNER, 'POST', `${PATH}/refunds`, changeLimit, { confirm: true }),
   forRoles(OWNER, 'POST', `${PATH}/changes/:change`, decideAsOwner, { confirm: true, whenSuspended: true }),
   forAdmin('POST', '/admin/holders/:id/changes/:change', decideAsAdmin, { confirm: true }),
 ];
 
-async function settingsPage(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, t, holder } = request;
+/** The rules as a section of the settings. Owners change them; everybody else reads them. */
+export async function approvalSection(request: HolderRequest): Promise<Html> {
+  const { ctx, t, holder, role } = request;
+  const isOwner = role === 'owner';
   const [limits, changes, team] = await Promise.all([
     listRefundLimits(ctx.db, holder.id),
     listRuleChanges(ctx.db, holder.id),
     listTeam(ctx.db, holder.id),
   ]);
-  const isAlone = team.filter(({ role }) => TREASURERS.includes(role)).length < 2;
-  return renderPage(request, {
-    title: t.approval.title,
-    lead: t.approval.lead,
-    active: 'payouts',
-    body: html`
+  const isAlone = team.filter((member) => TREASURERS.includes(member.role)).length < 2;
+  return html`
+    <section class="card" id="approval" aria-labelledby="approval-title">
+      <h2 id="approval-title">${t.approval.title}</h2>
+      <p class="muted">${t.approval.lead}</p>
       ${isAlone && html`<p class="box warning">${t.approval.alone} <a href="/console/team">${t.menu.team}</a></p>`}
-      ${changesCard(request, changes, PATH)}
-      <section class="card">
-        <h2>${t.menu.payouts}</h2>
-        ${form(request, {
-          action: PATH,
-          fields: [
-            { type: 'checkbox', name: 'needed', label: t.payouts.approvalText, checked: holder.payouts_need_approval },
-          ],
-          submit: t.save,
-          variant: 'secondary',
-        })}
-      </section>
-      <section class="card">
-        <h2>${t.approval.refunds}</h2>
-        <p>${t.approval.refundsText}</p>
-        ${limits.length > 0 && limitTable(request, limits)}
-        ${limitForm(request)}
-      </section>
-    `,
+      ${
+        isOwner
+          ? payoutRuleForm(request)
+          : facts([[t.payouts.approvalText, holder.payouts_need_approval ? t.yes : t.no]])
+      }
+      <h3>${t.approval.refunds}</h3>
+      <p class="muted">${t.approval.refundsText}</p>
+      ${limits.length > 0 && limitTable(request, limits)}
+      ${isOwner && limitForm(request)}
+    </section>
+    ${isOwner && changesCard(request, changes, PATH)}
+  `;
+}
+
+function payoutRuleForm(request: HolderRequest): Html {
+  const { t, holder } = request;
+  return form(request, {
+    action: PATH,
+    fields: [
+      { type: 'checkbox', name: 'needed', label: t.payouts.approvalText, checked: holder.payouts_need_approval },
+    ],
+    submit: t.save,
+    variant: 'secondary',
   });
 }
 
@@ -177,7 +185,7 @@ function changeButtons(request: MemberRequest, change: RuleChange, action: strin
 async function changeApproval(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, actor, holder } = request;
   const result = await setPayoutApproval(ctx, actor, holder.id, fieldOf(request, 'needed') === 'yes');
-  return redirect(request, `/console${PATH}`, result === 'saved' ? 'saved' : 'changeRequested');
+  return redirect(request, '/console/settings', result === 'saved' ? 'saved' : 'changeRequested');
 }
 
 async function changeLimit(request: HolderRequest): Promise<FastifyReply> {
@@ -188,14 +196,14 @@ async function changeLimit(request: HolderRequest): Promise<FastifyReply> {
   const limit = readTypedAmount(fieldOf(request, 'limit'), request.language, { currency, zero: true });
   if (!limit.ok) throw new Problem('invalid_params', { message: limit.sentence });
   const result = await setRefundLimit(ctx, actor, holder.id, { currency, without_approval: limit.amount });
-  return redirect(request, `/console${PATH}`, result === 'saved' ? 'saved' : 'changeRequested');
+  return redirect(request, '/console/settings', result === 'saved' ? 'saved' : 'changeRequested');
 }
 
 async function decideAsOwner(request: HolderRequest): Promise<FastifyReply> {
   // Withdrawing only takes back.
   if (isConfirmation(request)) requireActive(request);
   await decide(request, request.holder.id);
-  return redirect(request, `/console${PATH}`, 'saved');
+  return redirect(request, '/console/settings', 'saved');
 }
 
 async function decideAsAdmin(request: MemberRequest): Promise<FastifyReply> {

@@ -62,7 +62,8 @@ function failingBox(request: HolderRequest, receiver: FailingReceiver): Html {
   const { t } = request;
   return html`
     <p class="box error">
-      ${t.home.callbacksFailing(receiver.origin, receiver.waiting)} ${t.since} ${timeTag(request, receiver.failingSince)}.
+      ${t.home.callbacksFailing(receiver.origin)}:
+      ${' '}${t.home.callbacksWaiting(receiver.waiting)} ${t.since} ${timeTag(request, receiver.failingSince)}.
       ${' '}
       <code>${receiver.lastError}</code>
     </p>

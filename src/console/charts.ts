@@ -1,109 +1,84 @@
-// Charts drawn by the server: collections a day as bars, and the share of them that succeeded as a line. The page shows
-// the same numbers in a table.
+// The chart of money by day, drawn by the server. Its lines stretch with the page while its texts keep their size. The
+// script shows the figures of a day under the pointer; the page has the same numbers in a table.
 
-import { scaleBand, scaleLinear } from 'd3-scale';
-import { line } from 'd3-shape';
-import type { TransactionTotal } from '../payments/listing.ts';
+import { scaleLinear } from 'd3-scale';
+import { area, line } from 'd3-shape';
 import { type Html, html } from '../platform/html.ts';
-import type { DailyStats } from './daily-stats.ts';
 
-const WIDTH = 440;
-const HEIGHT = 180;
-const LEFT = 44;
-const RIGHT = 8;
-const TOP = 10;
-const BOTTOM = 24;
-const MAX_DAY_LABELS = 7;
+const HEIGHT = 220;
+const TOP = 20;
+const PLOT = 168;
+const UNITS = 1_000;
+const TICKS = 3;
+const MAX_DAY_LABELS = 6;
 
-export type DayCount = { day: Date; good: number; bad: number; open: number };
+export type ChartDay = {
+  /** Below the axis. */
+  label: string;
+  /** What the pointer shows: the day and its two amounts. */
+  title: string;
+  nowText: string;
+  beforeText: string | null;
+  now: number;
+  before: number | null;
+};
 
-const GOOD: ReadonlySet<TransactionTotal['status']> = new Set(['success', 'reversed']);
-const BAD: ReadonlySet<TransactionTotal['status']> = new Set(['failed', 'expired']);
-
-/** How many collections of each day succeeded, failed, or are open. */
-export function countDays(days: readonly DailyStats[]): DayCount[] {
-  return days.map(({ day, attempts }) => {
-    const counts = { day, good: 0, bad: 0, open: 0 };
-    for (const each of attempts) {
-      if (each.direction !== 'collection') continue;
-      if (GOOD.has(each.status)) counts.good += each.transactions;
-      else if (BAD.has(each.status)) counts.bad += each.transactions;
-      else counts.open += each.transactions;
-    }
-    return counts;
-  });
-}
-
-/** Success ÷ (success + failed + expired); null where nothing was decided. */
-export function successRate(count: Pick<DayCount, 'good' | 'bad'>): number | null {
-  return count.good + count.bad === 0 ? null : count.good / (count.good + count.bad);
-}
-
-function dayLabel(day: Date): string {
-  return day.toISOString().slice(5, 10);
-}
-
-type Tick = { y: number; label: string };
-
-function axes(days: readonly string[], ticks: readonly Tick[], centerOf: (day: string) => number): Html {
-  const every = Math.ceil(days.length / MAX_DAY_LABELS);
-  const labelled = days.filter((_, index) => index % every === 0);
+export function moneyChart(days: readonly ChartDay[], label: string, tickText: (value: number) => string): Html {
+  const most = Math.max(1, ...days.flatMap((day) => [day.now, day.before ?? 0]));
+  const y = scaleLinear([0, most], [PLOT, 0]).nice(TICKS);
+  const center = (index: number) => (index + 0.5) / days.length;
   return html`
-    ${ticks.map(
-      ({ y, label }) => html`
-        <line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y}" y2="${y}"/>
-        <text x="${LEFT - 6}" y="${y + 4}" text-anchor="end">${label}</text>
-      `,
-    )}
-    ${labelled.map((day) => html`<text x="${centerOf(day)}" y="${HEIGHT - 6}" text-anchor="middle">${day}</text>`)}
+    <svg class="money-chart" role="img" aria-label="${label}" height="${HEIGHT}">
+      ${y.ticks(TICKS).map((value) => grid(TOP + y(value), tickText(value)))}
+      <svg class="plot" y="${TOP}" width="100%" height="${PLOT}" viewBox="0 0 ${UNITS} ${PLOT}" preserveAspectRatio="none">
+        ${lines(days, y, center)}
+      </svg>
+      ${days.map((day, index) => dayColumn(day, index, days.length, TOP + y(day.now)))}
+    </svg>
   `;
 }
 
-function svg(label: string, content: Html): Html {
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">${content}</svg>`;
+function grid(y: number, text: string): Html {
+  return html`
+    <line class="grid" x1="0" x2="100%" y1="${round(y)}" y2="${round(y)}"/>
+    <text x="0" y="${round(y - 4)}">${text}</text>
+  `;
 }
 
-/** Bars: a day's collections on top of each other, by how they ended. */
-export function volumeChart(counts: readonly DayCount[], label: string): Html {
-  const days = counts.map((each) => dayLabel(each.day));
-  const most = Math.max(4, ...counts.map((each) => each.good + each.bad + each.open));
-  const x = scaleBand(days, [LEFT, WIDTH - RIGHT]).padding(0.3);
-  const y = scaleLinear([0, most], [HEIGHT - BOTTOM, TOP]).nice(4);
-  const width = x.bandwidth();
-  const bars = counts.map((each) => {
-    const left = x(dayLabel(each.day)) ?? 0;
-    let base = 0;
-    return (['good', 'bad', 'open'] as const).map((state) => {
-      const value = each[state];
-      if (value === 0) return '';
-      const [top, bottom] = [y(base + value), y(base)];
-      base += value;
-      return html`
-        <rect class="${state}" x="${left.toFixed(1)}" y="${top.toFixed(1)}"
-          width="${width.toFixed(1)}" height="${(bottom - top).toFixed(1)}"/>
-      `;
-    });
-  });
-  const ticks = y.ticks(4).map((value) => ({ y: y(value), label: String(value) }));
-  return svg(label, html`${axes(days, ticks, (day) => (x(day) ?? 0) + width / 2)}${bars}`);
-}
-
-/** A line: which share of a day's decided collections succeeded. */
-export function rateChart(counts: readonly DayCount[], label: string): Html {
-  const days = counts.map((each) => dayLabel(each.day));
-  const x = scaleBand(days, [LEFT, WIDTH - RIGHT]).padding(0.3);
-  const y = scaleLinear([0, 1], [HEIGHT - BOTTOM, TOP]);
-  const centerOf = (day: string) => (x(day) ?? 0) + x.bandwidth() / 2;
-  const points = counts.map((each) => ({ x: centerOf(dayLabel(each.day)), rate: successRate(each) }));
-  const path = line<(typeof points)[number]>()
-    .defined((point) => point.rate !== null)
-    .x((point) => Number(point.x.toFixed(1)))
-    .y((point) => Number(y(point.rate ?? 0).toFixed(1)))(points);
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((value) => ({ y: y(value), label: `${value * 100} %` }));
-  const dots = points.map(
-    (point) =>
-      point.rate !== null &&
-      html`<circle class="dot" r="3.5" cx="${point.x.toFixed(1)}" cy="${y(point.rate).toFixed(1)}"/>`,
+function lines(days: readonly ChartDay[], y: (value: number) => number, center: (index: number) => number): Html {
+  const now = days.map((day, index) => [round(center(index) * UNITS), round(y(day.now))] as [number, number]);
+  const before = days.flatMap((day, index) =>
+    day.before === null ? [] : [[round(center(index) * UNITS), round(y(day.before))] as [number, number]],
   );
-  return svg(label, html`${axes(days, ticks, centerOf)}<path class="rate" d="${path ?? ''}"/>${dots}`);
+  return html`
+    <path class="area" d="${area().y0(PLOT)(now) ?? ''}"/>
+    <path class="line-before" d="${line()(before) ?? ''}"/>
+    <path class="line-now" d="${line()(now) ?? ''}"/>
+  `;
+}
+
+/** The label of a day, and what the pointer finds over it. The last day has its point all the time. */
+function dayColumn(day: ChartDay, index: number, count: number, y: number): Html {
+  const every = Math.ceil(count / MAX_DAY_LABELS);
+  const left = percent(index / count);
+  const middle = percent((index + 0.5) / count);
+  const isLast = index === count - 1;
+  return html`
+    ${index % every === 0 && html`<text x="${middle}" y="${HEIGHT - 8}" text-anchor="middle">${day.label}</text>`}
+    <g class="chart-day${isLast && ' chart-day-last'}" data-title="${day.title}" data-now="${day.nowText}"
+      data-before="${day.beforeText ?? ''}">
+      <title>${day.title}: ${day.nowText}</title>
+      <rect x="${left}" y="0" width="${percent(1 / count)}" height="${TOP + PLOT}"/>
+      <line x1="${middle}" x2="${middle}" y1="${TOP}" y2="${TOP + PLOT}"/>
+      <circle cx="${middle}" cy="${round(y)}" r="4"/>
+    </g>
+  `;
+}
+
+function percent(share: number): string {
+  return `${round(share * 100)}%`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
 }

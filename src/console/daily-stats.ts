@@ -1,74 +1,104 @@
-// Statistics of each day, stored. Money is summed from the ledger by the day it was posted: a day that is over is final.
-// Attempts are counted by the day they were made, and again while their day is shown. Stored numbers are shown at once,
-// however old; counting goes on in the background.
+// Statistics of each day of a holder, stored. Money is summed from the ledger by the day it was posted: a day that is over is
+// final. Attempts are counted by the day they were made, and again while their day is shown. Days begin at midnight of the
+// holder's time zone. Stored numbers are shown at once, however old; counting goes on in the background.
 
+import type { Holder } from '../holders/holders.ts';
 import { type MoneyTotal, sumMoney } from '../ledger/daily-money.ts';
 import { countTransactions, type TransactionTotal } from '../payments/listing.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
+import { addDays, startsOfDays } from '../platform/time-zones.ts';
 
-/** Today is counted again after the first, the last days after the second, and days that ended long ago after the third. */
+/** How old the count of a day may be: of today, of a day that ended lately, of one that ended long ago. */
 const TODAY_FRESH_MS = 15_000;
 const RECENT_FRESH_MS = 3_600_000;
 const OLD_FRESH_MS = DAY_MS;
 const RECENT_MS = 3 * DAY_MS;
-/** A page waits this long for a count; then it shows what is stored. */
+/** A day with fewer transactions is counted in a few milliseconds: the page then never differs from the lists. */
+const FEW_TRANSACTIONS = 2_000;
+const RECENT_FEW_FRESH_MS = 60_000;
+/** How long a page waits for a count before it shows what is stored. A small day takes this long only on a busy machine. */
 const PATIENCE_MS = 100;
+const FIRST_PATIENCE_MS = 300;
+const FEW_PATIENCE_MS = 1_000;
+/** Days that one statement counts. */
+const DAYS_AT_ONCE = 10;
 
 export type DailyStats = {
-  day: Date;
+  /** 2026-11-14, in the holder's time zone. */
+  day: string;
   /** By the day on which it was posted. */
   money: MoneyTotal[];
   /** By the day on which the transactions were created. */
   attempts: TransactionTotal[];
+  /** Null: not counted yet. */
   countedAt: Date | null;
 };
 
 type Stored<Total> = Omit<Total, 'amount' | 'fee'> & { amount: string; fee: string };
 type Figures = { money: Stored<MoneyTotal>[]; attempts: Stored<TransactionTotal>[] };
 type Row = { day: string; counted_at: Date; figures: Figures };
+type Day = { name: string; from: Date; to: Date };
+type DaysOf = Pick<Holder, 'id' | 'time_zone'>;
 
 export interface DailyStatsReader {
-  /** The last `days` days (UTC), oldest first, today last. */
-  read(ctx: Context, holderId: bigint, days: number): Promise<DailyStats[]>;
+  /** The statistics of these days (2026-11-14), in their order. */
+  read(ctx: Context, holder: DaysOf, days: readonly string[]): Promise<DailyStats[]>;
 }
 
 export function createDailyStats(): DailyStatsReader {
   const running = new Map<string, Promise<void>>();
 
   /** A day is counted once at a time in this process, however many pages ask for it. */
-  function countOnce(ctx: Context, holderId: bigint, day: Date): Promise<void> {
-    const key = `${holderId} ${dayKey(day)}`;
-    const known = running.get(key);
-    if (known) return known;
-    const started = countDay(ctx, holderId, day).finally(() => running.delete(key));
-    running.set(key, started);
-    return started;
+  async function countOnce(ctx: Context, holder: DaysOf, days: readonly Day[]): Promise<void> {
+    const keyOf = (day: Day) => `${holder.id} ${holder.time_zone} ${day.name}`;
+    const begun = days.flatMap((day) => running.get(keyOf(day)) ?? []);
+    const mine = days.filter((day) => !running.has(keyOf(day)));
+    if (mine.length > 0) {
+      const work = countDays(ctx, holder, mine).finally(() => {
+        for (const day of mine) running.delete(keyOf(day));
+      });
+      for (const day of mine) running.set(keyOf(day), work);
+      begun.push(work);
+    }
+    await Promise.all(begun);
+  }
+
+  /** The newest days first: they are looked at first. */
+  async function countAll(ctx: Context, holder: DaysOf, days: readonly Day[]): Promise<void> {
+    const newestFirst = days.toSorted((a, b) => b.from.getTime() - a.from.getTime());
+    for (let start = 0; start < newestFirst.length; start += DAYS_AT_ONCE)
+      await countOnce(ctx, holder, newestFirst.slice(start, start + DAYS_AT_ONCE));
   }
 
   return {
-    async read(ctx, holderId, days) {
-      const wanted = lastDays(ctx, days);
-      const stored = await readStored(ctx, holderId, wanted);
-      const stale = wanted.filter((day) => isStale(ctx, day, stored.get(dayKey(day))?.counted_at));
-      if (stale.length === 0) return wanted.map((day) => statsOf(day, stored.get(dayKey(day))));
-      const work = Promise.all(stale.map((day) => countOnce(ctx, holderId, day)));
+    async read(ctx, holder, names) {
+      const stored = await readStored(ctx, holder, names);
+      const stale = daysOf(holder, names).filter((day) => isStale(ctx, day, stored.get(day.name)));
+      if (stale.length === 0) return names.map((name) => statsOf(name, stored.get(name)));
+      const work = countAll(ctx, holder, stale);
       work.catch((error: unknown) => ctx.log.warn({ err: error }, 'the statistics of a day could not be counted'));
       // Real time, not the gateway's clock: it is how long the viewer waits.
-      const timeout = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref());
+      const patienceMs = Math.max(...stale.map((day) => patienceFor(stored.get(day.name))));
+      const timeout = new Promise((resolve) => setTimeout(resolve, patienceMs).unref());
       await Promise.race([work, timeout]).catch(() => null);
-      const fresh = await readStored(ctx, holderId, wanted);
-      return wanted.map((day) => statsOf(day, fresh.get(dayKey(day))));
+      const fresh = await readStored(ctx, holder, names);
+      return names.map((name) => statsOf(name, fresh.get(name)));
     },
   };
 }
 
-function lastDays(ctx: Context, days: number): Date[] {
-  const today = Math.floor(ctx.clock.millis() / DAY_MS) * DAY_MS;
-  return Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS));
+/** Each day with its two ends: where clocks change, a day has 23 or 25 hours. */
+function daysOf({ time_zone }: DaysOf, names: readonly string[]): Day[] {
+  const starts = startsOfDays(time_zone, names);
+  const ends = startsOfDays(
+    time_zone,
+    names.map((name) => addDays(name, 1)),
+  );
+  return names.map((name, index) => ({ name, from: starts[index] as Date, to: ends[index] as Date }));
 }
 
-function statsOf(day: Date, row: Row | undefined): DailyStats {
+function statsOf(day: string, row: Row | undefined): DailyStats {
   return {
     day,
     money: (row?.figures.money ?? []).map(readTotal),
@@ -86,41 +116,47 @@ function readTotal<Total extends { amount: string; fee: string }>(total: Total) 
   return { ...total, amount: BigInt(total.amount), fee: BigInt(total.fee) };
 }
 
-function dayKey(day: Date): string {
-  return day.toISOString().slice(0, 10);
-}
-
-async function readStored(ctx: Context, holderId: bigint, days: Date[]): Promise<Map<string, Row>> {
+/** What was counted in another zone is left out. */
+async function readStored(ctx: Context, holder: DaysOf, days: readonly string[]): Promise<Map<string, Row>> {
   const rows = await ctx.db.query<Row>(
     `select to_char(day, 'YYYY-MM-DD') as day, counted_at, figures from daily_figures
-     where holder_id = $1 and day = any ($2::date[])`,
-    [holderId, days.map(dayKey)],
+     where holder_id = $1 and time_zone = $2 and day = any ($3::date[])`,
+    [holder.id, holder.time_zone, days],
   );
   return new Map(rows.map((row) => [row.day, row]));
 }
 
-function isStale(ctx: Context, day: Date, countedAt: Date | undefined): boolean {
-  if (!countedAt) return true;
-  const now = ctx.clock.millis();
-  const end = day.getTime() + DAY_MS;
-  const age = now - countedAt.getTime();
-  if (now < end) return age >= TODAY_FRESH_MS;
-  if (countedAt.getTime() < end) return true;
-  return age >= (now < end + RECENT_MS ? RECENT_FRESH_MS : OLD_FRESH_MS);
+function isSmallDay({ figures }: Row): boolean {
+  return figures.attempts.reduce((sum, each) => sum + each.transactions, 0) < FEW_TRANSACTIONS;
 }
 
-async function countDay(ctx: Context, holderId: bigint, day: Date): Promise<void> {
+function patienceFor(row: Row | undefined): number {
+  if (!row) return FIRST_PATIENCE_MS;
+  return isSmallDay(row) ? FEW_PATIENCE_MS : PATIENCE_MS;
+}
+
+function isStale(ctx: Context, { to }: Day, row: Row | undefined): boolean {
+  if (!row) return true;
+  const [now, counted, end] = [ctx.clock.millis(), row.counted_at.getTime(), to.getTime()];
+  const isSmall = isSmallDay(row);
+  if (now < end) return isSmall || now - counted >= TODAY_FRESH_MS;
+  if (counted < end) return true;
+  if (now >= end + RECENT_MS) return now - counted >= OLD_FRESH_MS;
+  return now - counted >= (isSmall ? RECENT_FEW_FRESH_MS : RECENT_FRESH_MS);
+}
+
+async function countDays(ctx: Context, { id, time_zone }: DaysOf, days: readonly Day[]): Promise<void> {
   const at = ctx.clock.now();
-  const end = new Date(day.getTime() + DAY_MS);
-  const [money, attempts] = await Promise.all([
-    sumMoney(ctx.db, holderId, day, end),
-    countTransactions(ctx.db, holderId, day, end),
-  ]);
-  const figures = { money: money.map(storeTotal), attempts: attempts.map(storeTotal) };
+  const [money, attempts] = await Promise.all([sumMoney(ctx.db, id, days), countTransactions(ctx.db, id, days)]);
+  const figures = days.map((_, index) =>
+    JSON.stringify({ money: money[index]?.map(storeTotal) ?? [], attempts: attempts[index]?.map(storeTotal) ?? [] }),
+  );
   await ctx.db.query(
-    `insert into daily_figures (holder_id, day, counted_at, figures) values ($1, $2, $3, $4)
-     on conflict on constraint daily_figures_once do update set counted_at = excluded.counted_at, figures = excluded.figures
+    `insert into daily_figures (holder_id, day, time_zone, counted_at, figures)
+     select $1, counted.day, $2, $3, counted.figures from unnest($4::date[], $5::jsonb[]) as counted (day, figures)
+     on conflict on constraint daily_figures_once do update
+     set time_zone = excluded.time_zone, counted_at = excluded.counted_at, figures = excluded.figures
      where daily_figures.counted_at <= excluded.counted_at`,
-    [holderId, dayKey(day), at, JSON.stringify(figures)],
+    [id, time_zone, at, days.map((day) => day.name), figures],
   );
 }

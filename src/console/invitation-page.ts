@@ -17,9 +17,10 @@ import { findPasswordProblem } from '../holders/password-strength.ts';
 import type { RoleResult } from '../holders/role-changes.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { BROWSER_ZONE_SCRIPT, browserZone, browserZoneField } from './browser-zone.ts';
 import { type ConsoleRequest, fieldOf, paramOf } from './console-request.ts';
 import { nameField, newPasswordField } from './credential-fields.ts';
-import { errorBox, form, postButton } from './form-components.ts';
+import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { continueSignIn } from './pending-sign-in.ts';
 import { tellOwners } from './role-notice.ts';
@@ -45,6 +46,7 @@ async function invitationPage(request: ConsoleRequest, errors?: FieldErrors): Pr
   return renderPage(request, {
     title: t.invitation.title,
     alone: true,
+    scripts: [BROWSER_ZONE_SCRIPT],
     ...(errors ? { status: 400 } : {}),
     body: html`
       <div class="card">
@@ -72,7 +74,7 @@ async function stepForm(
       ${form(request, {
         action,
         errors,
-        fields: [nameField(request), newPasswordField(request)],
+        fields: [nameField(request), newPasswordField(request), browserZoneField()],
         submit: t.invitation.accept,
       })}
     `;
@@ -82,7 +84,8 @@ async function stepForm(
       <p><code>npx simbi login-link ${email}</code></p>
       ${mailIsConfigured(request.ctx) && html`<p><a href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`}
     `;
-  if (request.session?.member.email === email) return postButton(request, action, t.invitation.accept);
+  if (request.session?.member.email === email)
+    return form(request, { action, fields: [browserZoneField()], submit: t.invitation.accept });
   return html`
     <p>${t.invitation.signInFirst(email)}</p>
     <a class="button" href="/console/sign-in?next=/console${action}">${t.signIn.title}</a>
@@ -110,14 +113,14 @@ async function accept(request: ConsoleRequest): Promise<FastifyReply> {
   const step = await acceptanceStep(ctx.db, invitation);
   if (step === 'sign_in') {
     if (session?.member.email !== invitation.email) return invitationPage(request);
-    const { result } = await acceptInvitation(ctx, token, { memberId: session.member.id });
+    const { result } = await acceptInvitation(ctx, token, { memberId: session.member.id }, browserZone(request));
     await tellAboutRole(request, invitation, result);
     if (invitation.holder) await chooseHolder(ctx, session.id, invitation.holder.id);
     return redirect(request, pathAfter(invitation, result), 'joined');
   }
   const chosen = step === 'choose_password' ? await readChoice(request, invitation.email) : null;
   if (!chosen || 'errors' in chosen) return invitationPage(request, chosen?.errors);
-  const { member, result } = await acceptInvitation(ctx, token, chosen);
+  const { member, result } = await acceptInvitation(ctx, token, chosen, browserZone(request));
   await tellAboutRole(request, invitation, result);
   return continueSignIn(request, member.id, pathAfter(invitation, result), { holderId: invitation.holder?.id });
 }

@@ -43,6 +43,7 @@ const GROUPS: readonly Group[] = [
     items: [
       { key: 'team', path: '/console/team', icon: 'users', roles: EVERYONE },
       { key: 'audit', path: '/console/audit', icon: 'scroll-text', roles: EVERYONE },
+      { key: 'settings', path: '/console/settings', icon: 'settings', roles: EVERYONE },
       { key: 'notifications', path: '/console/notifications', icon: 'mail', roles: EVERYONE },
       { key: 'account', path: '/console/account', icon: 'user', roles: EVERYONE },
     ],

@@ -92,7 +92,8 @@ async function newCases(ctx: Context, { id }: Holder): Promise<NotificationFact[
 /** Wallets that do not hold an average day of payouts. Said once a day. */
 async function lowWallets(ctx: Context, { id, time_zone }: Holder): Promise<NotificationFact[]> {
   const now = ctx.clock.now();
-  const totals = await sumMoney(ctx.db, id, new Date(now.getTime() - AVERAGE_DAYS * DAY_MS), now);
+  const from = new Date(now.getTime() - AVERAGE_DAYS * DAY_MS);
+  const [totals = []] = await sumMoney(ctx.db, id, [{ from, to: now }]);
   const paidOut = totals.filter(({ fact }) => fact === 'paid_out');
   if (paidOut.length === 0) return [];
   const wallets = await balancesOf(ctx.db, id);
@@ -117,9 +118,10 @@ async function summaries(ctx: Context, { id, time_zone }: Holder): Promise<Notif
   if (ctx.clock.millis() - today.getTime() < SUMMARY_HOUR_MS) return [];
   const day = dayIn(time_zone, new Date(today.getTime() - HOUR_MS));
   const from = startOfDay(time_zone, day);
-  const [money, attempts] = await Promise.all([
-    sumMoney(ctx.db, id, from, today),
-    countTransactions(ctx.db, id, from, today),
+  const span = { from, to: today };
+  const [[money = []], [attempts = []]] = await Promise.all([
+    sumMoney(ctx.db, id, [span]),
+    countTransactions(ctx.db, id, [span]),
   ]);
   const collections = attempts.filter(({ direction }) => direction === 'collection');
   const count = (statuses: readonly string[]) =>

@@ -21,7 +21,7 @@ import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { chips, dataTable, emptyState, operatorTile, status, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
-import { ruleChangeNotes } from './approval-settings.ts';
+import { APPROVAL_ADDRESS, ruleChangeNotes } from './approval-settings.ts';
 import { pager, statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, queryOf } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
@@ -63,7 +63,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     <a class="button button-secondary" href="/console/payouts/import">${icon('upload')}${t.payouts.import}</a>
   `;
   const approvalLink = html`
-    <a class="button button-secondary" href="/console/payouts/approval">${icon('shield')}${t.approval.title}</a>
+    <a class="button button-secondary" href="${APPROVAL_ADDRESS}">${icon('shield')}${t.approval.title}</a>
   `;
   const isOpen = payouts.some((payout) => !isFinal(payout.status));
   return renderPage(request, {

@@ -58,6 +58,7 @@ import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
 import { searchRoutes } from './search.ts';
+import { settingsRoutes } from './settings-page.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
@@ -96,6 +97,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...notificationRoutes,
   ...payoutImportRoutes,
   ...payoutFileRoutes,
+  ...settingsRoutes,
   ...approvalSettingRoutes,
   ...callbackPageRoutes,
   ...requestLogRoutes,

@@ -13,6 +13,7 @@ import { isEmail } from '../platform/email.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
+import { BROWSER_ZONE_SCRIPT, browserZone, browserZoneField } from './browser-zone.ts';
 import { type ConsoleRequest, fieldOf, paramOf } from './console-request.ts';
 import { emailField, nameField, newPasswordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
@@ -38,6 +39,7 @@ async function signUpPage(request: ConsoleRequest, errors?: FieldErrors): Promis
     title: t.signUp.title,
     lead: t.signUp.lead,
     alone: true,
+    scripts: [BROWSER_ZONE_SCRIPT],
     ...(errors ? { status: 400 } : {}),
     body: html`
       <div class="card">
@@ -55,7 +57,7 @@ async function signUpPage(request: ConsoleRequest, errors?: FieldErrors): Promis
             },
             nameField(request),
             emailField(request),
-            ...(mailIsConfigured(ctx) ? [] : [newPasswordField(request)]),
+            ...(mailIsConfigured(ctx) ? [] : [newPasswordField(request), browserZoneField()]),
           ],
           submit: t.signUp.button,
         })}
@@ -84,7 +86,7 @@ async function signUp(request: ConsoleRequest): Promise<FastifyReply> {
   if (problem) errors.password = [t.passwordProblems[problem]];
   if (!errors.email && (await addressState(ctx.db, email)) !== 'new') errors.email = [t.signUp.taken];
   if (Object.keys(errors).length > 0) return signUpPage(request, errors);
-  const member = await registerHolder(ctx, { ...details, password });
+  const member = await registerHolder(ctx, { ...details, password, timeZone: browserZone(request) });
   if (!member) return signUpPage(request, { email: [t.signUp.taken] });
   return continueSignIn(request, member.id, '/console');
 }
@@ -117,6 +119,7 @@ async function finishPage(request: ConsoleRequest, errors?: FieldErrors): Promis
   return renderPage(request, {
     title: t.signUp.title,
     alone: true,
+    scripts: [BROWSER_ZONE_SCRIPT],
     ...(errors ? { status: 400 } : {}),
     body: html`
       <div class="card">
@@ -126,7 +129,7 @@ async function finishPage(request: ConsoleRequest, errors?: FieldErrors): Promis
         ${form(request, {
           action: `/sign-up/${paramOf(request, 'token')}`,
           errors,
-          fields: [newPasswordField(request)],
+          fields: [newPasswordField(request), browserZoneField()],
           submit: t.signUp.button,
         })}
       </div>
@@ -140,7 +143,7 @@ async function finish(request: ConsoleRequest): Promise<FastifyReply> {
   const password = request.form.get('password') ?? '';
   const problem = await findPasswordProblem(ctx, password, email);
   if (problem) return finishPage(request, { password: [t.passwordProblems[problem]] });
-  const member = await finishSignUp(ctx, paramOf(request, 'token'), password);
+  const member = await finishSignUp(ctx, paramOf(request, 'token'), { password, timeZone: browserZone(request) });
   if (!member) throw new Problem('forbidden', { message: t.signUp.taken });
   return continueSignIn(request, member.id, '/console');
 }

@@ -21,18 +21,66 @@ export type Holder = {
 
 const HOLDER_COLUMNS = 'id, name, status, payouts_need_approval, time_zone, created_at';
 
-export function createHolder(ctx: Context, actor: Actor, name: string): Promise<Holder> {
-  return ctx.db.transaction((tx) => insertHolder(tx, actor, name, ctx.clock.now()));
+/** Until somebody chooses a time zone, the days of a new holder are those of UTC. */
+const DEFAULT_TIME_ZONE = 'UTC';
+
+export function createHolder(ctx: Context, actor: Actor, name: string, timeZone?: string): Promise<Holder> {
+  return ctx.db.transaction((tx) => insertHolder(tx, actor, { name, timeZone }, ctx.clock.now()));
 }
 
-export async function insertHolder(tx: Tx, actor: Actor, name: string, at: Date): Promise<Holder> {
+export type NewHolder = { name: string; timeZone?: string | undefined };
+
+export async function insertHolder(tx: Tx, actor: Actor, { name, timeZone }: NewHolder, at: Date): Promise<Holder> {
   const [holder] = await tx.query<Holder>(
-    `insert into holders (name, created_at, updated_at) values ($1, $2, $2) returning ${HOLDER_COLUMNS}`,
-    [name, at],
+    `insert into holders (name, time_zone, created_at, updated_at) values ($1, $2, $3, $3) returning ${HOLDER_COLUMNS}`,
+    [name, timeZone ?? DEFAULT_TIME_ZONE, at],
   );
   if (!holder) throw new Error('insert returned no holder');
   await recordAudit(tx, { holderId: holder.id, actor, action: 'holder.created', subject: name }, at);
   return holder;
+}
+
+/** Changes the name and the time zone of a holder. Each change has its own entry in the audit log. */
+export function changeHolder(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  changed: { name: string; timeZone: string },
+): Promise<void> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    const holder = await lockHolder(tx, holderId);
+    await tx.query('update holders set name = $2, time_zone = $3, updated_at = $4 where id = $1', [
+      holderId,
+      changed.name,
+      changed.timeZone,
+      at,
+    ]);
+    const record = (action: string, from: string, to: string) =>
+      recordAudit(tx, { holderId, actor, action, details: { from, to } }, at);
+    if (holder.name !== changed.name) await record('holder.renamed', holder.name, changed.name);
+    if (holder.time_zone !== changed.timeZone) await record('holder.time_zone', holder.time_zone, changed.timeZone);
+  });
+}
+
+/** The first person of a holder brings the zone of their browser, where nobody chose one. */
+export async function adoptTimeZone(
+  tx: Tx,
+  actor: Actor & { memberId: bigint },
+  holderId: bigint,
+  timeZone: string,
+  at: Date,
+): Promise<void> {
+  const rows = await tx.query(
+    `update holders set time_zone = $2, updated_at = $3
+     where id = $1 and time_zone = $4 and $2 <> $4
+       and not exists (select from memberships where holder_id = $1 and member_id <> $5)
+     returning 1`,
+    [holderId, timeZone, at, DEFAULT_TIME_ZONE, actor.memberId],
+  );
+  if (rows.length === 0) return;
+  const details = { from: DEFAULT_TIME_ZONE, to: timeZone };
+  await recordAudit(tx, { holderId, actor, action: 'holder.time_zone', details }, at);
 }
 
 /** A page of holders, the newest first; `before` is the id that the page before it ended with. */

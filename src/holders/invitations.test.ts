@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop } from '../../test/shop.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
+import { createHolder, findHolder } from './holders.ts';
 import { acceptInvitation, findInvitation, inviteMember } from './invitations.ts';
 import { addMember, findMemberByEmail, listMemberships, type MemberRole, roleAt } from './members.ts';
 import { provePassword } from './passwords.ts';
@@ -76,5 +77,20 @@ describe('joining', () => {
     const [membership] = await listMemberships(ctx.db, member?.id ?? 0n);
     const actions = (await listAudit(ctx.db, membership?.holder_id ?? 0n, 10)).map((entry) => entry.action);
     assert.deepEqual(actions, ['member.password_set', 'member.added', 'holder.created']);
+  });
+
+  test('a new holder gets the time zone of the first person who accepts, while nobody chose one', async () => {
+    const zoneOf = async (id: bigint) => (await findHolder(ctx.db, id))?.time_zone;
+    const { holderId } = await createShop(ctx, 'Zone of the owner');
+    const first = await invite('first@example.org', 'owner', holderId);
+    await acceptInvitation(ctx, first, { name: 'First', password: PASSWORD }, 'Africa/Nairobi');
+    assert.equal(await zoneOf(holderId), 'Africa/Nairobi');
+    const second = await invite('second@example.org', 'owner', holderId);
+    await acceptInvitation(ctx, second, { name: 'Second', password: PASSWORD }, 'Europe/Paris');
+    assert.equal(await zoneOf(holderId), 'Africa/Nairobi');
+    const chosen = await createHolder(ctx, COMMAND_LINE, 'Zone of the command', 'Africa/Lagos');
+    const token = await invite('third@example.org', 'owner', chosen.id);
+    await acceptInvitation(ctx, token, { name: 'Third', password: PASSWORD }, 'Europe/Paris');
+    assert.equal(await zoneOf(chosen.id), 'Africa/Lagos');
   });
 });

@@ -15,7 +15,7 @@ import type { Mail } from '../platform/mail.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import { addressState, proveEmail } from './credentials.ts';
-import { lockHolder } from './holders.ts';
+import { adoptTimeZone, lockHolder } from './holders.ts';
 import { queueLinkMail } from './mail-queue.ts';
 import { findMemberByEmail, giveAdmin, insertMember, type Member, type MemberRole, roleAt } from './members.ts';
 import { hashOf } from './password-hashing.ts';
@@ -164,6 +164,7 @@ export async function acceptInvitation(
   ctx: Context,
   token: string,
   accepter: Accepter,
+  timeZone?: string,
 ): Promise<{ member: Member; result: RoleResult }> {
   const chosen = 'name' in accepter ? { name: accepter.name, hashed: await hashOf(ctx, accepter.password) } : null;
   // The database's clock: a role that waits for a day begins its day here.
@@ -182,7 +183,9 @@ export async function acceptInvitation(
       return { member, result: 'saved' };
     }
     const offer = { holderId: holder.id, role: holder.role, invitedBy: invitation.invited_by };
-    return { member, result: await giveOrRequestRole(tx, themselves, member, offer, at) };
+    const result = await giveOrRequestRole(tx, themselves, member, offer, at);
+    if (timeZone !== undefined) await adoptTimeZone(tx, themselves, holder.id, timeZone, at);
+    return { member, result };
   });
 }
 

@@ -10,7 +10,7 @@ import type { Mail } from '../platform/mail.ts';
 import { sha256 } from '../platform/secrets.ts';
 import type { Actor } from './audit.ts';
 import { proveEmail } from './credentials.ts';
-import { type Holder, insertHolder } from './holders.ts';
+import { type Holder, insertHolder, type NewHolder } from './holders.ts';
 import { insertInvitation, type LinkDelivery, type MadeInvitation } from './invitations.ts';
 import { queueLinkMail } from './mail-queue.ts';
 import { findMemberByEmail, giveRole, insertMember, type Member } from './members.ts';
@@ -23,13 +23,13 @@ const SIGN_UP_MS = DAY_MS;
 export function createHolderWithOwner(
   ctx: Context,
   actor: Actor,
-  name: string,
+  business: NewHolder,
   owner: string,
   delivery: LinkDelivery,
 ): Promise<{ holder: Holder; invitation: MadeInvitation }> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const holder = await insertHolder(tx, actor, name, at);
+    const holder = await insertHolder(tx, actor, business, at);
     const right = { holderId: holder.id, role: 'owner' } as const;
     const invitation = await insertInvitation(ctx, tx, actor, { email: owner, right }, delivery, at);
     return { holder, invitation };
@@ -39,18 +39,18 @@ export function createHolderWithOwner(
 /** Sign-up without mail: the owner is unproven. Null: the e-mail belongs to another member. */
 export async function registerHolder(
   ctx: Context,
-  details: { business: string; name: string; email: string; password: string },
+  details: { business: string; name: string; email: string; password: string; timeZone?: string | undefined },
 ): Promise<Member | null> {
   const hashed = await hashOf(ctx, details.password);
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     const member = await insertMember(tx, details, at);
-    if (member) await openHolder(tx, member, details.business, hashed, at);
+    if (member) await openHolder(tx, member, { name: details.business, timeZone: details.timeZone }, hashed, at);
     return member;
   });
 }
 
-async function openHolder(tx: Tx, member: Member, business: string, hashed: string, at: Date): Promise<void> {
+async function openHolder(tx: Tx, member: Member, business: NewHolder, hashed: string, at: Date): Promise<void> {
   const actor = { memberId: member.id, name: member.email };
   const holder = await insertHolder(tx, actor, business, at);
   await giveRole(tx, actor, member, holder.id, 'owner', at);
@@ -91,7 +91,11 @@ export async function findSignUp(ctx: Context, token: string): Promise<SignUp | 
  * Finishes a sign-up by mail. Only now a password is chosen: the person who typed the address may be another than the one who
  * reads its mail. Null: the address belongs to somebody who proved it before.
  */
-export async function finishSignUp(ctx: Context, token: string, password: string): Promise<Member | null> {
+export async function finishSignUp(
+  ctx: Context,
+  token: string,
+  { password, timeZone }: { password: string; timeZone?: string | undefined },
+): Promise<Member | null> {
   const hashed = await hashOf(ctx, password);
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
@@ -105,7 +109,7 @@ export async function finishSignUp(ctx: Context, token: string, password: string
     const member = inserted ?? (await findMemberByEmail(tx, details.email));
     const isTheirs = inserted || (member && (await proveEmail(tx, member.id, at)));
     if (!member || !isTheirs) return null;
-    await openHolder(tx, member, details.business, hashed, at);
+    await openHolder(tx, member, { name: details.business, timeZone }, hashed, at);
     return member;
   });
 }

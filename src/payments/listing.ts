@@ -143,25 +143,37 @@ export async function* eachTransaction(
 export type TransactionTotal = {
   direction: TransactionDirection;
   currency: string;
+  method: string;
   status: Status;
+  failure_code: string | null;
   transactions: number;
   amount: bigint;
   fee: bigint;
 };
 
-/** Totals of the transactions created between two moments, by direction, currency and status. */
+/**
+ * Totals of the transactions created in each of these spans, in their order: by direction, currency, method, status and
+ * reason of failure.
+ */
 export async function countTransactions(
   reader: Reader,
   holderId: bigint,
-  from: Date,
-  to: Date,
-): Promise<TransactionTotal[]> {
-  const rows = await reader.query<Omit<TransactionTotal, 'transactions'> & { transactions: bigint }>(
-    `select direction, currency, status, count(*) as transactions, sum(amount)::bigint as amount, sum(fee)::bigint as fee
-     from transactions where holder_id = $1 and id >= $2 and id < $3 group by direction, currency, status`,
-    [holderId, lowestUuid(from), lowestUuid(to)],
+  spans: readonly { from: Date; to: Date }[],
+): Promise<TransactionTotal[][]> {
+  const rows = await reader.query<Omit<TransactionTotal, 'transactions'> & { transactions: bigint; place: number }>(
+    `select span.place::int as place, counted.*
+     from unnest($2::uuid[], $3::uuid[]) with ordinality as span (from_id, to_id, place)
+     cross join lateral (
+       select direction, currency, method, status, failure_code,
+              count(*) as transactions, sum(amount)::bigint as amount, sum(fee)::bigint as fee
+       from transactions where holder_id = $1 and id >= span.from_id and id < span.to_id
+       group by direction, currency, method, status, failure_code
+     ) as counted`,
+    [holderId, spans.map(({ from }) => lowestUuid(from)), spans.map(({ to }) => lowestUuid(to))],
   );
-  return rows.map((row) => ({ ...row, transactions: Number(row.transactions) }));
+  const totals: TransactionTotal[][] = spans.map(() => []);
+  for (const { place, ...row } of rows) totals[place - 1]?.push({ ...row, transactions: Number(row.transactions) });
+  return totals;
 }
 
 function momentOf(id: string): Date {

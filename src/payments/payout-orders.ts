@@ -152,3 +152,23 @@ export async function countWaitingApprovals(reader: Reader, holderId: bigint): P
   );
   return Number(row?.count ?? 0n);
 }
+
+/** Payouts that wait for approval: how many and how much of each currency, and who created the newest. */
+export type WaitingPayouts = {
+  currency: string;
+  payouts: number;
+  amount: bigint;
+  created_by: string;
+  created_at: Date;
+};
+
+export async function sumWaitingPayouts(reader: Reader, holderId: bigint): Promise<WaitingPayouts[]> {
+  const rows = await reader.query<Omit<WaitingPayouts, 'payouts'> & { payouts: bigint }>(
+    `select t.currency, count(*) as payouts, sum(t.amount)::bigint as amount, max(t.created_at) as created_at,
+            (array_agg(o.created_by order by o.transaction_id desc))[1] as created_by
+     from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+     where o.holder_id = $1 and ${WAITS_FOR_APPROVAL} group by t.currency order by t.currency`,
+    [holderId],
+  );
+  return rows.map((row) => ({ ...row, payouts: Number(row.payouts) }));
+}

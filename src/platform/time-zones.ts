@@ -8,14 +8,46 @@ export function dayIn(timeZone: string, moment: Date): string {
 
 /** The moment at which a day (2026-11-14) begins there. */
 export function startOfDay(timeZone: string, day: string): Date {
-  const noonUtc = new Date(`${day}T12:00:00Z`).getTime();
+  return startIn(clockFormat(timeZone), day);
+}
+
+/** The moments at which some days begin there. */
+export function startsOfDays(timeZone: string, days: readonly string[]): Date[] {
+  const format = clockFormat(timeZone);
+  return days.map((day) => startIn(format, day));
+}
+
+/** The day so many days after another one: 2026-11-14 and 1 make 2026-11-15. */
+export function addDays(day: string, days: number): string {
+  const moment = new Date(`${day}T12:00:00Z`);
+  moment.setUTCDate(moment.getUTCDate() + days);
+  return moment.toISOString().slice(0, 10);
+}
+
+function startIn(format: Intl.DateTimeFormat, day: string): Date {
+  const midnightUtc = new Date(`${day}T00:00:00Z`).getTime();
   // The offset at noon first; a day whose clocks change at night is corrected by the offset at its own start.
-  const first = new Date(noonUtc - 12 * 3_600_000 - offsetAt(timeZone, noonUtc));
-  return new Date(noonUtc - 12 * 3_600_000 - offsetAt(timeZone, first.getTime()));
+  const first = midnightUtc - offsetAt(format, midnightUtc + 12 * 3_600_000);
+  return new Date(midnightUtc - offsetAt(format, first));
+}
+
+/** Names only: an offset such as +03:00 is no place, and its clocks never change. */
+const ZONE_NAME = /^[A-Za-z]+(?:[/_+-][A-Za-z0-9_+-]+)*$/;
+const FIRST_ZONES = /^Africa\//;
+
+/** Every zone that people can choose from: those of Africa first. */
+export function listTimeZones(): string[] {
+  const zones = Intl.supportedValuesOf('timeZone');
+  return [
+    ...zones.filter((zone) => FIRST_ZONES.test(zone)),
+    'UTC',
+    ...zones.filter((zone) => !FIRST_ZONES.test(zone) && zone !== 'UTC'),
+  ];
 }
 
 /** Whether Node knows the zone, by the name or by an older one. */
 export function isTimeZone(name: string): boolean {
+  if (name.length > 64 || !ZONE_NAME.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
@@ -23,21 +55,22 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** How far clocks there are ahead of UTC, in milliseconds. */
-function offsetAt(timeZone: string, at: number): number {
-  const fields = {
+/** Slow to make: a caller with many days makes it once. */
+function clockFormat(timeZone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-CA', {
+    timeZone,
+    hourCycle: 'h23',
     year: 'numeric',
     month: '2-digit',
     day: '2-digit',
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
-  };
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    hourCycle: 'h23',
-    ...fields,
-  } as Intl.DateTimeFormatOptions);
+  });
+}
+
+/** How far clocks there are ahead of UTC, in milliseconds. */
+function offsetAt(format: Intl.DateTimeFormat, at: number): number {
   const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
   const shown = Date.UTC(
     Number(part.year),

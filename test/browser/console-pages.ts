@@ -109,7 +109,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     payee: 'Wanjiku Otieno',
     invoice_no: 'INV-7',
   });
-  await person.post('/console/payouts/approval', { needed: 'yes' });
+  await person.post('/console/settings/approval', { needed: 'yes' });
   const waiting = await payOut(person, {
     amount: '800',
     currency: 'KES',
@@ -117,8 +117,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     method: 'MPESA_KEN',
     payee: 'Achieng Supplies',
   });
-  await person.post('/console/payouts/approval', {});
-  await person.post('/console/payouts/approval/refunds', { currency: 'KES', limit: '5000' });
+  await person.post('/console/settings/approval', {});
+  await person.post('/console/settings/approval/refunds', { currency: 'KES', limit: '5000' });
   const file = await importPayouts(person, {
     name: 'Wages March',
     csv: 'amount,currency,mobile,method,payee\n100,KES,0712345000,MPESA_KEN,Juma\n200,KES,0712346000,MPESA_KEN,Asha',
@@ -176,7 +176,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('payout new', '/payouts/new'),
       at('payout import', '/payouts/import'),
       at('payout file', filePath),
-      at('payout approval rules', '/payouts/approval'),
+      at('settings', '/settings'),
       at('balances', '/balances'),
       at('statement', '/balances/KES?day=2026-03-02'),
       at('cases', '/cases'),

@@ -98,7 +98,7 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     assert.equal(await asking.page.locator('form[action$="/approve"]').count(), 0);
 
     const approving = await open(owner, '/console');
-    assert.match(await main(approving.page), /1 refund needs approval/);
+    assert.match(await main(approving.page), /1 refund to approve/);
     await send(approving.page, 'main a[href="/console/payouts"]');
     await assertFits(approving.page);
     await send(approving.page, '#waiting-refunds form button');

@@ -12,6 +12,7 @@ import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { notifications } from './en/notifications.ts';
 import { payouts } from './en/payouts.ts';
+import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
 import { team } from './en/team.ts';
 import { transactions } from './en/transactions.ts';
@@ -32,6 +33,7 @@ export const english = {
   ...notifications,
   ...cases,
   ...callbacks,
+  ...settings,
   ...team,
   ...admin,
 };

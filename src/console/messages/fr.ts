@@ -13,6 +13,7 @@ import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { notifications } from './fr/notifications.ts';
 import { payouts } from './fr/payouts.ts';
+import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
 import { team } from './fr/team.ts';
 import { transactions } from './fr/transactions.ts';
@@ -31,6 +32,7 @@ export const french: ConsoleMessages = {
   ...notifications,
   ...cases,
   ...callbacks,
+  ...settings,
   ...team,
   ...admin,
 };

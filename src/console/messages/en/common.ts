@@ -110,6 +110,7 @@ export const common = {
     audit: 'Audit log',
     admin: 'Merchants',
     rails: 'Operators',
+    settings: 'Settings',
     allCases: 'All cases',
     reports: 'Operator reports',
     debts: 'Debts',

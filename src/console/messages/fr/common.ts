@@ -114,6 +114,7 @@ export const common: CommonMessages = {
     team: 'Équipe',
     audit: 'Journal d’audit',
     admin: 'Marchands',
+    settings: 'Paramètres',
     rails: 'Opérateurs',
     allCases: 'Tous les dossiers',
     reports: 'Messages des opérateurs',
