@@ -104,6 +104,7 @@ insert into wanted (name, service, rows, hidden) values
   ('events', 'select, insert', 'own', null),
   -- console
   ('daily_figures', 'select, insert, update', 'own', null),
+  ('saved_filters', 'select, insert, update, delete', 'own', null),
   ('used_forms', 'select, insert, delete', 'own', null),
   -- sandbox
   ('sandbox_announcements', 'select, insert, update, delete', null, null),

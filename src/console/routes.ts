@@ -56,6 +56,7 @@ import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
+import { savedFilterRoutes } from './saved-filters.ts';
 import { searchRoutes } from './search.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
@@ -85,6 +86,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...integrationPageRoutes,
   ...debuggerRoutes,
   ...transactionRoutes,
+  ...savedFilterRoutes,
   ...searchRoutes,
   ...transactionPageRoutes,
   ...transactionActionRoutes,

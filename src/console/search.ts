@@ -46,7 +46,7 @@ async function search(request: HolderRequest): Promise<FastifyReply> {
 async function findTransactions({ ctx, holder }: HolderRequest, q: string): Promise<TransactionPage[]> {
   if (q === '') return [];
   const digits = q.replace(/[\s()+.-]/g, '');
-  const filters = [{ reference: q }, ...(/^\d{9,15}$/.test(digits) ? [{ number: digits }] : [])];
+  const filters = [{ reference: q }, ...(/^\d{9,15}$/.test(digits) ? [{ numbers: [digits] }] : [])];
   const pages = await Promise.all(
     filters.map((filter) => listTransactions(ctx.db, holder.id, filter, { limit: MAX_ROWS })),
   );

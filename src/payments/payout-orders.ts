@@ -137,3 +137,18 @@ export async function countWaitingApprovals(reader: Reader, holderId: bigint): P
   );
   return Number(row?.count ?? 0n);
 }
+
+/** The names of the files that payouts came in. By payout. */
+export async function readPayoutFileNames(
+  reader: Reader,
+  holderId: bigint,
+  transactionIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await reader.query<{ id: string; name: string }>(
+    `select o.transaction_id as id, b.name
+     from payout_orders o join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id
+     where o.holder_id = $1 and o.transaction_id = any($2::uuid[])`,
+    [holderId, transactionIds],
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
