@@ -88,7 +88,8 @@ function spanOf(filter: TransactionFilter, { before, after }: { before: string |
   const from = filter.from ? lowestUuid(filter.from) : OLDEST;
   const to = filter.to ? lowestUuid(filter.to) : NEWEST;
   const start = after === null ? OLDEST : neighbour(after, 1n);
-  return { low: from > start ? from : start, high: before !== null && before < to ? before : to };
+  const low = from < start ? start : from;
+  return { low, high: before !== null && before < to ? before : to };
 }
 
 /** The id before or after an id. */

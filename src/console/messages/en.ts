@@ -11,6 +11,7 @@ import { integrations } from './en/integrations.ts';
 import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { payouts } from './en/payouts.ts';
+import { search } from './en/search.ts';
 import { signIn } from './en/sign-in.ts';
 import { team } from './en/team.ts';
 import { transactions } from './en/transactions.ts';
@@ -25,6 +26,7 @@ export const english = {
   ...home,
   ...integrations,
   ...transactions,
+  ...search,
   ...links,
   ...balances,
   ...payouts,

@@ -12,6 +12,7 @@ import { integrations } from './fr/integrations.ts';
 import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { payouts } from './fr/payouts.ts';
+import { search } from './fr/search.ts';
 import { signIn } from './fr/sign-in.ts';
 import { team } from './fr/team.ts';
 import { transactions } from './fr/transactions.ts';
@@ -24,6 +25,7 @@ export const french: ConsoleMessages = {
   ...home,
   ...integrations,
   ...transactions,
+  ...search,
   ...links,
   ...balances,
   ...payouts,
