@@ -239,3 +239,25 @@ test('a filter is kept under a name, for its member only', async () => {
   await viewer.post('/console/transactions/saved/remove', { name: 'Failed this month' });
   assert.doesNotMatch((await viewer.get('/console/transactions')).text, /Failed this month/);
 });
+
+test('every list is exported with the rows that it shows', async () => {
+  const csv = async (path: string) => {
+    const answer = await person.get(path);
+    assert.equal(answer.status, 200, path);
+    assert.match(
+      answer.headers.get('content-disposition') ?? '',
+      /attachment; filename="[a-z-]+-\d{4}-\d{2}-\d{2}\.csv"/,
+    );
+    return answer.text;
+  };
+  assert.match(await csv('/console/payouts.csv'), /Wanjiku Otieno.*amina@example\.org/);
+  assert.match(await csv('/console/payouts.csv'), /Wages March/);
+  assert.match(await csv('/console/links.csv'), /Fruit basket/);
+  assert.doesNotMatch(await csv('/console/links.csv?status=disabled'), /Fruit basket/);
+  assert.match(await csv('/console/callbacks.csv'), new RegExp(`collection\\.success.*${paid}`));
+  assert.match(await csv('/console/audit.csv'), /amina@example\.org/);
+  const failed = (await csv('/console/transactions.csv?status=failed')).split('\r\n');
+  assert.match(failed[1] ?? '', /^"TX_\w{26}","collection","failed","?700(?:\.00)?"?,"?0(?:\.00)?"?,/);
+  for (const page of ['payouts', 'links', 'callbacks', 'audit', 'transactions'])
+    assert.match((await person.get(`/console/${page}`)).text, new RegExp(`href="/console/${page}\\.csv\\?`), page);
+});

@@ -14,6 +14,7 @@ import { dataTable, emptyState, tag } from '../ui/components.ts';
 import { ruleChangeNotes } from './approval-settings.ts';
 import { statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { exportButton } from './csv-export.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -55,7 +56,10 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     lead: t.payouts.lead,
     active: 'payouts',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
-    ...(canCreate ? { actions: html`${createLink}${importLink}${role === 'owner' && approvalLink}` } : {}),
+    actions: html`
+      ${exportButton(request, '/console/payouts.csv')}
+      ${canCreate && html`${importLink}${role === 'owner' && approvalLink}${createLink}`}
+    `,
     body: html`
       ${ruleNotes}
       ${waiting}

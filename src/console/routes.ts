@@ -44,6 +44,7 @@ import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { limitsRoutes } from './limits-page.ts';
 import { consoleLinkRoutes } from './links.ts';
+import { listExportRoutes } from './list-exports.ts';
 import { noticeRoutes } from './notices.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
 import { passkeyRoutes } from './passkey-pages.ts';
@@ -87,6 +88,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...debuggerRoutes,
   ...transactionRoutes,
   ...savedFilterRoutes,
+  ...listExportRoutes,
   ...searchRoutes,
   ...transactionPageRoutes,
   ...transactionActionRoutes,

@@ -43,11 +43,8 @@ export type SearchResults = {
 export async function searchAll(request: HolderRequest, q: string, limit: number): Promise<SearchResults> {
   const pages = findPages(request, q, limit);
   if (q === '') return { pages: [], transactions: [], others: [], lookedBackTo: null };
-  const [found, scanned, others] = await Promise.all([
-    findIndexed(request, q, limit),
-    scanNewest(request, q, limit),
-    findOthers(request, q, limit),
-  ]);
+  const [found, others] = await Promise.all([findIndexed(request, q, limit), findOthers(request, q, limit)]);
+  const scanned = await scanNewest(request, q, limit, found.length === 0);
   const byId = new Map([...found, ...scanned.flatMap((page) => page.rows)].map((row) => [row.id, row]));
   return {
     pages,
@@ -78,14 +75,20 @@ async function findByReceiptCode({ ctx, holder }: HolderRequest, q: string): Pro
 }
 
 /** Amounts, names and parts of numbers are in no index: the newest rows are compared. */
-async function scanNewest(request: HolderRequest, q: string, limit: number): Promise<TransactionPage[]> {
+async function scanNewest(
+  request: HolderRequest,
+  q: string,
+  limit: number,
+  nothingFound: boolean,
+): Promise<TransactionPage[]> {
   const { ctx, holder } = request;
   const amounts = amountsOf(request, q);
   const digits = q.replace(/[\s()+.-]/g, '');
   const text = /^\d+$/.test(digits) ? digits.replace(/^0/, '') : q;
   const filters = [
     ...amounts.map(({ amount, currency }) => ({ min: amount, max: amount, currency })),
-    ...(text.length >= MIN_TEXT_CHARACTERS ? [{ text }] : []),
+    // What an index knows is what was meant; texts are only compared when there is nothing else.
+    ...(nothingFound && text.length >= MIN_TEXT_CHARACTERS ? [{ text }] : []),
   ];
   return Promise.all(filters.map((filter) => listTransactions(ctx.db, holder.id, filter, { limit })));
 }

@@ -85,11 +85,12 @@ export const BEFORE_ALL = OLDEST;
 type IdSpan = { low: string; high: string };
 
 function spanOf(filter: TransactionFilter, { before, after }: { before: string | null; after: string | null }): IdSpan {
-  const from = filter.from ? lowestUuid(filter.from) : OLDEST;
-  const to = filter.to ? lowestUuid(filter.to) : NEWEST;
+  let low = filter.from ? lowestUuid(filter.from) : OLDEST;
+  let high = filter.to ? lowestUuid(filter.to) : NEWEST;
   const start = after === null ? OLDEST : neighbour(after, 1n);
-  const low = from < start ? start : from;
-  return { low, high: before !== null && before < to ? before : to };
+  if (start > low) low = start;
+  if (before !== null && before < high) high = before;
+  return { low, high };
 }
 
 /** The id before or after an id. */
