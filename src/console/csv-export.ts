@@ -16,7 +16,7 @@ export function exportButton({ t }: HolderRequest, path: string, query = ''): Ht
   const joint = query === '' ? '' : '&';
   return html`
     <a class="button button-secondary" href="${path}?${query}${joint}export=${id}" data-export="${id}" download>
-      ${icon('download')}<span class="export-label">${t.transactions.export}</span>
+      ${icon('download')}<span class="button-label">${t.transactions.export}</span>
     </a>
     <span class="muted" id="exported" role="status"></span>
   `;

@@ -83,7 +83,11 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
 }
 
 function newLinkButton({ t }: HolderRequest): Html {
-  return html`<a class="button" href="/console/links/new">${icon('plus')}${t.transactions.newLink}</a>`;
+  return html`
+    <a class="button" href="/console/links/new">
+      ${icon('plus')}<span class="button-label">${t.transactions.newLink}</span>
+    </a>
+  `;
 }
 
 /** Rows in the order they are shown, and the addresses of the pages on both sides. */
