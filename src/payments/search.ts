@@ -2,6 +2,7 @@
 // the operator. Every statement reads a limited number of rows.
 
 import type { Reader } from '../platform/db.ts';
+import { uuidFromPublicId } from '../platform/ids.ts';
 import { refOf, TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 const MAX_NUMBERS = 20;
@@ -11,6 +12,7 @@ const NAMED_ROWS = 2_000;
 const REF_DIGITS = 26;
 const ALPHABET = /^[0-9A-HJKMNP-TV-Z]+$/;
 const SHORT_REF = 8;
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 /** The short reference is five bytes of the id; four of them are whole bytes: the ninth to the twelfth. */
 const WHOLE_BYTES = { from: 9, count: 4 } as const;
 
@@ -95,10 +97,7 @@ function uuidAround(short: string): string {
 }
 
 function uuidOfDigits(digits: string): string {
-  const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-  const value = [...digits].reduce((sum, digit) => (sum << 5n) | BigInt(letters.indexOf(digit)), 0n);
-  const hex = value.toString(16).padStart(32, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidFromPublicId('TX', `TX_${digits}`) ?? NO_ID;
 }
 
 /** The beginning of a reference is a time: its transactions are a range of the key. */
