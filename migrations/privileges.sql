@@ -106,6 +106,7 @@ insert into wanted (name, service, rows, hidden) values
   ('daily_figures', 'select, insert, update', 'own', null),
   ('notification_choices', 'select, insert, update', 'own', null),
   ('notifications_sent', 'select, insert, delete', 'own', null),
+  ('saved_filters', 'select, insert, update, delete', 'own', null),
   ('used_forms', 'select, insert, delete', 'own', null),
   -- sandbox
   ('sandbox_announcements', 'select, insert, update, delete', null, null),

@@ -2221,6 +2221,25 @@ create table balance_reads (
 comment on table balance_reads is
   'When the balance of a connection is read next. One process reads it for all.';
 
+-- 0040_console_saved_filters.sql
+
+create table saved_filters (
+  holder_id bigint not null,
+  member_id bigint not null,
+  name text not null,
+  query text not null,
+  created_at timestamp with time zone not null,
+  constraint saved_filter_once PRIMARY KEY (holder_id, member_id, name),
+  constraint saved_filter_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60))),
+  constraint saved_filter_query_length CHECK (((char_length(query) >= 1) AND (char_length(query) <= 1000))),
+  constraint saved_filters_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint saved_filters_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
+);
+comment on table saved_filters is
+  'Filters of the list of transactions that a member keeps under a name.';
+comment on column saved_filters.query is
+  'The query of the address of the list.';
+
 -- 0044_sandbox_mail_box.sql
 
 create table sandbox_mails (

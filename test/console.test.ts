@@ -18,8 +18,14 @@ import { canonicalEnvelope } from '../src/holders/envelope.ts';
 import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
 import { setPassword } from '../src/holders/passwords.ts';
 import { base32, startFactor } from '../src/holders/second-factor.ts';
-import { listTransactions } from '../src/payments/listing.ts';
+import { BEFORE_ALL, listByAmount, listTransactions, totalOfFilter } from '../src/payments/listing.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
+import {
+  findByNumberPrefix,
+  findByOperatorReceipt,
+  findByOwnReference,
+  findByPartOfRef,
+} from '../src/payments/search.ts';
 import { verifyInBackground } from '../src/payments/verify-books.ts';
 import type { Reader } from '../src/platform/db.ts';
 import { createUuid, shortId } from '../src/platform/ids.ts';
@@ -752,21 +758,36 @@ describe('a million rows', () => {
     };
     const filters = [
       {},
-      { status: 'success' as const },
-      { number: '254700000007' },
+      { statuses: ['success' as const] },
+      { numbers: ['254700000007'] },
       { reference: 'r77' },
       { linkId: '00000000-0000-0000-0000-000000000001' },
       { text: 'zzz' },
       { min: 5n, max: 6n, from: new Date(0), to: ctx.clock.now() },
     ];
-    for (const filter of filters) await listTransactions(explaining, big.holderId, filter, { limit: 50 });
+    for (const filter of filters) {
+      await listTransactions(explaining, big.holderId, filter, { limit: 50 });
+      await listTransactions(explaining, big.holderId, filter, { limit: 50, after: BEFORE_ALL });
+      await totalOfFilter(explaining, big.holderId, filter);
+      await listByAmount(explaining, big.holderId, filter, { order: 'desc', offset: 0, limit: 50 });
+    }
+    await findByNumberPrefix(explaining, big.holderId, ['2547000', '256'], 5);
+    await findByPartOfRef(explaining, big.holderId, '48VCSDMX', 5);
+    await findByPartOfRef(explaining, big.holderId, 'TX_01JD8ZK7Q3', 5);
+    await findByOperatorReceipt(explaining, big.holderId, 'QK7', ['sandbox']);
+    await findByOwnReference(explaining, big.holderId, 'r77', 5);
     for (const plan of plans) assert.ok(!/Seq Scan on transactions/.test(plan), plan);
     assert.match(plans.join('\n'), /transactions_by_number/);
     assert.match(plans.join('\n'), /transactions_by_reference_1/);
-    const page = await listTransactions(ctx.db, big.holderId, { status: 'success' }, { limit: 50 });
+    const page = await listTransactions(ctx.db, big.holderId, { statuses: ['success'] }, { limit: 50 });
     assert.equal(page.rows.length, 0);
     assert.ok(page.next && page.lookedBackTo, 'a look that found nothing says how far it got');
-    const rest = await listTransactions(ctx.db, big.holderId, { status: 'success' }, { limit: 50, before: page.next });
+    const rest = await listTransactions(
+      ctx.db,
+      big.holderId,
+      { statuses: ['success'] },
+      { limit: 50, before: page.next },
+    );
     assert.equal(rest.next, null);
   });
 });

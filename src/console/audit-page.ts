@@ -6,6 +6,7 @@ import { type Html, html } from '../platform/html.ts';
 import { dataTable } from '../ui/components.ts';
 import { pager, timeTag, transactionLink } from './components.ts';
 import { type HolderRequest, idOf, type MemberRequest, money, queryOf } from './console-request.ts';
+import { exportButton } from './csv-export.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
@@ -22,6 +23,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     title: t.menu.audit,
     lead: t.auditLead,
     active: 'audit',
+    actions: exportButton(request, '/console/audit.csv'),
     body: html`
       ${auditTable(request, t.menu.audit, rows)}
       ${pager(request, rows.length === PAGE_ROWS && last ? `/console/audit?after=${last.id}` : null)}

@@ -18,7 +18,6 @@ import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { debtBoxes } from './debts.ts';
-import { newExportId } from './export-progress.ts';
 import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
@@ -212,10 +211,9 @@ async function exportStatement(request: HolderRequest): Promise<FastifyReply> {
   const wallet = await openWallet(request);
   return sendCsv(
     request,
-    `statement-${wallet.currency}.csv`,
+    `statement-${wallet.currency}`,
     ['posted_at', 'kind', 'ref', 'change', 'balance', 'currency'],
     eachLine(request, wallet.currency),
-    newExportId(),
   );
 }
 

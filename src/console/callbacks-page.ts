@@ -15,6 +15,7 @@ import { uuidFromPublicId } from '../platform/ids.ts';
 import { chips, dataTable, emptyState, status as statusText, who } from '../ui/components.ts';
 import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
+import { exportButton } from './csv-export.ts';
 import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-details.ts';
 import { form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -44,6 +45,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     title: t.menu.callbacks,
     lead: t.callbacks.lead,
     active: 'callbacks',
+    actions: exportButton(request, '/console/callbacks.csv', status ? `status=${status}` : ''),
     body: html`
       ${failing.map((each) => failingBox(request, each))}
       ${paused.map((each) => pausedBox(request, each))}

@@ -14,6 +14,8 @@ import { MAKERS } from './route.ts';
 
 const STYLE = styleFile(new URL('./console.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./console.js', import.meta.url));
+const SEARCH_STYLE = styleFile(new URL('./search.css', import.meta.url));
+const SEARCH_SCRIPT = scriptFile(new URL('./search.js', import.meta.url));
 const PASSKEY_SCRIPT = scriptFile(new URL('./passkey.js', import.meta.url));
 
 type NoticeKey = keyof ConsoleMessages['notices'];
@@ -46,8 +48,13 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent, cou
     language: request.language,
     title: `${content.title} – ${shownBrand(ctx.config)}`,
     icon: '/favicon.svg',
-    styles: [TOKENS, COMPONENTS, STYLE, ...(content.styles ?? [])],
-    scripts: [SCRIPT, ...(content.passkeys ? [PASSKEY_SCRIPT] : []), ...(content.scripts ?? [])],
+    styles: [TOKENS, COMPONENTS, STYLE, ...(alone ? [] : [SEARCH_STYLE]), ...(content.styles ?? [])],
+    scripts: [
+      SCRIPT,
+      ...(alone ? [] : [SEARCH_SCRIPT]),
+      ...(content.passkeys ? [PASSKEY_SCRIPT] : []),
+      ...(content.scripts ?? []),
+    ],
     referrer: 'same-origin',
     attributes: html`
       class="${alone ? 'alone' : 'in'}"
@@ -76,13 +83,13 @@ type ShellParts = { active: MenuKey | undefined; counts: MenuCounts; page: Html 
 function shell(request: ConsoleRequest, { active, counts, page }: ShellParts): Html {
   return html`
     <div class="shell">
-      <div class="side">
+      <aside class="side" aria-label="${request.t.menuLabel}">
         <div class="side-content">
           ${brandLink(brandOf(request.ctx.config), '/console')}
           ${sideMenu(request, active, counts)}
           ${accountLine(request)}
         </div>
-      </div>
+      </aside>
       <div class="page">
         ${topbar(request)}
         ${page}
@@ -155,7 +162,7 @@ function newMenu({ t, role }: ConsoleRequest): Html | false {
   if (role === null || !MAKERS.includes(role)) return false;
   return menuButton(html`${icon('plus')}${t.newMenu.label}`, [
     { label: t.newMenu.link, href: '/console/links/new', icon: 'link' },
-    { label: t.newMenu.payout, href: '/console/payouts', icon: 'send' },
+    { label: t.newMenu.payout, href: '/console/payouts/new', icon: 'send' },
     { label: t.newMenu.integration, href: '/console/integrations', icon: 'plug' },
   ]);
 }

@@ -23,6 +23,7 @@ import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, facts, type Tone, tag } from '../ui/components.ts';
 import { copyLine, pager, qrPicture, timeTag } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
+import { exportButton } from './csv-export.ts';
 import { dangerForm, errorBox } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { linkForm, linkPreview, readLinkForm } from './link-form.ts';
@@ -68,7 +69,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     title: t.menu.links,
     lead: t.links.lead,
     active: 'links',
-    ...(createButton ? { actions: createButton } : {}),
+    actions: html`${exportButton(request, '/console/links.csv', status ? `status=${status}` : '')}${createButton}`,
     body: html`
       <p>${[null, ...LINK_STATUSES].map((each) => statusFilter(request, each, each === status))}</p>
       ${shown.length === 0 ? emptyState(t.links.none, t.links.noneText, createButton) : linkTable(request, shown)}

@@ -65,6 +65,12 @@ const GROUPS: readonly Group[] = [
 
 const TABS: readonly MenuKey[] = ['home', 'transactions', 'links', 'payouts'];
 
+/** The pages of the menu that this person sees, for the search. */
+export function menuPages(request: ConsoleRequest): { key: MenuKey; label: string; path: string; icon: string }[] {
+  const items = GROUPS.flatMap((group) => group.items).filter((item) => isShown(request, item));
+  return items.map(({ key, path, icon: name }) => ({ key, label: request.t.menu[key], path, icon: name }));
+}
+
 /** How much waits behind an entry of the menu. */
 export type MenuCounts = Partial<Record<MenuKey, number>>;
 

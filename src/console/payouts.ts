@@ -24,6 +24,7 @@ import { icon } from '../ui/icons.ts';
 import { APPROVAL_ADDRESS, ruleChangeNotes } from './approval-settings.ts';
 import { pager, statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, queryOf } from './console-request.ts';
+import { exportButton } from './csv-export.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -71,7 +72,10 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     lead: t.payouts.lead,
     active: 'payouts',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
-    ...(canCreate ? { actions: html`${role === 'owner' && approvalLink}${importLink}${createLink}` } : {}),
+    actions: html`
+      ${exportButton(request, '/console/payouts.csv')}
+      ${canCreate && html`${role === 'owner' && approvalLink}${importLink}${createLink}`}
+    `,
     body: html`
       ${ruleNotes}
       ${waiting}

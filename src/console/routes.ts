@@ -44,6 +44,7 @@ import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
 import { limitsRoutes } from './limits-page.ts';
 import { consoleLinkRoutes } from './links.ts';
+import { listExportRoutes } from './list-exports.ts';
 import { noticeRoutes } from './notices.ts';
 import { notificationRoutes } from './notifications-page.ts';
 import { operatorReportRoutes } from './operator-reports-page.ts';
@@ -57,6 +58,7 @@ import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
+import { savedFilterRoutes } from './saved-filters.ts';
 import { searchRoutes } from './search.ts';
 import { settingsRoutes } from './settings-page.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -87,6 +89,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...integrationPageRoutes,
   ...debuggerRoutes,
   ...transactionRoutes,
+  ...savedFilterRoutes,
+  ...listExportRoutes,
   ...searchRoutes,
   ...transactionPageRoutes,
   ...transactionActionRoutes,

@@ -1,61 +1,74 @@
-// The search box: a reference, a link, a case, an event or a request by its id; else transactions by phone number, by the
-// holder's own reference, or by text.
+// The search box: a page with everything that was found, and the few best results while a person types (search.js). What is found
+// is in search-results.ts.
 
 import type { FastifyReply } from 'fastify';
-import { listDeliveries } from '../callbacks/resend.ts';
-import { findHolderLink, linkId } from '../links/links.ts';
-import { findCase } from '../payments/cases.ts';
-import { listTransactions, type TransactionPage } from '../payments/listing.ts';
-import { findTransaction, idFromRef, refOf } from '../payments/transactions.ts';
-import { Problem } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
-import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { emptyState } from '../ui/components.ts';
-import { timeTag } from './components.ts';
-import { type HolderRequest, queryOf } from './console-request.ts';
+import { refOf, type Transaction } from '../payments/transactions.ts';
+import { type Html, html, printHtml, sendCompressed } from '../platform/html.ts';
+import { emptyState, operatorTile, who } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
+import { shortTime, timeTag } from './components.ts';
+import { type HolderRequest, money, queryOf } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { transactionTable } from './transaction-table.ts';
+import type { PageHit } from './search-pages.ts';
+import { findById, type OtherHit, type SearchResults, searchAll } from './search-results.ts';
+import { methodName, readTransactionNames, spokenNumber, transactionTable } from './transaction-table.ts';
 
 const MAX_ROWS = 50;
+/** Of each kind, while typing. */
+const SUGGESTED = 5;
 const MAX_CHARACTERS = 128;
-/** A shorter text would match almost everything. */
-const MIN_TEXT_CHARACTERS = 3;
 
-export const searchRoutes: ConsoleRoute[] = [forRoles(EVERYONE, 'GET', '/search', search)];
+export const searchRoutes: ConsoleRoute[] = [
+  forRoles(EVERYONE, 'GET', '/search', search),
+  forRoles(EVERYONE, 'GET', '/search/suggestions', suggest),
+];
 
 async function search(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
   const q = queryOf(request, 'q', MAX_CHARACTERS);
-  const address = await findById(request, q);
-  if (address) return redirect(request, address);
-  const pages = await findTransactions(request, q);
-  const byId = new Map(pages.flatMap((page) => page.rows).map((row) => [row.id, row]));
-  const rows = [...byId.values()].sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, MAX_ROWS);
-  const searchedBackTo = pages.find((page) => page.lookedBackTo)?.lookedBackTo;
+  const exact = await findById(request, q);
+  if (exact) return redirect(request, exact.href);
+  const results = await searchAll(request, q, MAX_ROWS);
+  const names = await readTransactionNames(request, results.transactions);
+  const { pages, transactions, others, lookedBackTo } = results;
+  const isEmpty = countOf(results) === 0;
   return renderPage(request, {
     title: t.searchTitle(q),
     active: 'transactions',
     body: html`
-      ${rows.length > 0 ? transactionTable(request, rows) : emptyState(t.searchNone, t.searchNoneText)}
-      ${searchedBackTo && searchFurther(request, q, searchedBackTo)}
+      ${isEmpty && emptyState(t.searchNone, t.find.tips, false, 'search')}
+      ${pages.length > 0 && hitCard(t.find.goTo, pages.map(pageLine))}
+      ${others.length > 0 && hitCard(t.find.other, others.map(otherLine))}
+      ${transactions.length > 0 && transactionTable(request, transactions, names)}
+      ${lookedBackTo && searchFurther(request, q, lookedBackTo)}
     `,
   });
 }
 
-async function findTransactions({ ctx, holder }: HolderRequest, q: string): Promise<TransactionPage[]> {
-  if (q === '') return [];
-  const digits = q.replace(/[\s()+.-]/g, '');
-  const filters = [{ reference: q }, ...(/^\d{9,15}$/.test(digits) ? [{ number: digits }] : [])];
-  const pages = await Promise.all(
-    filters.map((filter) => listTransactions(ctx.db, holder.id, filter, { limit: MAX_ROWS })),
-  );
-  // No index covers the text search, so it runs only when the indexed ones found nothing.
-  if (pages.every((page) => page.rows.length === 0) && q.length >= MIN_TEXT_CHARACTERS) {
-    const text = /^\d+$/.test(digits) ? digits : q;
-    pages.push(await listTransactions(ctx.db, holder.id, { text }, { limit: MAX_ROWS }));
-  }
-  return pages;
+function countOf({ pages, transactions, others }: SearchResults): number {
+  return pages.length + transactions.length + others.length;
+}
+
+function hitCard(title: string, lines: readonly Html[]): Html {
+  return html`
+    <section class="card">
+      <h2>${title}</h2>
+      <ul class="plain hits">${lines.map((line) => html`<li>${line}</li>`)}</ul>
+    </section>
+  `;
+}
+
+function pageLine({ label, path, icon: name }: PageHit): Html {
+  return html`<a class="hit" href="${path}">${icon(name)}<span><b>${label}</b></span></a>`;
+}
+
+function otherLine({ title, second, href, icon: name }: OtherHit): Html {
+  return html`
+    <a class="hit" href="${href}">
+      ${icon(name)}<span><b><bdi>${title}</bdi></b> <span class="muted"><bdi>${second}</bdi></span></span>
+    </a>
+  `;
 }
 
 function searchFurther(request: HolderRequest, q: string, searchedBackTo: Date): Html {
@@ -69,34 +82,66 @@ function searchFurther(request: HolderRequest, q: string, searchedBackTo: Date):
   `;
 }
 
-/** The page of the thing whose id this is. */
-async function findById(request: HolderRequest, q: string): Promise<string | null> {
-  const { ctx, holder } = request;
-  const id = idFromRef(q);
-  if (id && (await findTransaction(ctx.db, holder.id, id))) return `/console/transactions/${refOf({ id })}`;
-  const link = uuidFromPublicId('pl', q);
-  if (link) {
-    const found = await findHolderLink(ctx.db, holder.id, link);
-    if (found) return `/console/links/${linkId(found)}`;
-  }
-  const caseId = uuidFromPublicId('case', q);
-  if (caseId && (await findCase(ctx.db, caseId))?.holder_id === holder.id)
-    return `/console/cases/${publicId('case', caseId)}`;
-  if (uuidFromPublicId('evt', q)) {
-    const ref = await findTransactionOfEvent(request, q);
-    if (ref) return `/console/transactions/${ref}`;
-  }
-  if (uuidFromPublicId('req', q)) return `/console/requests?id=${encodeURIComponent(q)}`;
-  return null;
+/** Options of a list box, without a page around them. */
+async function suggest(request: HolderRequest): Promise<FastifyReply> {
+  const { raw, reply, t } = request;
+  const q = queryOf(request, 'q', MAX_CHARACTERS);
+  const exact = await findById(request, q);
+  const results = await searchAll(request, q, SUGGESTED);
+  const others = exact ? [exact, ...results.others] : results.others;
+  const groups = [
+    group(
+      t.find.goTo,
+      results.pages.map((hit) => option(hit.path, pageSuggestion(hit))),
+    ),
+    group(
+      t.find.payments,
+      results.transactions.map((row) => option(`/console/transactions/${refOf(row)}`, payment(request, row))),
+    ),
+    group(
+      t.find.other,
+      others.map((hit) => option(hit.href, otherSuggestion(hit))),
+    ),
+  ];
+  const count = countOf(results) + (exact ? 1 : 0);
+  const all = option(
+    `/console/search?${new URLSearchParams({ q }).toString()}`,
+    html`${icon('search')}${t.find.all(q)}`,
+  );
+  const body = count === 0 ? html`<p class="muted">${t.find.nothing}</p>` : html`${groups}${all}`;
+  void reply.type('text/html; charset=utf-8').header('Cache-Control', 'no-store');
+  return sendCompressed(raw, reply, printHtml(html`<div data-said="${t.find.results(count)}">${body}</div>`));
 }
 
-async function findTransactionOfEvent({ ctx, holder }: HolderRequest, eventId: string): Promise<string | null> {
-  try {
-    const [delivery] = await listDeliveries(ctx.db, holder.id, { eventId, limit: 1 });
-    return delivery?.transactionRef ?? null;
-  } catch (error) {
-    // An unknown event is no result, not an error of the search.
-    if (error instanceof Problem) return null;
-    throw error;
-  }
+function group(title: string, options: readonly Html[]): Html | false {
+  return (
+    options.length > 0 &&
+    html`<div role="group" aria-label="${title}"><p aria-hidden="true">${title}</p>${options}</div>`
+  );
+}
+
+function option(href: string, content: Html): Html {
+  return html`<a role="option" aria-selected="false" tabindex="-1" href="${href}">${content}</a>`;
+}
+
+function pageSuggestion({ label, icon: name }: PageHit): Html {
+  return html`${icon(name)}<span><b>${label}</b></span>`;
+}
+
+function otherSuggestion({ title, second, icon: name }: OtherHit): Html {
+  return html`${icon(name)}<span><b><bdi>${title}</bdi></b><span class="muted"><bdi>${second}</bdi></span></span>`;
+}
+
+function payment(request: HolderRequest, row: Transaction): Html {
+  const { t } = request;
+  const number = spokenNumber(row) ?? methodName(request, row.method);
+  const state = t.status[row.status];
+  const own = row.reference_1 ?? row.invoice_no;
+  const second = [row.payee ? number : null, own, state, shortTime(request, row.created_at)]
+    .filter(Boolean)
+    .join(' · ');
+  return html`
+    ${who(html`<bdi>${row.payee ?? number}</bdi>`, html`<bdi>${second}</bdi>`, { tile: operatorTile(methodName(request, row.method)) })}
+    <span class="amount">${row.direction === 'collection' ? '+' : '−'}${money(request, row.amount, row.currency)}</span>
+  `;
 }

@@ -1,24 +1,40 @@
-// The filters of the transaction list: their form, and the query that carries them from page to page.
+// The filters of the transaction list: what the query of an address asks for. How they look is in transaction-filter-bar.ts.
 
+import { possibleNumbers } from '../catalog/phone-search.ts';
+import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import type { TransactionFilter } from '../payments/listing.ts';
-import { STATUS_CODES, type Status, type TransactionDirection } from '../payments/states.ts';
-import { DAY_MS } from '../platform/clock.ts';
-import type { FieldErrors } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
+import type { Status, TransactionDirection } from '../payments/states.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { type HolderRequest, queryOf, readDay } from './console-request.ts';
-import { type FormField, formField } from './form-components.ts';
+import { zoneOf } from './components.ts';
+import { type HolderRequest, queryOf } from './console-request.ts';
+import { isDay, RANGES, type RangeName, rangeOf, rangeOfDays } from './date-ranges.ts';
 
-const MAX_CHARACTERS = 128;
-/** Fewer digits than this are looked for as a part of a number. */
-const WHOLE_NUMBER_DIGITS = 9;
-const STATUSES = Object.keys(STATUS_CODES) as Status[];
-const DIRECTIONS: TransactionDirection[] = ['collection', 'payout', 'refund'];
-const FILTER_NAMES = [
+export const MAX_CHARACTERS = 128;
+export const DIRECTIONS: TransactionDirection[] = ['collection', 'payout', 'refund'];
+
+/** The tabs over the list, and the states that each shows. */
+export const TABS = {
+  succeeded: ['success'],
+  failed: ['failed', 'expired'],
+  waiting: ['pending', 'processing'],
+  refunded: ['reversed'],
+} as const satisfies Record<string, readonly Status[]>;
+export type TabName = keyof typeof TABS;
+
+/** One state alone, as addresses of the list had it before there were tabs. */
+const SINGLE_STATES = ['pending', 'processing', 'success', 'expired', 'reversed'] as const;
+type SingleState = (typeof SINGLE_STATES)[number];
+
+export const SORTS = ['newest', 'oldest', 'largest', 'smallest'] as const;
+export type SortName = (typeof SORTS)[number];
+
+export const FILTER_NAMES = [
   'type',
   'status',
   'method',
   'country',
+  'integration',
+  'range',
   'from',
   'to',
   'least',
@@ -26,130 +42,111 @@ const FILTER_NAMES = [
   'reference',
   'number',
   'text',
+  'sort',
 ] as const;
+export type FilterName = (typeof FILTER_NAMES)[number];
 
-type FilterName = (typeof FILTER_NAMES)[number];
-
-function filterValue(request: HolderRequest, name: FilterName): string {
+export function filterValue(request: HolderRequest, name: FilterName): string {
   return queryOf(request, name, MAX_CHARACTERS);
 }
 
 /** The filter that the query asks for. Values that cannot be read are ignored. */
-export function readFilter(request: HolderRequest): TransactionFilter {
+export async function readFilter(request: HolderRequest): Promise<TransactionFilter> {
   const value = (name: FilterName) => filterValue(request, name);
-  const direction = value('type');
-  const digits = value('number').replace(/\D/g, '');
-  const isWhole = digits.length >= WHOLE_NUMBER_DIGITS;
-  const to = readDay(value('to'));
+  const integration = await chosenIntegration(request);
   const filter: TransactionFilter = {
-    direction: DIRECTIONS.find((known) => known === direction),
-    status: STATUSES.find((status) => status === value('status')),
+    direction: DIRECTIONS.find((known) => known === value('type')),
+    statuses: chosenStatuses(request),
     method: request.ctx.catalog.methods.has(value('method')) ? value('method') : undefined,
     countryId: /^\d{1,4}$/.test(value('country')) ? Number(value('country')) : undefined,
-    from: readDay(value('from')) ?? undefined,
-    to: to ? new Date(to.getTime() + DAY_MS) : undefined,
+    integrationId: integration?.id,
+    ...chosenDates(request),
     min: readAmount(request, 'least'),
     max: readAmount(request, 'most'),
     reference: value('reference') || undefined,
-    number: isWhole ? digits : undefined,
-    text: value('text') || (isWhole ? undefined : digits || undefined),
+    ...chosenNumber(request),
   };
   return Object.fromEntries(Object.entries(filter).filter(([, each]) => each !== undefined));
 }
 
-function readAmount(request: HolderRequest, name: 'least' | 'most'): bigint | undefined {
+export async function chosenIntegration(request: HolderRequest): Promise<Integration | undefined> {
+  const clientId = filterValue(request, 'integration');
+  if (clientId === '') return undefined;
+  const integrations = await listIntegrations(request.ctx.db, request.holder.id);
+  return integrations.find((each) => each.clientId === clientId);
+}
+
+export function currentTab(request: HolderRequest): TabName | null {
+  const status = filterValue(request, 'status');
+  return (Object.keys(TABS) as TabName[]).find((tab) => tab === status) ?? null;
+}
+
+function chosenStatuses(request: HolderRequest): readonly Status[] | undefined {
+  const tab = currentTab(request);
+  if (tab) return TABS[tab];
+  const single = singleState(request);
+  return single && [single];
+}
+
+export function singleState(request: HolderRequest): SingleState | undefined {
+  return SINGLE_STATES.find((state) => state === filterValue(request, 'status'));
+}
+
+export function currentSort(request: HolderRequest): SortName {
+  return SORTS.find((sort) => sort === filterValue(request, 'sort')) ?? 'newest';
+}
+
+export function chosenDates(request: HolderRequest): Pick<TransactionFilter, 'from' | 'to'> {
+  const zone = zoneOf(request);
+  const name = chosenRange(request);
+  if (name) return rangeOf(name, zone, request.ctx.clock.now());
+  return rangeOfDays(filterValue(request, 'from'), filterValue(request, 'to'), zone);
+}
+
+/** A range by its name, unless days were given. */
+export function chosenRange(request: HolderRequest): RangeName | undefined {
+  const hasDays = [filterValue(request, 'from'), filterValue(request, 'to')].some(isDay);
+  return hasDays ? undefined : RANGES.find((range) => range === filterValue(request, 'range'));
+}
+
+/** A whole number finds by the index, in any country; a part of one is searched as text. */
+function chosenNumber(request: HolderRequest): Pick<TransactionFilter, 'numbers' | 'text'> {
+  const typed = filterValue(request, 'number');
+  const numbers = typed === '' ? [] : possibleNumbers(typed, request.ctx.catalog.countries.values());
+  const text = filterValue(request, 'text');
+  if (numbers.length > 0) return { numbers, text: text || undefined };
+  const part = typed.replace(/\D/g, '').replace(/^0/, '');
+  return { text: text || part || undefined };
+}
+
+export function readAmount(request: HolderRequest, name: 'least' | 'most'): bigint | undefined {
   const result = readTypedAmount(filterValue(request, name), request.language);
   return result.ok ? result.amount : undefined;
 }
 
-/** The current filters as a query, with further parameters. */
-export function filterQuery(request: HolderRequest, more: Record<string, string>): string {
+/** The current filters as a query, with some changed: an empty value takes one away. */
+export function filterQuery(request: HolderRequest, changes: Record<string, string> = {}): string {
   const query = new URLSearchParams();
   for (const name of FILTER_NAMES) {
     const value = filterValue(request, name);
     if (value !== '') query.set(name, value);
   }
-  for (const [name, value] of Object.entries(more)) query.set(name, value);
+  for (const [name, value] of Object.entries(changes))
+    if (value === '') query.delete(name);
+    else query.set(name, value);
   return query.toString();
 }
 
-export function filterForm(request: HolderRequest, isOpen: boolean): Html {
-  const { t } = request;
-  const errors = amountErrors(request);
-  return html`
-    <details class="filters"${(isOpen || Object.keys(errors).length > 0) && html` open`}>
-      <summary>${t.transactions.filter}</summary>
-      <form action="/console/transactions">
-        <div class="field-row">
-          ${filterFields(request).map((field) => formField({ errors, ...field }))}
-        </div>
-        <p><button>${t.transactions.apply}</button> <a href="/console/transactions">${t.transactions.clear}</a></p>
-      </form>
-    </details>
-  `;
-}
-
-/** Amounts that cannot be read are not silently left out: the list below is longer than was asked for. */
-function amountErrors(request: HolderRequest): FieldErrors {
-  const errors: FieldErrors = {};
-  for (const name of ['least', 'most'] as const) {
-    const text = filterValue(request, name);
-    const read = readTypedAmount(text, request.language);
-    if (text !== '' && !read.ok) errors[name] = [read.sentence];
-  }
-  return errors;
-}
-
-function filterFields(request: HolderRequest): FormField[] {
-  const { t } = request;
-  const select = (name: FilterName, label: string, choices: readonly (readonly [string, string])[]): FormField => ({
-    type: 'select',
-    name,
-    label,
-    value: filterValue(request, name),
-    choices: [['', t.any], ...choices],
+/** A query with nothing but filters, as it may be kept. */
+export function cleanQuery(text: string): string {
+  const given = new URLSearchParams(text);
+  const kept = FILTER_NAMES.flatMap((name) => {
+    const value = given.get(name)?.slice(0, MAX_CHARACTERS) ?? '';
+    return value === '' ? [] : [[name, value] as [string, string]];
   });
-  const date = (name: FilterName, label: string): FormField => ({
-    type: 'date',
-    name,
-    label,
-    value: filterValue(request, name),
-  });
-  const text = (name: FilterName, label: string, attributes: Html): FormField => ({
-    name,
-    label,
-    value: filterValue(request, name),
-    attributes,
-  });
-  return [
-    select('type', t.transactions.type, [
-      ['collection', t.directions.collection],
-      ['payout', t.directions.payout],
-      ['refund', t.directions.refund],
-    ]),
-    select(
-      'status',
-      t.state,
-      STATUSES.map((status) => [status, t.status[status]]),
-    ),
-    select('method', t.method, methodChoices(request)),
-    select('country', t.country, countryChoices(request)),
-    date('from', t.from),
-    date('to', t.to),
-    text('least', t.transactions.minAmount, html`inputmode="decimal"`),
-    text('most', t.transactions.maxAmount, html`inputmode="decimal"`),
-    text('reference', t.yourReference, html`maxlength="${MAX_CHARACTERS}"`),
-    text('number', t.number, html`inputmode="tel"`),
-    text('text', t.transactions.text, html`maxlength="${MAX_CHARACTERS}"`),
-  ];
+  return new URLSearchParams(kept).toString();
 }
 
-function methodChoices({ ctx }: HolderRequest): [string, string][] {
-  return [...ctx.catalog.methods.values()].map((method) => [method.code, `${method.name} (${method.country.name})`]);
-}
-
-function countryChoices({ ctx }: HolderRequest): [string, string][] {
-  const rows = [...ctx.catalog.collectionCountries.values(), ...ctx.catalog.linkCountries.values()];
-  // A country of both lists is one choice.
-  return [...new Map(rows.map((row) => [String(row.countryId), row.name]))];
+export function listAddress(query: string): string {
+  return query === '' ? '/console/transactions' : `/console/transactions?${query}`;
 }

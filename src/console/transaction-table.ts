@@ -1,49 +1,118 @@
-// Transactions in a table, as the list, the home page and the page of a payment link show them.
+// Transactions in a table, as the list, the home page, search and the page of a payment link show them: the customer first,
+// then what it was for, what became of it, how much, and when.
 
+import { isFailureCode } from '../catalog/failures.ts';
+import { formatNumber } from '../catalog/phone.ts';
+import { readLinkNames } from '../links/links.ts';
+import { readPayoutFileNames } from '../payments/payout-orders.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
-import { shortId } from '../platform/ids.ts';
-import { dataTable } from '../ui/components.ts';
+import { dataTable, operatorTile, status, who } from '../ui/components.ts';
 import { statusTag, timeTag } from './components.ts';
 import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
 
-export function transactionTable(request: HolderRequest, rows: readonly Transaction[]): Html {
+/** What a row alone does not say: the payer and item of its payment link, the name of its payout file. By transaction. */
+export type TransactionNames = ReadonlyMap<string, { name?: string; purpose?: string }>;
+
+export async function readTransactionNames(
+  { ctx, holder, t }: HolderRequest,
+  rows: readonly Transaction[],
+): Promise<TransactionNames> {
+  const linkIds = [...new Set(rows.flatMap((row) => row.link_id ?? []))];
+  const payouts = rows.filter((row) => row.direction === 'payout').map((row) => row.id);
+  const [links, files] = await Promise.all([
+    linkIds.length > 0 ? readLinkNames(ctx.db, holder.id, linkIds) : new Map<string, never>(),
+    payouts.length > 0 ? readPayoutFileNames(ctx.db, holder.id, payouts) : new Map<string, never>(),
+  ]);
+  const names = new Map<string, { name?: string; purpose?: string }>();
+  for (const row of rows) {
+    const link = row.link_id === null ? undefined : links.get(row.link_id);
+    const file = files.get(row.id);
+    if (link) {
+      const purpose = link.item === null ? {} : { purpose: t.transactions.linkOf(link.item) };
+      names.set(row.id, { ...(link.payer === null ? {} : { name: link.payer }), ...purpose });
+    } else if (file !== undefined) names.set(row.id, { purpose: t.transactions.payoutOf(file) });
+  }
+  return names;
+}
+
+export function transactionTable(
+  request: HolderRequest,
+  rows: readonly Transaction[],
+  names: TransactionNames = new Map(),
+): Html {
   const { t } = request;
   return dataTable(
     t.menu.transactions,
     [
-      { label: t.reference },
-      { label: t.state },
-      { label: t.amount, right: true },
-      { label: t.fee, right: true },
-      { label: t.method },
-      { label: t.payerOrPayee },
-      { label: t.yourReference },
-      { label: t.created },
+      { label: t.transactions.customer, phone: 'main' },
+      { label: t.transactions.purpose },
+      { label: t.state, phone: 'status' },
+      { label: t.amount, right: true, phone: 'amount' },
+      { label: t.transactions.time, right: true },
     ],
     rows.map((row) => [
-      html`
-        <a href="/console/transactions/${refOf(row)}"><code>${shortRef(row)}</code></a>
-        <span class="muted">${t.directions[row.direction]}</span>
-      `,
-      statusTag(request, row.status, row.direction),
-      money(request, row.amount, row.currency),
-      money(request, row.fee, row.currency),
-      methodName(request, row.method),
-      html`
-        <bdi>${row.msisdn ? `+${row.msisdn}` : (row.account_number ?? '–')}</bdi>
-        ${row.payee && html`<span class="muted"><bdi>${row.payee}</bdi></span>`}
-      `,
-      (row.reference_1 ?? row.invoice_no) && html`<bdi>${row.reference_1 ?? row.invoice_no}</bdi>`,
+      customer(request, row, names.get(row.id)?.name ?? row.payee),
+      purposeOf(request, row, names.get(row.id)?.purpose),
+      transactionStatus(request, row),
+      signedMoney(request, row),
       timeTag(request, row.created_at),
     ]),
   );
 }
 
-/** Enough of a reference to tell it from its neighbours; the link behind it has all of it. */
-function shortRef(row: { id: string }): string {
-  const ref = refOf(row);
-  return `${ref.slice(0, 3)}…${shortId(ref)}…`;
+/** Who paid or was paid, with the number as people say it. The link covers the row. */
+function customer(request: HolderRequest, row: Transaction, name: string | null): Html {
+  const method = methodName(request, row.method);
+  const number = spokenNumber(row) ?? method;
+  const link = html`<a class="row-link" href="/console/transactions/${refOf(row)}"><bdi>${name ?? number}</bdi></a>`;
+  const time = timeTag(request, row.created_at);
+  // The tile tells the operator; on a phone there is only room for what is more.
+  const second =
+    name === null
+      ? html`<span class="wide-only">${method}</span><span class="phone-only">${time}</span>`
+      : html`<bdi>${number}</bdi><span class="phone-only"> · ${time}</span>`;
+  return who(link, second, { tile: operatorTile(method) });
+}
+
+/** "0712 345 678": the national form, in groups that can be read aloud. */
+export function spokenNumber(row: Pick<Transaction, 'msisdn' | 'account_number'>): string | null {
+  if (row.msisdn === null) return row.account_number;
+  return formatNumber(row.msisdn).replace(/(?<!\d)(\d{3})(\d{3})$/, '$1 $2');
+}
+
+function purposeOf({ t }: HolderRequest, row: Transaction, known: string | undefined): Html {
+  const own = row.reference_1 ?? row.invoice_no ?? row.reference_2;
+  const kind =
+    row.direction === 'refund' ? t.transactions.refundOf : row.direction === 'payout' && t.transactions.payout;
+  return html`<bdi>${known ?? own ?? (kind || '')}</bdi>`;
+}
+
+/** What became of it, as the people of a shop say it, with the reason where it failed. */
+export function transactionStatus(request: HolderRequest, row: Transaction): Html {
+  const { t } = request;
+  const { failure_code: code } = row;
+  if (row.status === 'failed' || row.status === 'expired') {
+    const reason = code !== null && isFailureCode(code) ? t.failureReasons[code] : null;
+    return status(
+      'error',
+      t.status[row.status],
+      reason ?? (row.status === 'expired' ? t.failureReasons.PROMPT_EXPIRED : null),
+    );
+  }
+  if (row.status === 'reversed')
+    return status('neutral', row.direction === 'payout' ? t.transactions.returned : t.transactions.refunded);
+  if (row.direction === 'collection' && (row.status === 'processing' || row.status === 'pending'))
+    return status(
+      'warning',
+      row.verification === 'prompt' ? t.transactions.waitingForPin : t.transactions.waitingForPayer,
+    );
+  return statusTag(request, row.status, row.direction);
+}
+
+/** With the sign of its direction: money in, or money out. */
+function signedMoney(request: HolderRequest, { amount, currency, direction }: Transaction): Html {
+  return html`<span class="amount">${direction === 'collection' ? '+' : '−'}${money(request, amount, currency)}</span>`;
 }
 
 export function methodName(request: MemberRequest, code: string): string {

@@ -1,25 +1,41 @@
-// The list of transactions: filters, pages and the CSV export.
+// The list of transactions: tabs, filters, totals, pages in both directions, and the CSV export.
 
 import type { FastifyReply } from 'fastify';
-import { eachTransaction, listTransactions } from '../payments/listing.ts';
+import {
+  BEFORE_ALL,
+  COUNTED_ROWS,
+  eachTransaction,
+  listByAmount,
+  listTransactions,
+  type TransactionFilter,
+  type TransactionPage,
+  totalOfFilter,
+} from '../payments/listing.ts';
+import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
-import { type Html, html } from '../platform/html.ts';
+import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import { emptyState } from '../ui/components.ts';
-import { pager, timeTag } from './components.ts';
+import { icon } from '../ui/icons.ts';
+import { timeTag } from './components.ts';
 import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
-import { sendCsv } from './csv-export.ts';
-import { newExportId } from './export-progress.ts';
+import { exportButton, sendCsv } from './csv-export.ts';
 import { renderPage } from './layout.ts';
-import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { filterForm, filterQuery, readFilter } from './transaction-filter.ts';
-import { transactionTable } from './transaction-table.ts';
+import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
+import { listSavedFilters, savedFilterMenu } from './saved-filters.ts';
+import { currentSort, currentTab, filterQuery, listAddress, readFilter } from './transaction-filter.ts';
+import { dateMenu, filterChips, filterForm, sortMenu } from './transaction-filter-bar.ts';
+import { readTransactionNames, transactionTable } from './transaction-table.ts';
+import { statusTabs, totalsLine } from './transaction-totals.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
+const LIVE_SECONDS = 10;
+const STYLE = styleFile(new URL('./transactions.css', import.meta.url));
+const SCRIPT = scriptFile(new URL('./row-keys.js', import.meta.url));
 
 export const transactionRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/transactions', listPage),
@@ -28,40 +44,117 @@ export const transactionRoutes: ConsoleRoute[] = [
 ];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
-  const { t } = request;
-  const filter = readFilter(request);
+  const { t, ctx, holder, session } = request;
+  const filter = await readFilter(request);
+  const [page, totals, saved, active, panel] = await Promise.all([
+    readPage(request, filter),
+    totalOfFilter(ctx.db, holder.id, { ...filter, ...(currentTab(request) ? { statuses: undefined } : {}) }),
+    listSavedFilters(ctx.db, holder.id, session.member.id),
+    filterChips(request),
+    filterForm(request),
+  ]);
+  const names = await readTransactionNames(request, page.rows);
   const isFiltered = Object.keys(filter).length > 0;
-  const after = queryOf(request, 'after', 40);
-  const page = await listTransactions(request.ctx.db, request.holder.id, filter, {
-    before: isUuid(after) ? after : null,
-    limit: PAGE_ROWS,
-  });
-  const next = page.next === null ? null : `/console/transactions?${filterQuery(request, { after: page.next })}`;
-  const note =
-    page.lookedBackTo && isFiltered
-      ? html`${t.transactions.searchedBackTo} ${timeTag(request, page.lookedBackTo)}`
-      : null;
+  const isLive = page.isFirst && page.rows.some((row) => !isFinal(row.status));
   return renderPage(request, {
     title: t.menu.transactions,
     active: 'transactions',
-    actions: exportButton(request),
+    actions: html`
+      ${exportButton(request, '/console/transactions.csv', filterQuery(request))}
+      ${MAKERS.includes(request.role) && newLinkButton(request)}
+    `,
+    styles: [STYLE],
+    scripts: [SCRIPT],
+    ...(isLive ? { live: LIVE_SECONDS } : {}),
     body: html`
-      ${filterForm(request, isFiltered)}
-      ${page.rows.length > 0 ? transactionTable(request, page.rows) : emptyList(request, isFiltered)}
-      ${pager(request, next, note)}
+      <div class="list-bar">
+        ${statusTabs(request, totals)}
+        <div class="list-menus">
+          ${dateMenu(request)}${panel}${sortMenu(request)}
+          ${savedFilterMenu(request, saved, filterQuery(request))}
+        </div>
+      </div>
+      ${active}
+      ${totalsLine(request, totals)}
+      ${page.rows.length > 0 ? transactionTable(request, page.rows, names) : emptyList(request, isFiltered)}
+      ${pageLinks(request, page, isFiltered)}
     `,
   });
 }
 
-/** The script shows the progress of the export beside the button. */
-function exportButton(request: HolderRequest): Html {
-  const id = newExportId();
-  const query = filterQuery(request, { export: id });
+function newLinkButton({ t }: HolderRequest): Html {
   return html`
-    <a class="button button-secondary" href="/console/transactions.csv?${query}" data-export="${id}" download>
-      ${request.t.transactions.export}
+    <a class="button" href="/console/links/new">
+      ${icon('plus')}<span class="button-label">${t.transactions.newLink}</span>
     </a>
-    <span class="muted" id="exported" role="status"></span>
+  `;
+}
+
+/** Rows in the order they are shown, and the addresses of the pages on both sides. */
+type ShownPage = {
+  rows: Transaction[];
+  back: { href: string; label: string } | null;
+  onward: { href: string; label: string } | null;
+  lookedBackTo: Date | null;
+  isFirst: boolean;
+};
+
+async function readPage(request: HolderRequest, filter: TransactionFilter): Promise<ShownPage> {
+  const sort = currentSort(request);
+  if (sort === 'largest' || sort === 'smallest') return readByAmount(request, filter, sort);
+  const { ctx, holder, t } = request;
+  const before = queryOf(request, 'after', 40);
+  const after = queryOf(request, 'newer', 40);
+  const isFirst = !isUuid(before) && !isUuid(after);
+  const page: TransactionPage = await listTransactions(ctx.db, holder.id, filter, {
+    before: isUuid(before) ? before : null,
+    after: isUuid(after) ? after : isFirst && sort === 'oldest' ? BEFORE_ALL : null,
+    limit: PAGE_ROWS,
+  });
+  const { next, newer: following, lookedBackTo } = page;
+  const at = (place: Record<string, string>) => listAddress(filterQuery(request, place));
+  const older = next === null ? null : { href: at({ after: next }), label: t.older };
+  const newer = following === null ? null : { href: at({ newer: following }), label: t.newer };
+  return sort === 'oldest'
+    ? { rows: page.rows.toReversed(), back: older, onward: newer, lookedBackTo, isFirst }
+    : { rows: page.rows, back: newer, onward: older, lookedBackTo, isFirst };
+}
+
+async function readByAmount(
+  request: HolderRequest,
+  filter: TransactionFilter,
+  sort: 'largest' | 'smallest',
+): Promise<ShownPage> {
+  const { ctx, holder, t } = request;
+  const number = Math.min(Number(/^\d{1,4}$/.exec(queryOf(request, 'page'))?.[0] ?? 1) || 1, COUNTED_ROWS / PAGE_ROWS);
+  const rows = await listByAmount(ctx.db, holder.id, filter, {
+    order: sort === 'largest' ? 'desc' : 'asc',
+    offset: (number - 1) * PAGE_ROWS,
+    limit: PAGE_ROWS + 1,
+  });
+  const at = (page: number) => listAddress(filterQuery(request, { page: page === 1 ? '' : String(page) }));
+  return {
+    rows: rows.slice(0, PAGE_ROWS),
+    back: number > 1 ? { href: at(number - 1), label: t.transactions.previousPage } : null,
+    onward: rows.length > PAGE_ROWS ? { href: at(number + 1), label: t.transactions.nextPage } : null,
+    lookedBackTo: null,
+    isFirst: number === 1,
+  };
+}
+
+function pageLinks(request: HolderRequest, page: ShownPage, isFiltered: boolean): Html | false {
+  const { t } = request;
+  const { back, onward, lookedBackTo } = page;
+  const note = isFiltered && lookedBackTo;
+  if (!back && !onward && !note) return false;
+  const label = note && onward ? t.transactions.searchFurther : onward?.label;
+  return html`
+    <div class="pager">
+      ${back && html`<a class="button button-secondary" rel="prev" href="${back.href}">${back.label}</a>`}
+      ${onward && html`<a class="button button-secondary" rel="next" href="${onward.href}">${label}</a>`}
+      ${note && html`<span class="muted">${t.transactions.searchedBackTo} ${timeTag(request, note)}</span>`}
+      <span class="muted keys">${t.transactions.keys}</span>
+    </div>
   `;
 }
 
@@ -70,7 +163,8 @@ function emptyList({ t }: HolderRequest, isFiltered: boolean): Html {
     ? emptyState(
         t.transactions.noMatch,
         t.transactions.noMatchText,
-        html`<a href="/console/transactions">${t.transactions.clear}</a>`,
+        html`<a class="button button-secondary" href="/console/transactions">${t.transactions.clear}</a>`,
+        'search',
       )
     : emptyState(
         t.transactions.none,
@@ -80,15 +174,9 @@ function emptyList({ t }: HolderRequest, isFiltered: boolean): Html {
 }
 
 async function exportTransactions(request: HolderRequest): Promise<FastifyReply> {
-  const pages = eachTransaction(request.ctx.db, request.holder.id, readFilter(request), EXPORT_PAGE_ROWS);
-  const day = request.ctx.clock.now().toISOString().slice(0, 10);
-  return sendCsv(
-    request,
-    `transactions-${day}.csv`,
-    EXPORT_COLUMNS,
-    csvRows(pages),
-    queryOf(request, 'export', 40) || newExportId(),
-  );
+  const filter = await readFilter(request);
+  const pages = eachTransaction(request.ctx.db, request.holder.id, filter, EXPORT_PAGE_ROWS);
+  return sendCsv(request, 'transactions', EXPORT_COLUMNS, csvRows(pages));
 }
 
 const EXPORT_COLUMNS: CsvRow = [
@@ -121,7 +209,7 @@ async function* csvRows(pages: AsyncIterable<Transaction[]>): AsyncGenerator<Csv
       row.direction,
       row.status,
       formatAmount(row.amount),
-      formatAmount(row.fee),
+      formatAmount(chargedFee(row)),
       row.currency,
       row.country_id,
       row.method,
@@ -138,6 +226,11 @@ async function* csvRows(pages: AsyncIterable<Transaction[]>): AsyncGenerator<Csv
       row.settled_at && dateTimeSeconds(row.settled_at),
       row.detail,
     ]);
+}
+
+/** What did not succeed cost nothing, so the column adds up. */
+function chargedFee({ status, fee }: Transaction): bigint {
+  return status === 'failed' || status === 'expired' ? 0n : fee;
 }
 
 async function showProgress(request: HolderRequest): Promise<FastifyReply> {

@@ -299,3 +299,17 @@ function groupByLink(transactions: Transaction[]): Map<string, Transaction[]> {
 function countPayments(byLink: Map<string, Transaction[]>): LinkPayments[] {
   return Array.from(byLink, ([id, { length }]) => ({ id, payments: length }));
 }
+
+/** The payer and the item of links, as far as they are known. By id. */
+export async function readLinkNames(
+  reader: Reader,
+  holderId: bigint,
+  ids: readonly string[],
+): Promise<Map<string, { payer: string | null; item: string | null }>> {
+  const rows = await reader.query<{ id: string; payer: string | null; item: string | null }>(
+    `select l.id, nullif(concat_ws(' ', l.first_name, l.last_name), '') as payer, l.item_name as item
+     from payment_links l where l.holder_id = $1 and l.id = any($2::uuid[])`,
+    [holderId, ids],
+  );
+  return new Map(rows.map(({ id, payer, item }) => [id, { payer, item }]));
+}

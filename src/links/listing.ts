@@ -22,6 +22,9 @@ const MAX_PAGE_LINKS = 1_000;
 const STREAM_PAGE_LINKS = 500;
 const LIST_MESSAGE = 'Payment links retrieved.';
 
+/** Links that a search by name looks at. */
+const NAMED_LINKS = 5_000;
+
 /** `before` is the UUID of the last link already seen; `status` is the one at `now`. */
 type LinkPage = { before: string | null; status: LinkStatus | null; limit: number; now: Date };
 type LinkListQuery = { limit: number | null; before: string | null; status: LinkStatus | null };
@@ -38,6 +41,17 @@ export function listLinks(reader: Reader, holderId: bigint, page: LinkPage): Pro
              order by l.id desc limit $5`,
     },
     [holderId, page.before ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff', page.status, page.now, page.limit],
+  );
+}
+
+/** Links with this in their item, business or payer, among the newest. */
+export function findLinksByName(reader: Reader, holderId: bigint, text: string, limit: number): Promise<PaymentLink[]> {
+  return reader.query<PaymentLink>(
+    `select ${LINK_COLUMNS}
+     from (select * from payment_links where holder_id = $1 order by id desc limit ${NAMED_LINKS}) l
+     where position(lower($2) in lower(concat_ws(' ', l.item_name, l.business_name, l.first_name, l.last_name, l.email))) > 0
+     order by l.id desc limit $3`,
+    [holderId, text, limit],
   );
 }
 

@@ -1,4 +1,4 @@
-// Lists a holder's transactions: filters, search, pages by key, and daily totals. Ids grow with time, so a range of days is
+// Lists a holder's transactions: filters, pages by key in both directions, and totals. Ids grow with time, so a range of days is
 // a range of ids. A filter that no index supports scans a limited number of rows per page.
 
 import type { Reader } from '../platform/db.ts';
@@ -10,22 +10,26 @@ import { TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 const SCAN_ROWS = 20_000;
 /** A text search compares five columns of each row, so it scans fewer rows. */
 const TEXT_SCAN_ROWS = 8_000;
+/** Totals, and an order by amount, are those of the newest rows: to read all of a million would take seconds. */
+export const COUNTED_ROWS = 10_000;
 const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const OLDEST = '00000000-0000-0000-0000-000000000000';
 
 export type TransactionFilter = {
   direction?: TransactionDirection | undefined;
-  status?: Status | undefined;
+  /** One of these. */
+  statuses?: readonly Status[] | undefined;
   method?: string | undefined;
   countryId?: number | undefined;
   currency?: string | undefined;
+  integrationId?: bigint | undefined;
   /** From this moment, inclusive, to that one, exclusive. */
   from?: Date | undefined;
   to?: Date | undefined;
   min?: bigint | undefined;
   max?: bigint | undefined;
-  /** Digits with the dial code. */
-  number?: string | undefined;
+  /** One of these: digits with the dial code. */
+  numbers?: readonly string[] | undefined;
   /** One of the two references of the caller, exactly. */
   reference?: string | undefined;
   linkId?: string | undefined;
@@ -34,58 +38,92 @@ export type TransactionFilter = {
 };
 
 export type TransactionPage = {
+  /** Newest first. */
   rows: Transaction[];
-  /** Where the next page begins; null when there is none. */
+  /** Where the page of older rows begins; null when there is none. */
   next: string | null;
+  /** Where the page of newer rows begins; null when there is none. */
+  newer: string | null;
   /** Set when the page ended because it scanned enough rows, not because it is full: the moment it got to. */
   lookedBackTo: Date | null;
 };
 
-/** One page, newest first. `before` is the id where the page before ended. */
+/** `before`: rows older than this id; `after`: the rows that follow this id. Without both: the newest. */
+type PagePlace = { before?: string | null; after?: string | null; limit: number };
+
 export async function listTransactions(
   reader: Reader,
   holderId: bigint,
   filter: TransactionFilter,
-  page: { before?: string | null; limit: number },
+  page: PagePlace,
 ): Promise<TransactionPage> {
-  const before = page.before ?? NEWEST;
-  const high = filter.to ? smaller(before, lowestUuid(filter.to)) : before;
-  const low = filter.from ? lowestUuid(filter.from) : OLDEST;
-  const { where, values } = conditions(filter, [holderId, high, low, page.limit + 1]);
+  const { before = null, after = null, limit } = page;
+  const span = spanOf(filter, { before, after });
+  const order = after === null ? 'desc' : 'asc';
+  const { where, values } = conditions(filter, [holderId, span.high, span.low, limit + 1]);
   const rows = await reader.query<Transaction>(
-    `select ${TRANSACTION_COLUMNS} from ${source(filter)} t ${where} order by t.id desc limit $4`,
+    `select ${TRANSACTION_COLUMNS} from ${source(filter, order)} t ${where} order by t.id ${order} limit $4`,
     values,
   );
-  const shown = rows.slice(0, page.limit);
-  if (rows.length > page.limit) return { rows: shown, next: shown.at(-1)?.id ?? null, lookedBackTo: null };
-  const edge = isScan(filter) ? await scanEdge(reader, holderId, high, low, scanRows(filter)) : null;
-  return { rows: shown, next: edge, lookedBackTo: edge === null ? null : momentOf(edge) };
+  const shown = rows.slice(0, limit);
+  const isFull = rows.length > limit;
+  const edge = !isFull && isScan(filter) ? await scanEdge(reader, holderId, span, scanRows(filter), order) : null;
+  const ahead = isFull ? (shown.at(-1)?.id ?? null) : edge;
+  const lookedBackTo = edge === null ? null : momentOf(edge);
+  if (after === null) {
+    const newer = before === null ? null : (shown[0]?.id ?? neighbour(before, -1n));
+    return { rows: shown, next: ahead, newer, lookedBackTo };
+  }
+  const older = after === OLDEST ? null : (shown[0]?.id ?? neighbour(after, 1n));
+  return { rows: shown.toReversed(), next: older, newer: ahead, lookedBackTo };
+}
+
+/** The place before every row: the page after it has the oldest. */
+export const BEFORE_ALL = OLDEST;
+
+/** Ids from `low`, inclusive, to `high`, exclusive. */
+type IdSpan = { low: string; high: string };
+
+function spanOf(filter: TransactionFilter, { before, after }: { before: string | null; after: string | null }): IdSpan {
+  let low = filter.from ? lowestUuid(filter.from) : OLDEST;
+  let high = filter.to ? lowestUuid(filter.to) : NEWEST;
+  const start = after === null ? OLDEST : neighbour(after, 1n);
+  if (start > low) low = start;
+  if (before !== null && before < high) high = before;
+  return { low, high };
+}
+
+/** The id before or after an id. */
+function neighbour(id: string, step: 1n | -1n): string {
+  const value = BigInt(`0x${id.replaceAll('-', '')}`) + step;
+  if (value < 0n || value >> 128n !== 0n) return id;
+  const hex = value.toString(16).padStart(32, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 /** True when no index finds the rows, so that a limited number is scanned. */
 function isScan(filter: TransactionFilter): boolean {
-  return filter.number === undefined && filter.reference === undefined && filter.linkId === undefined;
+  return filter.numbers === undefined && filter.reference === undefined && filter.linkId === undefined;
 }
 
 function scanRows(filter: TransactionFilter): number {
   return filter.text === undefined ? SCAN_ROWS : TEXT_SCAN_ROWS;
 }
 
-function source(filter: TransactionFilter): string {
-  if (filter.number !== undefined)
-    return `(select * from transactions where holder_id = $1 and msisdn = $5 and id < $2 and id >= $3)`;
-  if (filter.reference !== undefined)
-    return `(select * from transactions where holder_id = $1 and reference_1 = $5 and id < $2 and id >= $3
-             union select * from transactions where holder_id = $1 and reference_2 = $5 and id < $2 and id >= $3)`;
-  if (filter.linkId !== undefined)
-    return `(select * from transactions where holder_id = $1 and link_id = $5 and id < $2 and id >= $3)`;
-  return `(select * from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc limit ${scanRows(filter)})`;
+/** The rows to look at: $1 holder, $2 and $3 the span, $5 what an index finds. */
+function source(filter: TransactionFilter, order: 'asc' | 'desc', rows = scanRows(filter)): string {
+  const found = (condition: string) =>
+    `select * from transactions where holder_id = $1 and ${condition} and id < $2 and id >= $3`;
+  if (filter.numbers !== undefined) return `(${found('msisdn = any($5::text[])')})`;
+  if (filter.reference !== undefined) return `(${found('reference_1 = $5')} union ${found('reference_2 = $5')})`;
+  if (filter.linkId !== undefined) return `(${found('link_id = $5')})`;
+  return `(${found('true')} order by id ${order} limit ${rows})`;
 }
 
 function conditions(filter: TransactionFilter, first: unknown[]): { where: string; values: unknown[] } {
   const values = [...first];
   const clauses: string[] = [];
-  const found = filter.number ?? filter.reference ?? filter.linkId;
+  const found = filter.numbers ?? filter.reference ?? filter.linkId;
   if (found !== undefined) values.push(found);
   const add = (clause: (place: string) => string, value: unknown) => {
     if (value === undefined) return;
@@ -93,13 +131,14 @@ function conditions(filter: TransactionFilter, first: unknown[]): { where: strin
     clauses.push(clause(`$${values.length}`));
   };
   add((place) => `t.direction = ${place}`, filter.direction);
-  add((place) => `t.status = ${place}`, filter.status);
+  add((place) => `t.status = any(${place}::text[])`, filter.statuses);
   add((place) => `t.method = ${place}`, filter.method);
   add((place) => `t.country_id = ${place}`, filter.countryId);
   add((place) => `t.currency = ${place}`, filter.currency);
+  add((place) => `t.integration_id = ${place}`, filter.integrationId);
   add((place) => `t.amount >= ${place}`, filter.min);
   add((place) => `t.amount <= ${place}`, filter.max);
-  if (filter.number !== undefined && filter.reference !== undefined)
+  if (filter.numbers !== undefined)
     add((place) => `(t.reference_1 = ${place} or t.reference_2 = ${place})`, filter.reference);
   add(
     (place) =>
@@ -114,15 +153,31 @@ function conditions(filter: TransactionFilter, first: unknown[]): { where: strin
 async function scanEdge(
   reader: Reader,
   holderId: bigint,
-  high: string,
-  low: string,
+  { low, high }: IdSpan,
   rows: number,
+  order: 'asc' | 'desc',
 ): Promise<string | null> {
   const [row] = await reader.query<{ id: string }>(
-    `select id from transactions where holder_id = $1 and id < $2 and id >= $3 order by id desc offset ${rows - 1} limit 1`,
+    `select id from transactions where holder_id = $1 and id < $2 and id >= $3 order by id ${order} offset ${rows - 1} limit 1`,
     [holderId, high, low],
   );
   return row?.id ?? null;
+}
+
+/** The largest or smallest amounts among the newest rows: no index has amounts, so only those are compared. */
+export function listByAmount(
+  reader: Reader,
+  holderId: bigint,
+  filter: TransactionFilter,
+  page: { order: 'asc' | 'desc'; offset: number; limit: number },
+): Promise<Transaction[]> {
+  const { low, high } = spanOf(filter, { before: null, after: null });
+  const { where, values } = conditions(filter, [holderId, high, low, page.limit]);
+  return reader.query<Transaction>(
+    `select ${TRANSACTION_COLUMNS} from ${source(filter, 'desc', COUNTED_ROWS)} t ${where}
+     order by t.amount ${page.order}, t.id desc offset ${page.offset} limit $4`,
+    values,
+  );
 }
 
 /** Every transaction that matches, page by page: an export needs the memory of one page. */
@@ -176,10 +231,30 @@ export async function countTransactions(
   return totals;
 }
 
-function momentOf(id: string): Date {
-  return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16));
+/** `complete` is false when there are more rows than were read: the totals are those of the newest. */
+export type FilteredTotals = { totals: TransactionTotal[]; complete: boolean };
+
+/** Totals of what a filter matches, of the newest rows at most. */
+export async function totalOfFilter(
+  reader: Reader,
+  holderId: bigint,
+  filter: TransactionFilter,
+): Promise<FilteredTotals> {
+  const span = spanOf(filter, { before: null, after: null });
+  const { where, values } = conditions(filter, [holderId, span.high, span.low, COUNTED_ROWS]);
+  const [rows, edge] = await Promise.all([
+    reader.query<Omit<TransactionTotal, 'transactions'> & { transactions: bigint }>(
+      `select t.direction, t.currency, t.status, count(*) as transactions, sum(t.amount)::bigint as amount,
+              sum(t.fee)::bigint as fee
+       from (select * from ${source(filter, 'desc', COUNTED_ROWS)} found order by id desc limit $4) t ${where}
+       group by t.direction, t.currency, t.status`,
+      values,
+    ),
+    isScan(filter) ? scanEdge(reader, holderId, span, COUNTED_ROWS + 1, 'desc') : null,
+  ]);
+  return { totals: rows.map((row) => ({ ...row, transactions: Number(row.transactions) })), complete: edge === null };
 }
 
-function smaller(left: string, right: string): string {
-  return left < right ? left : right;
+function momentOf(id: string): Date {
+  return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16));
 }

@@ -172,3 +172,35 @@ export async function sumWaitingPayouts(reader: Reader, holderId: bigint): Promi
   );
   return rows.map((row) => ({ ...row, payouts: Number(row.payouts) }));
 }
+
+/** The names of the files that payouts came in. By payout. */
+export async function readPayoutFileNames(
+  reader: Reader,
+  holderId: bigint,
+  transactionIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await reader.query<{ id: string; name: string }>(
+    `select o.transaction_id as id, b.name
+     from payout_orders o join payout_batches b on b.holder_id = o.holder_id and b.id = o.batch_id
+     where o.holder_id = $1 and o.transaction_id = any($2::uuid[])`,
+    [holderId, transactionIds],
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+/** Every payout of a holder, newest first, page by page. */
+export async function* eachPayout(reader: Reader, holderId: bigint, pageRows: number): AsyncGenerator<PayoutRow[]> {
+  let before = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  for (;;) {
+    const rows = await reader.query<PayoutRow>(
+      `select ${TRANSACTION_COLUMNS}, o.batch_id, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
+       from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+       where o.holder_id = $1 and o.transaction_id < $2 order by o.transaction_id desc limit $3`,
+      [holderId, before, pageRows],
+    );
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < pageRows) return;
+    before = last.id;
+  }
+}

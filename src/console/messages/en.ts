@@ -12,6 +12,7 @@ import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { notifications } from './en/notifications.ts';
 import { payouts } from './en/payouts.ts';
+import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
 import { team } from './en/team.ts';
@@ -27,6 +28,7 @@ export const english = {
   ...home,
   ...integrations,
   ...transactions,
+  ...search,
   ...links,
   ...balances,
   ...payouts,

@@ -13,6 +13,7 @@ import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { notifications } from './fr/notifications.ts';
 import { payouts } from './fr/payouts.ts';
+import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
 import { team } from './fr/team.ts';
@@ -26,6 +27,7 @@ export const french: ConsoleMessages = {
   ...home,
   ...integrations,
   ...transactions,
+  ...search,
   ...links,
   ...balances,
   ...payouts,

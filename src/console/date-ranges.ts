@@ -1,0 +1,38 @@
+// Ranges of days that people choose by name, in the time zone of the holder.
+
+import { dayIn, startOfDay } from '../platform/time-zones.ts';
+
+export const RANGES = ['today', 'week', 'fortnight', 'month', 'last-month'] as const;
+export type RangeName = (typeof RANGES)[number];
+
+/** From this moment, inclusive, to that one, exclusive. */
+export type DateRange = { from?: Date; to?: Date };
+
+export function rangeOf(name: RangeName, zone: string, now: Date): DateRange {
+  const today = dayIn(zone, now);
+  const month = `${today.slice(0, 7)}-01`;
+  if (name === 'today') return { from: startOfDay(zone, today) };
+  if (name === 'week') return { from: startOfDay(zone, addDays(today, -6)) };
+  if (name === 'fortnight') return { from: startOfDay(zone, addDays(today, -13)) };
+  if (name === 'month') return { from: startOfDay(zone, month) };
+  const monthBefore = `${addDays(month, -1).slice(0, 7)}-01`;
+  return { from: startOfDay(zone, monthBefore), to: startOfDay(zone, month) };
+}
+
+/** Two days as date fields send them; the last one counts whole. What cannot be read is left out. */
+export function rangeOfDays(from: string, to: string, zone: string): DateRange {
+  return {
+    ...(isDay(from) ? { from: startOfDay(zone, from) } : {}),
+    ...(isDay(to) ? { to: startOfDay(zone, addDays(to, 1)) } : {}),
+  };
+}
+
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(new Date(`${text}T00:00:00Z`).getTime());
+}
+
+function addDays(day: string, days: number): string {
+  const date = new Date(`${day}T00:00:00Z`);
+  date.setUTCDate(date.getUTCDate() + days);
+  return date.toISOString().slice(0, 10);
+}

@@ -1,0 +1,135 @@
+// The CSV files of payouts, payment links, callbacks and the audit log: the rows of the list, all of them.
+
+import type { FastifyReply } from 'fastify';
+import { listDeliveries } from '../callbacks/resend.ts';
+import { listAudit } from '../holders/audit.ts';
+import { LINK_STATUSES, linkId, linkStatus, linkUrl } from '../links/links.ts';
+import { listLinks } from '../links/listing.ts';
+import { eachPayout, readPayoutFileNames } from '../payments/payout-orders.ts';
+import { refOf } from '../payments/transactions.ts';
+import { dateTimeSeconds } from '../platform/clock.ts';
+import type { CsvRow } from '../platform/csv.ts';
+import { formatAmount } from '../platform/money.ts';
+import { type HolderRequest, queryOf } from './console-request.ts';
+import { sendCsv } from './csv-export.ts';
+import { DELIVERY_STATES } from './delivery-details.ts';
+import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+
+const PAGE_ROWS = 500;
+/** Callbacks come with their attempts, so a page of them is large. */
+const CALLBACK_ROWS = 200;
+
+export const listExportRoutes: ConsoleRoute[] = [
+  forRoles(EVERYONE, 'GET', '/payouts.csv', exportPayouts),
+  forRoles(EVERYONE, 'GET', '/links.csv', exportLinks),
+  forRoles(EVERYONE, 'GET', '/callbacks.csv', exportCallbacks),
+  forRoles(EVERYONE, 'GET', '/audit.csv', exportAuditLog),
+];
+
+async function exportPayouts(request: HolderRequest): Promise<FastifyReply> {
+  const head =
+    'ref,status,amount,fee,currency,method,mobile,payee,invoice_no,receipt,failure_code,file,created_by,approved_by,created_at';
+  return sendCsv(request, 'payouts', head.split(','), payoutRows(request));
+}
+
+async function* payoutRows({ ctx, holder }: HolderRequest): AsyncGenerator<CsvRow[]> {
+  for await (const page of eachPayout(ctx.db, holder.id, PAGE_ROWS)) {
+    const files = await readPayoutFileNames(
+      ctx.db,
+      holder.id,
+      page.map((row) => row.id),
+    );
+    yield page.map((row) => [
+      refOf(row),
+      row.status,
+      formatAmount(row.amount),
+      // A payout that failed cost nothing.
+      formatAmount(row.status === 'failed' ? 0n : row.fee),
+      row.currency,
+      row.method,
+      row.msisdn,
+      row.payee,
+      row.invoice_no,
+      row.receipt,
+      row.failure_code,
+      files.get(row.id) ?? null,
+      row.created_by,
+      row.approved_by,
+      dateTimeSeconds(row.created_at),
+    ]);
+  }
+}
+
+async function exportLinks(request: HolderRequest): Promise<FastifyReply> {
+  const head = 'id,item,business,amount,currency,status,reusable,payments,url,expires_at,created_at';
+  return sendCsv(request, 'payment-links', head.split(','), linkRows(request));
+}
+
+async function* linkRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
+  const { ctx, holder } = request;
+  const now = ctx.clock.now();
+  const status = LINK_STATUSES.find((each) => each === queryOf(request, 'status')) ?? null;
+  let before: string | null = null;
+  for (;;) {
+    const links = await listLinks(ctx.db, holder.id, { before, status, limit: PAGE_ROWS, now });
+    yield links.map((link) => [
+      linkId(link),
+      link.item_name,
+      link.business_name,
+      link.amount === null ? null : formatAmount(link.amount),
+      link.currency,
+      linkStatus(link, now),
+      link.reusable ? 'yes' : 'no',
+      link.payments_count,
+      linkUrl(ctx.config, link),
+      link.expires_at && dateTimeSeconds(link.expires_at),
+      dateTimeSeconds(link.created_at),
+    ]);
+    const last = links.at(-1);
+    if (!last || links.length < PAGE_ROWS) return;
+    before = last.id;
+  }
+}
+
+async function exportCallbacks(request: HolderRequest): Promise<FastifyReply> {
+  const head = 'event_id,type,ref,status,url,attempts,last_answer,last_error,created_at';
+  return sendCsv(request, 'callbacks', head.split(','), callbackRows(request));
+}
+
+async function* callbackRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
+  const { ctx, holder } = request;
+  const status = DELIVERY_STATES.find((each) => each === queryOf(request, 'status'));
+  let before: string | undefined;
+  for (;;) {
+    const deliveries = await listDeliveries(ctx.db, holder.id, { status, before, limit: CALLBACK_ROWS });
+    yield deliveries.map((each) => [
+      each.eventId,
+      each.type,
+      each.transactionRef,
+      each.status,
+      each.url,
+      each.attempts.length,
+      each.attempts.at(-1)?.status ?? null,
+      each.attempts.at(-1)?.error ?? null,
+      dateTimeSeconds(each.createdAt),
+    ]);
+    const last = deliveries.at(-1);
+    if (!last || deliveries.length < CALLBACK_ROWS) return;
+    before = last.eventId;
+  }
+}
+
+async function exportAuditLog(request: HolderRequest): Promise<FastifyReply> {
+  return sendCsv(request, 'audit-log', ['at', 'user', 'action', 'subject', 'details'], auditRows(request));
+}
+
+async function* auditRows({ ctx, holder }: HolderRequest): AsyncGenerator<CsvRow[]> {
+  let before: bigint | undefined;
+  for (;;) {
+    const rows = await listAudit(ctx.db, holder.id, PAGE_ROWS, before);
+    yield rows.map((row) => [dateTimeSeconds(row.at), row.actor, row.action, row.subject, JSON.stringify(row.details)]);
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE_ROWS) return;
+    before = last.id;
+  }
+}
