@@ -15,6 +15,8 @@ import { redirect } from './layout.ts';
 import { approvalOf } from './refund-page.ts';
 import { BUILDERS, type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
+import { receiptMenu } from './transaction-receipt.ts';
+import { retryButton } from './transaction-retry.ts';
 
 export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
@@ -23,13 +25,22 @@ export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true, whenSuspended: true }),
 ];
 
-export function actionButtons(request: HolderRequest, details: TransactionDetails): Html | false {
+/** The buttons beside the title. */
+export async function actionButtons(request: HolderRequest, details: TransactionDetails): Promise<Html> {
   const { role } = request;
-  const buttons = [
-    ...(BUILDERS.includes(role) ? refreshButton(request, details) : []),
-    ...(TREASURERS.includes(role) ? moneyButtons(request, details) : []),
-  ];
-  return buttons.length > 0 && html`<div class="actions">${buttons.map((button) => html`${button} `)}</div>`;
+  return html`
+    ${await receiptMenu(request, details)}
+    ${BUILDERS.includes(role) && refreshButton(request, details)}
+    ${TREASURERS.includes(role) && moneyButtons(request, details)}
+    ${refundButton(request, details)}
+    ${retryButton(request, details)}
+  `;
+}
+
+function refundButton({ t, role }: HolderRequest, { transaction, refundable }: TransactionDetails): Html | false {
+  if (refundable === null || refundable.left === 0n || !TREASURERS.includes(role)) return false;
+  const path = `/console/transactions/${refOf(transaction)}/refund`;
+  return html`<a class="button button-secondary" href="${path}">${t.refunds.create}…</a>`;
 }
 
 function refreshButton(request: HolderRequest, { transaction }: TransactionDetails): Html[] {

@@ -127,7 +127,7 @@ async function integrationOf(reader: Reader, { holder_id: holderId, integration_
 type RetryTarget = { transactionId: string } | { linkId: string };
 
 /**
- * Links a new transaction or payment link to the one that it repeats. `isOpen` decides about an earlier retry that is a link,
+ * Links a new transaction or payment link to the one that it repeats. `isOpenLink` decides about an earlier retry that is a link,
  * which only its module can.
  */
 export async function recordRetry(
@@ -170,7 +170,7 @@ export async function recordRetry(
 
 type LockedTransaction = Pick<
   Transaction,
-  'id' | 'holder_id' | 'direction' | 'status' | 'amount' | 'currency' | 'reference_1'
+  'id' | 'holder_id' | 'direction' | 'status' | 'amount' | 'currency' | 'reference_1' | 'created_at'
 >;
 
 async function lockTransaction(
@@ -178,7 +178,7 @@ async function lockTransaction(
   { holder_id: holderId, id }: Pick<Transaction, 'id' | 'holder_id'>,
 ): Promise<LockedTransaction | null> {
   const [row] = await tx.query<LockedTransaction>(
-    `select id, holder_id, direction, status, amount, currency, reference_1 from transactions
+    `select id, holder_id, direction, status, amount, currency, reference_1, created_at from transactions
      where holder_id = $1 and id = $2 for update`,
     [holderId, id],
   );
@@ -189,9 +189,9 @@ async function lockTransaction(
 async function wasPaidSince(tx: Tx, known: LockedTransaction): Promise<boolean> {
   if (known.direction !== 'collection' || known.reference_1 === null) return false;
   const rows = await tx.query(
-    `select from transactions where holder_id = $1 and reference_1 = $2 and id > $3
+    `select from transactions where holder_id = $1 and reference_1 = $2 and id <> $3 and created_at >= $6
        and direction = 'collection' and status = 'success' and amount = $4 and currency = $5 limit 1`,
-    [known.holder_id, known.reference_1, known.id, known.amount, known.currency],
+    [known.holder_id, known.reference_1, known.id, known.amount, known.currency, known.created_at],
   );
   return rows.length > 0;
 }

@@ -84,7 +84,7 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     await gateway.settle();
     await setPayoutApproval(gateway.ctx, COMMAND_LINE, shop.holderId, true);
     const asking = await open(finance, `/console/transactions/${ref}`);
-    await send(asking.page, '#refunds a.button');
+    await send(asking.page, '.page-head a[href$="/refund"]');
     assert.match(await main(asking.page), /Up to KES 2 500 of this payment/);
     await assertFits(asking.page);
     await asking.page.fill('#f-amount', '1,000');
@@ -112,7 +112,7 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     await approving.page.goto(`${gateway.url}/console/transactions/${ref}`);
     assert.match(await main(approving.page), /Left to refund KES 1 500/);
     await assertFits(approving.page);
-    await send(approving.page, '#refunds a.button');
+    await send(approving.page, '.page-head a[href$="/refund"]');
     await send(approving.page, 'main form button');
     const rest = new URL(approving.page.url()).pathname;
     await asking.page.goto(gateway.url + rest);

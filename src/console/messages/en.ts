@@ -13,6 +13,7 @@ import { mails } from './en/mails.ts';
 import { payouts } from './en/payouts.ts';
 import { signIn } from './en/sign-in.ts';
 import { team } from './en/team.ts';
+import { transaction } from './en/transaction.ts';
 import { transactions } from './en/transactions.ts';
 
 export type ConsoleMessages = typeof english;
@@ -25,6 +26,7 @@ export const english = {
   ...home,
   ...integrations,
   ...transactions,
+  ...transaction,
   ...links,
   ...balances,
   ...payouts,

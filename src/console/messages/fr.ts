@@ -14,6 +14,7 @@ import { mails } from './fr/mails.ts';
 import { payouts } from './fr/payouts.ts';
 import { signIn } from './fr/sign-in.ts';
 import { team } from './fr/team.ts';
+import { transaction } from './fr/transaction.ts';
 import { transactions } from './fr/transactions.ts';
 
 export const french: ConsoleMessages = {
@@ -24,6 +25,7 @@ export const french: ConsoleMessages = {
   ...home,
   ...integrations,
   ...transactions,
+  ...transaction,
   ...links,
   ...balances,
   ...payouts,

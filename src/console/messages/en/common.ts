@@ -131,6 +131,8 @@ export const common = {
     keyRevoked: 'Key revoked. Its requests and tokens are now rejected.',
     tokenRevoked: 'Token revoked.',
     operatorAsked: 'The operator was asked for the current status.',
+    noteAdded: 'Note added.',
+    retried: 'New request sent. The customer has to approve it.',
     callbackResent: 'Callback resent.',
     callbacksResent: 'Undelivered callbacks are being resent.',
     refundRequested: 'Refund requested. The operator’s answer will appear here.',

@@ -136,6 +136,8 @@ export const common: CommonMessages = {
     keyRevoked: 'Clé révoquée. Ses requêtes et ses jetons sont désormais refusés.',
     tokenRevoked: 'Jeton révoqué.',
     operatorAsked: 'Le statut a été demandé à l’opérateur.',
+    noteAdded: 'Note ajoutée.',
+    retried: 'Nouvelle demande envoyée. Le client doit l’approuver.',
     callbackResent: 'Notification renvoyée.',
     callbacksResent: 'Les notifications non livrées sont en cours de renvoi.',
     refundRequested: 'Remboursement demandé. La réponse de l’opérateur apparaîtra ici.',
