@@ -23,7 +23,19 @@ const MAY_IMPORT: Record<string, string[]> = {
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
   docs: ['platform', 'ui', 'callbacks/events.ts'],
-  console: ['platform', 'ui', 'catalog', 'holders', 'ledger', 'callbacks', 'payments', 'links', 'sandbox'],
+  console: [
+    'platform',
+    'ui',
+    'catalog',
+    'holders',
+    'ledger',
+    'callbacks',
+    'payments',
+    'links',
+    'checkout/payers.ts',
+    'checkout/receipt-codes.ts',
+    'sandbox',
+  ],
 };
 
 /** Files and folders of src that put the modules together: they import anything, and no module imports them. */

@@ -111,7 +111,13 @@ function singleEntry(
       <span class="muted">${lines.map((line, index) => html`${index > 0 && ' · '}${line}`)}</span>
       ${
         evidence.raw !== '' &&
-        html`<details><summary>${rawLabel}</summary>${rawText(rawLabel, transaction, evidence.raw)}</details>`
+        html`
+          <details>
+            <summary>${rawLabel}</summary>
+            <p class="muted">${t.transaction.channels[evidence.source]}</p>
+            ${rawText(rawLabel, transaction, evidence.raw)}
+          </details>
+        `
       }
     `,
   };
@@ -158,7 +164,6 @@ function notesOf(
   return [
     source === 'submit' && state === 'pending' && t.transaction.accepted(operator, seconds),
     isResult && t.transaction.answers[state](operator),
-    isResult && t.transaction.channels[source],
     receipt !== null && t.transaction.receiptOf(operator, receipt),
     effect === 'case' && t.transaction.contradicts,
   ];

@@ -40,7 +40,7 @@ function callbackCard(request: HolderRequest, ref: string, delivery: Delivery): 
     <section class="card">
       <div class="card-head">
         <h2>${t.transaction.callback.title}</h2>
-        ${status(TONES[delivery.status], t.callbacks.states[delivery.status])}
+        ${status(TONES[delivery.status], capital(t.callbacks.states[delivery.status]))}
       </div>
       <p class="callback-type">${delivery.type}</p>
       <p class="muted wrap">${callbackFacts(request, delivery)}</p>
@@ -66,6 +66,10 @@ function callbackCard(request: HolderRequest, ref: string, delivery: Delivery): 
       </div>
     </section>
   `;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Where it went, the last answer, and how often it was tried. */

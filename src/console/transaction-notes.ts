@@ -5,6 +5,7 @@ import { addNote, MAX_NOTE_CHARACTERS } from '../payments/transaction-notes.ts';
 import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { icon } from '../ui/icons.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { form } from './form-components.ts';
 import { redirect } from './layout.ts';
@@ -17,9 +18,8 @@ export function noteForm(request: HolderRequest, { transaction }: TransactionDet
   const { t, role } = request;
   if (!MAKERS.includes(role)) return false;
   const { notes } = t.transaction;
-  return form(request, {
+  const fields = form(request, {
     action: `/transactions/${refOf(transaction)}/notes`,
-    className: 'note-form',
     fields: [
       {
         type: 'textarea',
@@ -34,6 +34,12 @@ export function noteForm(request: HolderRequest, { transaction }: TransactionDet
     submit: notes.add,
     variant: 'secondary',
   });
+  return html`
+    <details class="note-form">
+      <summary>${icon('sticky-note')} ${notes.open}</summary>
+      ${fields}
+    </details>
+  `;
 }
 
 async function writeNote(request: HolderRequest): Promise<FastifyReply> {

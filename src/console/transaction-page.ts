@@ -18,7 +18,7 @@ import { renderPage } from './layout.ts';
 import { refundSection, refundTag } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { failureText } from './timeline-evidence.ts';
-import { actionButtons } from './transaction-actions.ts';
+import { actionButtons, approvalNote } from './transaction-actions.ts';
 import { callbackCards } from './transaction-callbacks.ts';
 import { readTransactionDetails, type TransactionDetails } from './transaction-details.ts';
 import { moneyCard } from './transaction-money.ts';
@@ -48,6 +48,7 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
     styles: [STYLE],
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
     body: html`
+      ${approvalNote(request, details)}
       ${phoneNote(request, transaction)}
       ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each, '/cases')}</div>`)}
       <div class="columns-wide">

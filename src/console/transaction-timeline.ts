@@ -12,6 +12,7 @@ import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
 import { exactTimeTag } from './components.ts';
 import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
+import { refundTag } from './refund-page.ts';
 import { evidenceEntries, type TimelineEntry } from './timeline-evidence.ts';
 import type { TransactionDetails } from './transaction-details.ts';
 
@@ -176,8 +177,8 @@ function refundEntries(request: HolderRequest, details: TransactionDetails): Tim
     `,
     body: html`
       <span class="muted">
-        ${t.refunds.requestedBy} <bdi>${nameOf(details, each.created_by)}</bdi>${' · '}${t.status[each.status]}
-      </span>
+        ${t.refunds.requestedBy} <bdi>${nameOf(details, each.created_by)}</bdi>
+      </span>${' '}${refundTag(request, each)}
     `,
   }));
 }

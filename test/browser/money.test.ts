@@ -160,7 +160,7 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     await approving.page.click('a[href$="/document"]');
     assert.match((await download).suggestedFilename(), /^dec_\w+\.txt$/);
     await send(approving.page, 'form[action$="/approve"] button');
-    assert.match(await main(approving.page), /Decision approved and carried out.*This case is closed/);
+    assert.match(await main(approving.page), /Decision approved and carried out.*This review is closed/);
     await assertFits(approving.page);
     await proposing.page.goto(`${gateway.url}/console/transactions/${ref}`);
     assert.match(await main(proposing.page), /Succeeded/);
@@ -178,9 +178,9 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     await gateway.services.operator?.phone.pay('254712345111', payment);
     await gateway.settle();
     const proposing = await open(first, '/console/admin/cases?kind=unknown_reference');
-    assert.match(await main(proposing.page), /Open amount: KES 700/);
+    assert.match(await main(proposing.page), /Unmatched payment.*KES 700/);
     await assertFits(proposing.page);
-    await send(proposing.page, 'main .card a[href^="/console/admin/cases/case_"]');
+    await send(proposing.page, 'main td a[href^="/console/admin/cases/case_"]');
     await assertFits(proposing.page);
     await proposing.page.check('input[value="credit_holder"]');
     await proposing.page.fill('#f-holder', 'Owner of the money');
@@ -192,7 +192,7 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     const approving = await open(second, new URL(proposing.page.url()).pathname);
     assert.match(await main(approving.page), /Owner of the money/);
     await send(approving.page, 'form[action$="/approve"] button');
-    assert.match(await main(approving.page), /This case is closed/);
+    assert.match(await main(approving.page), /This review is closed/);
     const [wallet] = await balancesOf(gateway.ctx.db, shop.holderId);
     assert.equal(wallet?.available, 70_000n);
     assert.deepEqual([...proposing.complaints, ...approving.complaints], []);

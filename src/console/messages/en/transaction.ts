@@ -134,7 +134,8 @@ export const transaction = {
     },
     notes: {
       title: 'Notes',
-      label: 'Add a note',
+      open: 'Add a note',
+      label: 'Note',
       hint: 'Only your team sees it. It cannot be changed later.',
       add: 'Add note',
       missing: 'Write something first.',

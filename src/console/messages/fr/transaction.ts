@@ -130,7 +130,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     },
     notes: {
       title: 'Notes',
-      label: 'Ajouter une note',
+      open: 'Ajouter une note',
+      label: 'Note',
       hint: 'Seule votre équipe la voit. Elle ne peut pas être modifiée.',
       add: 'Ajouter la note',
       missing: 'Écrivez d’abord quelque chose.',
