@@ -12,7 +12,6 @@ export const transaction = {
     olderReports: 'Older answers of the operator',
     timeline: 'Timeline',
     ledger: 'Ledger entries',
-    noLedger: 'No ledger entries yet.',
     receipt: 'Receipt',
     receiptOf: (operator: string, code: string) => `${operator} receipt ${code}`,
     operatorReference: 'Operator reference',
@@ -133,7 +132,6 @@ export const transaction = {
       answer: (status: string, ms: number) => `${status} in ${ms} ms`,
     },
     notes: {
-      title: 'Notes',
       open: 'Add a note',
       label: 'Note',
       hint: 'Only your team sees it. It cannot be changed later.',
@@ -144,7 +142,6 @@ export const transaction = {
     retry: {
       button: 'Retry',
       meaning: (amount: string, number: string) => `Ask ${number} for ${amount} again. The customer gets a new prompt.`,
-      confirm: (amount: string) => `Request ${amount}`,
       byLink: 'Retry with a payment link',
       sendLink: 'Send the link again',
       payout: 'Retry payout',

@@ -13,7 +13,6 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     olderReports: 'Réponses plus anciennes de l’opérateur',
     timeline: 'Chronologie',
     ledger: 'Écritures',
-    noLedger: 'Aucune écriture.',
     receipt: 'Reçu',
     receiptOf: (operator, code) => `Reçu ${operator} ${code}`,
     operatorReference: 'Référence de l’opérateur',
@@ -129,7 +128,6 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
       answer: (status, ms) => `${status} en ${ms} ms`,
     },
     notes: {
-      title: 'Notes',
       open: 'Ajouter une note',
       label: 'Note',
       hint: 'Seule votre équipe la voit. Elle ne peut pas être modifiée.',
@@ -140,7 +138,6 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     retry: {
       button: 'Réessayer',
       meaning: (amount, number) => `Demander de nouveau ${amount} au ${number}. Le client reçoit une nouvelle demande.`,
-      confirm: (amount) => `Demander ${amount}`,
       byLink: 'Réessayer par lien de paiement',
       sendLink: 'Renvoyer le lien',
       payout: 'Réessayer le versement',
