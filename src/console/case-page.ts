@@ -119,9 +119,8 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
       <div class="columns-wide">
         <div>
           ${
-            decisions.length === 0 && closesByNote(each)
-              ? null
-              : decisionSection(request, decisions, (decision) => decisionCard(request, decision, subject, shown))
+            decisions.length > 0 &&
+            decisionSection(request, decisions, (decision) => decisionCard(request, decision, subject, shown))
           }
           ${proposeCard(view, subject, decisions, errors)}
           ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
@@ -130,7 +129,7 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
           ${transaction && transactionCard(request, transaction, decider.isAdmin)}
           <section class="card">
             <h2>${t.cases.whatHappened}</h2>
-            ${facts(caseFacts(request, subject, names))}
+            ${facts(caseFacts(request, subject, names, decider.isAdmin))}
             ${decider.isAdmin && Object.keys(each.detail).length > 0 && rawDetail(request, each)}
           </section>
         </div>
@@ -153,7 +152,7 @@ function decisionSection(
 ): Html {
   return html`
     <h2>${t.decisions.title}</h2>
-    ${decisions.length > 0 ? decisions.map(card) : html`<p class="muted">${t.decisions.none}</p>`}
+    ${decisions.map(card)}
   `;
 }
 
@@ -184,6 +183,7 @@ function caseFacts(
   request: MemberRequest,
   { each, transaction }: CaseSubject,
   names: ReadonlyMap<bigint, string>,
+  isAdmin: boolean,
 ): [string, HtmlValue][] {
   const { t } = request;
   const sum = (amount: bigint | null) => amount !== null && money(request, amount, each.currency ?? '');
@@ -194,7 +194,7 @@ function caseFacts(
     [labels.settled, each.settled > 0n && sum(each.settled)],
     [labels.open, each.settled > 0n && each.amount !== null && sum(each.amount - each.settled)],
     ...detailFacts(request, each, transaction),
-    [t.admin.holder, html`<bdi>${holder}</bdi>`],
+    [t.admin.holder, isAdmin && html`<bdi>${holder}</bdi>`],
     [t.cases.opened, timeTag(request, each.opened_at)],
     [t.cases.caseNumber, html`<code>${publicId('case', each.id)}</code>`],
   ];
@@ -249,7 +249,10 @@ function transactionCard(request: MemberRequest, transaction: Transaction, isAdm
           transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`,
         ],
         [t.created, timeTag(request, transaction.created_at)],
-        [t.reference, isAdmin ? html`<code>${ref}</code>` : html`<a href="/console/transactions/${ref}">${ref}</a>`],
+        [
+          t.reference,
+          isAdmin ? html`<code>${ref}</code>` : html`<a href="/console/transactions/${ref}"><code>${ref}</code></a>`,
+        ],
       ])}
     </section>
   `;

@@ -59,6 +59,7 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
             ${noteForm(request, details)}
           </section>
           ${refundSection(request, details)}
+          ${codeSamples(request, details)}
         </div>
         <div>
           ${moneyCard(request, details)}
@@ -66,7 +67,6 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
           ${detailsCard(request, details)}
         </div>
       </div>
-      ${codeSamples(request, details)}
     `,
   });
 }
@@ -101,6 +101,7 @@ function whoLine(request: HolderRequest, { transaction, payer, link }: Transacti
   const name = payee ?? payer?.name ?? (linkName === '' ? null : linkName);
   const number = msisdn === null ? account : formatNumber(msisdn);
   const parts: HtmlValue[] = [
+    transaction.direction !== 'collection' && request.t.directions[transaction.direction],
     name && html`<bdi>${name}</bdi>`,
     number && html`<bdi title="${msisdn === null ? '' : `+${msisdn}`}">${number}</bdi>`,
     methodName(request, transaction.method),
@@ -159,7 +160,7 @@ function detailsCard(request: HolderRequest, details: TransactionDetails): Html 
 }
 
 function transactionPath(id: string): Html {
-  return html`<a href="/console/transactions/${refOf({ id })}">${refOf({ id })}</a>`;
+  return html`<a href="/console/transactions/${refOf({ id })}"><code>${refOf({ id })}</code></a>`;
 }
 
 function furtherFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {

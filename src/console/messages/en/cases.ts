@@ -3,7 +3,6 @@
 export const cases = {
   decisions: {
     title: 'Decisions',
-    none: 'Nothing was proposed yet.',
     propose: 'Propose a decision',
     twoPeople: 'Nothing happens until a second person, an administrator of this gateway, approves it.',
     oneAtATime: 'A decision is proposed already. It must be approved or rejected first.',

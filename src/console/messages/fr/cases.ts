@@ -5,7 +5,6 @@ import type { ConsoleMessages } from '../en.ts';
 export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
   decisions: {
     title: 'Décisions',
-    none: 'Rien n’a encore été proposé.',
     propose: 'Proposer une décision',
     twoPeople: 'Rien ne se passe avant qu’une seconde personne, un administrateur de cette passerelle, ne l’approuve.',
     oneAtATime: 'Une décision est déjà proposée. Elle doit d’abord être approuvée ou rejetée.',
