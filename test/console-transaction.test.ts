@@ -72,6 +72,14 @@ describe('what the page says', () => {
     assert.match(text, /Prompt sent to the phone M-PESA accepted the request/);
   });
 
+  test('review: samples have the client id of the integration and use our client first', async () => {
+    const text = textOf(await pageOf(await collect('000')));
+    assert.ok(text.includes(`clientId: "${shop.clientId}"`));
+    assert.ok(text.indexOf('@simbi/client') < text.indexOf('openssl'));
+    assert.match(text, /simbi\.collections\.create\(/);
+    assert.ok(!text.includes(shop.secretKey));
+  });
+
   test('review: no phrase of before is on the page', async () => {
     const text = textOf(await pageOf(await collect('000'))) + textOf(await pageOf(await collect('001')));
     for (const phrase of ['it has it', 'This changed nothing', 'decided the state', 'Money moved', 'Give it back'])
@@ -208,6 +216,10 @@ describe('a retry', () => {
     const notices = answers.map(({ location }) => /done=(\w+)/.exec(location ?? '')?.[1]);
     assert.deepEqual(new Set(notices), new Set(['formAlreadySent', 'retried']));
     assert.doesNotMatch(await pageOf(failed), /\/retry"/, 'no button while one is open');
+    const other = await collect('x', { mobile: '254712999999' });
+    await report(other, { state: 'failed', failureCode: 'WRONG_PIN', rawCode: '1', message: '' });
+    const two = await Promise.all([retry(other, owner, ''), retry(other, owner, '')]);
+    assert.deepEqual(new Set(two.map(({ status }) => status)), new Set([303, 400]), 'two people at the same moment');
     const second = await owner.post(`/console/transactions/${failed}/retry`);
     assert.equal(second.status, 400);
     assert.match(second.text, /A retry is waiting already/);
