@@ -80,6 +80,8 @@ insert into wanted (name, service, rows, hidden) values
   ('refund_orders', 'select, insert, update', 'own', null),
   ('refund_totals', 'select, insert, update', 'own', null),
   ('rejected_callbacks', 'select, insert, update, delete', null, null),
+  ('transaction_notes', 'select, insert', 'own', null),
+  ('transaction_retries', 'select, insert', 'own', null),
   ('transactions', 'select, insert, update (status, rail_reference, receipt, failure_code, failure_message, balance_after, '
     'updated_at, settled_at, amount, fee)', 'own', null),
   ('unmatched_reports', 'select, insert, update', 'own', null),

@@ -2240,6 +2240,41 @@ comment on table saved_filters is
 comment on column saved_filters.query is
   'The query of the address of the list.';
 
+-- 0041_payments_notes_and_retries.sql
+
+create table transaction_notes (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  number integer not null,
+  body text not null,
+  created_by text not null,
+  created_by_member bigint,
+  created_at timestamp with time zone not null,
+  constraint transaction_note_once PRIMARY KEY (holder_id, transaction_id, number),
+  constraint transaction_note_length CHECK (((char_length(body) >= 1) AND (char_length(body) <= 1000))),
+  constraint transaction_note_number CHECK (((number >= 1) AND (number <= 100)))
+);
+comment on table transaction_notes is
+  'Notes of the team on a transaction. They are not changed or deleted; operators never see them.';
+comment on column transaction_notes.number is
+  'Counts from 1 within the transaction, which bounds how many there are.';
+
+create table transaction_retries (
+  holder_id bigint not null,
+  retry_of uuid not null,
+  number integer not null,
+  transaction_id uuid,
+  link_id uuid,
+  created_by text not null,
+  created_at timestamp with time zone not null,
+  constraint transaction_retry_once PRIMARY KEY (holder_id, retry_of, number),
+  constraint transaction_retry_kind CHECK (((transaction_id IS NULL) <> (link_id IS NULL))),
+  constraint transaction_retry_number CHECK (((number >= 1) AND (number <= 100)))
+);
+comment on table transaction_retries is
+  'A collection or payout that failed, and the new transaction or payment link that asks for the same again.';
+CREATE UNIQUE INDEX transaction_retry_by_transaction ON public.transaction_retries USING btree (holder_id, transaction_id) WHERE (transaction_id IS NOT NULL);
+
 -- 0044_sandbox_mail_box.sql
 
 create table sandbox_mails (

@@ -32,6 +32,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'callbacks',
     'payments',
     'links',
+    'checkout/payers.ts',
     'checkout/receipt-codes.ts',
     'sandbox',
   ],

@@ -458,8 +458,8 @@ describe('money', () => {
     for (const expected of [
       'Succeeded',
       'order-77',
-      'API request accepted',
-      'Posted to the ledger',
+      'Request received',
+      'Posted to ledger',
       'your wallet',
       'collection.success',
       'delivered',

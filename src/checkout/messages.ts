@@ -145,6 +145,13 @@ export type CheckoutMessages = {
   receiptUnknown: string;
   receiptCheck: string;
   receiptCode: string;
+  /** In the sandbox, in place of the sentence that it is genuine. */
+  receiptTest: string;
+  receiptOperatorCode(operator: string): string;
+  receiptPayer: string;
+  receiptShareText(amount: string, business: string, url: string): string;
+  share: string;
+  save: string;
   business: string;
   paidOn: string;
   paidWith: string;

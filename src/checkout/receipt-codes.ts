@@ -2,10 +2,9 @@
 // refused without a query. What a receipt says is read from the transaction each time.
 
 import { createHmac } from 'node:crypto';
-import type { PaymentsContext } from '../payments/context.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { base32Letters, randomName } from '../platform/ids.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 
@@ -13,18 +12,32 @@ const CODE_LENGTH = 10;
 const CHECK_LENGTH = 4;
 
 /** The receipt's code as it is printed: "7K3QM-9TWXA-B2CD". Created when it is first needed. */
-export async function receiptCode(ctx: PaymentsContext, transaction: Transaction): Promise<string> {
-  await ctx.db.query(
+export async function receiptCode(ctx: Context, transaction: Pick<Transaction, 'id' | 'holder_id'>): Promise<string> {
+  const code =
+    (await findCode(ctx.db, transaction)) ?? (await ctx.db.transaction((tx) => createCode(tx, ctx, transaction)));
+  return printCode(code + checkOf(ctx, code));
+}
+
+async function findCode(
+  reader: Reader,
+  { holder_id: holderId, id }: Pick<Transaction, 'id' | 'holder_id'>,
+): Promise<string | null> {
+  const [row] = await reader.query<{ code: string }>(
+    'select code from receipts where holder_id = $1 and transaction_id = $2',
+    [holderId, id],
+  );
+  return row?.code ?? null;
+}
+
+async function createCode(tx: Tx, ctx: Context, transaction: Pick<Transaction, 'id' | 'holder_id'>): Promise<string> {
+  await tx.query(
     `insert into receipts (holder_id, transaction_id, code, created_at) values ($1, $2, $3, $4)
      on conflict (holder_id, transaction_id) do nothing`,
     [transaction.holder_id, transaction.id, randomName(CODE_LENGTH).toUpperCase(), ctx.clock.now()],
   );
-  const [row] = await ctx.db.query<{ code: string }>(
-    'select code from receipts where holder_id = $1 and transaction_id = $2',
-    [transaction.holder_id, transaction.id],
-  );
-  if (!row) throw new Error('a receipt that was just written is gone');
-  return printCode(row.code + checkOf(ctx, row.code));
+  const code = await findCode(tx, transaction);
+  if (code === null) throw new Error('a receipt that was just written is gone');
+  return code;
 }
 
 /** The transaction of a code, in any notation; null when we did not issue the code. */

@@ -1,60 +1,12 @@
-// Pages to print: receipts that anyone can check, and the card for a counter. And the pages that hold one message, such
-// as a link that has expired.
+// The card for a counter, and the pages that hold one message, such as a link that has expired.
 
 import { linkUrl } from '../links/links.ts';
 import { linkQrSvg } from '../links/qr.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import type { Transaction } from '../payments/transactions.ts';
-import { publicUrl } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, trusted } from '../platform/html.ts';
-import {
-  amountLines,
-  businessHead,
-  type CheckoutLayout,
-  facts,
-  icon,
-  layoutPage,
-  linkButton,
-  total,
-} from './layout.ts';
+import { amountLines, businessHead, type CheckoutLayout, icon, layoutPage, linkButton } from './layout.ts';
 import type { LinkView } from './link-view.ts';
 import type { CheckoutMessages } from './messages.ts';
-
-export type ReceiptFacts = { transaction: Transaction; business: string; code: string };
-
-/** A receipt. It says nothing about the payer. */
-export function receiptPage(ctx: PaymentsContext, layout: CheckoutLayout, receipt: ReceiptFacts): HtmlPage {
-  const { t, money, date } = layout.locale;
-  const { transaction, business, code } = receipt;
-  const url = `${publicUrl(ctx.config)}/r/${code}`;
-  const stillPaid = transaction.status === 'success';
-  return layoutPage(layout, {
-    title: `${t.receiptTitle} ${code}`,
-    body: html`
-      ${businessHead(null, business)}
-      <div class="card">
-        <h1>${t.receiptTitle}</h1>
-        ${total(money(transaction.amount, transaction.currency), null)}
-        <p class="notice ${stillPaid ? 'success' : 'error'}">${stillPaid ? t.receiptGenuine : t.receiptReversed}</p>
-        ${facts([
-          [t.business, business],
-          [t.paidOn, date(transaction.settled_at ?? transaction.updated_at)],
-          [t.paidWith, ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method],
-          [t.receiptCode, code],
-        ])}
-        ${qrPicture(url, t.receiptTitle)}
-        <p class="muted">${t.receiptCheck}<br>${url}</p>
-        ${printButton(t)}
-      </div>
-    `,
-  });
-}
-
-/** For a code that we never gave out. */
-export function unknownReceiptPage(layout: CheckoutLayout): HtmlPage {
-  const { t } = layout.locale;
-  return messagePage(layout, { title: t.receiptUnknownTitle, text: t.receiptUnknown, status: 404 });
-}
 
 /** The card for a counter: a large code to scan, and the address for phones without a camera. */
 export function cardPage(ctx: PaymentsContext, view: LinkView): HtmlPage {

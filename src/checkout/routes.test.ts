@@ -300,14 +300,22 @@ describe('the hosted page', () => {
     for (const address of [path, attempt]) assert.match((await get(address)).body, /Payment refunded/);
   });
 
-  test('a receipt says when the money went back, and nothing about the payer', async () => {
-    const { path } = await kenya();
+  test('review: a receipt says TEST in the sandbox, what both sides compare, and when the money went back', async () => {
+    const { path } = await kenya({ item_name: 'Fruit basket' });
     const attempt = await pay(path, { phone: number('008') });
     const receipt = /href="(\/r\/[^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
     const { body } = await get(receipt);
-    assert.match(body, /genuine/);
-    assert.match(body, /Duka/);
-    assert.doesNotMatch(body, /711|TX_|pl_/);
+    assert.match(body, /TEST<\/strong>/);
+    assert.match(body, /no real money was paid/);
+    assert.doesNotMatch(body, /genuine/, 'nothing of the sandbox is a proof');
+    const [row] = await gateway.ctx.db.query<{ receipt: string }>('select receipt from transactions where id = $1', [
+      idFromRef(attempt.split('/').at(-1) ?? ''),
+    ]);
+    assert.ok(row && body.includes(row.receipt), 'the code of the operator');
+    for (const expected of ['Duka', 'Fruit basket', 'M-PESA code', '•••• 008'])
+      assert.ok(body.includes(expected), expected);
+    assert.doesNotMatch(body, /711|pl_/, 'the number is hidden but for its last digits');
+    for (const way of ['https://wa.me/?text', 'sms:?', 'download="receipt-']) assert.ok(body.includes(way), way);
     await gateway.advance(61_000);
     assert.match((await get(receipt)).body, /later refunded/);
     assert.match((await get(attempt)).body, /Payment refunded/);

@@ -8,10 +8,8 @@
 
 import fastifyCookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
-import { readTransactions } from '../payments/transactions.ts';
 import { shownBrand } from '../platform/config.ts';
 import type { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
@@ -21,11 +19,10 @@ import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './
 import { chooseLocale } from './language.ts';
 import type { CheckoutLayout } from './layout.ts';
 import { showLink } from './link-page.ts';
-import { openAttempt, openLink, type Params, requestedAttempt, requestedLink, viewLink } from './link-view.ts';
+import { openAttempt, openLink, requestedAttempt, requestedLink } from './link-view.ts';
 import { createLongPolls } from './long-poll.ts';
-import { showName } from './names.ts';
-import { findReceipt, normaliseReceiptCode } from './receipt-codes.ts';
-import { cardPage, messagePage, receiptPage, unknownReceiptPage } from './receipt-pages.ts';
+import { showReceipt } from './receipt-page.ts';
+import { cardPage, messagePage } from './receipt-pages.ts';
 import { createFormSubmitter } from './submit.ts';
 
 /** At most one in this many requests in flight may be a "Check now" that waits for a change. */
@@ -76,28 +73,6 @@ export function checkoutRoutes(
     scope.get('/r/:code', { config }, (request, reply) => showReceipt(ctx, request, reply));
     done();
   });
-}
-
-async function showReceipt(ctx: PaymentsContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const typed = (request.params as Params).code;
-  const id = await findReceipt(ctx, ctx.db, typed);
-  const [transaction] = id === null ? [] : await readTransactions(ctx.db, [id]);
-  const link = transaction?.link_id ? await findLink(ctx.db, transaction.link_id) : null;
-  const country = transaction && ctx.catalog.linkCountries.get(transaction.country_id)?.country;
-  const locale = chooseLocale(request, reply, country ?? null);
-  const code = normaliseReceiptCode(typed);
-  const layout: CheckoutLayout = {
-    locale,
-    brand: shownBrand(ctx.config),
-    phoneUrl: null,
-    address: code === null ? '/r/-' : `/r/${code}`,
-    accent: link?.accent_colour ?? null,
-  };
-  const known = transaction && (transaction.status === 'success' || transaction.status === 'reversed');
-  if (!known || code === null) return sendPage(request, reply, unknownReceiptPage(layout));
-  const view = link && (await viewLink(ctx, link, request, reply, transaction.country_id));
-  const business = view?.business ?? showName(link?.business_name ?? shownBrand(ctx.config));
-  return sendPage(request, reply, receiptPage(ctx, layout, { transaction, business, code }));
 }
 
 /** An error as a page, in the payer's language. */

@@ -5,14 +5,13 @@ import { recordAudit } from '../holders/audit.ts';
 import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { type Case, resolveAnyCase } from '../payments/cases.ts';
-import { refOf } from '../payments/transactions.ts';
 import { addVerifyRun, newestVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import { Problem } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
+import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { dataTable, emptyState } from '../ui/components.ts';
-import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
-import { readCaseList } from './case-list.ts';
+import { MAX_RESOLUTION } from './case-details.ts';
+import { caseList } from './case-list.ts';
 import { timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { postButton } from './form-components.ts';
@@ -30,32 +29,19 @@ export const adminRoutes: ConsoleRoute[] = [
 ];
 
 async function casesPage(request: MemberRequest): Promise<FastifyReply> {
-  const { ctx, t } = request;
-  const list = await readCaseList(request, '/console/admin/cases');
-  const names = await holderNames(
-    ctx.db,
-    list.cases.map((each) => each.holder_id),
-  );
+  const { t } = request;
   return renderPage(request, {
     title: t.menu.allCases,
+    lead: t.cases.lead,
     active: 'allCases',
-    body: list.show(list.cases.map((each) => caseCard(request, each, names))),
+    body: await caseList(request, '/console/admin/cases', { holderOf: (cases) => holdersOf(request, cases) }),
   });
 }
 
-function caseCard(request: MemberRequest, each: Case, holderNames: ReadonlyMap<bigint, string>): Html {
-  const { t } = request;
-  const holder =
-    each.holder_id === NO_HOLDER ? t.admin.noHolder : html`<bdi>${holderNames.get(each.holder_id) ?? ''}</bdi>`;
-  return html`
-    <div class="card">
-      ${caseDetails(request, each, '/admin/cases')}
-      <p class="muted">
-        ${holder} · ${timeTag(request, each.opened_at)}
-        ${each.transaction_id && html` · <code>${refOf({ id: each.transaction_id })}</code>`}
-      </p>
-    </div>
-  `;
+async function holdersOf({ ctx, t }: MemberRequest, cases: readonly Case[]): Promise<(each: Case) => HtmlValue> {
+  const ids = cases.map((each) => each.holder_id);
+  const names = await holderNames(ctx.db, ids);
+  return ({ holder_id: id }) => (id === NO_HOLDER ? t.admin.noHolder : html`<bdi>${names.get(id) ?? ''}</bdi>`);
 }
 
 async function resolve(request: MemberRequest): Promise<FastifyReply> {

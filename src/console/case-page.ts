@@ -2,6 +2,7 @@
 // its evidence, and the decisions about it. One person proposes a decision here, and an admin who is another one approves it.
 
 import type { FastifyReply } from 'fastify';
+import { formatNumber } from '../catalog/phone.ts';
 import { holderNames } from '../holders/holders.ts';
 import { type Case, closesByNote, findCase } from '../payments/cases.ts';
 import { type Decision, findDecision, listDecisions } from '../payments/decision-rows.ts';
@@ -16,9 +17,9 @@ import {
 import { type Evidence, listEvidence } from '../payments/evidence.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
-import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { facts } from '../ui/components.ts';
+import { breadcrumbs, facts, operatorTile, tag, who } from '../ui/components.ts';
 import { resolveForm } from './case-details.ts';
 import { statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
@@ -30,6 +31,8 @@ import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forAdmin, forRoles, TREASURERS } from './route.ts';
 import { methodName } from './transaction-table.ts';
 import { evidenceTimeline } from './transaction-timeline.ts';
+
+const STYLE = styleFile(new URL('./transaction.css', import.meta.url));
 
 export const casePageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/cases/:id', (request) => showCase(memberView(request))),
@@ -104,33 +107,42 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
   const shown = { isAdmin: decider.isAdmin, canPropose: view.canPropose, toHolder: names };
   return renderPage(request, {
     title: t.cases.kinds[each.kind],
+    breadcrumbs: pathTo(request, each, decider.isAdmin),
+    badge: each.status === 'open' ? tag('warning', t.cases.needsYou) : tag('success', t.cases.closed),
+    styles: [STYLE],
     ...(each.status === 'open' ? { lead: t.cases.advice[each.kind] } : {}),
     active: decider.isAdmin ? 'allCases' : 'cases',
     ...(errors ? { status: 400 } : {}),
     body: html`
       ${queryOf(request, 'overtaken') === 'yes' && overtakenBox(request, transaction)}
       ${each.status === 'resolved' && closedBox(request, each)}
-      <div class="columns">
-        <section class="card">
-          <h2>${t.cases.whatHappened}</h2>
-          ${facts(caseFacts(request, subject, names))}
-          ${decider.isAdmin && Object.keys(each.detail).length > 0 && rawDetail(request, each)}
-        </section>
-        ${transaction && transactionCard(request, transaction, decider.isAdmin)}
-      </div>
-      <div class="columns">
+      <div class="columns-wide">
         <div>
           ${
-            decisions.length === 0 && closesByNote(each)
-              ? null
-              : decisionSection(request, decisions, (decision) => decisionCard(request, decision, subject, shown))
+            decisions.length > 0 &&
+            decisionSection(request, decisions, (decision) => decisionCard(request, decision, subject, shown))
           }
           ${proposeCard(view, subject, decisions, errors)}
+          ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
         </div>
-        ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
+        <div>
+          ${transaction && transactionCard(request, transaction, decider.isAdmin)}
+          <section class="card">
+            <h2>${t.cases.whatHappened}</h2>
+            ${facts(caseFacts(request, subject, names, decider.isAdmin))}
+            ${decider.isAdmin && Object.keys(each.detail).length > 0 && rawDetail(request, each)}
+          </section>
+        </div>
       </div>
     `,
   });
+}
+
+function pathTo({ t }: MemberRequest, { id }: Case, isAdmin: boolean): Html {
+  const parent = isAdmin
+    ? ([t.menu.allCases, '/console/admin/cases'] as const)
+    : ([t.menu.cases, '/console/cases'] as const);
+  return breadcrumbs(t.transaction.breadcrumbs, [parent], html`<code>${publicId('case', id)}</code>`);
 }
 
 function decisionSection(
@@ -140,7 +152,7 @@ function decisionSection(
 ): Html {
   return html`
     <h2>${t.decisions.title}</h2>
-    ${decisions.length > 0 ? decisions.map(card) : html`<p class="muted">${t.decisions.none}</p>`}
+    ${decisions.map(card)}
   `;
 }
 
@@ -171,6 +183,7 @@ function caseFacts(
   request: MemberRequest,
   { each, transaction }: CaseSubject,
   names: ReadonlyMap<bigint, string>,
+  isAdmin: boolean,
 ): [string, HtmlValue][] {
   const { t } = request;
   const sum = (amount: bigint | null) => amount !== null && money(request, amount, each.currency ?? '');
@@ -181,7 +194,7 @@ function caseFacts(
     [labels.settled, each.settled > 0n && sum(each.settled)],
     [labels.open, each.settled > 0n && each.amount !== null && sum(each.amount - each.settled)],
     ...detailFacts(request, each, transaction),
-    [t.admin.holder, html`<bdi>${holder}</bdi>`],
+    [t.admin.holder, isAdmin && html`<bdi>${holder}</bdi>`],
     [t.cases.opened, timeTag(request, each.opened_at)],
     [t.cases.caseNumber, html`<code>${publicId('case', each.id)}</code>`],
   ];
@@ -214,23 +227,32 @@ function rawDetail({ t }: MemberRequest, { detail }: Case): Html {
 function transactionCard(request: MemberRequest, transaction: Transaction, isAdmin: boolean): Html {
   const { t } = request;
   const ref = refOf(transaction);
+  const { msisdn, payee, account_number: account } = transaction;
+  const method = methodName(request, transaction.method);
+  const number = msisdn === null ? (account ?? '') : formatNumber(msisdn);
+  const href = isAdmin ? {} : { href: `/console/transactions/${ref}` };
+  const isPaid = transaction.status === 'success' || transaction.status === 'reversed';
   return html`
     <section class="card">
-      <h2>${t.cases.payment}</h2>
+      <div class="card-head">
+        <h2>${t.cases.payment}</h2>
+        ${statusTag(request, transaction.status, transaction.direction)}
+      </div>
+      ${who(html`<bdi>${payee ?? number}</bdi>`, payee ? number : method, { tile: operatorTile(method), ...href })}
+      <p class="figure case-amount">${money(request, transaction.amount, transaction.currency)}</p>
       ${facts([
-        [t.reference, isAdmin ? html`<code>${ref}</code>` : html`<a href="/console/transactions/${ref}">${ref}</a>`],
         [t.transactions.type, t.directions[transaction.direction]],
-        [t.state, statusTag(request, transaction.status, transaction.direction)],
-        [t.amount, money(request, transaction.amount, transaction.currency)],
-        [t.fee, money(request, transaction.fee, transaction.currency)],
-        [t.method, methodName(request, transaction.method)],
-        [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
+        [t.fee, isPaid && money(request, transaction.fee, transaction.currency)],
         [t.transaction.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
         [
           t.transaction.operatorReference,
           transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`,
         ],
         [t.created, timeTag(request, transaction.created_at)],
+        [
+          t.reference,
+          isAdmin ? html`<code>${ref}</code>` : html`<a href="/console/transactions/${ref}"><code>${ref}</code></a>`,
+        ],
       ])}
     </section>
   `;

@@ -1,15 +1,12 @@
-// The holder's open cases: what the gateway could not decide by itself.
+// The holder's open reviews (cases): what the gateway could not decide by itself.
 
 import type { FastifyReply } from 'fastify';
 import { recordAudit } from '../holders/audit.ts';
-import { type Case, resolveCase } from '../payments/cases.ts';
-import { refOf } from '../payments/transactions.ts';
+import { resolveCase } from '../payments/cases.ts';
 import { Problem } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { caseDetails, MAX_RESOLUTION } from './case-details.ts';
-import { readCaseList } from './case-list.ts';
-import { timeTag } from './components.ts';
+import { MAX_RESOLUTION } from './case-details.ts';
+import { caseList } from './case-list.ts';
 import { fieldOf, type HolderRequest, paramOf } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
@@ -21,27 +18,12 @@ export const caseRoutes: ConsoleRoute[] = [
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { holder, t } = request;
-  const list = await readCaseList(request, '/console/cases', holder.id);
   return renderPage(request, {
     title: t.menu.cases,
     lead: t.cases.lead,
     active: 'cases',
-    body: list.show(list.cases.map((each) => caseCard(request, each))),
+    body: await caseList(request, '/console/cases', { holderId: holder.id }),
   });
-}
-
-function caseCard(request: HolderRequest, each: Case): Html {
-  const { t } = request;
-  const ref = each.transaction_id && refOf({ id: each.transaction_id });
-  return html`
-    <div class="card">
-      ${caseDetails(request, each, '/cases')}
-      <p class="muted">
-        ${timeTag(request, each.opened_at)}
-        ${ref && html` · <a href="/console/transactions/${ref}">${t.callbacks.viewTransaction}</a>`}
-      </p>
-    </div>
-  `;
 }
 
 async function resolve(request: HolderRequest): Promise<FastifyReply> {

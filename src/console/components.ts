@@ -27,6 +27,15 @@ export function timeTag(request: ConsoleRequest, moment: Date | null | undefined
   return html`<time datetime="${iso}" title="${title}">${shortTime(request, moment)}</time>`;
 }
 
+/** The same to the second, for what happens within one minute: "14:31:06", or "14 Nov, 14:31:06". */
+export function exactTimeTag(request: ConsoleRequest, moment: Date): Html {
+  const zone = zoneOf(request);
+  const title = `${dateTimeFormat(request, zone, 'full').format(moment)} (${zone})`;
+  const kind = dayIn(zone, moment) === dayIn(zone, request.ctx.clock.now()) ? 'second' : 'daySecond';
+  const text = dateTimeFormat(request, zone, kind).format(moment);
+  return html`<time datetime="${moment.toISOString()}" title="${title}">${text}</time>`;
+}
+
 /** "14:31" today, "14 Nov, 14:31" this year, "14 Nov 2025, 14:31" before. */
 export function shortTime(request: ConsoleRequest, moment: Date): string {
   const zone = zoneOf(request);
@@ -43,6 +52,8 @@ export function zoneOf(request: ConsoleRequest): string {
 const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const KINDS = {
   time: TIME,
+  second: { ...TIME, second: '2-digit' },
+  daySecond: { ...TIME, second: '2-digit', day: 'numeric', month: 'short' },
   day: { ...TIME, day: 'numeric', month: 'short' },
   year: { ...TIME, day: 'numeric', month: 'short', year: 'numeric' },
   full: { ...TIME, second: '2-digit', day: 'numeric', month: 'long', year: 'numeric' },

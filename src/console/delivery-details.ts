@@ -59,7 +59,7 @@ export function deliveryDetails(request: HolderRequest, delivery: Delivery, rese
   `;
 }
 
-function attemptDetails(request: HolderRequest, attempt: Delivery['attempts'][number]): Html {
+export function attemptDetails(request: HolderRequest, attempt: Delivery['attempts'][number]): Html {
   const { t } = request;
   const { at, delivered, status, error, latencyMs, answerStart } = attempt;
   const result = delivered ? tag('success', String(status ?? '')) : tag('error', String(status ?? error ?? '–'));

@@ -2,7 +2,16 @@
 
 import type { FastifyReply } from 'fastify';
 import { shownBrand } from '../platform/config.ts';
-import { type Html, type HtmlPage, html, type Inline, scriptFile, sendPage, styleFile } from '../platform/html.ts';
+import {
+  type Html,
+  type HtmlPage,
+  type HtmlValue,
+  html,
+  type Inline,
+  scriptFile,
+  sendPage,
+  styleFile,
+} from '../platform/html.ts';
 import { brandLink, brandOf } from '../ui/brand.ts';
 import { COMPONENTS, menuButton, TOKENS } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
@@ -22,8 +31,12 @@ type NoticeKey = keyof ConsoleMessages['notices'];
 
 export type ConsoleContent = {
   title: string;
+  /** Where the page is, above its title. */
+  breadcrumbs?: Html;
+  /** Beside the title, such as a status. */
+  badge?: Html;
   /** One sentence under the title. */
-  lead?: string;
+  lead?: HtmlValue;
   body: Html;
   active?: MenuKey;
   status?: number;
@@ -120,7 +133,8 @@ function main(request: ConsoleRequest, content: ConsoleContent): Html {
       ${content.alone !== true && noticeBox(request)}
       <div class="page-head">
         <div>
-          <h1>${content.title}</h1>
+          ${content.breadcrumbs}
+          <h1>${content.title}${content.badge && html` ${content.badge}`}</h1>
           ${content.lead && html`<p class="lead">${content.lead}</p>`}
         </div>
         ${content.actions && html`<div class="actions">${content.actions}</div>`}

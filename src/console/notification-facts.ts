@@ -58,7 +58,12 @@ export async function findFacts(
 
 async function failedPayouts(ctx: Context, { id }: Holder): Promise<NotificationFact[]> {
   const from = new Date(ctx.clock.millis() - DAY_MS);
-  const { rows } = await listTransactions(ctx.db, id, { direction: 'payout', status: 'failed', from }, { limit: MOST });
+  const { rows } = await listTransactions(
+    ctx.db,
+    id,
+    { direction: 'payout', statuses: ['failed'], from },
+    { limit: MOST },
+  );
   return rows.map((row) => ({
     kind: 'payout_failed',
     subject: refOf(row),

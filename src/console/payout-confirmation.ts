@@ -69,7 +69,7 @@ function orderFacts(request: HolderRequest, order: PayoutOrder, { registeredName
 
 function confirmationForm(request: HolderRequest, order: PayoutOrder, similar: readonly SimilarPayout[]): Html {
   const { t } = request;
-  const typed = Object.fromEntries(PAYOUT_FIELDS.map((name) => [name, fieldOf(request, name)]));
+  const typed = Object.fromEntries([...PAYOUT_FIELDS, 'retry_of'].map((name) => [name, fieldOf(request, name)]));
   return form(request, {
     action: '/payouts',
     hidden: { ...typed, shown: fingerprintOf(request, [order]), repeats: repeatsKey(similar) },

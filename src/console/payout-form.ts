@@ -3,7 +3,11 @@
 
 import type { PayoutOrder } from '../payments/payout-requests.ts';
 import { orderPayouts, type PayoutResult } from '../payments/payouts.ts';
+import { RetryRefusedError, recordRetry } from '../payments/retries.ts';
 import { findSimilarPayouts, repeatsKey, type SimilarPayout } from '../payments/similar-payouts.ts';
+import { idFromRef, type Transaction } from '../payments/transactions.ts';
+import type { Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { FormUsedError, isFormUsed, useForm } from './form-idempotency.ts';
@@ -34,12 +38,23 @@ export async function orderOnce(
     const [result] = await orderPayouts(ctx, services.payments.engine, actor, holder.id, [order], {
       confirmedRepeats: repeatsKey(similar),
       within: (tx) => useForm(tx, ctx, holder.id, formId),
+      written: (tx, [payout]) => linkRetry(request, tx, payout),
     });
     return result ?? null;
   } catch (error) {
     if (error instanceof FormUsedError) return null;
+    if (error instanceof RetryRefusedError)
+      throw new Problem('invalid_params', { message: request.t.transaction.retry.refusals[error.refusal] });
     throw error;
   }
+}
+
+/** A payout that repeats one which failed is linked to it. */
+async function linkRetry(request: HolderRequest, tx: Tx, payout: Transaction | undefined): Promise<void> {
+  const { ctx, holder, actor } = request;
+  const failed = idFromRef(fieldOf(request, 'retry_of', 40));
+  if (failed === null || !payout) return;
+  await recordRetry(tx, ctx, actor, { id: failed, holder_id: holder.id }, { transactionId: payout.id });
 }
 
 /** What looks like a repetition of an earlier payout. A form that was sent before is its own repetition, and is no warning. */

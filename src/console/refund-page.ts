@@ -26,27 +26,16 @@ export const refundRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'POST', '/transactions/:ref/refund', refund, { confirm: true }),
 ];
 
-/** The refunds on the page of their collection. */
+/** The refunds on the page of their collection; the button that asks for one is beside its title. */
 export function refundSection(request: HolderRequest, details: TransactionDetails): Html | false {
-  const { t, role } = request;
-  const { transaction, refunds, refundable } = details;
-  if (transaction.direction !== 'collection' || (refunds.length === 0 && refundable === null)) return false;
-  const canRefund = refundable !== null && refundable.left > 0n && TREASURERS.includes(role);
+  const { t } = request;
+  const { transaction, refunds } = details;
+  if (transaction.direction !== 'collection' || refunds.length === 0) return false;
   return html`
     <section class="card" id="refunds">
       <h2>${t.refunds.title}</h2>
       ${facts(refundTotals(request, details))}
-      ${refunds.length > 0 ? refundTable(request, refunds) : html`<p class="muted">${t.refunds.none}</p>`}
-      ${
-        canRefund &&
-        html`
-          <p>
-            <a class="button button-secondary" href="/console/transactions/${refOf(transaction)}/refund">
-              ${t.refunds.create}
-            </a>
-          </p>
-        `
-      }
+      ${refundTable(request, refunds)}
     </section>
   `;
 }

@@ -66,7 +66,9 @@ import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
 import { teamRoutes } from './team.ts';
 import { transactionActionRoutes } from './transaction-actions.ts';
+import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
+import { transactionRetryRoutes } from './transaction-retry.ts';
 import { transactionRoutes } from './transactions.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
@@ -94,6 +96,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...searchRoutes,
   ...transactionPageRoutes,
   ...transactionActionRoutes,
+  ...transactionNoteRoutes,
+  ...transactionRetryRoutes,
   ...refundRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,

@@ -5,16 +5,20 @@ import type { FastifyReply } from 'fastify';
 import { resendEvent } from '../callbacks/resend.ts';
 import { approvePayout, approveRefund, cancelPayout, cancelRefund } from '../payments/order-decisions.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
+import type { PayoutOrderRow } from '../payments/payout-orders.ts';
+import type { Refund } from '../payments/refund-orders.ts';
 import { findFresh } from '../payments/status.ts';
 import { idFromRef, refOf } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { isRefundId } from '../platform/ids.ts';
 import { fieldOf, type HolderRequest, paramOf } from './console-request.ts';
-import { dangerForm, postButton } from './form-components.ts';
+import { form, postButton } from './form-components.ts';
 import { redirect } from './layout.ts';
-import { approvalOf } from './refund-page.ts';
+import { waitsForApproval } from './refund-page.ts';
 import { BUILDERS, type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
+import { receiptMenu } from './transaction-receipt.ts';
+import { retryButton } from './transaction-retry.ts';
 
 export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(BUILDERS, 'POST', '/transactions/:ref/refresh', refresh),
@@ -23,44 +27,87 @@ export const transactionActionRoutes: ConsoleRoute[] = [
   forRoles(TREASURERS, 'POST', '/transactions/:ref/cancel', cancel, { confirm: true, whenSuspended: true }),
 ];
 
-export function actionButtons(request: HolderRequest, details: TransactionDetails): Html | false {
+/** The buttons beside the title. */
+export async function actionButtons(request: HolderRequest, details: TransactionDetails): Promise<Html> {
   const { role } = request;
-  const buttons = [
-    ...(BUILDERS.includes(role) ? refreshButton(request, details) : []),
-    ...(TREASURERS.includes(role) ? moneyButtons(request, details) : []),
-  ];
-  return buttons.length > 0 && html`<div class="actions">${buttons.map((button) => html`${button} `)}</div>`;
+  return html`
+    ${await receiptMenu(request, details)}
+    ${BUILDERS.includes(role) && refreshButton(request, details)}
+    ${TREASURERS.includes(role) && moneyButtons(request, details)}
+    ${refundButton(request, details)}
+    ${retryButton(request, details)}
+  `;
 }
 
-function refreshButton(request: HolderRequest, { transaction }: TransactionDetails): Html[] {
-  if (transaction.status !== 'processing') return [];
+function refundButton({ t, role }: HolderRequest, { transaction, refundable }: TransactionDetails): Html | false {
+  if (refundable === null || refundable.left === 0n || !TREASURERS.includes(role)) return false;
+  const path = `/console/transactions/${refOf(transaction)}/refund`;
+  return html`<a class="button button-secondary" href="${path}">${t.refunds.create}…</a>`;
+}
+
+function refreshButton(request: HolderRequest, { transaction }: TransactionDetails): Html | false {
+  if (transaction.status !== 'processing') return false;
   const path = `/transactions/${refOf(transaction)}/refresh`;
-  return [postButton(request, path, request.t.transaction.refresh, { variant: 'secondary' })];
+  return postButton(request, path, request.t.transaction.refresh, { variant: 'secondary' });
 }
 
-function moneyButtons(request: HolderRequest, details: TransactionDetails): Html[] {
+/** Approve and cancel, where the order still waits. The payouts of a file are decided together, on the page of the file. */
+function moneyButtons(request: HolderRequest, { transaction, order, refund }: TransactionDetails): Html[] {
   const { t } = request;
-  const { transaction, order, refund } = details;
   const path = `/transactions/${refOf(transaction)}`;
-  const buttons: Html[] = [];
-  const fileRef = order?.waits_for_approval && order.batch_id !== null ? payoutFileRef(order.batch_id) : null;
-  if (fileRef !== null)
-    buttons.push(html`<p><a href="/console/payouts/files/${fileRef}">${t.payouts.partOfFile}</a></p>`);
-  if (order?.waits_for_approval && fileRef === null)
-    buttons.push(
-      order.created_by_member === request.session.member.id
-        ? html`<p class="box neutral">${t.payouts.needsSecondApprover}</p>`
-        : postButton(request, `${path}/approve`, t.payouts.approve),
-    );
-  if (order && fileRef === null && transaction.status === 'pending')
-    buttons.push(dangerForm(request, `${path}/cancel`, t.payouts.cancel, t.payouts.cancelMeaning));
-  if (refund) {
-    const approval = approvalOf(request, refund);
-    if (approval) buttons.push(approval);
-    if (transaction.status === 'pending')
-      buttons.push(dangerForm(request, `${path}/cancel`, t.refunds.cancel, t.refunds.cancelMeaning));
-  }
-  return buttons;
+  const isPending = transaction.status === 'pending';
+  const isAlone = order !== null && !isDecidedInFile(order);
+  const buttons: (Html | false)[] = [
+    isAlone &&
+      order.waits_for_approval &&
+      order.created_by_member !== request.session.member.id &&
+      postButton(request, `${path}/approve`, t.payouts.approve),
+    isAlone && isPending && cancelButton(request, path, t.payouts.cancel, t.payouts.cancelMeaning),
+    refund !== null && canApprove(request, refund) && postButton(request, `${path}/approve`, t.refunds.approve),
+    refund !== null && isPending && cancelButton(request, path, t.refunds.cancel, t.refunds.cancelMeaning),
+  ];
+  return buttons.filter((button) => button !== false);
+}
+
+function isDecidedInFile(order: PayoutOrderRow): boolean {
+  return order.waits_for_approval && order.batch_id !== null;
+}
+
+/** The button that cancels appears after its meaning was unfolded. */
+function cancelButton(request: HolderRequest, path: string, label: string, meaning: string): Html {
+  return html`
+    <details class="unfold">
+      <summary class="button button-danger">${label}…</summary>
+      <div class="popover">
+        <p>${meaning}</p>
+        ${form(request, { action: `${path}/cancel`, submit: label, variant: 'danger' })}
+      </div>
+    </details>
+  `;
+}
+
+/** Why this member cannot approve what waits. */
+export function approvalNote(request: HolderRequest, { order, refund }: TransactionDetails): Html | false {
+  const { t, role, session } = request;
+  if (!TREASURERS.includes(role)) return false;
+  if (order && isDecidedInFile(order) && order.batch_id !== null)
+    return html`
+      <p class="box neutral">
+        <a href="/console/payouts/files/${payoutFileRef(order.batch_id)}">${t.payouts.partOfFile}</a>
+      </p>
+    `;
+  if (order?.waits_for_approval && order.created_by_member === session.member.id)
+    return html`<p class="box neutral">${t.payouts.needsSecondApprover}</p>`;
+  return (
+    refund !== null &&
+    waitsForApproval(refund) &&
+    refund.created_by_member === session.member.id &&
+    html`<p class="box neutral">${t.refunds.needsSecondApprover}</p>`
+  );
+}
+
+function canApprove({ session }: HolderRequest, refund: Refund): boolean {
+  return waitsForApproval(refund) && refund.created_by_member !== session.member.id;
 }
 
 function pageOf(request: HolderRequest): string {

@@ -1,13 +1,19 @@
 // Everything that is known about one transaction, read together for its page.
 
 import { type Delivery, listDeliveries } from '../callbacks/resend.ts';
+import { findPayer, type Payer } from '../checkout/payers.ts';
+import { findActiveIntegration, type Integration, requireIntegration } from '../holders/integrations.ts';
+import { listTeam } from '../holders/members.ts';
 import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { type TransferLine, transfersOf } from '../ledger/reports.ts';
+import { findHolderLink, type PaymentLink } from '../links/links.ts';
 import { type Case, listCasesOf } from '../payments/cases.ts';
 import { type EvidencePage, listEvidence } from '../payments/evidence.ts';
 import { findPayoutOrder, type PayoutOrderRow } from '../payments/payout-orders.ts';
 import { findRefundById, listRefundsOf, type Refund } from '../payments/refund-orders.ts';
 import { findRefundable, type Refundable } from '../payments/refunds.ts';
+import { findRetryFor, listRetriesOf, type Retry } from '../payments/retries.ts';
+import { listNotes, type TransactionNote } from '../payments/transaction-notes.ts';
 import { findTransaction, idFromRef, type Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
@@ -33,6 +39,17 @@ export type TransactionDetails = {
   /** Of a collection: its refunds, and what can still be given back. */
   refunds: Refund[];
   refundable: Refundable | null;
+  notes: TransactionNote[];
+  /** Its retries, newest first, and what it is a retry of. */
+  retries: Retry[];
+  retryFor: Retry | null;
+  /** The link that it was paid on, and who the payer said to be there. */
+  link: PaymentLink | null;
+  payer: Payer | null;
+  /** The integration that it belongs to. */
+  integration: Integration | null;
+  /** Names of the team by e-mail address. */
+  names: ReadonlyMap<string, string>;
 };
 
 /** The transaction that the address names. */
@@ -58,17 +75,50 @@ export async function readTransactionDetails(request: HolderRequest): Promise<Tr
     before: new Date(created + REQUEST_WINDOW_MS),
     transactionId: transaction.id,
   };
-  const { direction } = transaction;
+  const { direction, id } = transaction;
   const [requests, evidence, transfers, deliveries, cases, order, refund, refunds, refundable] = await Promise.all([
     listRequests(ctx.db, holder.id, logged, MAX_REQUESTS),
-    listEvidence(ctx.db, holder.id, transaction.id, readEvidenceId(request)),
-    transfersOf(ctx.db, holder.id, transaction.id),
-    listDeliveries(ctx.db, holder.id, { transactionId: transaction.id }),
-    listCasesOf(ctx.db, holder.id, transaction.id),
-    direction === 'payout' ? findPayoutOrder(ctx.db, holder.id, transaction.id) : null,
-    direction === 'refund' ? findRefundById(ctx.db, holder.id, transaction.id) : null,
-    direction === 'collection' ? listRefundsOf(ctx.db, holder.id, transaction.id) : [],
+    listEvidence(ctx.db, holder.id, id, readEvidenceId(request)),
+    transfersOf(ctx.db, holder.id, id),
+    listDeliveries(ctx.db, holder.id, { transactionId: id }),
+    listCasesOf(ctx.db, holder.id, id),
+    direction === 'payout' ? findPayoutOrder(ctx.db, holder.id, id) : null,
+    direction === 'refund' ? findRefundById(ctx.db, holder.id, id) : null,
+    direction === 'collection' ? listRefundsOf(ctx.db, holder.id, id) : [],
     findRefundable(ctx, ctx.db, transaction),
   ]);
-  return { transaction, requests, evidence, transfers, deliveries, cases, order, refund, refunds, refundable };
+  const around = await readAround(request, transaction);
+  return {
+    transaction,
+    requests,
+    evidence,
+    transfers,
+    deliveries,
+    cases,
+    order,
+    refund,
+    refunds,
+    refundable,
+    ...around,
+  };
+}
+
+type Around = Pick<TransactionDetails, 'notes' | 'retries' | 'retryFor' | 'link' | 'payer' | 'integration' | 'names'>;
+
+/** People, links and other transactions that this one has to do with. */
+async function readAround({ ctx, holder }: HolderRequest, transaction: Transaction): Promise<Around> {
+  const { id, link_id: linkId, integration_id: integrationId } = transaction;
+  const [notes, retries, retryFor, link, payer, integration, team] = await Promise.all([
+    listNotes(ctx.db, holder.id, id),
+    listRetriesOf(ctx.db, holder.id, id),
+    findRetryFor(ctx.db, holder.id, id),
+    linkId === null ? null : findHolderLink(ctx.db, holder.id, linkId),
+    linkId === null ? null : findPayer(ctx.db, holder.id, id),
+    integrationId === null
+      ? findActiveIntegration(ctx.db, holder.id)
+      : requireIntegration(ctx.db, holder.id, integrationId),
+    listTeam(ctx.db, holder.id),
+  ]);
+  const names = new Map(team.map((member) => [member.email, member.name]));
+  return { notes, retries, retryFor, link, payer, integration, names };
 }

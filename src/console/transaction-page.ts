@@ -1,83 +1,113 @@
-// The page of one transaction: its facts, its timeline, its ledger entries, its callbacks and its open cases.
+// The page of one transaction: who, how much, which status and what one can do; its timeline; the money as an addition; the
+// callbacks; and everything else that is known, behind a click.
 
 import type { FastifyReply } from 'fastify';
-import type { Delivery } from '../callbacks/resend.ts';
-import type { TransferLine } from '../ledger/reports.ts';
+import { formatNumber } from '../catalog/phone.ts';
 import { linkId } from '../links/links.ts';
+import { payoutFileRef } from '../payments/payout-files.ts';
 import type { Refund } from '../payments/refund-orders.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
-import { publicUrl } from '../platform/config.ts';
-import { type Html, type HtmlValue, html } from '../platform/html.ts';
-import { dataTable, facts } from '../ui/components.ts';
+import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts';
+import { shortId } from '../platform/ids.ts';
+import { breadcrumbs, facts, tag } from '../ui/components.ts';
 import { caseDetails } from './case-details.ts';
-import { codeBlock, statusTag, timeTag } from './components.ts';
+import { statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
-import { deliveryDetails } from './delivery-details.ts';
 import { renderPage } from './layout.ts';
 import { refundSection, refundTag } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { REFUND_STATUS_PATH, STATUS_PATH, writeSamples } from './samples.ts';
-import { actionButtons } from './transaction-actions.ts';
+import { failureText } from './timeline-evidence.ts';
+import { actionButtons, approvalNote } from './transaction-actions.ts';
+import { callbackCards } from './transaction-callbacks.ts';
 import { readTransactionDetails, type TransactionDetails } from './transaction-details.ts';
+import { moneyCard } from './transaction-money.ts';
+import { noteForm } from './transaction-notes.ts';
+import { codeSamples } from './transaction-samples.ts';
 import { methodName } from './transaction-table.ts';
-import { timeline } from './transaction-timeline.ts';
+import { nameOf, timeline } from './transaction-timeline.ts';
 
 const LIVE_SECONDS = 3;
+const STYLE = styleFile(new URL('./transaction.css', import.meta.url));
 
 export const transactionPageRoutes: ConsoleRoute[] = [forRoles(EVERYONE, 'GET', '/transactions/:ref', transactionPage)];
 
 async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
   const details = await readTransactionDetails(request);
-  const { transaction, transfers, deliveries, cases } = details;
+  const { transaction, deliveries, cases } = details;
   const isOpen = !isFinal(transaction.status) || deliveries.some((delivery) => delivery.status === 'waiting');
   const openCases = cases.filter((each) => each.status === 'open');
   return renderPage(request, {
     title: money(request, transaction.amount, transaction.currency),
+    breadcrumbs: pathTo(request, transaction),
+    badge: statusBadge(request, details),
+    lead: whoLine(request, details),
+    actions: await actionButtons(request, details),
     active: transaction.direction === 'payout' ? 'payouts' : 'transactions',
+    styles: [STYLE],
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
     body: html`
-      ${statusLine(request, details)}
+      ${approvalNote(request, details)}
       ${phoneNote(request, transaction)}
       ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each, '/cases')}</div>`)}
-      <div class="card">
-        ${facts(transactionFacts(request, details))}
-        ${actionButtons(request, details)}
-      </div>
-      ${refundSection(request, details)}
-      <div class="columns">
-        <section class="card">
-          <h2>${t.transaction.timeline}</h2>
-          ${timeline(request, details)}
-        </section>
+      <div class="columns-wide">
         <div>
           <section class="card">
-            <h2>${t.transaction.ledger}</h2>
-            ${ledgerTable(request, transfers)}
+            <h2>${t.transaction.timeline}</h2>
+            ${timeline(request, details)}
+            ${noteForm(request, details)}
           </section>
-          <section class="card">
-            <h2>${t.menu.callbacks}</h2>
-            ${callbackList(request, refOf(transaction), deliveries)}
-          </section>
+          ${refundSection(request, details)}
+          ${codeSamples(request, details)}
+        </div>
+        <div>
+          ${moneyCard(request, details)}
+          ${callbackCards(request, details)}
+          ${detailsCard(request, details)}
         </div>
       </div>
-      ${codeSamples(request, details)}
     `,
   });
 }
 
-function statusLine(request: HolderRequest, { transaction, refund }: TransactionDetails): Html {
+function pathTo({ t }: HolderRequest, transaction: Transaction): Html {
+  const ref = refOf(transaction);
+  const parent =
+    transaction.direction === 'payout'
+      ? ([t.menu.payouts, '/console/payouts'] as const)
+      : ([t.menu.transactions, '/console/transactions'] as const);
+  const here = html`<code title="${ref}">${ref.slice(0, 3)}…${shortId(ref)}</code>`;
+  return breadcrumbs(t.transaction.breadcrumbs, [parent], here);
+}
+
+/** Succeeded and failed are filled here: it is the one status of the page. */
+function statusBadge(request: HolderRequest, { transaction, refund, order }: TransactionDetails): Html {
   const { t } = request;
+  if (refund) return refundTag(request, refund);
+  if (order?.waits_for_approval) return tag('warning', t.payouts.needsApproval);
+  const reason = failureText(request, transaction.failure_code);
+  if (transaction.status === 'success') return tag('success', t.status.success);
   return html`
-    <p>
-      ${refund ? refundTag(request, refund) : statusTag(request, transaction.status, transaction.direction)}
-      ${' '}
-      <code id="ref">${refOf(transaction)}</code>
-      ${' '}
-      <button type="button" class="button-link" data-copy="#ref" data-done="${t.copied}" hidden>${t.copy}</button>
-    </p>
+    ${statusTag(request, transaction.status, transaction.direction)}
+    ${reason !== null && html` <span class="muted">${reason}</span>`}
   `;
+}
+
+/** Who, the number as people say it, how and when. */
+function whoLine(request: HolderRequest, { transaction, payer, link }: TransactionDetails): Html {
+  const { msisdn, account_number: account, payee } = transaction;
+  const linkName = [link?.first_name, link?.last_name].filter(Boolean).join(' ');
+  const name = payee ?? payer?.name ?? (linkName === '' ? null : linkName);
+  const number = msisdn === null ? account : formatNumber(msisdn);
+  const parts: HtmlValue[] = [
+    transaction.direction !== 'collection' && request.t.directions[transaction.direction],
+    name && html`<bdi>${name}</bdi>`,
+    number && html`<bdi title="${msisdn === null ? '' : `+${msisdn}`}">${number}</bdi>`,
+    methodName(request, transaction.method),
+    timeTag(request, transaction.created_at),
+  ].filter(Boolean);
+  return html`${parts.map((part, index) => html`${index > 0 && ' · '}${part}`)}`;
 }
 
 /** In sandbox mode the viewer is also the payer and needs the test phone. */
@@ -92,111 +122,73 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
   `;
 }
 
-function transactionFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {
-  const { t, ctx } = request;
-  const { transaction, order, refund } = details;
-  const { currency, balance_after: balance } = transaction;
-  const country = ctx.catalog.methods.get(transaction.method)?.country.name ?? '';
+/** What one looks for first is open; the rest is behind a click. */
+function detailsCard(request: HolderRequest, details: TransactionDetails): Html {
+  const { t } = request;
+  const { transaction, order, refund, link, retryFor } = details;
+  const ref = refOf(transaction);
   const references = [transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ');
+  const reason = transaction.failure_message ?? transaction.failure_code;
+  const file = order?.batch_id ? payoutFileRef(order.batch_id) : null;
+  return html`
+    <section class="card">
+      <h2>${t.transaction.details}</h2>
+      ${facts([
+        [t.yourReference, references && html`<bdi>${references}</bdi>`],
+        [t.links.item, link?.item_name && html`<bdi>${link.item_name}</bdi>`],
+        [t.invoice, transaction.invoice_no && html`<bdi>${transaction.invoice_no}</bdi>`],
+        [t.transaction.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
+        [t.transaction.failureReason, reason],
+        [
+          t.transaction.paymentLink,
+          link && html`<a href="/console/links/${linkId(link)}">${link.item_name ?? linkId(link)}</a>`,
+        ],
+        [t.transaction.payoutFile, file && html`<a href="/console/payouts/files/${file}">${t.payouts.partOfFile}</a>`],
+        [t.transaction.retryOf, retryFor && transactionPath(retryFor.retry_of)],
+        ...(refund ? refundFacts(request, refund, details) : []),
+      ])}
+      <div class="copyline">
+        <code id="ref">${ref}</code>
+        <button type="button" class="button-secondary" data-copy="#ref" data-done="${t.copied}" hidden>${t.copy}</button>
+      </div>
+      <details>
+        <summary>${t.transaction.more}</summary>
+        ${facts(furtherFacts(request, details))}
+      </details>
+    </section>
+  `;
+}
+
+function transactionPath(id: string): Html {
+  return html`<a href="/console/transactions/${refOf({ id })}"><code>${refOf({ id })}</code></a>`;
+}
+
+function furtherFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {
+  const { t, ctx } = request;
+  const { transaction, order, integration } = details;
+  const country = ctx.catalog.methods.get(transaction.method)?.country.name ?? '';
   return [
     [t.transactions.type, t.directions[transaction.direction]],
-    [t.fee, transaction.direction !== 'refund' && money(request, transaction.fee, currency)],
     [t.method, `${methodName(request, transaction.method)} · ${country}`],
     [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
-    [t.payee, transaction.payee && html`<bdi>${transaction.payee}</bdi>`],
-    [t.invoice, transaction.invoice_no && html`<bdi>${transaction.invoice_no}</bdi>`],
-    [t.yourReference, references && html`<bdi>${references}</bdi>`],
-    [t.transaction.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
     [t.transaction.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
-    [t.transaction.failureReason, failureOf(transaction)],
-    [t.transaction.balanceAfter, balance === null ? null : money(request, balance, currency)],
-    [t.menu.links, transaction.link_id && linkOf(transaction.link_id)],
+    [t.transaction.integration, transaction.integration_id === null ? null : integration?.title],
     [t.integrations.callbackUrl, transaction.callback_url],
-    [t.payouts.createdBy, order?.created_by],
-    [t.payouts.approvedBy, order?.approved_by],
-    ...(refund ? refundFacts(request, refund) : []),
+    [t.payouts.createdBy, order && nameOf(details, order.created_by)],
+    [t.payouts.approvedBy, order?.approved_by && nameOf(details, order.approved_by)],
     [t.created, timeTag(request, transaction.created_at)],
     [t.transaction.settled, timeTag(request, transaction.settled_at)],
   ];
 }
 
-function refundFacts(request: HolderRequest, refund: Refund): [string, HtmlValue][] {
+function refundFacts(request: HolderRequest, refund: Refund, details: TransactionDetails): [string, HtmlValue][] {
   const { t } = request;
-  const collection = refOf({ id: refund.collection_id });
-  const returned = refund.fee_returned;
   return [
-    [t.refunds.collection, html`<a href="/console/transactions/${collection}">${collection}</a>`],
+    [t.refunds.collection, transactionPath(refund.collection_id)],
     [t.refunds.reasonGiven, refund.reason && html`<bdi>${refund.reason}</bdi>`],
-    [t.refunds.feeReturned, returned > 0n && money(request, returned, refund.currency)],
     [t.refunds.sentAsPayout, refund.as_payout && t.yes],
-    [t.refunds.requestedBy, html`<bdi>${refund.created_by}</bdi>`],
-    [t.payouts.approvedBy, refund.approved_by && html`<bdi>${refund.approved_by}</bdi>`],
-    [t.refunds.cancelledBy, refund.cancelled_by && html`<bdi>${refund.cancelled_by}</bdi>`],
+    [t.refunds.requestedBy, html`<bdi>${nameOf(details, refund.created_by)}</bdi>`],
+    [t.payouts.approvedBy, refund.approved_by && html`<bdi>${nameOf(details, refund.approved_by)}</bdi>`],
+    [t.refunds.cancelledBy, refund.cancelled_by && html`<bdi>${nameOf(details, refund.cancelled_by)}</bdi>`],
   ];
-}
-
-function failureOf({ failure_code: code, failure_message: message }: Transaction): Html | null {
-  return code === null ? null : html`${message} <span class="muted">${code}</span>`;
-}
-
-function linkOf(id: string): Html {
-  return html`<a href="/console/links/${linkId({ id })}">${linkId({ id })}</a>`;
-}
-
-function ledgerTable(request: HolderRequest, transfers: readonly TransferLine[]): Html {
-  const { t } = request;
-  if (transfers.length === 0) return html`<p class="muted">${t.transaction.noLedger}</p>`;
-  return dataTable(
-    t.transaction.ledger,
-    [{ label: t.transactions.type }, { label: t.from }, { label: t.to }, { label: t.amount, right: true }],
-    transfers.map((transfer) => [
-      t.transfers[transfer.kind],
-      accountName(request, transfer.debit),
-      accountName(request, transfer.credit),
-      money(request, transfer.amount, transfer.currency),
-    ]),
-  );
-}
-
-/** The name of a ledger account; its key appears on hover. */
-function accountName({ t }: HolderRequest, key: string): Html {
-  const [kind] = key.split(':');
-  const names: Record<string, string> = {
-    wallet: key.endsWith(':reserved') ? t.accounts.reserved : t.accounts.available,
-    clearing: t.accounts.clearing,
-    fees: t.accounts.fees,
-    suspense: t.accounts.suspense,
-    receivable: t.accounts.receivable,
-    'write-offs': t.accounts.writeOffs,
-  };
-  return html`<span title="${key}">${names[kind ?? ''] ?? t.accounts.funding}</span>`;
-}
-
-function callbackList(request: HolderRequest, ref: string, deliveries: readonly Delivery[]): Html | Html[] {
-  if (deliveries.length === 0) return html`<p class="muted">${request.t.callbacks.noneYet}</p>`;
-  const resendPath = `/transactions/${ref}/resend`;
-  return deliveries.map((delivery) => html`<div>${deliveryDetails(request, delivery, resendPath)}</div>`);
-}
-
-/** The status request as a program sends it. The secret is a placeholder. */
-function codeSamples(request: HolderRequest, { transaction, refund }: TransactionDetails): Html {
-  const { ctx, t } = request;
-  const ref = refOf(transaction);
-  const command = refund ? `refund list ${refOf({ id: refund.collection_id })}` : `transaction ${ref}`;
-  const samples = writeSamples(
-    { baseUrl: publicUrl(ctx.config), clientId: 'YOUR_CLIENT_ID', sender: 'YOUR_SENDER', secretKey: 'YOUR_SECRET_KEY' },
-    { id: ref },
-    refund ? REFUND_STATUS_PATH : STATUS_PATH,
-  );
-  return html`
-    <details class="card">
-      <summary>${t.transaction.copyAs}</summary>
-      <h3>CLI</h3>
-      ${codeBlock(request, 'as-cli', `npx simbi ${command} --json`, 'CLI')}
-      <h3>curl</h3>
-      ${codeBlock(request, 'as-curl', samples.curl, 'curl')}
-      <h3>TypeScript</h3>
-      ${codeBlock(request, 'as-typescript', samples.typescript, 'TypeScript')}
-    </details>
-  `;
 }

@@ -28,6 +28,8 @@ type OrderOptions = {
   confirmedRepeats?: string;
   /** Written in the same transaction. If it throws, nothing is ordered. */
   within?: (tx: Tx) => Promise<void>;
+  /** Called with the payouts that were written, in the same transaction. */
+  written?: (tx: Tx, payouts: readonly Transaction[]) => Promise<void>;
 };
 
 /**
@@ -82,6 +84,7 @@ async function writeOrders(
   if (covered.length === 0) throw new NothingCoveredError('the wallet covers none of the payouts');
   await refuseRepeats(tx, ctx, holderId, orders, options.confirmedRepeats ?? ALL_REPEATS);
   const written = await writePayouts(tx, actor, holderId, covered, { batchId: null, needsApproval, at });
+  await options.written?.(tx, written);
   const byId = new Map(written.map((row) => [row.id, row]));
   return planned.map(({ id }): PayoutResult => {
     const transaction = byId.get(id);

@@ -144,6 +144,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     amount: '200',
     reason: 'Came back',
   });
+  await person.post(`/console/transactions/${refs[2] ?? ''}/notes`, { note: 'Called her: she pays on Friday.' });
   const cases = await listCasesOf(ctx.db, shop.holderId, id);
   const caseRef = publicId('case', cases[0]?.id ?? '');
   await holdSomebodyBack(gateway, shop);
@@ -163,6 +164,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('transactions', '/transactions'),
       at('transactions filtered', '/transactions?status=failed&type=collection'),
       at('case file', `/transactions/${refs.find((_, index) => index === 0) ?? ''}`),
+      at('case file failed', `/transactions/${refs[2] ?? ''}`),
       at('case file ringing', `/transactions/${ringing}`),
       at('case file contradicted', `/transactions/${contradicted}`),
       at('case file payout', payout),

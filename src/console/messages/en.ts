@@ -16,6 +16,7 @@ import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
 import { team } from './en/team.ts';
+import { transaction } from './en/transaction.ts';
 import { transactions } from './en/transactions.ts';
 
 export type ConsoleMessages = typeof english;
@@ -29,6 +30,7 @@ export const english = {
   ...integrations,
   ...transactions,
   ...search,
+  ...transaction,
   ...links,
   ...balances,
   ...payouts,

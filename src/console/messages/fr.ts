@@ -17,6 +17,7 @@ import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
 import { team } from './fr/team.ts';
+import { transaction } from './fr/transaction.ts';
 import { transactions } from './fr/transactions.ts';
 
 export const french: ConsoleMessages = {
@@ -28,6 +29,7 @@ export const french: ConsoleMessages = {
   ...integrations,
   ...transactions,
   ...search,
+  ...transaction,
   ...links,
   ...balances,
   ...payouts,

@@ -133,7 +133,6 @@ export const payouts = {
     walletPays: 'The money is taken from your wallet now and sent to the payer.',
     secondPerson: 'A second person may have to approve it before it is sent.',
     button: 'Request refund',
-    none: 'No refunds yet.',
     left: 'Left to refund',
     refunded: 'Refunded',
     underWay: 'In progress',

@@ -38,7 +38,7 @@ export const signIn = {
     byHost: 'The host of this gateway',
     accept: 'Accept invitation',
     expired: 'This invitation was already used, was withdrawn, or has expired.',
-    adminText: 'You are invited to administer this gateway: every merchant, all cases and the ledger.',
+    adminText: 'You are invited to administer this gateway: every merchant, all reviews and the ledger.',
     unproven: (email: string) =>
       `${email} has an account whose address nobody has confirmed, so this link cannot be used yet. ` +
       'Ask the host of the gateway for a login link, sign in with it, and open this invitation again:',

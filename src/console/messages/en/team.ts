@@ -21,7 +21,7 @@ export const team = {
     permissions: {
       owner: 'full access, including the team',
       developer: 'integrations, secrets, callbacks, signature debugger, payment links',
-      finance: 'payouts, refunds, cases, payment links',
+      finance: 'payouts, refunds, reviews, payment links',
       viewer: 'read-only access',
     },
   },

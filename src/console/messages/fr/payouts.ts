@@ -143,7 +143,6 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     walletPays: 'L’argent est pris maintenant dans votre portefeuille et envoyé au payeur.',
     secondPerson: 'Une seconde personne doit peut-être l’approuver avant l’envoi.',
     button: 'Demander le remboursement',
-    none: 'Aucun remboursement.',
     left: 'Reste à rembourser',
     refunded: 'Remboursé',
     underWay: 'En cours',

@@ -45,7 +45,7 @@ export const signIn: Pick<
     accept: 'Accepter l’invitation',
     expired: 'Cette invitation a déjà servi, a été retirée ou a expiré.',
     adminText:
-      'Vous êtes invité à administrer cette passerelle : tous les marchands, tous les dossiers et le grand livre.',
+      'Vous êtes invité à administrer cette passerelle : tous les marchands, toutes les vérifications et le grand livre.',
     unproven: (email) =>
       `${email} a un compte dont personne n’a confirmé l’adresse, ce lien ne peut donc pas encore servir. ` +
       'Demandez un lien de connexion à l’hébergeur de la passerelle, connectez-vous, puis rouvrez cette invitation :',

@@ -23,7 +23,7 @@ export const team: Pick<ConsoleMessages, 'team'> = {
     permissions: {
       owner: 'accès complet, y compris à l’équipe',
       developer: 'intégrations, secrets, notifications, débogueur de signature, liens de paiement',
-      finance: 'versements, remboursements, dossiers, liens de paiement',
+      finance: 'versements, remboursements, vérifications, liens de paiement',
       viewer: 'lecture seule',
     },
   },
