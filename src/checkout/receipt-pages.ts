@@ -1,23 +1,11 @@
-// Pages to print: receipts that anyone can check, and the card for a counter. And the pages that hold one message, such
-// as a link that has expired.
+// Receipts that anyone can check, and the pages that hold one message, such as a link that has expired.
 
-import { linkUrl } from '../links/links.ts';
 import { linkQrSvg } from '../links/qr.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, trusted } from '../platform/html.ts';
-import {
-  amountLines,
-  businessHead,
-  type CheckoutLayout,
-  facts,
-  icon,
-  layoutPage,
-  linkButton,
-  total,
-} from './layout.ts';
-import type { LinkView } from './link-view.ts';
+import { businessHead, type CheckoutLayout, facts, icon, layoutPage, linkButton, total } from './layout.ts';
 import type { CheckoutMessages } from './messages.ts';
 
 export type ReceiptFacts = { transaction: Transaction; business: string; code: string };
@@ -54,34 +42,6 @@ export function receiptPage(ctx: PaymentsContext, layout: CheckoutLayout, receip
 export function unknownReceiptPage(layout: CheckoutLayout): HtmlPage {
   const { t } = layout.locale;
   return messagePage(layout, { title: t.receiptUnknownTitle, text: t.receiptUnknown, status: 404 });
-}
-
-/** The card for a counter: a large code to scan, and the address for phones without a camera. */
-export function cardPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
-  const { t, money } = view.locale;
-  const { link, business } = view;
-  const url = linkUrl(ctx.config, link);
-  return layoutPage(view.layout, {
-    title: `${t.scan} – ${business}`,
-    body: html`
-      <div class="card counter-card">
-        ${businessHead(link, business)}
-        <h1>${t.scan}</h1>
-        ${qrPicture(url, t.scan)}
-        ${
-          link.amount === null
-            ? html`
-                <p class="muted">${t.cardAnyAmount}</p>
-                ${link.item_name !== null && html`<p><bdi>${link.item_name}</bdi></p>`}
-              `
-            : amountLines(money(link.amount, link.currency), link.item_name)
-        }
-        <br>
-        <p class="muted">${t.cardOpen}<br>${url}</p>
-        ${printButton(t)}
-      </div>
-    `,
-  });
 }
 
 export type MessageContent = { title: string; text: string; status: number; back?: string | null };
