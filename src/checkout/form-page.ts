@@ -22,7 +22,7 @@ export function countryPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
     wide: true,
     head: previewTags(ctx, view),
     body: html`
-      ${summary(view, html`<p class="business-name"><bdi>${view.business}</bdi></p>`)}
+      ${summary(view, html`<b><bdi>${view.business}</bdi></b>`)}
       <div class="card">
         <h1>${t.whichCountry}</h1>
         ${view.choices.map((choice) =>

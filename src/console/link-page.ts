@@ -139,7 +139,7 @@ function totals(request: HolderRequest, link: PaymentLink, visits: bigint): Html
   const percent = new Intl.NumberFormat(language, { style: 'percent' });
   const isShare = visits > 0n && link.payments_count <= visits;
   return html`
-    <div class="cards figures">
+    <div class="cards figures link-totals">
       ${figureCard(t.links.opened, visits, t.links.openedNote)}
       ${figureCard(
         t.links.payments,

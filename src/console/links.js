@@ -32,7 +32,7 @@
     });
     var isAny = typed('amount_kind') === 'any';
     var sum = isAny || !typed('amount') ? '' : currency() + '\u00a0' + grouped(typed('amount'));
-    amount.textContent = isAny ? amount.dataset.any : sum || currency();
+    amount.textContent = isAny ? amount.dataset.any : sum || currency() + '\u00a00';
     find('#preview-pay').textContent = sum;
     find('#preview-button').style.background = typed('accent_colour');
     var initial = find('#preview-initial');

@@ -15,7 +15,8 @@ import {
 } from '../links/links.ts';
 import { countLinks, listLinks, MAX_COUNTED_LINKS } from '../links/listing.ts';
 import { findLogo } from '../links/logo.ts';
-import { shortUrl } from '../links/short-codes.ts';
+import { shortPath } from '../links/short-codes.ts';
+import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { type Choice, chips, dataTable, emptyState, who } from '../ui/components.ts';
@@ -117,32 +118,33 @@ function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html 
     t.menu.links,
     [
       { label: t.links.item, phone: 'main' },
-      { label: t.links.share },
+      { label: t.amount, right: true, phone: 'amount' },
+      { label: t.state, phone: 'status' },
       { label: t.links.paid, right: true },
       { label: t.created },
-      { label: t.state, phone: 'status' },
-      { label: t.amount, right: true, phone: 'amount' },
+      { label: t.links.share },
     ],
     links.map((link) => [
       itemCell(request, link),
-      shareCell(request, link),
+      html`<span class="money">${amountOf(request, link)}</span>`,
+      linkTag(request, link),
       html`
         <span class="money">${money(request, link.paid_amount, link.currency)}</span>
         <span class="muted second">${t.links.paymentCount(Number(link.payments_count))}</span>
       `,
       timeTag(request, link.created_at),
-      linkTag(request, link),
-      html`<span class="money">${amountOf(request, link)}</span>`,
+      shareCell(request, link),
     ]),
   );
 }
 
 function itemCell({ ctx, t }: HolderRequest, link: PaymentLink): Html {
   const name = html`<bdi>${link.item_name ?? link.business_name ?? t.links.openAmount}</bdi>`;
-  const address = shortUrl(ctx.config, link);
-  return who(name, html`<span class="row-address" id="url-${link.code}">${address}</span>`, {
-    href: `/console/links/${linkId(link)}`,
-  });
+  // A phone shows the path only; the button copies all of it.
+  const path = shortPath(link);
+  const host = publicUrl(ctx.config);
+  const address = html`<span class="row-address" id="url-${link.code}"><span class="host">${host}</span>${path}</span>`;
+  return who(name, address, { href: `/console/links/${linkId(link)}` });
 }
 
 /** A button that copies the address of the row, and the code to scan. */
