@@ -137,7 +137,7 @@
     if (!navigator.clipboard) return;
     button.hidden = false;
     button.addEventListener('click', function () {
-      navigator.clipboard.writeText(button.dataset.copy).then(function () {
+      void navigator.clipboard.writeText(button.dataset.copy).then(function () {
         button.textContent = button.dataset.done;
       });
     });
