@@ -94,6 +94,7 @@ insert into wanted (name, service, rows, hidden) values
   ('routes', 'select, insert, delete', null, null),
   -- links and checkout
   ('checkout_attempts', 'select, insert, update', 'own', null),
+  ('link_visits', 'select, insert, update', 'own', null),
   ('logos', 'select, insert', 'true', null),
   ('payment_links', 'select, insert, update', 'own', null),
   ('receipts', 'select, insert', 'own', null),

@@ -162,6 +162,14 @@ CREATE OR REPLACE FUNCTION public.lock_partitions(parent text)
  SET search_path TO 'public', 'pg_temp'
 AS $function$ select pg_advisory_xact_lock(731058300, hashtext(parent)) $function$;
 
+CREATE OR REPLACE FUNCTION public.new_link_code()
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  select string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + (get_byte(bytes, place) & 31), 1), '')
+  from (select uuid_send(gen_random_uuid()) as bytes) random, unnest(array[0, 1, 2, 3, 4, 5, 7, 9, 10, 11]) as place
+$function$;
+
 CREATE OR REPLACE FUNCTION public.partition_bound(rule partition_rules, moment timestamp with time zone)
  RETURNS text
  LANGUAGE plpgsql
@@ -1110,16 +1118,20 @@ create table payment_links (
   payments_count bigint not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  code text not null default new_link_code(),
+  paid_amount bigint not null default 0,
   constraint payment_link_id PRIMARY KEY (holder_id, id),
   constraint link_accent_colour_form CHECK ((accent_colour ~ '^#[0-9a-f]{6}$'::text)),
   constraint link_amount_positive CHECK ((amount > 0)),
   constraint link_business_name_length CHECK (((char_length(business_name) >= 1) AND (char_length(business_name) <= 120))),
   constraint link_callback_url_http CHECK (((callback_url ~* '^https?://'::text) AND (char_length(callback_url) <= 2048))),
+  constraint link_code_form CHECK ((code ~ '^[0-9A-HJKMNP-TV-Z]{10}$'::text)),
   constraint link_currency_form CHECK ((currency ~ '^[A-Z]{3}$'::text)),
   constraint link_email_length CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254))),
   constraint link_first_name_length CHECK (((char_length(first_name) >= 1) AND (char_length(first_name) <= 120))),
   constraint link_item_name_length CHECK (((char_length(item_name) >= 1) AND (char_length(item_name) <= 120))),
   constraint link_last_name_length CHECK (((char_length(last_name) >= 1) AND (char_length(last_name) <= 120))),
+  constraint link_paid_amount_sane CHECK ((paid_amount >= 0)),
   constraint link_payments_counted CHECK ((payments_count >= 0)),
   constraint link_phone_digits CHECK ((phone ~ '^[0-9]{7,15}$'::text)),
   constraint link_redirection_url_http CHECK (((redirection_url ~* '^https?://'::text) AND (char_length(redirection_url) <= 2048))),
@@ -1146,6 +1158,11 @@ comment on column payment_links.status is
   'A single-use link is paid by its first payment. When all its payments were given back it is disabled, not offered again.';
 comment on column payment_links.payments_count is
   'Payments that stand: one that was given back does not count.';
+comment on column payment_links.code is
+  'The short address of the link: /p/<code>. Too short to carry the holder, so it is unique over all holders.';
+comment on column payment_links.paid_amount is
+  'The sum of the payments that stand, in the currency of the link. A payment that was refunded in full does not count.';
+CREATE UNIQUE INDEX payment_link_by_code ON public.payment_links USING btree (code);
 
 -- 0005_callbacks.sql
 
@@ -2274,6 +2291,20 @@ create table transaction_retries (
 comment on table transaction_retries is
   'A collection or payout that failed, and the new transaction or payment link that asks for the same again.';
 CREATE UNIQUE INDEX transaction_retry_by_transaction ON public.transaction_retries USING btree (holder_id, transaction_id) WHERE (transaction_id IS NOT NULL);
+
+-- 0042_links_short_codes.sql
+
+create table link_visits (
+  holder_id bigint not null,
+  link_id uuid not null,
+  visits bigint not null,
+  last_at timestamp with time zone not null,
+  constraint link_visits_once PRIMARY KEY (holder_id, link_id),
+  constraint link_visits_counted CHECK ((visits > 0)),
+  constraint link_visits_link_exists FOREIGN KEY (holder_id, link_id) REFERENCES payment_links(holder_id, id)
+);
+comment on table link_visits is
+  'How often the page of a link was opened by a person. Counted in memory and written about once a second; a crash may lose a few.';
 
 -- 0044_sandbox_mail_box.sql
 

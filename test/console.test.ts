@@ -617,7 +617,7 @@ describe('money', () => {
     assert.match(page, /<svg/);
     assert.equal((await person.post('/console/links', { ...fields, amount: 'much' })).status, 400);
     assert.equal((await person.post(`${path}/disable`)).status, 303);
-    assert.match((await person.get(path)).text, /disabled/);
+    assert.match((await person.get(path)).text, /Disabled/);
   });
 });
 

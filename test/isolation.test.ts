@@ -203,6 +203,7 @@ async function assertSameForAll(path: string): Promise<void> {
 /** Routes that know no account, or prove who asks in another way. */
 const OTHERS: [pattern: RegExp, why: string][] = [
   [/^\/pay\//, 'the page of a link: anyone who has the address may pay; the address cannot be guessed'],
+  [/^\/p\//, 'the short address of a link: leads to its page; codes cannot be guessed, and wrong ones are counted'],
   [/^\/r\//, 'a receipt: anyone who has the address may read it; the address cannot be guessed'],
   [/^\/logos\//, 'pictures by the hash of their bytes'],
   [/^\/docs|^\/openapi\.json$|^\/llms\.txt$/, 'documentation'],

@@ -1,11 +1,11 @@
 // The merchant's colour, made readable: darkened until white text is readable on it, lightened until it is readable on a
 // dark page. Contrast as WCAG 2.2 defines it.
 
-/** For merchants without a colour: a blue-green. */
-export const DEFAULT_ACCENT = '#0b6157';
-/** The backgrounds of coloured text; of page and card, the one with less contrast. */
-export const LIGHT_GROUND = '#f3f5f7';
-export const DARK_GROUND = '#1c232c';
+/** For merchants without a colour: the green of the brand. */
+export const DEFAULT_ACCENT = '#0f6b5c';
+/** The backgrounds of coloured text (ui/tokens.css); of page and card, the one with less contrast. */
+export const LIGHT_GROUND = '#f7f6f3';
+export const DARK_GROUND = '#181d1a';
 const TEXT_CONTRAST = 4.5;
 /** Coloured text on a dark background needs more contrast. */
 const DARK_TEXT_CONTRAST = 6;

@@ -7,8 +7,9 @@ import type { PayerStep } from '../payments/payer-steps.ts';
 import { VERIFICATION_MS } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
+import { formatAmount } from '../platform/money.ts';
 import { amountOf, endedBody, methodName, type PageBody, paidBody, reversedBody } from './attempt-result.ts';
-import { businessHead, facts, icon, layoutPage, liveRegion, type NoticeTone, steps, total } from './layout.ts';
+import { businessHead, icon, layoutPage, liveRegion, type NoticeTone, steps, total, typedFacts } from './layout.ts';
 import { addressWith, type LinkView, viewAttempt } from './link-view.ts';
 import { hideMiddleDigits } from './names.ts';
 import { isWaiting, type Stage, UNCLEAR_AFTER_MS } from './stages.ts';
@@ -154,29 +155,46 @@ function enterCode(view: LinkView, attempt: AttemptPage): PageBody {
   };
 }
 
+/** What M-PESA or a bank asks for, by the names it has there. A till asks for no reference: its payer is known by the number. */
 function sendMoney(view: LinkView, attempt: AttemptPage): PageBody {
   const { t, time } = view.locale;
   const { step, transaction } = attempt;
   if (step?.kind !== 'transfer') return { title: t.workingTitle, body: html`<h1>${t.workingTitle}</h1>` };
   const { payTo, accountReference, expiresAt } = step;
-  const { label, lines } = {
-    till: { label: t.till, lines: t.tillSteps },
-    paybill: { label: t.paybill, lines: t.paybillSteps },
-    bank_account: { label: t.bankAccount, lines: t.bankSteps },
+  const reference = { value: accountReference, copied: accountReference };
+  const { label, lines, exactly, last } = {
+    till: {
+      label: t.till,
+      lines: t.tillSteps,
+      exactly: t.exactlyTill,
+      last: { name: t.payFrom, value: maskedNumber(transaction) },
+    },
+    paybill: {
+      label: t.paybill,
+      lines: t.paybillSteps,
+      exactly: t.exactlyPaybill,
+      last: { name: t.paybillAccount, ...reference },
+    },
+    bank_account: {
+      label: t.bankAccount,
+      lines: t.bankSteps,
+      exactly: t.exactly,
+      last: { name: t.accountReference, ...reference },
+    },
   }[payTo.kind];
-  const rows = [
-    [t.amount, amountOf(view, transaction)],
-    [t.bank, payTo.bank],
-    [label, payTo.number],
-    [t.accountName, payTo.name],
-    [t.accountReference, accountReference],
-  ] as const;
   return {
     title: t.sendMoney,
     body: html`
       <h1>${t.sendMoney}</h1>
-      ${facts(rows, 'large')}
-      <p class="notice warning">${t.exactly}</p>
+      ${typedFacts(view.locale, [
+        { name: t.bank, value: payTo.bank },
+        { name: label, value: payTo.number, copied: payTo.number },
+        { name: t.accountName, value: payTo.name },
+        ...(payTo.kind === 'till' ? [] : [last]),
+        { name: t.amount, value: amountOf(view, transaction), copied: formatAmount(transaction.amount) },
+        ...(payTo.kind === 'till' ? [last] : []),
+      ])}
+      <p class="notice warning">${exactly}</p>
       ${steps(lines)}
       <p>${t.sendMoneyBy(time(expiresAt))}</p>
       ${checkForm(view, attempt, t.paidCheckNow)}
@@ -192,7 +210,7 @@ function working(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Pa
     body: html`
       ${PHONE_ICON}
       <h1>${t.workingTitle}</h1>
-      <p>${t.workingText(methodName(ctx, transaction))}</p>
+      <p>${t.workingText(methodName(ctx, view, transaction))}</p>
       ${total(amountOf(view, transaction), view.link.item_name)}
       ${checkForm(view, attempt, t.checkNow)}
     `,

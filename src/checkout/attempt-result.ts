@@ -6,9 +6,16 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { facts, icon, linkButton, liveRegion, outwardButton, total } from './layout.ts';
 import { addressWith, type LinkView } from './link-view.ts';
+import { shownMethod } from './names.ts';
 
 /** Redirect automatically only right after paying, not when the receipt is opened again later. */
 const RETURN_WITHIN_MS = 10 * 60_000;
+
+/**
+ * An operator that refuses a payment took no money for it. With these reasons another request for the same payment may have
+ * taken some: there the text asks the payer to look at the messages first.
+ */
+const MAY_BE_CHARGED: readonly string[] = ['DUPLICATE_AT_OPERATOR', 'UNSPECIFIED', ''];
 
 export type PageBody = { title: string; body: Html };
 
@@ -30,7 +37,7 @@ export function paidBody(
       <p>${t.paidText(amountOf(view, transaction), view.business)}</p>
       ${facts([
         [t.paidOn, date(settledAt)],
-        [t.paidWith, methodName(ctx, transaction)],
+        [t.paidWith, methodName(ctx, view, transaction)],
         [t.item, view.link.item_name],
         [t.receiptCode, receipt],
       ])}
@@ -65,18 +72,17 @@ export function reversedBody(view: LinkView, transaction: Transaction): PageBody
 export function endedBody(view: LinkView, transaction: Transaction): PageBody {
   const { t } = view.locale;
   const isExpired = transaction.status === 'expired';
-  const code = transaction.failure_code ?? '';
+  const code = transaction.failure_code ?? (isExpired ? 'PROMPT_EXPIRED' : '');
   const title = isExpired ? t.expiredTitle : t.failedTitle;
   const canRetry = view.status === 'active';
   const back = returnUrl(view, transaction);
   return {
     title,
-    // "You were not charged" is shown only where the operator has confirmed it.
     body: html`
       ${icon('error', '!')}
       <h1>${title}</h1>
       <p>${t.failures[isFailureCode(code) ? code : 'UNSPECIFIED']}</p>
-      ${isExpired && html`<p>${t.notCharged}</p>`}
+      ${!MAY_BE_CHARGED.includes(code) && html`<p><b>${t.notCharged}</b></p>`}
       ${total(amountOf(view, transaction), view.link.item_name)}
       ${canRetry && linkButton(addressWith(view, view.path, { again: refOf(transaction) }), t.tryAgain)}
       ${back !== null && returnButton(view, back, 'secondary')}
@@ -88,8 +94,8 @@ export function amountOf(view: LinkView, transaction: Transaction): string {
   return view.locale.money(transaction.amount, transaction.currency);
 }
 
-export function methodName(ctx: PaymentsContext, transaction: Transaction): string {
-  return ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
+export function methodName(ctx: PaymentsContext, view: LinkView, { method }: Transaction): string {
+  return shownMethod(view.locale, ctx.catalog.methods.get(method) ?? { code: method, name: method });
 }
 
 function returnButton(view: LinkView, url: string, variant?: 'secondary', attributes?: Html | false): Html {

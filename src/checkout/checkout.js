@@ -1,6 +1,6 @@
 // What the script adds to the hosted pages, all of which work without it: a double click sends a form once, the number
 // selects its operator until the payer does, a waiting page reloads when its state changes, a paid one returns to the
-// shop. ES5 syntax, for old browsers; at most 2 kB after minifying.
+// shop, numbers can be copied. ES5 syntax, for old browsers; at most 2 kB after minifying.
 
 (function () {
   var RETURN_AFTER_MS = 5000;
@@ -50,7 +50,7 @@
   // The longest matching prefix of the number selects the operator, as long as the payer has not chosen one.
   var phone = find('#phone');
   var chosen = find('[name=method]:checked');
-  var chosenByPrefix = false;
+  var chosenByPrefix = chosen && 'guessed' in chosen.dataset;
 
   function nationalNumber() {
     var digits = phone.value.replace(/[^0-9+]/g, '').replace(/^(\+|00)/, '');
@@ -131,6 +131,17 @@
       announce('');
     });
   }
+
+  // Numbers to type on the phone can be copied.
+  forEach('[data-copy]', function (button) {
+    if (!navigator.clipboard) return;
+    button.hidden = false;
+    button.addEventListener('click', function () {
+      void navigator.clipboard.writeText(button.dataset.copy).then(function () {
+        button.textContent = button.dataset.done;
+      });
+    });
+  });
 
   var print = find('#print');
   if (print) {

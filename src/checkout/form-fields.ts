@@ -6,21 +6,24 @@ import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_AMOUNT_CHARACTERS } from '../platform/typed-amounts.ts';
+import { operatorTile } from '../ui/components.ts';
 import type { FormDraft } from './form-draft.ts';
 import type { LinkView } from './link-view.ts';
+import { shownMethod } from './names.ts';
 import { exampleOf, type FieldMessages, type FieldName, methodError } from './order.ts';
 
-export function itemLine({ link, locale }: LinkView): Html | null {
-  return link.item_name === null ? null : html`<p class="muted">${locale.t.item}: <bdi>${link.item_name}</bdi></p>`;
-}
-
-export function amountField(view: LinkView, row: LinkCountry, draft: FormDraft, errors: FieldMessages): Html {
+export function amountField(
+  view: LinkView,
+  row: LinkCountry,
+  draft: FormDraft,
+  errors: FieldMessages,
+  options: readonly MethodOption[],
+): Html {
   const { t, money } = view.locale;
-  const [min, max] = amountRange(row);
-  const hint = `${t.amountHint(money(min, row.currency), money(max, row.currency))}. ${t.noFee}`;
+  const [min, max] = amountRange(options);
+  const hint = t.amountHint(money(min, row.currency), money(max, row.currency));
   return html`
     <div class="field">
-      ${itemLine(view)}
       <label for="amount">${t.amount} (${row.currency})</label>
       <p class="hint" id="amount-hint">${hint}</p>
       <input id="amount" name="amount" inputmode="decimal" autocomplete="transaction-amount" maxlength="${MAX_AMOUNT_CHARACTERS}" required
@@ -30,11 +33,13 @@ export function amountField(view: LinkView, row: LinkCountry, draft: FormDraft, 
   `;
 }
 
-/** The range that the methods of the country cover together. */
-function amountRange(row: LinkCountry): [bigint, bigint] {
+/** What the methods take that are offered first. A bank takes more, and says so when it is chosen. */
+function amountRange(options: readonly MethodOption[]): [bigint, bigint] {
   const ascending = (left: bigint, right: bigint) => (left < right ? -1 : left > right ? 1 : 0);
-  const lowest = row.methods.map(({ collection }) => collection.min).sort(ascending);
-  const highest = row.methods.map(({ collection }) => collection.max).sort(ascending);
+  const prompts = options.filter((option) => !isManual(option) && option.unavailable === null);
+  const offered = prompts.length > 0 ? prompts : options;
+  const lowest = offered.map(({ method }) => method.collection.min).sort(ascending);
+  const highest = offered.map(({ method }) => method.collection.max).sort(ascending);
   return [lowest[0] ?? 0n, highest.at(-1) ?? 0n];
 }
 
@@ -55,16 +60,19 @@ export type MethodOption = { method: Method; unavailable: string | null };
 
 /** The methods of the country. Those that ask on the phone come first: they are the least work. */
 export function methodOptions(ctx: PaymentsContext, view: LinkView, row: LinkCountry): MethodOption[] {
-  const rank = (method: Method) => (method.verification === 'instructions' ? 1 : 0);
-  return [...row.methods]
-    .sort((left, right) => rank(left) - rank(right))
-    .map((method) => ({
-      method,
-      unavailable: methodError(ctx, view.locale, view.link.holder_id, method, view.link.amount),
-    }));
+  const options = row.methods.map((method) => ({
+    method,
+    unavailable: methodError(ctx, view.locale, view.link.holder_id, method, view.link.amount),
+  }));
+  return [...options.filter((option) => !isManual(option)), ...options.filter(isManual)];
 }
 
-/** The choice of a method. What cannot be used now says why. */
+/** The payer sends the money by hand: to a till, a pay bill or a bank account. */
+function isManual({ method }: MethodOption): boolean {
+  return method.verification === 'instructions';
+}
+
+/** The choice of a method. What cannot be used now says why; ways by hand are folded while there is an easier one. */
 export function methodField(
   view: LinkView,
   row: LinkCountry,
@@ -73,19 +81,33 @@ export function methodField(
   options: readonly MethodOption[],
 ): Html {
   const { t } = view.locale;
-  const selected = selectedMethod(row, draft);
+  const selected = selectedMethod(row, draft, options);
   const canPay = options.some((option) => option.unavailable === null);
+  const isEasy = options.some((option) => !isManual(option) && option.unavailable === null);
+  const first = isEasy ? options.filter((option) => !isManual(option)) : options;
+  const others = isEasy ? options.filter(isManual) : [];
+  const isOpen = others.some(({ method }) => method === selected?.method);
+  const show = (option: MethodOption) => methodOption(view, option, option.method === selected?.method && selected);
   return html`
     <fieldset id="method"${errors.has('method') && html` aria-describedby="method-error"`}>
       <legend>${t.how}</legend>
-      ${options.map((option) => methodOption(view, option, option.method === selected))}
+      ${first.map(show)}
+      ${
+        others.length > 0 &&
+        html`
+          <details${isOpen && html` open`}>
+            <summary>${t.otherWays}</summary>
+            ${others.map(show)}
+          </details>
+        `
+      }
       ${errorLine('method', errors)}
       ${!canPay && html`<p class="field-error">${t.noMethod}</p>`}
     </fieldset>
   `;
 }
 
-function methodOption(view: LinkView, { method, unavailable }: MethodOption, selected: boolean): Html {
+function methodOption(view: LinkView, { method, unavailable }: MethodOption, selected: Selected | false): Html {
   const { t } = view.locale;
   const hint = {
     prompt: t.hintPrompt,
@@ -93,22 +115,31 @@ function methodOption(view: LinkView, { method, unavailable }: MethodOption, sel
     otp: t.hintOtp,
     instructions: t.hintInstructions,
   }[method.verification];
-  const state = unavailable !== null ? html` disabled` : selected && html` checked`;
+  const state =
+    unavailable !== null ? html` disabled` : selected && html` checked${selected.guessed && ' data-guessed'}`;
   return html`
     <label class="option">
       <input type="radio" name="method" value="${method.code}" data-prefixes="${method.prefixes.join(' ')}"${state}>
-      <span>${method.name}<small>${unavailable ?? hint}</small></span>
+      ${operatorTile(method.name)}
+      <span>${shownMethod(view.locale, method)}<small>${unavailable ?? hint}</small></span>
     </label>
   `;
 }
 
-/** The method that is selected when the page opens: the one chosen before, else the one that the number suggests. */
-function selectedMethod(row: LinkCountry, draft: FormDraft): Method | null {
+/** `guessed`: the payer did not choose it, so the number may still change it. */
+type Selected = { method: Method; guessed: boolean };
+
+/** What is selected when the page opens: the method chosen before, the one of the number, or the only one that asks on the phone. */
+function selectedMethod(row: LinkCountry, draft: FormDraft, options: readonly MethodOption[]): Selected | null {
   const chosen = row.methods.find((method) => method.code === draft.method);
-  if (chosen) return chosen;
-  if (row.methods.length === 1) return row.methods[0] ?? null;
+  if (chosen) return { method: chosen, guessed: false };
   const number = normaliseNumber(draft.phone, row.country, { lenient: true });
-  return number.ok ? predictMethod(row, number.digits) : null;
+  const predicted = number.ok ? predictMethod(row, number.digits) : null;
+  if (predicted) return { method: predicted, guessed: true };
+  const prompts = options.filter((option) => !isManual(option));
+  const [only] = prompts.length > 0 ? prompts : options;
+  const isOnly = (prompts.length > 0 ? prompts : options).length === 1;
+  return isOnly && only ? { method: only.method, guessed: true } : null;
 }
 
 /** The payer's details, where the business gave any: prefilled, and open to correction. */

@@ -6,34 +6,54 @@ import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import type { FormDraft, FormNotice } from './form-draft.ts';
-import {
-  amountField,
-  detailFields,
-  hiddenFields,
-  itemLine,
-  methodField,
-  methodOptions,
-  phoneField,
-} from './form-fields.ts';
-import { amountLines, businessHead, facts, layoutPage, linkButton } from './layout.ts';
+import { amountField, detailFields, hiddenFields, methodField, methodOptions, phoneField } from './form-fields.ts';
+import { businessHead, businessPicture, facts, layoutPage, linkButton } from './layout.ts';
+import { previewTags } from './link-preview.ts';
 import { addressWith, type LinkView } from './link-view.ts';
+import { shownMethod } from './names.ts';
 import type { FieldMessages, Question } from './order.ts';
 
 /** Until the country is known nothing else can be asked: operators and numbers differ. */
-export function countryPage(view: LinkView): HtmlPage {
-  const { t } = view.locale;
+export function countryPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
+  const { t, country } = view.locale;
   return layoutPage(view.layout, {
     title: t.payTo(view.business),
     script: false,
+    wide: true,
+    head: previewTags(ctx, view),
     body: html`
-      ${businessHead(view.link, view.business)}
-      <div class="card">${amountHead(view)}</div>
-      <h1>${t.whichCountry}</h1>
-      ${view.choices.map((choice) =>
-        linkButton(addressWith(view, view.path, { country: String(choice.countryId) }), choice.name, 'secondary'),
-      )}
+      ${summary(view, html`<b><bdi>${view.business}</bdi></b>`)}
+      <div class="card">
+        <h1>${t.whichCountry}</h1>
+        ${view.choices.map((choice) =>
+          linkButton(
+            addressWith(view, view.path, { country: String(choice.countryId) }),
+            country(choice.country.iso),
+            'secondary',
+          ),
+        )}
+      </div>
     `,
   });
+}
+
+/** What is bought: who is paid, how much, for what. On a large screen beside the form, with a code for the phone. */
+function summary(view: LinkView, heading: Html): Html {
+  const { link, locale } = view;
+  const { t } = locale;
+  return html`
+    <section class="summary">
+      <div class="business">${businessPicture(link, view.business)}${heading}</div>
+      ${link.amount !== null && html`<p class="amount">${locale.money(link.amount, link.currency)}</p>`}
+      ${link.item_name !== null && html`<p class="item"><bdi>${link.item_name}</bdi></p>`}
+      <p class="muted">${t.noFee}</p>
+      ${link.expires_at !== null && html`<p class="muted">${t.validUntil(locale.date(link.expires_at))}</p>`}
+      <div class="on-phone" aria-hidden="true">
+        <img src="${view.path}/qr.svg" alt="" width="144" height="144" loading="lazy">
+        <p>${t.onPhone}</p>
+      </div>
+    </section>
+  `;
 }
 
 export type FormPage = {
@@ -55,31 +75,33 @@ export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): 
   const title = t.payTo(view.business);
   return layoutPage(view.layout, {
     title: hasErrors ? `${t.errorTitle}: ${title}` : title,
+    wide: true,
+    head: previewTags(ctx, view),
     // The script selects the operator by the number and needs to know how numbers of the country begin.
     attributes: html`data-dial="${row.dialCode}" data-trunk="${row.country.trunk}"`,
     body: html`
-      ${businessHead(link, view.business, title)}
-      ${hasErrors && errorSummary(view, errors, notice)}
-      <form class="card" method="post" action="${addressWith(view, view.path)}" novalidate>
+      ${summary(view, html`<h1><bdi>${title}</bdi></h1>`)}
+      <div>
+        ${hasErrors && errorSummary(view, errors, notice)}
+        <form class="card" method="post" action="${addressWith(view, view.path)}" novalidate>
+          ${link.amount === null && amountField(view, row, draft, errors, options)}
+          ${phoneField(view, row, draft, errors)}
+          ${methodField(view, row, draft, errors, options)}
+          ${detailFields(view, draft, errors)}
+          ${hiddenFields([
+            ['form', form.token],
+            ['country', view.choices.length > 0 ? String(row.countryId) : ''],
+          ])}
+          <button${!canPay && html` disabled`}>
+            ${link.amount === null ? t.continue : t.pay(locale.money(link.amount, link.currency))}
+          </button>
+        </form>
         ${
-          link.amount === null
-            ? amountField(view, row, draft, errors)
-            : html`<div class="field">${amountHead(view)}<p class="muted">${t.noFee}</p></div>`
+          view.choices.length > 0 &&
+          textLink(addressWith(view, view.path), `${t.changeCountry} (${locale.country(row.country.iso)})`)
         }
-        ${phoneField(view, row, draft, errors)}
-        ${methodField(view, row, draft, errors, options)}
-        ${detailFields(view, draft, errors)}
-        ${hiddenFields([
-          ['form', form.token],
-          ['country', view.choices.length > 0 ? String(row.countryId) : ''],
-        ])}
-        <button${!canPay && html` disabled`}>
-          ${link.amount === null ? t.continue : t.pay(locale.money(link.amount, link.currency))}
-        </button>
-        ${link.expires_at !== null && html`<p class="muted">${t.validUntil(locale.date(link.expires_at))}</p>`}
-      </form>
-      ${view.choices.length > 0 && textLink(addressWith(view, view.path), `${t.changeCountry} (${row.name})`)}
-      ${returnLink(view)}
+        ${returnLink(view)}
+      </div>
     `,
   });
 }
@@ -93,7 +115,7 @@ export function confirmPage(
   const { payment, draft, row } = form;
   const amount = money(payment.amount, payment.method.currency);
   return layoutPage(view.layout, {
-    title: `${t.confirmTitle} ${t.payTo(view.business)}`,
+    title: `${t.confirmTitle} – ${t.payTo(view.business)}`,
     body: html`
       ${businessHead(view.link, view.business)}
       <form class="card" method="post" action="${addressWith(view, view.path)}">
@@ -102,10 +124,9 @@ export function confirmPage(
         ${facts([
           [t.amount, amount],
           [t.phone, formatNumber(payment.msisdn)],
-          [t.payWith, payment.method.name],
+          [t.payWith, shownMethod(view.locale, payment.method)],
         ])}
-        <p class="muted">${t.noFee}</p>
-        <br>
+        <p class="muted spaced">${t.noFee}</p>
         ${hiddenFields([
           ['phone', payment.msisdn],
           ['method', payment.method.code],
@@ -131,18 +152,12 @@ function questionText(view: LinkView, question: Question, payment: PaymentDetail
     case 'number':
       return t.confirmNumber(number);
     case 'operator':
-      return t.confirmOperator(number, question.likely.name, payment.method.name);
+      return t.confirmOperator(number, question.likely.name, shownMethod(view.locale, payment.method));
     case 'predicted':
       return t.confirmPredicted(number, payment.method.name);
     case 'amount':
       return t.confirmAmount(money(payment.amount, payment.method.currency), view.business);
   }
-}
-
-function amountHead(view: LinkView): Html {
-  const { link, locale } = view;
-  if (link.amount !== null) return amountLines(locale.money(link.amount, link.currency), link.item_name);
-  return itemLine(view) ?? html`<p class="muted">${locale.t.payTo(view.business)}</p>`;
 }
 
 function errorSummary(view: LinkView, errors: FieldMessages, notice: string | null): Html {
@@ -166,7 +181,12 @@ function noticeText(ctx: PaymentsContext, view: LinkView, notice: FormNotice): s
     case 'number_limit':
       return t.numberLimit(time(new Date(notice.until)));
     case 'operator_down':
-      return t.operatorDown(ctx.catalog.methods.get(notice.method)?.name ?? notice.method);
+      return t.operatorDown(
+        shownMethod(
+          view.locale,
+          ctx.catalog.methods.get(notice.method) ?? { code: notice.method, name: notice.method },
+        ),
+      );
   }
 }
 

@@ -28,36 +28,51 @@ describe('the language of a payer', () => {
       assert.equal(preferredLanguage(header, LANGUAGE_CODES), language));
 });
 
-test('money is written as its country writes it', () => {
+test('money has one spelling: its code before the number, and francs after it, in every language', () => {
   const shown = [...catalog.linkCountries.values()].map(({ country }) => {
     const locale = createLocale(country.languages[0] ?? 'en', country);
     return `${country.iso} ${plain(locale.money(250_000n, country.currency))} | ${plain(locale.money(2_550n, country.currency))}`;
   });
   assert.deepEqual(shown, [
-    'KE Ksh 2 500 | Ksh 25.50',
+    'KE KES 2 500 | KES 25.50',
     'BJ 2 500 F CFA | 25,50 F CFA',
     'CI 2 500 F CFA | 25,50 F CFA',
     'CM 2 500 FCFA | 25,50 FCFA',
     'SN 2 500 F CFA | 25,50 F CFA',
-    'TZ TSh 2 500 | TSh 25.50',
-    'UG USh 2 500 | USh 25.50',
-    'ZM K 2 500 | K 25.50',
-    'SL Le 2 500 | Le 25.50',
-    'GH GH₵2 500 | GH₵25.50',
-    'NG ₦2 500 | ₦25.50',
+    'TZ TZS 2 500 | TZS 25.50',
+    'UG UGX 2 500 | UGX 25.50',
+    'ZM ZMW 2 500 | ZMW 25.50',
+    'SL SLE 2 500 | SLE 25.50',
+    'GH GHS 2 500 | GHS 25.50',
+    'NG NGN 2 500 | NGN 25.50',
   ]);
+  const senegal = catalog.countries.get('SN') ?? null;
+  assert.equal(plain(createLocale('en', senegal).money(250_000n, 'XOF')), '2 500 F CFA');
+  assert.equal(plain(createLocale('sw', senegal).money(250_000n, 'KES')), 'KES 2 500');
 });
 
 test('the largest amount keeps its last digit', () => {
   const kenya = catalog.countries.get('KE') ?? null;
-  assert.equal(plain(createLocale('en', kenya).money(703_687_441_776_639_9n, 'KES')), 'Ksh 70 368 744 177 663.99');
+  assert.equal(plain(createLocale('en', kenya).money(703_687_441_776_639_9n, 'KES')), 'KES 70 368 744 177 663.99');
 });
 
-test('times are the country’s own', () => {
+test('times are the country’s own, in one format that names the zone', () => {
   const noon = new Date('2026-03-02T12:00:00Z');
-  const at = (iso: string, language: Language) =>
-    plain(createLocale(language, catalog.countries.get(iso) ?? null).time(noon));
-  assert.deepEqual([at('KE', 'en'), at('SN', 'fr'), at('NG', 'en')], ['15:00', '12:00', '13:00']);
+  const locale = (iso: string, language: Language) => createLocale(language, catalog.countries.get(iso) ?? null);
+  const at = (iso: string, language: Language) => locale(iso, language).time(noon);
+  assert.deepEqual(
+    [at('KE', 'en'), at('KE', 'sw'), at('SN', 'fr'), at('NG', 'en'), at('ZM', 'pt')],
+    ['15:00 (EAT)', '15:00 (EAT)', '12:00 (GMT)', '13:00 (WAT)', '14:00 (CAT)'],
+  );
+  assert.equal(locale('KE', 'en').date(noon), '2 March 2026, 15:00 (EAT)');
+  assert.equal(locale('KE', 'sw').date(noon), '2 Machi 2026, 15:00 (EAT)');
+  assert.equal(locale('SN', 'fr').date(noon), '2 mars 2026, 12:00 (GMT)');
+});
+
+test('countries are named in the payer’s language', () => {
+  const kenya = catalog.countries.get('KE') ?? null;
+  assert.equal(createLocale('en', kenya).country('CI'), 'Côte d’Ivoire');
+  assert.equal(createLocale('fr', kenya).country('CM'), 'Cameroun');
 });
 
 /** Every sentence of a language, with values where it takes some. */

@@ -23,20 +23,26 @@ export const LANGUAGE_CODES: readonly Language[] = ['en', 'fr', 'sw', 'pt'];
 const COOKIE = 'lang';
 const COOKIE_SECONDS = 365 * 24 * 3_600;
 
-/** Countries keep one time each; the catalogue knows no others yet. */
-const TIME_ZONES: Readonly<Record<string, string>> = {
-  KE: 'Africa/Nairobi',
-  BJ: 'Africa/Porto-Novo',
-  CI: 'Africa/Abidjan',
-  CM: 'Africa/Douala',
-  SN: 'Africa/Dakar',
-  TZ: 'Africa/Dar_es_Salaam',
-  UG: 'Africa/Kampala',
-  ZM: 'Africa/Lusaka',
-  SL: 'Africa/Freetown',
-  GH: 'Africa/Accra',
-  NG: 'Africa/Lagos',
+/** Countries keep one time each; the catalogue knows no others yet. The second is how people there call it. */
+const TIME_ZONES: Readonly<Record<string, readonly [zone: string, name: string]>> = {
+  KE: ['Africa/Nairobi', 'EAT'],
+  BJ: ['Africa/Porto-Novo', 'WAT'],
+  CI: ['Africa/Abidjan', 'GMT'],
+  CM: ['Africa/Douala', 'WAT'],
+  SN: ['Africa/Dakar', 'GMT'],
+  TZ: ['Africa/Dar_es_Salaam', 'EAT'],
+  UG: ['Africa/Kampala', 'EAT'],
+  ZM: ['Africa/Lusaka', 'CAT'],
+  SL: ['Africa/Freetown', 'GMT'],
+  GH: ['Africa/Accra', 'GMT'],
+  NG: ['Africa/Lagos', 'WAT'],
 };
+
+const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const DAY = { day: 'numeric', month: 'long', year: 'numeric' } as const;
+
+/** Written after the number in every language: nobody says XOF, and "F CFA 2 500" is nobody's way to write it. */
+const CFA_FRANCS = ['XOF', 'XAF'];
 
 /** The messages and formats for one payer. */
 export type PayerLocale = {
@@ -45,10 +51,12 @@ export type PayerLocale = {
   /** The language was asked for in the address: links to our own pages carry it on. */
   asked: boolean;
   money: (amount: bigint, currency: string) => string;
-  /** A moment of today: the time of day. */
+  /** A moment of today: "12:33 (EAT)". */
   time: (moment: Date) => string;
-  /** Any moment: date and time, with the zone. */
+  /** Any moment: "15 November 2026, 12:33 (EAT)". */
   date: (moment: Date) => string;
+  /** The name of a country. */
+  country: (iso: string) => string;
 };
 
 /** Chooses the language of a request. One that the address asks for is kept in a cookie. */
@@ -79,25 +87,21 @@ export function chooseLocale(
 }
 
 export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
-  // No country of the catalogue has Portuguese as its own language yet, so the format of Mozambique is used.
-  const tag = language === 'pt' ? 'pt-MZ' : country ? `${language}-${country.iso}` : language;
-  const timeZone = (country && TIME_ZONES[country.iso]) ?? 'UTC';
+  const [timeZone, zoneName] = (country && TIME_ZONES[country.iso]) ?? ['UTC', 'UTC'];
+  // British order in English: a day before its month, as it is written in Africa.
+  const dates = language === 'en' ? 'en-GB' : language;
+  // Swahili puts the currency first, as English does. One spelling on every page, and the same as in the console.
+  const numbers = language === 'pt' ? 'pt-MZ' : language === 'sw' ? 'en' : language;
+  const time = (moment: Date) =>
+    `${new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }).format(moment)} (${zoneName})`;
   return {
     language,
     t: LANGUAGES[language].messages,
     asked,
-    money: (amount, currency) => formatMoney(amount, currency, tag),
-    time: (moment) => new Intl.DateTimeFormat(tag, { timeStyle: 'short', timeZone }).format(moment),
-    date: (moment) =>
-      new Intl.DateTimeFormat(tag, {
-        day: 'numeric',
-        month: 'long',
-        year: 'numeric',
-        hour: '2-digit',
-        minute: '2-digit',
-        timeZone,
-        timeZoneName: 'short',
-      }).format(moment),
+    money: (amount, currency) => formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : numbers),
+    time,
+    date: (moment) => `${new Intl.DateTimeFormat(dates, { ...DAY, timeZone }).format(moment)}, ${time(moment)}`,
+    country: (iso) => new Intl.DisplayNames(dates, { type: 'region' }).of(iso) ?? iso,
   };
 }
 

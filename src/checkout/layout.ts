@@ -2,14 +2,15 @@
 
 import type { Language } from '../catalog/catalog.ts';
 import type { PaymentLink } from '../links/links.ts';
-import { type Html, type HtmlPage, html, type Inline, inlineStyle, scriptFile, styleFile } from '../platform/html.ts';
+import { type Html, type HtmlPage, html, type Inline, inlineStyle, scriptFile } from '../platform/html.ts';
+import { smallStyle } from '../ui/tokens.ts';
 import { readAccent } from './accent.ts';
 import { LANGUAGE_CODES, LANGUAGES, type PayerLocale } from './language.ts';
 import { initialOf } from './names.ts';
 
 const MAX_ACCENTS = 1_000;
 
-const STYLE = styleFile(new URL('./checkout.css', import.meta.url));
+const STYLE = smallStyle(new URL('./checkout.css', import.meta.url));
 export const SCRIPT = scriptFile(new URL('./checkout.js', import.meta.url));
 
 const accents = new Map<string, Inline>();
@@ -46,6 +47,8 @@ export type CheckoutContent = {
   help?: { business: string; reference: string } | null;
   /** False for pages that neither wait nor send anything. */
   script?: false;
+  /** On a large screen: what is bought beside how it is paid. */
+  wide?: true;
 };
 
 export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): HtmlPage {
@@ -61,7 +64,7 @@ export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): Ht
     ...(content.attributes === undefined ? {} : { attributes: content.attributes }),
     body: html`
       ${layout.phoneUrl !== null && sandboxBar(layout.locale, layout.phoneUrl)}
-      <main>${content.body}</main>
+      <main${content.wide && html` class="wide"`}>${content.body}</main>
       <footer>
         ${help && html`<p>${t.help(help.business)}<br><span class="no-print">${t.reference}: </span>${help.reference}</p>`}
         <p>${t.neverEnterPin}</p>
@@ -89,13 +92,15 @@ function languageLinks({ address, locale }: CheckoutLayout): Html[] {
   });
 }
 
-/** The business: logo and name, on top of every page of a link; `heading` where that is the title of the page. */
-export function businessHead(link: PaymentLink | null, business: string, heading?: string): Html {
-  const picture = link?.logo_hash
+/** The business: logo and name, on top of every page of a link. */
+export function businessHead(link: PaymentLink | null, business: string): Html {
+  return html`<div class="business">${businessPicture(link, business)}<b><bdi>${business}</bdi></b></div>`;
+}
+
+export function businessPicture(link: PaymentLink | null, business: string): Html {
+  return link?.logo_hash
     ? html`<img src="/logos/${link.logo_hash}.webp" alt="" width="48" height="48">`
     : html`<span class="initial" aria-hidden="true">${initialOf(business)}</span>`;
-  const name = heading === undefined ? html`<b><bdi>${business}</bdi></b>` : html`<h1><bdi>${heading}</bdi></h1>`;
-  return html`<div class="business">${picture}${name}</div>`;
 }
 
 /** The amount, and what it is for. */
@@ -112,10 +117,35 @@ export function total(amount: string, item: string | null): Html {
 }
 
 /** A list of facts: name and value. A value that is null leaves its row out. */
-export function facts(rows: readonly (readonly [string, string | null])[], className?: string): Html {
+export function facts(rows: readonly (readonly [string, string | null])[]): Html {
   return html`
-    <dl${className !== undefined && html` class="${className}"`}>
+    <dl>
       ${rows.map(([name, value]) => value !== null && html`<div><dt>${name}</dt><dd><bdi>${value}</bdi></dd></div>`)}
+    </dl>
+  `;
+}
+
+/** What the payer types on a phone. `copied` is what the button copies; the button is shown by the script. */
+export type TypedFact = { name: string; value: string | null; copied?: string };
+
+export function typedFacts({ t }: PayerLocale, rows: readonly TypedFact[]): Html {
+  const copyButton = (name: string, copied: string) => html`
+    <button type="button" class="copy" data-copy="${copied}" data-done="${t.copied}" aria-label="${t.copy}: ${name}" hidden>
+      ${t.copy}
+    </button>
+  `;
+  return html`
+    <dl class="large">
+      ${rows.map(
+        ({ name, value, copied }) =>
+          value !== null &&
+          html`
+            <div>
+              <dt>${name}</dt>
+              <dd><bdi>${value}</bdi>${copied !== undefined && copyButton(name, copied)}</dd>
+            </div>
+          `,
+      )}
     </dl>
   `;
 }

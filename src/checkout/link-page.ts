@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PaymentLink } from '../links/links.ts';
+import { noteVisit } from '../links/visits.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { readTransactions, type Transaction } from '../payments/transactions.ts';
 import { type HtmlPage, sendPage } from '../platform/html.ts';
@@ -10,8 +11,8 @@ import { findAttempts } from './attempts.ts';
 import { type FormDraft, openDraft, openPayer, type PayerDraft } from './form-draft.ts';
 import { confirmPage, countryPage, formPage } from './form-page.ts';
 import { findLinkAttempt, type LinkView, openLink, type Query, requestedLink } from './link-view.ts';
+import { messagePage } from './message-page.ts';
 import { readOrder } from './order.ts';
-import { messagePage } from './receipt-pages.ts';
 import { signForm } from './submit.ts';
 
 export async function showLink(
@@ -33,7 +34,9 @@ export async function showLink(
   const current = latest && currentAttempt(view, transactions, latest, again !== null || draft !== null);
   if (current) return showAttempt(ctx, view, current, request, reply);
   if (view.status !== 'active') return sendPage(request, reply, closedPage(view));
-  if (!view.row) return sendPage(request, reply, countryPage(view));
+  // Changing an answer or an error is not another visit.
+  if (draft === null && again === null) noteVisit(ctx, link, String(request.headers['user-agent'] ?? ''));
+  if (!view.row) return sendPage(request, reply, countryPage(ctx, view));
   const read = draft ? readOrder(ctx, view.locale, link, view.row, draft) : null;
   const form = {
     row: view.row,
@@ -81,5 +84,5 @@ function closedPage(view: LinkView): HtmlPage {
   const { t, date } = view.locale;
   const { expires_at: expiresAt } = view.link;
   const text = view.status === 'expired' && expiresAt !== null ? t.linkExpired(date(expiresAt)) : t.linkDisabled;
-  return messagePage(view.layout, { title: t.linkGoneTitle, text, status: 410 });
+  return messagePage(view.layout, { title: t.linkClosedTitle, text, status: 410 });
 }

@@ -7,7 +7,7 @@ export const english: CheckoutMessages = {
   pay: (amount) => `Pay ${amount}`,
   amount: 'Amount',
   item: 'For',
-  noFee: 'No extra fee for you.',
+  noFee: 'No extra fees',
   optional: 'optional',
   continue: 'Continue',
   errorTitle: 'Error',
@@ -19,10 +19,18 @@ export const english: CheckoutMessages = {
   neverEnterPin: 'Never enter your PIN on this page.',
   help: (business) => `Questions? Contact ${business} and quote this reference.`,
   validUntil: (time) => `Valid until ${time}`,
+  onPhone: 'Scan to pay on your phone',
 
   whichCountry: 'Where is your mobile money account?',
   changeCountry: 'Change country',
   how: 'How do you want to pay?',
+  otherWays: 'Other ways to pay',
+  methodNames: {
+    MPESA_TILL_KEN: 'M-PESA till number',
+    MPESA_PAYBILL_KEN: 'M-PESA pay bill',
+    PESALINK_KEN: 'Bank transfer (Pesalink)',
+    BANK_NGA: 'Bank transfer',
+  },
   hintPrompt: 'Confirm with your PIN on your phone.',
   hintShortcode: 'You receive an SMS with a code to dial.',
   hintOtp: 'You receive a code by SMS.',
@@ -53,12 +61,12 @@ export const english: CheckoutMessages = {
     `${operator} is not responding. You were not charged. ` +
     'Choose another payment method, or try again in a few minutes.',
 
-  confirmTitle: 'Is this correct?',
+  confirmTitle: 'Check your details',
   confirmNumber: (number) => `Did you mean the number ${number}?`,
   confirmOperator: (number, likely, chosen) =>
     `${number} looks like a number of ${likely}, but you chose ${chosen}. ` +
     'If you kept your number when you changed operator, continue.',
-  confirmPredicted: (number, operator) => `${number} looks like a number of ${operator}.`,
+  confirmPredicted: (number, operator) => `${operator} number: ${number}`,
   confirmAmount: (amount, business) => `You pay ${amount} to ${business}.`,
   payWith: 'Pay with',
   change: 'Change',
@@ -121,15 +129,21 @@ export const english: CheckoutMessages = {
   bank: 'Bank',
   accountName: 'Name',
   accountReference: 'Reference',
+  paybillAccount: 'Account number',
+  payFrom: 'Pay from',
   exactly: 'Send exactly this amount with exactly this reference. Otherwise we cannot match your payment.',
+  exactlyTill: 'Send exactly this amount, from this phone number. Otherwise we cannot match your payment.',
+  exactlyPaybill: 'Send exactly this amount, with exactly this account number. Otherwise we cannot match your payment.',
+  copy: 'Copy',
+  copied: 'Copied',
   tillSteps: [
     'Open M-PESA and choose Lipa na M-PESA, Buy Goods.',
-    'Enter the till number, the amount and the reference.',
+    'Enter the till number and the amount.',
     'Enter your PIN on the phone.',
   ],
   paybillSteps: [
     'Open M-PESA and choose Lipa na M-PESA, Pay Bill.',
-    'Enter the business number; the reference is the account number.',
+    'Enter the business number and the account number.',
     'Enter the amount and your PIN on the phone.',
   ],
   bankSteps: [
@@ -152,7 +166,7 @@ export const english: CheckoutMessages = {
   reversedText: (amount) => `The payment of ${amount} was refunded to your account.`,
   failedTitle: 'Payment failed',
   expiredTitle: 'Payment request expired',
-  notCharged: 'You were not charged.',
+  notCharged: 'No money was taken.',
   tryAgain: 'Try again',
   failures: {
     INSUFFICIENT_FUNDS: 'Not enough balance. Top up and try again.',
@@ -179,8 +193,9 @@ export const english: CheckoutMessages = {
     UNSPECIFIED: 'The operator gave no reason. Check your messages, then try again or choose another payment method.',
   },
 
-  linkGoneTitle: 'This payment link is not available',
+  linkGoneTitle: 'This link isn’t valid',
   linkGone: 'Check the address, or ask the business for a new link.',
+  linkClosedTitle: 'This link can no longer be paid',
   linkExpired: (time) => `This link was valid until ${time}. Ask the business for a new one.`,
   linkDisabled: 'The business has closed this link. It can no longer be paid.',
 

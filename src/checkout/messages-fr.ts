@@ -7,7 +7,7 @@ export const french: CheckoutMessages = {
   pay: (amount) => `Payer ${amount}`,
   amount: 'Montant',
   item: 'Pour',
-  noFee: 'Aucuns frais supplémentaires pour vous.',
+  noFee: 'Aucuns frais supplémentaires',
   optional: 'facultatif',
   continue: 'Continuer',
   errorTitle: 'Erreur',
@@ -19,10 +19,18 @@ export const french: CheckoutMessages = {
   neverEnterPin: 'Ne saisissez jamais votre code PIN sur cette page.',
   help: (business) => `Des questions ? Contactez ${business} en donnant cette référence.`,
   validUntil: (time) => `Valable jusqu’au ${time}`,
+  onPhone: 'Scannez pour payer sur votre téléphone',
 
   whichCountry: 'Dans quel pays est votre compte mobile money ?',
   changeCountry: 'Changer de pays',
   how: 'Comment voulez-vous payer ?',
+  otherWays: 'Autres moyens de paiement',
+  methodNames: {
+    MPESA_TILL_KEN: 'M-PESA, numéro de caisse (till)',
+    MPESA_PAYBILL_KEN: 'M-PESA, pay bill',
+    PESALINK_KEN: 'Virement bancaire (Pesalink)',
+    BANK_NGA: 'Virement bancaire',
+  },
   hintPrompt: 'Confirmez avec votre code PIN sur votre téléphone.',
   hintShortcode: 'Vous recevez un SMS avec un code à composer.',
   hintOtp: 'Vous recevez un code par SMS.',
@@ -48,18 +56,18 @@ export const french: CheckoutMessages = {
   emailWrong: 'Saisissez une adresse e-mail complète.',
   numberLimit: (time) =>
     `Ce numéro a reçu plusieurs demandes de paiement. Pour protéger son titulaire, réessayez après ${time}.`,
-  rateLimited: 'Trop de tentatives. Attendez une minute puis réessayez.',
+  rateLimited: 'Trop de tentatives depuis cet appareil. Attendez une minute puis réessayez.',
   formExpired: 'Cette page est restée ouverte trop longtemps. Vérifiez les informations puis payez de nouveau.',
   operatorDown: (operator) =>
     `${operator} ne répond pas. Aucun montant n’a été débité. ` +
     'Choisissez un autre moyen de paiement ou réessayez dans quelques minutes.',
 
-  confirmTitle: 'Est-ce correct ?',
+  confirmTitle: 'Vérifiez vos informations',
   confirmNumber: (number) => `Vouliez-vous dire le numéro ${number} ?`,
   confirmOperator: (number, likely, chosen) =>
     `${number} ressemble à un numéro ${likely}, mais vous avez choisi ${chosen}. ` +
     'Si vous avez gardé votre numéro en changeant d’opérateur, continuez.',
-  confirmPredicted: (number, operator) => `${number} ressemble à un numéro ${operator}.`,
+  confirmPredicted: (number, operator) => `Numéro ${operator} : ${number}`,
   confirmAmount: (amount, business) => `Vous payez ${amount} à ${business}.`,
   payWith: 'Payer avec',
   change: 'Modifier',
@@ -109,9 +117,7 @@ export const french: CheckoutMessages = {
   otpCode: 'Code',
   otpHint: 'Six chiffres. Ce n’est pas votre code PIN.',
   otpWrong: (left) =>
-    left === 1
-      ? 'Ce code est incorrect. Il vous reste un essai.'
-      : `Ce code est incorrect. Il vous reste ${left} essais.`,
+    left === 1 ? 'Code incorrect. Il vous reste un essai.' : `Code incorrect. Il vous reste ${left} essais.`,
   otpResend: 'Renvoyer le code',
   otpResent: 'Nous avons envoyé un nouveau code. Utilisez le dernier.',
   otpWait: (seconds) => `Un code vient d’être envoyé. Vous pourrez en demander un autre dans ${seconds} secondes.`,
@@ -119,21 +125,29 @@ export const french: CheckoutMessages = {
   sendMoney: 'Envoyez l’argent maintenant',
   sendMoneyBy: (time) => `Payez avant ${time}.`,
   till: 'Numéro de caisse (till)',
-  paybill: 'Numéro du commerce',
+  paybill: 'Numéro du commerce (business number)',
   bankAccount: 'Numéro de compte',
   bank: 'Banque',
   accountName: 'Nom',
   accountReference: 'Référence',
+  paybillAccount: 'Numéro de compte (account number)',
+  payFrom: 'Payez depuis le',
   exactly:
     'Envoyez exactement ce montant avec exactement cette référence. Sinon, nous ne pourrons pas identifier votre paiement.',
+  exactlyTill:
+    'Envoyez exactement ce montant, depuis ce numéro de téléphone. Sinon, nous ne pourrons pas identifier votre paiement.',
+  exactlyPaybill:
+    'Envoyez exactement ce montant, avec exactement ce numéro de compte. Sinon, nous ne pourrons pas identifier votre paiement.',
+  copy: 'Copier',
+  copied: 'Copié',
   tillSteps: [
     'Ouvrez M-PESA et choisissez Lipa na M-PESA, Buy Goods.',
-    'Saisissez le numéro de caisse, le montant et la référence.',
+    'Saisissez le numéro de caisse et le montant.',
     'Saisissez votre code PIN sur le téléphone.',
   ],
   paybillSteps: [
     'Ouvrez M-PESA et choisissez Lipa na M-PESA, Pay Bill.',
-    'Saisissez le numéro du commerce ; la référence est le numéro de compte.',
+    'Saisissez le numéro du commerce et le numéro de compte.',
     'Saisissez le montant et votre code PIN sur le téléphone.',
   ],
   bankSteps: [
@@ -174,7 +188,7 @@ export const french: CheckoutMessages = {
     OPERATOR_UNAVAILABLE:
       'L’opérateur est indisponible. Réessayez dans quelques minutes ou choisissez un autre moyen de paiement.',
     DUPLICATE_AT_OPERATOR:
-      'L’opérateur a rejeté ce paiement comme doublon. Vérifiez vos messages avant de payer de nouveau ; ' +
+      'L’opérateur a considéré ce paiement comme un doublon. Vérifiez vos messages avant de payer de nouveau ; ' +
       'si aucun montant n’a été débité, réessayez dans quelques minutes.',
     RECIPIENT_NOT_FOUND:
       'L’opérateur n’a pas pu joindre le commerçant. Contactez-le ou choisissez un autre moyen de paiement.',
@@ -185,8 +199,9 @@ export const french: CheckoutMessages = {
       'L’opérateur n’a pas donné de raison. Vérifiez vos messages, puis réessayez ou choisissez un autre moyen de paiement.',
   },
 
-  linkGoneTitle: 'Ce lien de paiement n’est pas disponible',
+  linkGoneTitle: 'Ce lien n’est pas valide',
   linkGone: 'Vérifiez l’adresse ou demandez un nouveau lien au commerçant.',
+  linkClosedTitle: 'Ce lien ne peut plus être payé',
   linkExpired: (time) => `Ce lien était valable jusqu’au ${time}. Demandez-en un nouveau au commerçant.`,
   linkDisabled: 'Le commerçant a fermé ce lien. Il ne peut plus être payé.',
 
@@ -211,8 +226,8 @@ export const french: CheckoutMessages = {
   cardOpen: 'ou ouvrez cette adresse sur votre téléphone :',
   cardAnyAmount: 'Vous saisissez le montant.',
 
-  sandbox: 'Page d’essai : pas d’argent réel.',
-  openPhone: 'Ouvrir le téléphone d’essai',
+  sandbox: 'Page de test : pas d’argent réel.',
+  openPhone: 'Ouvrir le téléphone de test',
 
   busyTitle: 'Veuillez réessayer dans un instant',
   busy:

@@ -7,7 +7,7 @@ export const portuguese: CheckoutMessages = {
   pay: (amount) => `Pagar ${amount}`,
   amount: 'Montante',
   item: 'Para',
-  noFee: 'Sem custos adicionais para si.',
+  noFee: 'Sem custos adicionais',
   optional: 'opcional',
   continue: 'Continuar',
   errorTitle: 'Erro',
@@ -19,14 +19,22 @@ export const portuguese: CheckoutMessages = {
   neverEnterPin: 'Nunca escreva o PIN nesta página.',
   help: (business) => `Dúvidas? Contacte ${business} e indique esta referência.`,
   validUntil: (time) => `Válido até ${time}`,
+  onPhone: 'Leia o código para pagar no telemóvel',
 
   whichCountry: 'Em que país está a sua conta de mobile money?',
   changeCountry: 'Mudar de país',
   how: 'Como quer pagar?',
+  otherWays: 'Outras formas de pagar',
+  methodNames: {
+    MPESA_TILL_KEN: 'M-PESA, número da caixa (till)',
+    MPESA_PAYBILL_KEN: 'M-PESA, pay bill',
+    PESALINK_KEN: 'Transferência bancária (Pesalink)',
+    BANK_NGA: 'Transferência bancária',
+  },
   hintPrompt: 'Confirme com o PIN no telemóvel.',
   hintShortcode: 'Recebe um SMS com um código para marcar.',
   hintOtp: 'Recebe um código por SMS.',
-  hintInstructions: 'Envia o dinheiro diretamente.',
+  hintInstructions: 'O dinheiro é enviado por si, no seu telemóvel.',
   phone: 'Número de mobile money',
   phoneHint: (example) => `Por exemplo ${example}`,
   amountHint: (min, max) => `De ${min} a ${max}`,
@@ -53,11 +61,11 @@ export const portuguese: CheckoutMessages = {
     `${operator} não responde. Nada lhe foi cobrado. ` +
     'Escolha outra forma de pagamento ou tente dentro de alguns minutos.',
 
-  confirmTitle: 'Está certo?',
+  confirmTitle: 'Verifique os seus dados',
   confirmNumber: (number) => `Queria dizer o número ${number}?`,
   confirmOperator: (number, likely, chosen) =>
     `${number} parece um número ${likely}, mas escolheu ${chosen}. Se manteve o número ao mudar de operadora, continue.`,
-  confirmPredicted: (number, operator) => `${number} parece um número ${operator}.`,
+  confirmPredicted: (number, operator) => `Número ${operator}: ${number}`,
   confirmAmount: (amount, business) => `Paga ${amount} a ${business}.`,
   payWith: 'Pagar com',
   change: 'Alterar',
@@ -117,21 +125,29 @@ export const portuguese: CheckoutMessages = {
   sendMoney: 'Envie o dinheiro agora',
   sendMoneyBy: (time) => `Pague até às ${time}.`,
   till: 'Número da caixa (till)',
-  paybill: 'Número da empresa',
+  paybill: 'Número da empresa (business number)',
   bankAccount: 'Número da conta',
   bank: 'Banco',
   accountName: 'Nome',
   accountReference: 'Referência',
+  paybillAccount: 'Número da conta (account number)',
+  payFrom: 'Pague a partir de',
   exactly:
     'Envie exatamente este montante com exatamente esta referência. Caso contrário, não conseguimos identificar o pagamento.',
+  exactlyTill:
+    'Envie exatamente este montante, a partir deste número. Caso contrário, não conseguimos identificar o pagamento.',
+  exactlyPaybill:
+    'Envie exatamente este montante, com exatamente este número da conta. Caso contrário, não conseguimos identificar o pagamento.',
+  copy: 'Copiar',
+  copied: 'Copiado',
   tillSteps: [
     'Abra o M-PESA e escolha Lipa na M-PESA, Buy Goods.',
-    'Escreva o número da caixa, o montante e a referência.',
+    'Escreva o número da caixa e o montante.',
     'Introduza o PIN no telemóvel.',
   ],
   paybillSteps: [
     'Abra o M-PESA e escolha Lipa na M-PESA, Pay Bill.',
-    'Escreva o número da empresa; a referência é o número da conta.',
+    'Escreva o número da empresa e o número da conta.',
     'Introduza o montante e o PIN no telemóvel.',
   ],
   bankSteps: [
@@ -153,7 +169,7 @@ export const portuguese: CheckoutMessages = {
   reversedTitle: 'Pagamento reembolsado',
   reversedText: (amount) => `O pagamento de ${amount} foi reembolsado na sua conta.`,
   failedTitle: 'O pagamento falhou',
-  expiredTitle: 'O pedido de pagamento expirou',
+  expiredTitle: 'O pedido expirou',
   notCharged: 'Nada lhe foi cobrado.',
   tryAgain: 'Tentar de novo',
   failures: {
@@ -182,8 +198,9 @@ export const portuguese: CheckoutMessages = {
       'A operadora não indicou o motivo. Veja as suas mensagens e tente de novo ou escolha outra forma de pagar.',
   },
 
-  linkGoneTitle: 'Este link de pagamento não está disponível',
+  linkGoneTitle: 'Este link não é válido',
   linkGone: 'Verifique o endereço ou peça um novo link ao comerciante.',
+  linkClosedTitle: 'Este link já não pode ser pago',
   linkExpired: (time) => `Este link era válido até ${time}. Peça um novo ao comerciante.`,
   linkDisabled: 'O comerciante fechou este link. Já não pode ser pago.',
 

@@ -21,11 +21,17 @@ export type CheckoutMessages = {
   neverEnterPin: string;
   help(business: string): string;
   validUntil(time: string): string;
+  /** Beside a QR code, on a large screen. */
+  onPhone: string;
 
   /** The form. */
   whichCountry: string;
   changeCountry: string;
   how: string;
+  /** Ways to pay in which the payer sends the money by hand. */
+  otherWays: string;
+  /** Names of methods that are words of a language and no brands, by code. */
+  methodNames: Readonly<Record<string, string>>;
   hintPrompt: string;
   hintShortcode: string;
   hintOtp: string;
@@ -109,7 +115,15 @@ export type CheckoutMessages = {
   bank: string;
   accountName: string;
   accountReference: string;
+  /** What M-PESA asks for beside the business number of a pay bill. */
+  paybillAccount: string;
+  /** A till is told who paid by the number that pays. */
+  payFrom: string;
   exactly: string;
+  exactlyTill: string;
+  exactlyPaybill: string;
+  copy: string;
+  copied: string;
   tillSteps: readonly [string, string, string];
   paybillSteps: readonly [string, string, string];
   bankSteps: readonly [string, string, string];
@@ -134,6 +148,7 @@ export type CheckoutMessages = {
   /** The link itself. */
   linkGoneTitle: string;
   linkGone: string;
+  linkClosedTitle: string;
   linkExpired(time: string): string;
   linkDisabled: string;
 

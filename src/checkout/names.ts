@@ -1,6 +1,9 @@
 // Untrusted names as a page may show them: one line, no control or direction characters, no stacks of accents. This
 // keeps such a text from disturbing the text around it; escaping is done by the page.
 
+import type { Method } from '../catalog/catalog.ts';
+import type { PayerLocale } from './language.ts';
+
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
 /** Real languages stack two marks, rarely three. */
 const TOO_MANY_MARKS = /(\p{M}{3})\p{M}+/gu;
@@ -25,4 +28,9 @@ export function hideMiddleDigits(formatted: string): string {
     seen++;
     return seen <= 4 || seen > count - 2 ? digit : '•';
   });
+}
+
+/** The name of a method. Brands have one; what is called by words, such as a bank transfer, is in the payer's language. */
+export function shownMethod({ t }: PayerLocale, { code, name }: Pick<Method, 'code' | 'name'>): string {
+  return t.methodNames[code] ?? name;
 }

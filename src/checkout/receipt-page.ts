@@ -11,10 +11,10 @@ import { publicUrl, shownBrand } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile, trusted } from '../platform/html.ts';
 import { chooseLocale } from './language.ts';
 import { businessHead, type CheckoutLayout, facts, layoutPage, total } from './layout.ts';
+import { messagePage } from './message-page.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { showName } from './names.ts';
 import { findReceipt, normaliseReceiptCode } from './receipt-codes.ts';
-import { messagePage } from './receipt-pages.ts';
 
 const STYLE = styleFile(new URL('./receipt.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./receipt.js', import.meta.url));

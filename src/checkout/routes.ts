@@ -16,13 +16,16 @@ import { parseForms } from '../platform/forms.ts';
 import { problemText, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './attempt-handlers.ts';
+import { cardPage } from './card-page.ts';
 import { chooseLocale } from './language.ts';
 import type { CheckoutLayout } from './layout.ts';
 import { showLink } from './link-page.ts';
+import { showPreview } from './link-preview.ts';
 import { openAttempt, openLink, requestedAttempt, requestedLink } from './link-view.ts';
 import { createLongPolls } from './long-poll.ts';
+import { messagePage } from './message-page.ts';
 import { showReceipt } from './receipt-page.ts';
-import { cardPage, messagePage } from './receipt-pages.ts';
+import { createShortAddress } from './short-address.ts';
 import { createFormSubmitter } from './submit.ts';
 
 /** At most one in this many requests in flight may be a "Check now" that waits for a change. */
@@ -58,6 +61,7 @@ export function checkoutRoutes(
       const view = await openLink(ctx, await requestedLink(ctx, request), request, reply);
       return sendPage(request, reply, cardPage(ctx, view));
     });
+    scope.get('/pay/:id/preview.png', (request, reply) => showPreview(ctx, request, reply));
     scope.get('/pay/:id/:ref', { config }, async (request, reply) => {
       const { view, transaction } = await openAttempt(ctx, request, reply);
       const current = await checkNow(ctx, engine, longPolls, request, reply, transaction);
@@ -70,6 +74,7 @@ export function checkoutRoutes(
     });
     scope.post('/pay/:id/:ref/code', { config }, (request, reply) => giveCode(ctx, request, reply));
     scope.post('/pay/:id/:ref/resend', { config }, (request, reply) => sendCodeAgain(ctx, request, reply));
+    scope.get('/p/:code', { config }, createShortAddress(ctx));
     scope.get('/r/:code', { config }, (request, reply) => showReceipt(ctx, request, reply));
     done();
   });

@@ -22,7 +22,7 @@ type StepPage = {
 export function stepBody(ctx: PaymentsContext, view: LinkView, page: StepPage): PageBody {
   const { t } = view.locale;
   const { step, transaction, triesLeft, check } = page;
-  const operator = methodName(ctx, transaction);
+  const operator = methodName(ctx, view, transaction);
   const amount = total(amountOf(view, transaction), view.link.item_name);
   if (step?.kind === 'redirect' || step?.kind === 'deep_link')
     return titled(

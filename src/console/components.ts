@@ -95,7 +95,7 @@ export function codeBlock(request: ConsoleRequest, id: string, text: string, lab
 }
 
 /** Hidden until the script runs: without it there is nothing to press. */
-function copyButton({ t }: ConsoleRequest, id: string, label: string): Html {
+export function copyButton({ t }: ConsoleRequest, id: string, label: string): Html {
   return html`
     <button type="button" class="button-secondary" data-copy="#${id}" data-done="${t.copied}"
       aria-label="${t.copy}: ${label}" hidden>${t.copy}</button>

@@ -1,5 +1,5 @@
 // What the script adds to pages that work without it: copy buttons, Ctrl+K, pages that
-// refresh themselves, files read into fields, and the preview of a payment link. Plain ES5 syntax, for old browsers.
+// refresh themselves, and files read into fields. Plain ES5 syntax, for old browsers.
 
 (function () {
   var LOGO_PIXELS = 192;
@@ -132,19 +132,6 @@
     reader.readAsDataURL(file);
   }
 
-  function previewLink() {
-    var form = find('form[data-preview]');
-    if (!form) return;
-    function paint() {
-      findAll('[data-shows]').forEach(function (element) {
-        var field = form.elements[element.dataset.shows];
-        element.textContent = (field && field.value) || element.dataset.empty;
-      });
-    }
-    form.addEventListener('input', paint);
-    paint();
-  }
-
   // Loads the page again every few seconds, except while the viewer is busy in it.
   function refreshPage() {
     var everyMs = (document.body.dataset.live || 0) * 1000;
@@ -200,7 +187,6 @@
   focusSearchByKey();
   sendFormsOnce();
   followFields();
-  previewLink();
   refreshPage();
   showExportProgress();
 })();

@@ -1,67 +1,150 @@
-// The form of a new payment link, its preview, and the parameters that it sends.
+// The form of a payment link, its preview, and the parameters that it sends. New links, copies and changes use the same fields.
 
+import type { LinkCountry } from '../catalog/catalog.ts';
 import { listLinkCountries } from '../catalog/countries.ts';
+import type { PaymentLink } from '../links/links.ts';
 import type { FieldErrors } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
-import { formatAmount } from '../platform/money.ts';
+import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
+import { formatAmount, lesserOf } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { dayIn, startOfDay } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { fieldOf, type HolderRequest } from './console-request.ts';
+import { zoneOf } from './components.ts';
+import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { type FormField, form, formField } from './form-components.ts';
+
+export const LINK_STYLE = styleFile(new URL('./links.css', import.meta.url));
+export const LINK_SCRIPT = scriptFile(new URL('./links.js', import.meta.url));
 
 const MAX_LOGO_CHARACTERS = 700_000;
 const MAX_FIELD_CHARACTERS = 2_048;
-const DEFAULT_COLOUR = '#0b6157';
+const DEFAULT_COLOUR = '#0f6b5c';
+const DAY_HOURS = 26;
 /** Fields that are passed on as they are; empty ones are left out. */
 const TEXT_FIELDS = ['item_name', 'business_name', 'redirection_url', 'callback_url', 'email', 'phone'] as const;
+const MORE_FIELDS = ['expires_on', 'redirection_url', 'email', 'phone', 'callback_url', 'accent_colour'] as const;
 
-export function linkForm(request: HolderRequest, errors: FieldErrors | undefined): Html {
+/** The texts of the fields, by name. */
+export type LinkValues = Readonly<Record<string, string>>;
+
+/** What the form begins with: what was sent, else another link, else nothing. */
+export function valuesOf(
+  request: HolderRequest,
+  from: PaymentLink | null,
+  more: { latestCountry: number | null; logo: Buffer | null },
+): LinkValues {
+  if (request.raw.method === 'POST') return sentValues(request);
+  const { latestCountry, logo } = more;
+  if (!from) return { country_id: String(latestCountry ?? ''), amount_kind: 'fixed', reusable: 'no' };
+  return {
+    item_name: from.item_name ?? '',
+    business_name: from.business_name ?? '',
+    redirection_url: from.redirection_url ?? '',
+    email: from.email ?? '',
+    phone: from.phone === null ? '' : `+${from.phone}`,
+    accent_colour: from.accent_colour ?? '',
+    country_id: String(from.country_id),
+    amount: from.amount === null ? '' : formatAmount(from.amount),
+    amount_kind: from.amount === null ? 'any' : 'fixed',
+    reusable: from.reusable ? 'yes' : 'no',
+    expires_on: from.expires_at ? dayIn(zoneOf(request), from.expires_at) : '',
+    logo: logo?.toString('base64') ?? '',
+  };
+}
+
+function sentValues(request: HolderRequest): LinkValues {
+  const names = [...TEXT_FIELDS, 'amount', 'amount_kind', 'country_id', 'reusable', 'expires_on', 'accent_colour'];
+  return Object.fromEntries(names.map((name) => [name, fieldOf(request, name, MAX_FIELD_CHARACTERS)]));
+}
+
+type LinkFormOptions = {
+  action: string;
+  submit: string;
+  values: LinkValues;
+  errors: FieldErrors | undefined;
+  /** Only what may change after the link was shared. */
+  isChange?: true;
+};
+
+export function linkForm(request: HolderRequest, options: LinkFormOptions): Html {
   const { t } = request;
-  const value = (name: string) => fieldOf(request, name, MAX_FIELD_CHARACTERS);
+  const { values, errors, isChange } = options;
+  const value = (name: string) => values[name] ?? '';
   const countries = listLinkCountries(request.ctx.catalog).map(
     (row) => [String(row.countryId), `${row.name} (${row.currency})`] as const,
   );
+  const more = moreFields(request, value, isChange === true);
+  const isMoreOpen = MORE_FIELDS.some((name) => errors?.[name === 'expires_on' ? 'expires_at' : name]);
   return form(request, {
-    action: '/links',
+    action: options.action,
+    className: 'link-form',
     attributes: html`data-preview="1"`,
     errors,
     fields: [
       { name: 'item_name', label: t.links.item, hint: t.links.itemHint, value: value('item_name') },
-      {
-        name: 'amount',
-        label: t.amount,
-        hint: t.links.amountHint,
-        value: value('amount'),
-        attributes: html`inputmode="decimal"`,
+      ...(isChange ? [] : amountFields(request, value, countries)),
+      !isChange && {
+        type: 'radio',
+        name: 'reusable',
+        label: t.links.use,
+        value: value('reusable') === 'yes' ? 'yes' : 'no',
+        choices: [
+          ['no', t.links.once, t.links.onceMeaning],
+          ['yes', t.links.reusable, t.links.reusableMeaning],
+        ],
       },
-      { type: 'select', name: 'country_id', label: t.country, value: value('country_id'), choices: countries },
       { name: 'business_name', label: t.links.business, hint: t.links.businessHint, value: value('business_name') },
-      {
-        type: 'url',
-        name: 'redirection_url',
-        label: t.links.redirect,
-        hint: t.links.redirectHint,
-        value: value('redirection_url'),
-      },
       html`
-        <details>
+        <details${(isChange || isMoreOpen) && html` open`}>
           <summary>${t.links.more}</summary>
-          ${moreFields(request, value).map((field) => formField({ ...field, errors }))}
+          ${more.map((field) => formField({ ...field, errors }))}
+          ${logoField(request, errors?.logo, value('logo'))}
         </details>
       `,
-      { type: 'checkbox', name: 'reusable', label: t.links.reusable, checked: value('reusable') === 'yes' },
-      logoField(request, errors?.logo),
     ],
-    submit: t.links.create,
+    submit: options.submit,
   });
 }
 
-function moreFields({ t }: HolderRequest, value: (name: string) => string): FormField[] {
+/** An empty amount is a choice of its own: nobody makes an open link by forgetting a field. */
+function amountFields(
+  { t }: HolderRequest,
+  value: (name: string) => string,
+  countries: readonly (readonly [string, string])[],
+): FormField[] {
   return [
-    { type: 'date', name: 'expires_on', label: t.links.expires, value: value('expires_on') },
-    { type: 'email', name: 'email', label: t.links.payerEmail, value: value('email') },
-    { name: 'phone', label: t.links.payerPhone, value: value('phone') },
-    { type: 'url', name: 'callback_url', label: t.integrations.callbackUrl, value: value('callback_url') },
+    { type: 'select', name: 'country_id', label: t.country, value: value('country_id'), choices: countries },
+    {
+      type: 'radio',
+      name: 'amount_kind',
+      label: t.links.amountKind,
+      value: value('amount_kind') === 'any' ? 'any' : 'fixed',
+      choices: [
+        ['fixed', t.links.fixedAmount, t.links.fixedMeaning],
+        ['any', t.links.anyAmount, t.links.anyMeaning],
+      ],
+    },
+    { name: 'amount', label: t.links.fixedAmount, value: value('amount'), attributes: html`inputmode="decimal"` },
+  ];
+}
+
+function moreFields(request: HolderRequest, value: (name: string) => string, isChange: boolean): FormField[] {
+  const { t } = request;
+  const fields: FormField[] = [
+    {
+      type: 'date',
+      name: 'expires_on',
+      label: t.links.expires,
+      hint: t.links.expiresHint(zoneOf(request)),
+      value: value('expires_on'),
+    },
+    {
+      type: 'url',
+      name: 'redirection_url',
+      label: t.links.redirect,
+      hint: t.links.redirectHint,
+      value: value('redirection_url'),
+    },
     {
       type: 'color',
       name: 'accent_colour',
@@ -69,58 +152,151 @@ function moreFields({ t }: HolderRequest, value: (name: string) => string): Form
       value: value('accent_colour') || DEFAULT_COLOUR,
     },
   ];
+  if (isChange) return fields;
+  return [
+    ...fields,
+    { type: 'email', name: 'email', label: t.links.payerEmail, value: value('email') },
+    { name: 'phone', label: t.links.payerPhone, value: value('phone') },
+    { type: 'url', name: 'callback_url', label: t.integrations.callbackUrl, value: value('callback_url') },
+  ];
 }
 
 /** The script scales the chosen image down and puts it into the hidden field. */
-function logoField({ t }: HolderRequest, errors: string[] | undefined): Html {
+function logoField({ t }: HolderRequest, errors: string[] | undefined, value: string): Html {
   return html`
     <div class="field" data-js hidden>
-      <label for="f-logo-file">${t.links.logo}</label>
+      <span class="label">${t.links.logo}</span>
       <span class="muted">${t.links.logoHint}</span>
-      <input id="f-logo-file" type="file" accept="image/png,image/jpeg,image/webp,image/gif" data-image="#f-logo">
+      <label class="button button-secondary file-button">
+        ${t.links.logoChoose}
+        <input class="visually-hidden" id="f-logo-file" type="file"
+          accept="image/png,image/jpeg,image/webp,image/gif" data-image="#f-logo">
+      </label>
     </div>
-    <input type="hidden" name="logo" id="f-logo" value="">
+    <input type="hidden" name="logo" id="f-logo" value="${value}">
     ${errors && html`<p class="field-error">${errors.join(' ')}</p>`}
   `;
 }
 
-/** The script fills it with what the form says. */
-export function linkPreview({ t, holder }: HolderRequest): Html {
+/** Looks like the payment page. The script fills it with what the form says. */
+export function linkPreview({ t, holder }: HolderRequest, values: LinkValues): Html {
+  const logo = values.logo ?? '';
   return html`
-    <div class="preview" data-js hidden>
+    <div class="preview" data-js hidden aria-hidden="true">
       <p class="muted">${t.links.preview}</p>
-      <div class="preview-card">
-        <img id="preview-logo" alt="" hidden>
-        <p><b data-shows="business_name" data-empty="${holder.name}">${holder.name}</b></p>
-        <p class="figure" data-shows="amount" data-empty="${t.links.openAmount}"></p>
-        <p class="muted" data-shows="item_name" data-empty="–"></p>
+      <div class="preview-page">
+        <div class="preview-business">
+          <img id="preview-logo" alt="" width="40" height="40"${
+            logo === '' ? html` hidden` : html` src="data:image/webp;base64,${logo}"`
+          }>
+          <span class="preview-initial" id="preview-initial"></span>
+          <b><span data-shows="business_name" data-empty="${holder.name}">${holder.name}</span></b>
+        </div>
+        <p class="preview-amount" id="preview-amount" data-any="${t.links.anyAmount}"></p>
+        <p data-shows="item_name" data-empty=""></p>
+        <div class="preview-card">
+          <p class="preview-label">${t.links.previewPhone}</p>
+          <p class="preview-field"></p>
+          <p class="preview-button" id="preview-button">${t.links.previewPay} <span id="preview-pay"></span></p>
+        </div>
       </div>
     </div>
   `;
 }
 
-type LinkFormReading = { ok: true; params: JsonObject } | { ok: false; errors: FieldErrors };
+/** What is wrong, above the form: the names of the fields as links. What to do is beside each field, once. */
+export function linkErrors({ t }: HolderRequest, errors: FieldErrors | undefined): Html | false {
+  const labels: Readonly<Record<string, string>> = {
+    item_name: t.links.item,
+    amount: t.amount,
+    country_id: t.country,
+    business_name: t.links.business,
+    expires_on: t.links.expires,
+    redirection_url: t.links.redirect,
+    email: t.links.payerEmail,
+    phone: t.links.payerPhone,
+    callback_url: t.integrations.callbackUrl,
+    accent_colour: t.links.colour,
+    logo: t.links.logo,
+  };
+  const names = Object.keys(errors ?? {});
+  if (names.length === 0) return false;
+  return html`
+    <div class="box error" role="alert">
+      <p>${t.pleaseCorrect}</p>
+      <ul>${names.map((name) => html`<li><a href="#f-${name}">${labels[name] ?? name}</a></li>`)}</ul>
+    </div>
+  `;
+}
+
+export type LinkFormReading = { ok: true; params: JsonObject } | { ok: false; errors: FieldErrors };
 
 /** The parameters of the API call that the form stands for. */
 export function readLinkForm(request: HolderRequest): LinkFormReading {
   const value = (name: string) => fieldOf(request, name, MAX_FIELD_CHARACTERS);
   const countryId = Number(value('country_id'));
-  const currency = request.ctx.catalog.linkCountries.get(countryId)?.currency ?? '';
+  const country = request.ctx.catalog.linkCountries.get(countryId);
   const params: JsonObject = {
     country_id: countryId,
-    currency,
+    currency: country?.currency ?? '',
     reusable: value('reusable') === 'yes',
   };
-  for (const name of TEXT_FIELDS) if (value(name) !== '') params[name] = value(name);
-  if (value('amount') !== '') {
-    const typed = readTypedAmount(value('amount'), request.language, { currency });
-    if (!typed.ok) return { ok: false, errors: { amount: [typed.sentence] } };
-    params.amount = formatAmount(typed.amount);
+  if (value('amount_kind') !== 'any') {
+    const amount = readAmount(request, country, value('amount'));
+    if (typeof amount !== 'bigint') return { ok: false, errors: { amount: [amount.sentence] } };
+    params.amount = formatAmount(amount);
   }
-  if (value('expires_on') !== '') params.expires_at = `${value('expires_on')}T23:59:59Z`;
+  return { ok: true, params: { ...params, ...readLook(request) } };
+}
+
+/** What may also change later: texts, look, address to return to, last day. */
+export function readLook(request: HolderRequest): JsonObject {
+  const value = (name: string) => fieldOf(request, name, MAX_FIELD_CHARACTERS);
+  const params: JsonObject = {};
+  for (const name of TEXT_FIELDS) if (value(name) !== '') params[name] = value(name);
+  if (value('expires_on') !== '') params.expires_at = endOfDay(zoneOf(request), value('expires_on'));
   const colour = value('accent_colour');
   if (colour !== '' && colour !== DEFAULT_COLOUR) params.accent_colour = colour;
   const logo = fieldOf(request, 'logo', MAX_LOGO_CHARACTERS);
   if (logo !== '') params.logo = logo;
-  return { ok: true, params };
+  return params;
+}
+
+/** The errors of the API by the names of the form's fields. */
+export function formErrors({ expires_at: expires, ...errors }: FieldErrors): FieldErrors {
+  return expires ? { ...errors, expires_on: expires } : errors;
+}
+
+/** One sentence, not one for each operator: the amount must suit at least one of them. */
+function readAmount(
+  request: HolderRequest,
+  country: LinkCountry | undefined,
+  text: string,
+): bigint | { sentence: string } {
+  const { t, language } = request;
+  if (text === '') return { sentence: t.links.amountMissing };
+  const currency = country?.currency ?? '';
+  const typed = readTypedAmount(text, language, { currency });
+  if (!typed.ok) return { sentence: typed.sentence };
+  const { amount } = typed;
+  const terms = country?.methods.map((method) => method.collection) ?? [];
+  if (terms.length === 0) return amount;
+  const suits = (sum: bigint) => terms.some(({ min, max }) => sum >= min && sum <= max);
+  const lowest = terms.map(({ min }) => min).reduce(lesserOf);
+  const highest = -terms.map(({ max }) => -max).reduce(lesserOf);
+  if (!suits(amount))
+    return { sentence: t.links.amountRange(money(request, lowest, currency), money(request, highest, currency)) };
+  const isFraction = amount % 100n !== 0n;
+  if (!isFraction || terms.some(({ decimals }) => decimals > 0)) return amount;
+  const whole = amount - (amount % 100n);
+  const lower = whole === 0n ? whole + 100n : whole;
+  return { sentence: t.links.amountWhole(formatAmount(lower), formatAmount(whole + 100n)) };
+}
+
+/** The last second of a day in a zone. What is no day is left as it was typed, for the error of the field. */
+function endOfDay(zone: string, day: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(`${day}T00:00:00Z`))) return day;
+  const begins = startOfDay(zone, day).getTime();
+  const next = dayIn(zone, new Date(begins + DAY_HOURS * 3_600_000));
+  return new Date(startOfDay(zone, next).getTime() - 1_000).toISOString();
 }

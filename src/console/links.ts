@@ -1,50 +1,53 @@
-// Payment links: the list, creating one, and the page of one with its QR code and payments.
+// The list of payment links, creating one (also as a copy of another), and the routes of all pages of links.
 
 import type { FastifyReply } from 'fastify';
 import { recordAudit } from '../holders/audit.ts';
 import { findActiveIntegration } from '../holders/integrations.ts';
 import {
   createLink,
-  describeLink,
   disableLink,
   findHolderLink,
   LINK_STATUSES,
   type LinkStatus,
   linkId,
-  linkStatus,
-  linkUrl,
   linkUuid,
   type PaymentLink,
 } from '../links/links.ts';
-import { listLinks } from '../links/listing.ts';
-import { listTransactions } from '../payments/listing.ts';
+import { countLinks, listLinks, MAX_COUNTED_LINKS } from '../links/listing.ts';
+import { findLogo } from '../links/logo.ts';
+import { shortPath } from '../links/short-codes.ts';
+import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState, facts, type Tone, tag } from '../ui/components.ts';
-import { copyLine, pager, qrPicture, timeTag } from './components.ts';
+import { type Choice, chips, dataTable, emptyState, who } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
+import { copyButton, pager, timeTag } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { exportButton } from './csv-export.ts';
-import { dangerForm, errorBox } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { linkForm, linkPreview, readLinkForm } from './link-form.ts';
+import { changeFromForm, editPage } from './link-edit.ts';
+import {
+  formErrors,
+  LINK_SCRIPT,
+  LINK_STYLE,
+  linkErrors,
+  linkForm,
+  linkPreview,
+  readLinkForm,
+  valuesOf,
+} from './link-form.ts';
+import { amountOf, linkPage, linkTag } from './link-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
-import { transactionTable } from './transaction-table.ts';
 
 const PAGE_ROWS = 50;
-const PAYMENT_ROWS = 50;
-
-const LINK_TONES: Record<LinkStatus, Tone> = {
-  active: 'success',
-  paid: 'neutral',
-  expired: 'warning',
-  disabled: 'error',
-};
 
 export const consoleLinkRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/links', listPage),
   forRoles(MAKERS, 'GET', '/links/new', (request) => newPage(request)),
   forRoles(MAKERS, 'POST', '/links', create, { largeForm: true }),
   forRoles(EVERYONE, 'GET', '/links/:id', linkPage),
+  forRoles(MAKERS, 'GET', '/links/:id/edit', (request) => editPage(request)),
+  forRoles(MAKERS, 'POST', '/links/:id/edit', changeFromForm, { largeForm: true }),
   forRoles(MAKERS, 'POST', '/links/:id/disable', disable, { whenSuspended: true }),
 ];
 
@@ -52,37 +55,62 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role } = request;
   const now = ctx.clock.now();
   const status = LINK_STATUSES.find((each) => each === queryOf(request, 'status')) ?? null;
-  const links = await listLinks(ctx.db, request.holder.id, {
-    before: linkUuid(queryOf(request, 'after')),
-    status,
-    limit: PAGE_ROWS + 1,
-    now,
-  });
+  const [links, counts] = await Promise.all([
+    listLinks(ctx.db, request.holder.id, {
+      before: linkUuid(queryOf(request, 'after')),
+      status,
+      limit: PAGE_ROWS + 1,
+      now,
+    }),
+    countLinks(ctx.db, request.holder.id, now),
+  ]);
   const shown = links.slice(0, PAGE_ROWS);
   const last = shown.at(-1);
   const next =
     links.length > PAGE_ROWS && last
       ? `/console/links?${new URLSearchParams({ ...(status ? { status } : {}), after: linkId(last) }).toString()}`
       : null;
-  const createButton = MAKERS.includes(role) && html`<a class="button" href="/console/links/new">${t.links.create}</a>`;
+  const createButton =
+    MAKERS.includes(role) && html`<a class="button" href="/console/links/new">${icon('plus')}${t.links.create}</a>`;
+  const empty =
+    counts.all === 0
+      ? emptyState(t.links.none, t.links.noneText, createButton, 'link')
+      : emptyState(t.links.noneHere, t.links.noneHereText, false, 'link');
   return renderPage(request, {
     title: t.menu.links,
     lead: t.links.lead,
     active: 'links',
+    styles: [LINK_STYLE],
     actions: html`${exportButton(request, '/console/links.csv', status ? `status=${status}` : '')}${createButton}`,
     body: html`
-      <p>${[null, ...LINK_STATUSES].map((each) => statusFilter(request, each, each === status))}</p>
-      ${shown.length === 0 ? emptyState(t.links.none, t.links.noneText, createButton) : linkTable(request, shown)}
+      ${counts.all > 0 && chips(t.links.tabs, tabs(request, status, counts))}
+      ${shown.length === 0 ? empty : linkTable(request, shown)}
       ${pager(request, next)}
     `,
   });
 }
 
-/** A link to the list with one status, or with all. */
-function statusFilter({ t }: HolderRequest, status: LinkStatus | null, isCurrent: boolean): Html {
-  const href = status ? `/console/links?status=${status}` : '/console/links';
-  const text = status ? t.links.states[status] : t.all;
-  return html`<a href="${href}"${isCurrent && html` aria-current="true"`}>${text}</a> `;
+/** With more links than are counted, only the first tab has a number: the others would be wrong. */
+function tabs(
+  { t }: HolderRequest,
+  status: LinkStatus | null,
+  { all, byStatus }: Awaited<ReturnType<typeof countLinks>>,
+): Choice[] {
+  const isComplete = all <= MAX_COUNTED_LINKS;
+  return [
+    {
+      label: t.all,
+      href: '/console/links',
+      current: status === null,
+      count: isComplete ? all : t.links.moreThan('10\u202f000'),
+    },
+    ...LINK_STATUSES.map((each) => ({
+      label: t.links.states[each],
+      href: `/console/links?status=${each}`,
+      current: each === status,
+      ...(isComplete ? { count: byStatus.get(each) ?? 0 } : {}),
+    })),
+  ];
 }
 
 function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html {
@@ -90,47 +118,66 @@ function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html 
   return dataTable(
     t.menu.links,
     [
-      { label: t.links.item },
-      { label: t.amount, right: true },
-      { label: t.state },
-      { label: t.links.payments, right: true },
+      { label: t.links.item, phone: 'main' },
+      { label: t.amount, right: true, phone: 'amount' },
+      { label: t.state, phone: 'status' },
+      { label: t.links.paid, right: true },
       { label: t.created },
+      { label: t.links.share },
     ],
     links.map((link) => [
+      itemCell(request, link),
+      html`<span class="money">${amountOf(request, link)}</span>`,
+      linkTag(request, link),
       html`
-        <a href="/console/links/${linkId(link)}">
-          <bdi>${link.item_name ?? link.business_name ?? linkId(link)}</bdi>
-        </a>
-        <span class="muted"><bdi>${link.item_name ? link.business_name : ''}</bdi></span>
+        <span class="money">${money(request, link.paid_amount, link.currency)}</span>
+        <span class="muted second">${t.links.paymentCount(Number(link.payments_count))}</span>
       `,
-      amountOf(request, link),
-      stateTag(request, link),
-      String(link.payments_count),
       timeTag(request, link.created_at),
+      shareCell(request, link),
     ]),
   );
 }
 
-function amountOf(request: HolderRequest, { amount, currency }: PaymentLink): string {
-  return amount === null ? request.t.links.openAmount : money(request, amount, currency);
+function itemCell({ ctx, t }: HolderRequest, link: PaymentLink): Html {
+  const name = html`<bdi>${link.item_name ?? link.business_name ?? t.links.openAmount}</bdi>`;
+  // A phone shows the path only; the button copies all of it.
+  const path = shortPath(link);
+  const host = publicUrl(ctx.config);
+  const address = html`<span class="row-address" id="url-${link.code}"><span class="host">${host}</span>${path}</span>`;
+  return who(name, address, { href: `/console/links/${linkId(link)}` });
 }
 
-function stateTag(request: HolderRequest, link: PaymentLink): Html {
-  const status = linkStatus(link, request.ctx.clock.now());
-  return tag(LINK_TONES[status], request.t.links.states[status]);
+/** A button that copies the address of the row, and the code to scan. */
+function shareCell(request: HolderRequest, link: PaymentLink): Html {
+  const name = link.item_name ?? link.business_name ?? link.code;
+  return html`
+    <div class="row-actions">
+      ${copyButton(request, `url-${link.code}`, name)}
+      <a class="button button-secondary" href="/pay/${linkId(link)}/qr.svg" target="_blank" rel="noopener"
+        aria-label="${request.t.links.qr}: ${name}">${icon('qr-code')}QR</a>
+    </div>
+  `;
 }
 
-function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
-  const { t } = request;
+/** An empty form, one with errors, or one filled with another link of the holder (`?from=`). */
+async function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
+  const { t, ctx, holder } = request;
+  const from = errors ? null : await findHolderLink(ctx.db, holder.id, queryOf(request, 'from'));
+  const logo = from?.logo_hash ? await findLogo(ctx.db, from.logo_hash) : null;
+  const [latest] = await listLinks(ctx.db, holder.id, { before: null, status: null, limit: 1, now: ctx.clock.now() });
+  const values = valuesOf(request, from, { latestCountry: latest?.country_id ?? null, logo });
   return renderPage(request, {
-    title: t.links.create,
+    title: from ? t.links.duplicateTitle : t.links.create,
     active: 'links',
+    styles: [LINK_STYLE],
+    scripts: [LINK_SCRIPT],
     ...(errors ? { status: 400 } : {}),
     body: html`
-      ${errorBox(request, errors)}
-      <div class="columns">
-        <div class="card">${linkForm(request, errors)}</div>
-        ${linkPreview(request)}
+      ${linkErrors(request, errors)}
+      <div class="columns-wide">
+        <div class="card">${linkForm(request, { action: '/links', submit: t.links.create, values, errors })}</div>
+        ${linkPreview(request, values)}
       </div>
     `,
   });
@@ -160,66 +207,9 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
     );
     return redirect(request, `/console/links/${linkId(link)}`, 'linkCreated');
   } catch (error) {
-    if (error instanceof Problem && error.details.errors) return newPage(request, error.details.errors);
+    if (error instanceof Problem && error.details.errors) return newPage(request, formErrors(error.details.errors));
     throw error;
   }
-}
-
-async function linkPage(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, t } = request;
-  const link = await findHolderLink(ctx.db, request.holder.id, paramOf(request, 'id'));
-  if (!link) throw new Problem('not_found', { message: t.links.notFound });
-  const payments = await listTransactions(ctx.db, request.holder.id, { linkId: link.id }, { limit: PAYMENT_ROWS });
-  const page = `/pay/${linkId(link)}`;
-  return renderPage(request, {
-    title: link.item_name ?? link.business_name ?? t.menu.links,
-    active: 'links',
-    actions: html`
-      <a class="button button-secondary" href="${page}" target="_blank" rel="noopener">${t.links.openPage}</a>
-      <a class="button button-secondary" href="${page}/card" target="_blank" rel="noopener">${t.links.card}</a>
-    `,
-    body: html`
-      <div class="columns">
-        ${linkDetails(request, link)}
-        <div class="card">
-          <h2>QR</h2>
-          ${qrPicture(linkUrl(ctx.config, link), 'QR')}
-        </div>
-      </div>
-      <h2>${t.links.payments}</h2>
-      ${
-        payments.rows.length > 0
-          ? transactionTable(request, payments.rows)
-          : emptyState(t.links.noPayments, t.links.noPaymentsText)
-      }
-    `,
-  });
-}
-
-function linkDetails(request: HolderRequest, link: PaymentLink): Html {
-  const { ctx, t, role } = request;
-  const canDisable = linkStatus(link, ctx.clock.now()) === 'active' && MAKERS.includes(role);
-  return html`
-    <div class="card">
-      <p>${stateTag(request, link)}</p>
-      ${copyLine(request, 'link-url', linkUrl(ctx.config, link), t.menu.links)}
-      ${facts([
-        [t.amount, amountOf(request, link)],
-        [t.links.payments, String(link.payments_count)],
-        [t.links.business, link.business_name && html`<bdi>${link.business_name}</bdi>`],
-        [t.links.expires, timeTag(request, link.expires_at)],
-        [t.links.reusableShort, link.reusable ? t.yes : t.no],
-        [t.links.redirect, link.redirection_url],
-        [t.integrations.callbackUrl, link.callback_url],
-        [t.created, timeTag(request, link.created_at)],
-      ])}
-      ${
-        describeLink(ctx, link).logo_url &&
-        html`<img src="/logos/${link.logo_hash}.webp" alt="${t.links.logo}" width="48" height="48">`
-      }
-      ${canDisable && dangerForm(request, `/links/${linkId(link)}/disable`, t.links.disable, t.links.disableMeaning)}
-    </div>
-  `;
 }
 
 async function disable(request: HolderRequest): Promise<FastifyReply> {

@@ -363,11 +363,23 @@ describe('the life of a link', () => {
       holder_id: harness.shop.holderId,
       id: createHolderUuid(harness.ctx.clock.millis(), harness.shop.holderId),
       link_id: link?.id ?? null,
+      amount: 250_000n,
       status,
     }) as Transaction;
   const book = (...settled: Transaction[]) =>
     harness.ctx.db.transaction((tx) => settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now()));
   const settle = (...links: (PaymentLink | null)[]) => book(...links.map((link) => payment(link)));
+
+  test('adds up what was paid, without what was given back', async () => {
+    const link = await newLink({ reusable: true });
+    const paid = async () => (await findLink(harness.ctx.db, link.id))?.paid_amount;
+    assert.equal(await paid(), 0n);
+    const first = payment(link);
+    await book(first, payment(link));
+    assert.equal(await paid(), 500_000n);
+    await harness.ctx.db.transaction((tx) => reverseLinks(tx, [first], harness.ctx.clock.now()));
+    assert.equal(await paid(), 250_000n);
+  });
 
   test('found by its public id and by its UUID, by its holder only when asked for the holder', async () => {
     const link = await newLink();

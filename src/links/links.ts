@@ -15,9 +15,11 @@ import { createHolderUuid, holderOfUuid, isUuid, publicId, uuidFromPublicId } fr
 import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, type LinkDraft, type LinkOwner } from './draft.ts';
-import { logoUrl } from './logo.ts';
+import { type Logo, logoUrl } from './logo.ts';
 
 export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
+const MAX_CODE_TRIES = 3;
+
 export const LINK_STATUSES: readonly LinkStatus[] = ['active', 'paid', 'expired', 'disabled'];
 
 export type PaymentLink = {
@@ -48,13 +50,18 @@ export type PaymentLink = {
   /** As stored. What it means now is `linkStatus`. */
   status: LinkStatus;
   payments_count: bigint;
+  /** The sum of the payments that stand. */
+  paid_amount: bigint;
+  /** Of the short address (short-codes.ts). */
+  code: string;
   created_at: Date;
   updated_at: Date;
 };
 
 export const LINK_COLUMNS = `l.id, l.holder_id, l.integration_id, l.business_name, l.item_name, l.callback_url, l.redirection_url,
   l.currency, l.amount, encode(l.logo_hash, 'hex') as logo_hash, l.country_id, l.currency_country_id, l.first_name, l.last_name,
-  l.email, l.phone, l.accent_colour, l.expires_at, l.reusable, l.status, l.payments_count, l.created_at, l.updated_at`;
+  l.email, l.phone, l.accent_colour, l.expires_at, l.reusable, l.status, l.payments_count,
+  l.paid_amount, l.code, l.created_at, l.updated_at`;
 
 /**
  * Creates a link without a signed request. `alongside` writes in the same transaction (an audit entry); if it throws, no
@@ -76,18 +83,32 @@ export async function createLink(
 
 /** Writes a checked link, and its logo unless the same picture is stored already. */
 export async function insertLink(tx: Tx, draft: LinkDraft, at: Date): Promise<PaymentLink> {
-  if (draft.logo)
-    await tx.query('insert into logos (hash, webp, created_at) values ($1, $2, $3) on conflict do nothing', [
-      draft.logo.hash,
-      draft.logo.webp,
-      at,
-    ]);
+  if (draft.logo) await writeLogo(tx, draft.logo, at);
+  // Two links with the same random code are next to impossible; then the second gets another.
+  for (let tries = 0; tries < MAX_CODE_TRIES; tries++) {
+    const link = await insertRow(tx, draft, at);
+    if (link) return link;
+  }
+  throw new Error('insert returned no payment link');
+}
+
+/** The same picture is stored once. */
+export async function writeLogo(tx: Tx, logo: Logo, at: Date): Promise<void> {
+  await tx.query('insert into logos (hash, webp, created_at) values ($1, $2, $3) on conflict do nothing', [
+    logo.hash,
+    logo.webp,
+    at,
+  ]);
+}
+
+async function insertRow(tx: Tx, draft: LinkDraft, at: Date): Promise<PaymentLink | undefined> {
   const [link] = await tx.query<PaymentLink>(
     `insert into payment_links as l
        (id, holder_id, integration_id, business_name, item_name, callback_url, redirection_url, currency, amount, logo_hash,
         country_id, currency_country_id, first_name, last_name, email, phone, accent_colour, expires_at, reusable,
         created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)
+     on conflict (code) do nothing
      returning ${LINK_COLUMNS}`,
     [
       createHolderUuid(at.getTime(), draft.holderId),
@@ -112,7 +133,6 @@ export async function insertLink(tx: Tx, draft: LinkDraft, at: Date): Promise<Pa
       at,
     ],
   );
-  if (!link) throw new Error('insert returned no payment link');
   return link;
 }
 
@@ -216,11 +236,12 @@ export function describeLink(ctx: Pick<Context, 'config' | 'clock'>, link: Payme
 
 export type LinkDescription = ReturnType<typeof describeLink>;
 
-type LinkPayments = { id: string; payments: number };
+type LinkPayments = { id: string; payments: number; amount: bigint };
 const LINK_PAYMENTS = columns<LinkPayments>(2, {
   holder_id: ['bigint', (link) => holderOfUuid(link.id)],
   id: 'uuid',
   payments: 'int',
+  amount: 'bigint',
 });
 
 /**
@@ -236,12 +257,12 @@ export function settleLinks(ctx: Context): CollectionsHook {
       {
         name: 'settle_links',
         text: `with paid as (
-                 select holder_id, id, input.payments, l.payments_count as paid_before
+                 select holder_id, id, input.payments, input.amount, l.payments_count as paid_before
                  from ${LINK_PAYMENTS.rows} join payment_links l using (holder_id, id)
                  order by holder_id, id for update of l
                )
                update payment_links l
-               set payments_count = l.payments_count + paid.payments,
+               set payments_count = l.payments_count + paid.payments, paid_amount = l.paid_amount + paid.amount,
                    status = case when l.reusable then l.status else 'paid' end, updated_at = $1
                from paid where l.holder_id = paid.holder_id and l.id = paid.id
                returning l.id, l.reusable, paid.paid_before`,
@@ -277,12 +298,13 @@ export const reverseLinks: CollectionsHook = async (tx, reversed, at) => {
     {
       name: 'reverse_links',
       text: `with returned as (
-               select holder_id, id, greatest(l.payments_count - input.payments, 0) as standing
+               select holder_id, id, greatest(l.payments_count - input.payments, 0) as standing,
+                 greatest(l.paid_amount - input.amount, 0) as amount
                from ${LINK_PAYMENTS.rows} join payment_links l using (holder_id, id)
                order by holder_id, id for update of l
              )
              update payment_links l
-             set payments_count = returned.standing,
+             set payments_count = returned.standing, paid_amount = returned.amount,
                  status = case when l.status = 'paid' and returned.standing = 0 then 'disabled' else l.status end,
                  updated_at = $1
              from returned where l.holder_id = returned.holder_id and l.id = returned.id`,
@@ -297,7 +319,11 @@ function groupByLink(transactions: Transaction[]): Map<string, Transaction[]> {
 }
 
 function countPayments(byLink: Map<string, Transaction[]>): LinkPayments[] {
-  return Array.from(byLink, ([id, { length }]) => ({ id, payments: length }));
+  return Array.from(byLink, ([id, transactions]) => ({
+    id,
+    payments: transactions.length,
+    amount: transactions.reduce((sum, { amount }) => sum + amount, 0n),
+  }));
 }
 
 /** The payer and the item of links, as far as they are known. By id. */

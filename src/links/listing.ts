@@ -55,6 +55,24 @@ export function findLinksByName(reader: Reader, holderId: bigint, text: string, 
   );
 }
 
+/** How many links are counted for the tabs; with more, a page says "more than". */
+export const MAX_COUNTED_LINKS = 10_000;
+
+/** The newest links of a holder, counted by status; `all` is at most one more than is counted. */
+export async function countLinks(
+  reader: Reader,
+  holderId: bigint,
+  now: Date,
+): Promise<{ all: number; byStatus: Map<LinkStatus, number> }> {
+  const rows = await reader.query<{ status: LinkStatus; count: bigint }>(
+    `select case when status = 'active' and expires_at <= $2 then 'expired' else status end as status, count(*)
+     from (select status, expires_at from payment_links where holder_id = $1 order by id desc limit $3) newest group by 1`,
+    [holderId, now, MAX_COUNTED_LINKS + 1],
+  );
+  const byStatus = new Map(rows.map(({ status, count }) => [status, Number(count)]));
+  return { all: [...byStatus.values()].reduce((sum, count) => sum + count, 0), byStatus };
+}
+
 export const ListLinksQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({

@@ -1,9 +1,9 @@
-// Gives logos to the process that decodes them (logo-process.ts), one at a time. It starts with the first logo and ends when
-// none came for a while.
+// Gives logos and drawings to the process that works on them (logo-process.ts), one at a time. It starts with the first picture
+// and ends when none came for a while.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { EncodedLogo, LogoOrder } from './logo-process.ts';
+import type { DrawingOrder, EncodedLogo, LogoOrder } from './logo-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('./logo-process.ts', import.meta.url));
 /** The decoder's own time-out does not cut every picture. */
@@ -11,7 +11,7 @@ const MAX_MS = 15_000;
 const IDLE_MS = 60_000;
 
 export interface LogoEncoder {
-  encode(order: LogoOrder): Promise<EncodedLogo>;
+  encode(order: LogoOrder | DrawingOrder): Promise<EncodedLogo>;
 }
 
 export function createLogoEncoder(): LogoEncoder {
@@ -45,7 +45,7 @@ export function createLogoEncoder(): LogoEncoder {
 }
 
 /** The answer of the process. A picture that ends it or keeps it busy cannot be read. */
-function answerOf(child: ChildProcess, order: LogoOrder): Promise<EncodedLogo> {
+function answerOf(child: ChildProcess, order: LogoOrder | DrawingOrder): Promise<EncodedLogo> {
   return new Promise((resolve) => {
     const late = setTimeout(() => child.kill('SIGKILL'), MAX_MS);
     const end = (answer: EncodedLogo) => {

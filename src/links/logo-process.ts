@@ -1,5 +1,6 @@
-// The program that decodes logos, started by logo-encoder.ts as a process of its own: it yields the processor to payments, it
-// has none of the gateway's secrets in its memory, and a picture that crashes the decoder stops no payment.
+// The program that decodes logos and draws the pictures of shared links, started by logo-encoder.ts as a process of its own: it
+// yields the processor to payments, it has none of the gateway's secrets in its memory, and a picture that crashes the decoder
+// stops no payment.
 
 import { constants, setPriority } from 'node:os';
 import process from 'node:process';
@@ -7,6 +8,11 @@ import sharp, { type CreateRaw } from 'sharp';
 
 export type LogoFormat = 'png' | 'jpeg' | 'gif' | 'webp';
 export type LogoOrder = { bytes: Uint8Array; format: LogoFormat };
+/** A drawing of our own, and a stored logo to lay on it at this place. */
+export type DrawingOrder = {
+  svg: Uint8Array;
+  logo: { webp: Uint8Array; left: number; top: number; side: number } | null;
+};
 /** The small picture, or the sentence why it was refused; null: nothing can read it. */
 export type EncodedLogo = Uint8Array | string | null;
 
@@ -19,6 +25,7 @@ const BOX_PIXELS = 96;
 const AIMED_BYTES = 6 * 1024;
 const QUALITIES = [82, 65, 45, 25];
 const DECODE_TIMEOUT_SECONDS = 3;
+const DRAWING_COLOURS = 64;
 
 // Decoding shares the machine with payments: the lowest priority, one thread, and no cache between pictures.
 setPriority(constants.priority.PRIORITY_LOW);
@@ -27,12 +34,37 @@ sharp.cache(false);
 // The library reads dozens of formats. The readers that are not needed are disabled.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
-  operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif'],
+  operation: [
+    'VipsForeignLoadPng',
+    'VipsForeignLoadJpeg',
+    'VipsForeignLoadWebp',
+    'VipsForeignLoadNsgif',
+    // Only for drawings of our own: what a holder sends is compared with the four formats above before it comes here.
+    'VipsForeignLoadSvg',
+  ],
 });
 
-process.on('message', (order: LogoOrder) => {
-  void encode(order).then((answer) => process.send?.(answer));
+process.on('message', (order: LogoOrder | DrawingOrder) => {
+  void ('svg' in order ? draw(order) : encode(order)).then((answer) => process.send?.(answer));
 });
+
+/** A PNG: not every program that shows a shared link reads another format. */
+async function draw({ svg, logo }: DrawingOrder): Promise<EncodedLogo> {
+  try {
+    const layers = logo ? [{ input: await fit(logo), left: logo.left, top: logo.top }] : [];
+    return await sharp(svg)
+      .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
+      .composite(layers)
+      .png({ palette: true, colours: DRAWING_COLOURS })
+      .toBuffer();
+  } catch {
+    return null;
+  }
+}
+
+function fit({ webp, side }: NonNullable<DrawingOrder['logo']>): Promise<Buffer> {
+  return sharp(webp).resize({ width: side, height: side, fit: 'contain', background: '#ffffff' }).png().toBuffer();
+}
 
 async function encode({ bytes, format }: LogoOrder): Promise<EncodedLogo> {
   try {

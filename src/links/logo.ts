@@ -4,10 +4,11 @@
 import { type Config, publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
+import { NO_HOLDER } from '../platform/ids.ts';
 import { perProcess } from '../platform/memory.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { createLogoEncoder } from './logo-encoder.ts';
-import type { LogoFormat } from './logo-process.ts';
+import type { DrawingOrder, LogoFormat } from './logo-process.ts';
 import { createTurns } from './logo-turns.ts';
 
 export const MAX_LOGO_BYTES = 2 * 1024 * 1024;
@@ -40,6 +41,15 @@ export async function readLogo(ctx: Pick<Context, 'memory'>, holderId: bigint, t
   if (typeof webp === 'string') return refuse(webp);
   const logo = Buffer.from(webp);
   return { ok: true, logo: { hash: sha256(logo), webp: logo } };
+}
+
+/**
+ * A drawing as PNG; null when it cannot be made. Anyone who has a link may ask for its picture, so all drawings share one
+ * turn: they cannot take that of a holder who sends a logo.
+ */
+export async function drawPicture(ctx: Pick<Context, 'memory'>, order: DrawingOrder): Promise<Buffer | null> {
+  const png = await turnsOf(ctx).take(NO_HOLDER, () => encoderOf(ctx).encode(order));
+  return png === null || typeof png === 'string' ? null : Buffer.from(png);
 }
 
 /** The format by the bytes. Names and prefixes can be wrong. */

@@ -120,7 +120,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         assert.equal(await page.textContent('h1'), 'Payment received', 'a paid link shows that it is paid');
       }));
 
-    test(`Kenya, till: the payer sends the money with the reference (${how})`, () =>
+    test(`Kenya, till: the payer sends the money from the number, without a reference (${how})`, () =>
       withVisit(javascript, async ({ page }) => {
         const { url } = await kenya();
         const payer = number();
@@ -129,6 +129,8 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         else await page.reload();
         const text = (await page.textContent('.large')) ?? '';
         assert.match(text, /Till number5203344/);
+        assert.match(text, /Pay from0711.••••55/);
+        assert.doesNotMatch(text, /Reference|Account number/, 'M-PESA asks for no reference of a till');
         await phone(page, msisdn(payer), sendMoney);
         await seeChange(page, javascript);
         assert.equal(await page.textContent('h1'), 'Payment received');
@@ -195,7 +197,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await pay(page, url, { phone: payer, method: 'MPESA_KEN' });
       await phone(page, msisdn(payer), answer('0000'));
       await send(page);
-      assert.match((await page.textContent('main')) ?? '', /Payment failed.*The PIN was wrong/s);
+      assert.match((await page.textContent('main')) ?? '', /Payment failed.*The PIN was wrong.*No money was taken/s);
       await Promise.all([page.waitForEvent('load'), page.click('main a.button')]);
       assert.equal((await page.inputValue('#phone')).replace(/\D/g, ''), payer);
       await send(page);
@@ -228,7 +230,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       });
       await gateway.advance(125_000);
       await page.reload();
-      assert.match((await page.textContent('main')) ?? '', /Payment request expired.*You were not charged/s);
+      assert.match((await page.textContent('main')) ?? '', /Payment request expired.*No money was taken/s);
 
       const silent = await kenya();
       await pay(page, silent.url, { phone: '0711345005', method: 'MPESA_KEN' });
@@ -361,7 +363,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         (await page.textContent('main')) ?? '',
         /looks like a number of MTN MoMo, but you chose Airtel Money/,
       );
-      assert.equal(await page.textContent('main form button'), 'Pay USh\u00a05\u202f000');
+      assert.equal(await page.textContent('main form button'), 'Pay UGX\u00a05\u202f000');
       assert.equal(await shop.collections(link), 0);
       await Promise.all([page.waitForEvent('load'), page.click('main form a.button')]);
       await fillForm(page, { method: 'MTN_MOMO_UGA' });

@@ -177,6 +177,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('links', '/links'),
       at('link', `/links/${linkId(link)}`),
       at('link new', '/links/new'),
+      at('link edit', `/links/${linkId(link)}/edit`),
+      at('link copy', `/links/new?from=${linkId(link)}`),
       at('payouts', '/payouts'),
       at('payout new', '/payouts/new'),
       at('payout import', '/payouts/import'),

@@ -43,7 +43,11 @@ export async function fillForm(
 ): Promise<void> {
   if (values.phone !== undefined) await page.fill('#phone', values.phone);
   if (values.amount !== undefined) await page.fill('#amount', values.amount);
-  if (values.method !== undefined) await page.check(`[name=method][value=${values.method}]`);
+  if (values.method === undefined) return;
+  const choice = page.locator(`[name=method][value=${values.method}]`);
+  // Ways by hand are folded.
+  if (!(await choice.isVisible())) await page.click('fieldset summary');
+  await choice.check();
 }
 
 export async function send(page: Page): Promise<void> {

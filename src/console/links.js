@@ -1,0 +1,50 @@
+// The preview of a payment link, as the payer will see it. Plain ES5 syntax, for old browsers.
+
+(function () {
+  var form = document.querySelector('form[data-preview]');
+  var amount = document.querySelector('#preview-amount');
+  if (!form || !amount) return;
+
+  function find(id) {
+    return document.querySelector(id);
+  }
+
+  function typed(name) {
+    var field = form.elements[name];
+    return field ? field.value.trim() : '';
+  }
+
+  function currency() {
+    var country = form.elements.country_id;
+    var option = country && country.options[country.selectedIndex];
+    var match = option && /\(([A-Z]{3})\)/.exec(option.text);
+    return match ? match[1] : '';
+  }
+
+  // Groups of three, as the page prints them.
+  function grouped(text) {
+    return text.replace(/[\s,]/g, '').replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+  }
+
+  function paint() {
+    document.querySelectorAll('[data-shows]').forEach(function (element) {
+      element.textContent = typed(element.dataset.shows) || element.dataset.empty;
+    });
+    var isAny = typed('amount_kind') === 'any';
+    var sum = isAny || !typed('amount') ? '' : currency() + '\u00a0' + grouped(typed('amount'));
+    amount.textContent = isAny ? amount.dataset.any : sum || currency() + '\u00a00';
+    find('#preview-pay').textContent = sum;
+    find('#preview-button').style.background = typed('accent_colour');
+    var initial = find('#preview-initial');
+    initial.hidden = !find('#preview-logo').hidden;
+    initial.style.background = typed('accent_colour');
+    initial.textContent = find('[data-shows=business_name]').textContent.slice(0, 1).toUpperCase();
+  }
+
+  form.addEventListener('input', paint);
+  form.addEventListener('change', function () {
+    // A chosen logo is read first.
+    setTimeout(paint, 300);
+  });
+  paint();
+})();
