@@ -6,6 +6,8 @@ import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
+import { problemPageFor } from './front/problem-page.ts';
+import { frontRoutes } from './front/routes.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { countMails } from './holders/mail-queue.ts';
 import { keepRequestLog } from './holders/request-log.ts';
@@ -33,11 +35,17 @@ function backlogsOf({ ctx }: Services): Backlogs {
   };
 }
 
-export function createApp(services: Services): HttpServer {
+export type AppOptions = {
+  /** The address of the demo's payment link, where there is one. */
+  sampleLink?: string | null;
+};
+
+export function createApp(services: Services, options: AppOptions = {}): HttpServer {
   const { ctx, payments } = services;
-  const app = createHttpServer(ctx);
+  const app = createHttpServer(ctx, { browserPage: problemPageFor(ctx.config) });
   // First: it collects the routes that follow.
   docsRoutes(app, ctx);
+  frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null });
   healthRoutes(app, ctx, backlogsOf(services));
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);

@@ -159,9 +159,14 @@ export async function readDemoFile(config: Config): Promise<DemoFile | null> {
 }
 
 /** What `simbi up` prints: links, credentials and the next command to try. */
-export function demoBlock(demo: DemoFile, options: { path: string; secret: boolean }): string {
+export function demoBlock(demo: DemoFile, options: { path: string; secret: boolean; isRunning?: true }): string {
+  // The link of a gateway that runs already was probably used: it works once.
+  const console: [string, string, string] = options.isRunning
+    ? ['Console', demo.console_url, 'sign-in link: npx simbi login-link']
+    : ['Console', demo.login_link, 'works once, for 30 minutes; new link: npx simbi login-link'];
   const lines: [string, string, string?][] = [
-    ['Console', demo.login_link, 'works once, for 30 minutes; new link: npx simbi login-link'],
+    ['First page', demo.base_url, 'start here'],
+    console,
     ...(demo.payment_link ? [['Checkout', demo.payment_link, 'a payment link'] as [string, string, string]] : []),
     ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the test phone: enter any four digits to approve'],
     ['Callbacks', `${demo.base_url}${RECEIVER_PATH}`, 'the callbacks that your server would receive'],

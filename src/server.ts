@@ -47,7 +47,7 @@ export type Server = {
 
 type Opened = {
   lock: DataDirLock;
-  log: { logger: Logger; flush(): void };
+  log: { logger: Logger; flush(): Promise<void> };
   database?: OpenDatabase;
   ctx?: Context;
   services?: Services;
@@ -94,7 +94,10 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.services = services;
   opened.stopConnections = services.watchConnections();
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
-  const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services);
+  const app =
+    config.role === 'worker'
+      ? createWorkerApp(services)
+      : createApp(services, { sampleLink: demo?.file.payment_link ?? null });
   opened.app = app;
   ctx.metrics.collectProcessMetrics();
   await listen(app, config);
@@ -119,7 +122,7 @@ async function close(opened: Opened): Promise<void> {
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();
-  opened.log.flush();
+  await opened.log.flush();
 }
 
 async function drain(app: HttpServer, until: number): Promise<void> {
@@ -149,7 +152,7 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
 }
 
 async function openLog(config: Config, path: string | undefined) {
-  if (!path) return { logger: createLogger(config.logLevel), flush: () => undefined };
+  if (!path) return { logger: createLogger(config.logLevel), flush: async () => undefined };
   await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
   const file = openLogFile(path);
   return { logger: createLogger(config.logLevel, file), flush: () => file.flush() };

@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
   docs: ['platform', 'ui', 'callbacks/events.ts'],
+  front: ['platform', 'ui'],
   console: ['platform', 'ui', 'catalog', 'holders', 'ledger', 'callbacks', 'payments', 'links', 'sandbox'],
 };
 
