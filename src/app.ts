@@ -20,6 +20,7 @@ import { paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
+import type { SampleShop } from './sample-shop/sample-shop.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 import type { Services } from './services.ts';
@@ -38,6 +39,8 @@ function backlogsOf({ ctx }: Services): Backlogs {
 export type AppOptions = {
   /** The address of the demo's payment link, where there is one. */
   sampleLink?: string | null;
+  /** The shop with a history that a sandbox offers. */
+  sampleShop?: SampleShop;
 };
 
 export function createApp(services: Services, options: AppOptions = {}): HttpServer {
@@ -52,7 +55,11 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);
-  consoleRoutes(app, { ...services, requestLog: keepRequestLog(app, ctx) });
+  consoleRoutes(app, {
+    ...services,
+    requestLog: keepRequestLog(app, ctx),
+    sampleShop: options.sampleShop ?? null,
+  });
   if (services.operator)
     phoneRoutes(app, ctx, services.operator.phone, {
       list: () => listSimulatorPrompts(ctx),

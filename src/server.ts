@@ -3,7 +3,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { createApp, createWorkerApp } from './app.ts';
+import { type AppOptions, createApp, createWorkerApp } from './app.ts';
 import { type Demo, prepareDemo } from './demo.ts';
 import type { DataDirLock } from './embedded-postgres/data-dir-lock.ts';
 import { maintainSignatures } from './holders/signatures.ts';
@@ -22,6 +22,7 @@ import type { Context } from './platform/context.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { createLogger, openLogFile } from './platform/log.ts';
+import { createSampleShop } from './sample-shop/sample-shop.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
 
@@ -94,10 +95,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.services = services;
   opened.stopConnections = services.watchConnections();
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
-  const app =
-    config.role === 'worker'
-      ? createWorkerApp(services)
-      : createApp(services, { sampleLink: demo?.file.payment_link ?? null });
+  const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services, appOptions(services, demo));
   opened.app = app;
   ctx.metrics.collectProcessMetrics();
   await listen(app, config);
@@ -106,6 +104,12 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.lock.setUrl(url);
   ctx.log.info({ url, mode: config.mode, role: config.role }, 'ready');
   return { ctx, app, url, demo };
+}
+
+/** What only a sandbox offers. */
+function appOptions({ ctx, payments }: Services, demo: Demo | null): AppOptions {
+  if (ctx.config.mode !== 'sandbox') return {};
+  return { sampleLink: demo?.file.payment_link ?? null, sampleShop: createSampleShop(ctx, payments.engine) };
 }
 
 async function close(opened: Opened): Promise<void> {

@@ -36,6 +36,7 @@ const TOP = [
   'demo',
   'open-context',
   'open-payments',
+  'sample-shop',
   'server',
   'services',
   'worker',

@@ -213,7 +213,7 @@ describe('signing in', () => {
     assert.equal((await person.get(`/console/login/${token}`)).status, 200);
     assert.equal((await person.get(`/console/login/${token}`)).status, 200, 'looking does not spend it');
     const entered = await person.post(`/console/login/${token}`);
-    assert.equal(entered.location, '/console');
+    assert.equal(entered.location, '/console/welcome');
     assert.match(entered.headers.get('set-cookie') ?? '', /simbi_session=[\w-]{40,}; Path=\/; HttpOnly; SameSite=Lax/);
     assert.equal((await person.post(`/console/login/${token}`)).status, 401);
   });

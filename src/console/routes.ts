@@ -56,6 +56,7 @@ import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
+import { sampleShopRoutes } from './sample-shop-page.ts';
 import { searchRoutes } from './search.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
@@ -64,6 +65,7 @@ import { teamRoutes } from './team.ts';
 import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRoutes } from './transactions.ts';
+import { welcomeRoutes } from './welcome-page.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
 const LARGE_FORM_BYTES = 4 * 1024 * 1024;
@@ -79,6 +81,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...passkeyRoutes,
   ...recoveryCodeRoutes,
   ...confirmRoutes,
+  ...welcomeRoutes,
+  ...sampleShopRoutes,
   ...noticeRoutes,
   ...homeRoutes,
   ...integrationRoutes,

@@ -12,6 +12,7 @@ import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { payouts } from './en/payouts.ts';
 import { signIn } from './en/sign-in.ts';
+import { start } from './en/start.ts';
 import { team } from './en/team.ts';
 import { transactions } from './en/transactions.ts';
 
@@ -20,6 +21,7 @@ export type ConsoleMessages = typeof english;
 export const english = {
   ...common,
   ...signIn,
+  ...start,
   ...account,
   ...mails,
   ...home,

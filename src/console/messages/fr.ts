@@ -13,12 +13,14 @@ import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { payouts } from './fr/payouts.ts';
 import { signIn } from './fr/sign-in.ts';
+import { start } from './fr/start.ts';
 import { team } from './fr/team.ts';
 import { transactions } from './fr/transactions.ts';
 
 export const french: ConsoleMessages = {
   ...common,
   ...signIn,
+  ...start,
   ...account,
   ...mails,
   ...home,
