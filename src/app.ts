@@ -22,6 +22,7 @@ import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
 import type { SampleShop } from './sample-shop/sample-shop.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
+import { componentsRoute } from './sandbox/components-page.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
 import type { Services } from './services.ts';
 
@@ -65,6 +66,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
       list: () => listSimulatorPrompts(ctx),
       decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
     });
+  componentsRoute(app, ctx);
   callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
   return app;
 }

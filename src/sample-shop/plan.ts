@@ -10,8 +10,8 @@ const MINUTE_MS = 60_000;
 const ZONE_MS = 3 * HOUR_MS;
 const OPENS_HOUR = 7;
 const OPEN_HOURS = 13;
-const EVENTS_A_DAY = 6;
-const GROWTH = 6;
+const PAYMENTS_A_DAY = 5;
+const GROWTH = 4;
 
 export type PlannedPayment = {
   at: Date;
@@ -103,7 +103,7 @@ export function planSalaries(now: Date): PlannedSalary[] {
 function timesOf(random: Random, start: number, day: number): Date[] {
   const weekday = new Date(start + ZONE_MS).getUTCDay();
   const ofWeek = weekday === 6 ? 1.5 : weekday === 0 ? 0.5 : 1;
-  const count = Math.round((EVENTS_A_DAY + (GROWTH * day) / DAYS) * ofWeek * (0.8 + 0.4 * random()));
+  const count = Math.round((PAYMENTS_A_DAY + (GROWTH * day) / DAYS) * ofWeek * (0.8 + 0.4 * random()));
   return Array.from({ length: count }, () => {
     // Most people buy around noon and after work.
     const hour = OPENS_HOUR + (OPEN_HOURS * (random() + random())) / 2;
