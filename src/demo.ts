@@ -32,6 +32,8 @@ const DEMO_LINK = {
   country_id: 1,
   reusable: true,
 };
+/** The sample link is looked for among the newest ones. */
+const LINKS_SEARCHED = 1_000;
 const RECEIVER_PATH = '/sandbox/callbacks';
 /** A number without a scenario: its prompt waits on the test phone. */
 const FIRST_PAYER = '254712345678';
@@ -69,13 +71,14 @@ async function prepareWalletAndLink(
     ensureWallets(tx, [{ holderId, currency: DEMO_LINK.currency }], ctx.clock.now()),
   );
   const owner = { holderId, integrationId: integration.id, defaultCallbackUrl: integration.defaultCallbackUrl };
-  const [newest] = await listLinks(ctx.db, holderId, {
+  const links = await listLinks(ctx.db, holderId, {
     before: null,
     status: 'active',
-    limit: 1,
+    limit: LINKS_SEARCHED,
     now: ctx.clock.now(),
   });
-  const link = newest ?? (await createLink(ctx, owner, DEMO_LINK));
+  const sample = links.findLast(({ item_name }) => item_name === DEMO_LINK.item_name);
+  const link = sample ?? links[0] ?? (await createLink(ctx, owner, DEMO_LINK));
   const balances = await balancesOf(ctx.db, holderId);
   return {
     wallet_accounts: [...new Set([...wallets, ...balances].map((wallet) => wallet.walletAccount))],

@@ -19,6 +19,7 @@ import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-detail
 import { form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 
 const PAGE_ROWS = 50;
 
@@ -49,7 +50,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${paused.map((each) => pausedBox(request, each))}
       ${failing.length + paused.length === 0 && html`<p class="box success">${t.callbacks.healthy}</p>`}
       ${filterForm(request, status)}
-      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText) : table(request, deliveries)}
+      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request)) : table(request, deliveries)}
       ${pager(request, nextPage(deliveries, status))}
       ${BUILDERS.includes(role) && replayCard(request)}
     `,
