@@ -50,7 +50,11 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${paused.map((each) => pausedBox(request, each))}
       ${failing.length + paused.length === 0 && html`<p class="box success">${t.callbacks.healthy}</p>`}
       ${filterForm(request, status)}
-      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request)) : table(request, deliveries)}
+      ${
+        deliveries.length === 0
+          ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request))
+          : table(request, deliveries)
+      }
       ${pager(request, nextPage(deliveries, status))}
       ${BUILDERS.includes(role) && replayCard(request)}
     `,

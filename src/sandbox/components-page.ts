@@ -64,7 +64,11 @@ function componentsPage(config: Config): HtmlPage {
       ${section('Operators', html`<div class="actions">${OPERATORS.map(operatorWithName)}</div>`)}
       ${section('Icons', html`<div class="actions">${ICON_NAMES.map(iconWithName)}</div>`)}
       <h2>Empty list</h2>
-      ${emptyState('No payments yet', 'Payments appear here as soon as a customer pays.', html`<a class="button" href="${HERE}">Create a link</a>`)}
+      ${emptyState(
+        'No payments yet',
+        'Payments appear here as soon as a customer pays.',
+        html`<a class="button" href="${HERE}">Create a link</a>`,
+      )}
     `,
   });
 }
