@@ -6,6 +6,8 @@ import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
+import { problemPageFor } from './front/problem-page.ts';
+import { frontRoutes } from './front/routes.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { countMails } from './holders/mail-queue.ts';
 import { keepRequestLog } from './holders/request-log.ts';
@@ -18,7 +20,9 @@ import { paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
+import type { SampleShop } from './sample-shop/sample-shop.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
+import { componentsRoute } from './sandbox/components-page.ts';
 import { MAIL_BOX_SENDER } from './sandbox/mail-box.ts';
 import { mailRoutes } from './sandbox/mail-page.ts';
 import { phoneRoutes } from './sandbox/phone-routes.ts';
@@ -35,24 +39,37 @@ function backlogsOf({ ctx }: Services): Backlogs {
   };
 }
 
-export function createApp(services: Services): HttpServer {
+export type AppOptions = {
+  /** The address of the demo's payment link, where there is one. */
+  sampleLink?: string | null;
+  /** The shop with a history that a sandbox offers. */
+  sampleShop?: SampleShop;
+};
+
+export function createApp(services: Services, options: AppOptions = {}): HttpServer {
   const { ctx, payments } = services;
-  const app = createHttpServer(ctx);
+  const app = createHttpServer(ctx, { browserPage: problemPageFor(ctx.config) });
   // First: it collects the routes that follow.
   docsRoutes(app, ctx);
+  frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null });
   healthRoutes(app, ctx, backlogsOf(services));
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);
-  consoleRoutes(app, { ...services, requestLog: keepRequestLog(app, ctx) });
+  consoleRoutes(app, {
+    ...services,
+    requestLog: keepRequestLog(app, ctx),
+    sampleShop: options.sampleShop ?? null,
+  });
   if (services.operator)
     phoneRoutes(app, ctx, services.operator.phone, {
       list: () => listSimulatorPrompts(ctx),
       decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
     });
   if (ctx.config.mailFrom === MAIL_BOX_SENDER) mailRoutes(app, ctx);
+  componentsRoute(app, ctx);
   callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
   return app;
 }

@@ -34,6 +34,8 @@ const DEMO_LINK = {
 };
 /** The zone of its currency. */
 const DEMO_ZONE = 'Africa/Nairobi';
+/** The sample link is looked for among the newest ones. */
+const LINKS_SEARCHED = 1_000;
 const RECEIVER_PATH = '/sandbox/callbacks';
 /** A number without a scenario: its prompt waits on the test phone. */
 const FIRST_PAYER = '254712345678';
@@ -71,13 +73,14 @@ async function prepareWalletAndLink(
     ensureWallets(tx, [{ holderId, currency: DEMO_LINK.currency }], ctx.clock.now()),
   );
   const owner = { holderId, integrationId: integration.id, defaultCallbackUrl: integration.defaultCallbackUrl };
-  const [newest] = await listLinks(ctx.db, holderId, {
+  const links = await listLinks(ctx.db, holderId, {
     before: null,
     status: 'active',
-    limit: 1,
+    limit: LINKS_SEARCHED,
     now: ctx.clock.now(),
   });
-  const link = newest ?? (await createLink(ctx, owner, DEMO_LINK));
+  const sample = links.findLast(({ item_name }) => item_name === DEMO_LINK.item_name);
+  const link = sample ?? links[0] ?? (await createLink(ctx, owner, DEMO_LINK));
   const balances = await balancesOf(ctx.db, holderId);
   return {
     wallet_accounts: [...new Set([...wallets, ...balances].map((wallet) => wallet.walletAccount))],
@@ -173,9 +176,14 @@ export async function readDemoFile(config: Config): Promise<DemoFile | null> {
 }
 
 /** What `simbi up` prints: links, credentials and the next command to try. */
-export function demoBlock(demo: DemoFile, options: { path: string; secret: boolean }): string {
+export function demoBlock(demo: DemoFile, options: { path: string; secret: boolean; isRunning?: true }): string {
+  // The link of a gateway that runs already was probably used: it works once.
+  const console: [string, string, string] = options.isRunning
+    ? ['Console', demo.console_url, 'sign-in link: npx simbi login-link']
+    : ['Console', demo.login_link, 'works once, for 30 minutes; new link: npx simbi login-link'];
   const lines: [string, string, string?][] = [
-    ['Console', demo.login_link, 'works once, for 30 minutes; new link: npx simbi login-link'],
+    ['First page', demo.base_url, 'start here'],
+    console,
     ...(demo.payment_link ? [['Checkout', demo.payment_link, 'a payment link'] as [string, string, string]] : []),
     ['Phone', `${demo.phone_url}?n=${FIRST_PAYER}`, 'the test phone: enter any four digits to approve'],
     ['Callbacks', `${demo.base_url}${RECEIVER_PATH}`, 'the callbacks that your server would receive'],

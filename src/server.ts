@@ -3,7 +3,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { createApp, createWorkerApp } from './app.ts';
+import { type AppOptions, createApp, createWorkerApp } from './app.ts';
 import { type Demo, prepareDemo } from './demo.ts';
 import type { DataDirLock } from './embedded-postgres/data-dir-lock.ts';
 import { maintainSignatures } from './holders/signatures.ts';
@@ -22,6 +22,7 @@ import type { Context } from './platform/context.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { createLogger, openLogFile } from './platform/log.ts';
+import { createSampleShop } from './sample-shop/sample-shop.ts';
 import { MAIL_BOX_SENDER, type MailBox, openMailBox } from './sandbox/mail-box.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
@@ -48,7 +49,7 @@ export type Server = {
 
 type Opened = {
   lock: DataDirLock;
-  log: { logger: Logger; flush(): void };
+  log: { logger: Logger; flush(): Promise<void> };
   database?: OpenDatabase;
   ctx?: Context;
   services?: Services;
@@ -97,7 +98,7 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.services = services;
   opened.stopConnections = services.watchConnections();
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
-  const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services);
+  const app = config.role === 'worker' ? createWorkerApp(services) : createApp(services, appOptions(services, demo));
   opened.app = app;
   ctx.metrics.collectProcessMetrics();
   await listen(app, config);
@@ -115,6 +116,12 @@ async function mailOf(settings: Config, opened: Opened): Promise<Partial<Config>
   return { smtpUrl: opened.mailBox.url, mailFrom: MAIL_BOX_SENDER };
 }
 
+/** What only a sandbox offers. */
+function appOptions({ ctx, payments }: Services, demo: Demo | null): AppOptions {
+  if (ctx.config.mode !== 'sandbox') return {};
+  return { sampleLink: demo?.file.payment_link ?? null, sampleShop: createSampleShop(ctx, payments.engine) };
+}
+
 async function close(opened: Opened): Promise<void> {
   // A lock without an address tells the next process on this DATA_DIR that this one is stopping, and to wait.
   opened.lock.setUrl('');
@@ -130,7 +137,7 @@ async function close(opened: Opened): Promise<void> {
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();
-  opened.log.flush();
+  await opened.log.flush();
 }
 
 async function drain(app: HttpServer, until: number): Promise<void> {
@@ -160,7 +167,7 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
 }
 
 async function openLog(config: Config, path: string | undefined) {
-  if (!path) return { logger: createLogger(config.logLevel), flush: () => undefined };
+  if (!path) return { logger: createLogger(config.logLevel), flush: async () => undefined };
   await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
   const file = openLogFile(path);
   return { logger: createLogger(config.logLevel, file), flush: () => file.flush() };

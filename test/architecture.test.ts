@@ -22,7 +22,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
-  docs: ['platform', 'ui', 'callbacks/events.ts'],
+  docs: ['platform', 'callbacks/events.ts'],
+  front: ['platform', 'ui'],
   console: [
     'platform',
     'ui',
@@ -47,6 +48,7 @@ const TOP = [
   'demo',
   'open-context',
   'open-payments',
+  'sample-shop',
   'server',
   'services',
   'worker',

@@ -30,7 +30,7 @@ describe('sentences of the console', () => {
     const { config } = gateway.ctx;
     for (const path of ['/console/sign-in', '/docs', '/docs/signing'])
       assert.match((await visitor(gateway, '').get(path, { accept: 'text/html' })).text, /<title>[^<]*Simbi/, path);
-    assert.match((await admin.get('/console')).text, /class="brand"[^>]*><i[^>]*>S<\/i>Simbi/);
+    assert.match((await admin.get('/console')).text, /class="brand".*?<span>Simbi<\/span>/);
     const notice = { kind: 'password_changed', detail: '', at: new Date(0) } as const;
     const origin = { address: OTHER_PLACE, userAgent: '', language: 'en' } as const;
     assert.equal(writeNoticeMail(config, notice, origin).subject, 'Security notice from Simbi');

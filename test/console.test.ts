@@ -219,9 +219,30 @@ describe('signing in', () => {
     assert.equal((await person.get(`/console/login/${token}`)).status, 200);
     assert.equal((await person.get(`/console/login/${token}`)).status, 200, 'looking does not spend it');
     const entered = await person.post(`/console/login/${token}`);
-    assert.equal(entered.location, '/console');
+    assert.equal(entered.location, '/console/welcome');
     assert.match(entered.headers.get('set-cookie') ?? '', /simbi_session=[\w-]{40,}; Path=\/; HttpOnly; SameSite=Lax/);
     assert.equal((await person.post(`/console/login/${token}`)).status, 401);
+  });
+
+  test('review: the first sign-in by link asks for a password, and nothing in a sandbox ends at a terminal', async () => {
+    const member = await addMember(gateway.ctx, COMMAND_LINE, {
+      email: 'newcomer@example.org',
+      name: 'Newcomer',
+      holderId: shop.holderId,
+      role: 'owner',
+    });
+    const { token } = await createLoginLink(gateway.ctx, member.id);
+    const entered = await (await anonymous()).post(`/console/login/${token}`);
+    const cookie = /simbi_session=[\w-]+/.exec(entered.headers.get('set-cookie') ?? '')?.[0] ?? '';
+    const asked = await visitor(gateway, cookie).get('/console/welcome');
+    assert.match(asked.text, /name="password".*Skip for now/s);
+    const person = visitor(gateway, cookie, csrfOf(asked.text));
+    gateway.ctx.clock.advance(11 * 60_000);
+    assert.equal((await person.get('/console/integrations/new')).status, 200, 'there is nothing to confirm with');
+    assert.equal((await person.post('/console/welcome', { password: 'short' })).status, 400);
+    const chosen = await person.post('/console/welcome', { password: 'a sentence that is long enough' });
+    assert.equal(chosen.location, '/console?done=saved');
+    assert.equal((await person.get('/console/welcome')).location, '/console', 'it is asked once');
   });
 
   test('a session token planted by an attacker is never adopted', async () => {

@@ -211,7 +211,7 @@ const OTHERS: [pattern: RegExp, why: string][] = [
   [/^\/console/, 'sessions of members; its own tests'],
   [/^\/operators\//, 'operators, who prove themselves to their rail'],
   [/^\/(healthz|readyz|metrics)$/, 'the ops team'],
-  [/^\/$/, 'the front door'],
+  [/^\/(favicon\.(svg|ico)|robots\.txt|\.well-known\/security\.txt)?$/, 'the front door'],
 ];
 
 const routes = await listRoutes();

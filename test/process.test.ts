@@ -148,6 +148,7 @@ describe('the embedded database', () => {
       new RegExp(`is already running on this DATA_DIR \\(process ${serverPid()}, http://localhost:${settings.PORT}\\)`),
     );
     assert.ok(out.includes(demo().console_url ?? '') && !out.includes(demo().secret_key ?? ''));
+    assert.ok(!out.includes(demo().login_link ?? ''), 'a link that was used already is not offered');
     assert.equal((await fetch(`http://127.0.0.1:${settings.PORT}/readyz`)).status, 200);
   });
 
@@ -157,6 +158,13 @@ describe('the embedded database', () => {
     assert.equal(code, 5);
     assert.match(stderr, new RegExp(`Port ${settings.PORT} .* PORT`));
     assert.deepEqual(readdirSync(other), []);
+    const up = await run(['up'], { DATA_DIR: other, PORT: settings.PORT });
+    assert.equal(up.code, 5);
+    assert.match(up.stderr, new RegExp(`Port ${settings.PORT} .* PORT`));
+    assert.doesNotMatch(up.stderr, /\.ts:|Error/, 'no stack is shown to a person');
+    const doctor = await run(['doctor'], { DATA_DIR: other, PORT: settings.PORT });
+    assert.equal(doctor.code, 1);
+    assert.match(doctor.out, new RegExp(`FAILED port +${settings.PORT} is used by another Simbi`));
   });
 
   test('commands work beside the running server', async () => {
@@ -175,7 +183,19 @@ describe('the embedded database', () => {
     const findings = JSON.parse(doctor.out) as { check: string; ok: boolean }[];
     assert.deepEqual(
       findings.map((finding) => `${finding.check} ${finding.ok}`),
-      ['Node', 'disk', 'port', 'database', 'migrations', 'login', 'rights', 'row security', 'database TLS', 'mode']
+      [
+        'Node',
+        'brand',
+        'disk',
+        'port',
+        'database',
+        'migrations',
+        'login',
+        'rights',
+        'row security',
+        'database TLS',
+        'mode',
+      ]
         .concat('master key', 'clock', 'methods', 'public URL')
         .map((name) => `${name} true`),
     );

@@ -9,7 +9,7 @@ import { openPayments } from '../open-payments.ts';
 import { lookAtConnections } from '../payments/connection-report.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
-import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
+import { type Config, DEFAULT_BRAND, dataPath, publicUrl, readConfig, shownBrand } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import { isTrustedConnection } from '../platform/database-url.ts';
@@ -48,6 +48,7 @@ function lineOf(finding: Finding): string {
 async function runChecks(config: Config, onProgress: (sentence: string) => void): Promise<Finding[]> {
   return [
     checkNode(),
+    checkBrand(config),
     await checkDisk(config),
     await checkPort(config),
     ...(await checkDatabase(config, onProgress)),
@@ -61,6 +62,17 @@ function checkNode(): Finding {
     ok: Number(process.versions.node.split('.')[0]) >= OLDEST_NODE,
     detail: process.version,
     fix: 'Use the pinned version of Node: start with npx simbi or node bin/run.mjs.',
+  };
+}
+
+/** With the name of the product, customers do not know whom they pay. */
+function checkBrand(config: Config): Finding {
+  const name = shownBrand(config);
+  return {
+    check: 'brand',
+    ok: config.mode === 'sandbox' || config.brandName !== DEFAULT_BRAND,
+    detail: `pages and mails say "${name}"`,
+    fix: 'Set BRAND_NAME to the name that your customers know.',
   };
 }
 
@@ -96,7 +108,12 @@ async function checkPort(config: Config): Promise<Finding> {
     return { check: 'port', ok: true, detail: `${config.port} on ${config.host} is free` };
   } catch (error) {
     if (await isSimbi(`http://127.0.0.1:${config.port}`))
-      return { check: 'port', ok: true, detail: `another Simbi is running on ${config.port}` };
+      return {
+        check: 'port',
+        ok: false,
+        detail: `${config.port} is used by another Simbi, which has another DATA_DIR`,
+        fix: `Use that one, or start this one on another port: PORT=${config.port + 1} npm start`,
+      };
     return {
       check: 'port',
       ok: false,

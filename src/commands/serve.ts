@@ -55,7 +55,7 @@ async function up(terminal: Terminal, options: { json?: boolean; verbose?: boole
     if (!(error instanceof DataDirInUseError)) throw error;
     const demo = await readDemoFile(config);
     if (demo && error.url)
-      terminal.out(`\n${demoBlock(demo, { path: dataPath(config, 'demo.json'), secret: false })}\n`);
+      terminal.out(`\n${demoBlock(demo, { path: dataPath(config, 'demo.json'), secret: false, isRunning: true })}\n`);
     throw new CommandError(
       `${error.message} Nothing was started. Set DATA_DIR and PORT to start a second one.`,
       EXIT.conflict,

@@ -21,6 +21,7 @@ import { debtBoxes } from './debts.ts';
 import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
@@ -48,7 +49,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${debts}
       ${
         wallets.length === 0
-          ? emptyState(t.balances.none, t.balances.noneText)
+          ? emptyState(t.balances.none, t.balances.noneText, sampleShopButton(request))
           : html`
               <div class="cards">
                 ${wallets.map((wallet) => walletCard(request, wallet, pending.get(wallet.currency) ?? 0n))}

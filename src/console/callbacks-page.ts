@@ -20,6 +20,7 @@ import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-detail
 import { form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 
 const PAGE_ROWS = 50;
 
@@ -53,7 +54,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${
         failing.length + paused.length === 0 && html`<p class="muted">${statusText('success', t.callbacks.healthy)}</p>`
       }
-      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText) : table(request, deliveries)}
+      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request), 'bell') : table(request, deliveries)}
       ${pager(request, nextPage(deliveries, status))}
       ${BUILDERS.includes(role) && replayCard(request)}
     `,

@@ -12,7 +12,7 @@ import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { CONFIRMED_MS, fieldOf, type MemberRequest, originOf, queryOf, safePath } from './console-request.ts';
 import { passwordField } from './credential-fields.ts';
-import { errorBox, form } from './form-components.ts';
+import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { loginLinkHint } from './login-link-hint.ts';
 import { MAX_CREDENTIAL_CHARACTERS } from './passkey-form.ts';
@@ -63,6 +63,7 @@ function proofForm(request: MemberRequest, wrong?: WrongFactor | 'password'): Ht
   return html`
     <p>${t.confirm.freshLink}</p>
     ${loginLinkHint(request, session.member.email)}
+    ${postButton(request, '/sign-out', t.signInAgain, { variant: 'secondary' })}
   `;
 }
 

@@ -58,6 +58,7 @@ import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
 import type { Access, ConsoleRoute } from './route.ts';
+import { sampleShopRoutes } from './sample-shop-page.ts';
 import { savedFilterRoutes } from './saved-filters.ts';
 import { searchRoutes } from './search.ts';
 import { settingsRoutes } from './settings-page.ts';
@@ -70,6 +71,7 @@ import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRetryRoutes } from './transaction-retry.ts';
 import { transactionRoutes } from './transactions.ts';
+import { welcomeRoutes } from './welcome-page.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
 const LARGE_FORM_BYTES = 4 * 1024 * 1024;
@@ -85,6 +87,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...passkeyRoutes,
   ...recoveryCodeRoutes,
   ...confirmRoutes,
+  ...welcomeRoutes,
+  ...sampleShopRoutes,
   ...noticeRoutes,
   ...homeRoutes,
   ...integrationRoutes,

@@ -9,7 +9,7 @@ import { provePassword } from '../holders/passwords.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
-import { html } from '../platform/html.ts';
+import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import {
   type ConsoleRequest,
@@ -52,6 +52,7 @@ async function signInPage(
   const next = safePath(request.form.get('next') ?? queryOf(request, 'next', 500));
   return renderPage(request, {
     title: t.signIn.title,
+    lead: t.signInIntro,
     alone: true,
     passkeys: true,
     ...(problem ? { status: problem.status } : {}),
@@ -72,14 +73,22 @@ async function signInPage(
           variant: 'secondary',
         })}
       </div>
-      ${
-        mailIsConfigured(request.ctx)
-          ? html`<p><a href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`
-          : html`<p class="muted">${t.signIn.noPassword} <code>npx simbi login-link</code></p>`
-      }
+      ${signInHelp(request)}
       ${request.ctx.config.allowSignUp && html`<p><a href="/console/sign-up">${t.signUp.title}</a></p>`}
     `,
   });
+}
+
+/** For those who have no password, or have forgotten it. */
+function signInHelp(request: ConsoleRequest): Html {
+  const { ctx, t } = request;
+  if (mailIsConfigured(ctx))
+    return html`<p><a href="/console/sign-in/link">${t.forgot}</a> · <a href="/docs">${t.docsLink}</a></p>`;
+  const hint = ctx.config.mode === 'sandbox' ? t.sandboxSignIn : t.signIn.noPassword;
+  return html`
+    <p class="muted">${hint} <code>npx simbi login-link</code></p>
+    <p><a href="/docs">${t.docsLink}</a></p>
+  `;
 }
 
 async function signIn(request: ConsoleRequest): Promise<FastifyReply> {
@@ -161,7 +170,7 @@ async function loginLinkPage(request: ConsoleRequest): Promise<FastifyReply> {
 }
 
 async function signInByLink(request: ConsoleRequest): Promise<FastifyReply> {
-  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console', {
+  return continueSignIn(request, await useLoginLink(request.ctx, paramOf(request, 'token')), '/console/welcome', {
     byLink: true,
   });
 }

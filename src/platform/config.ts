@@ -8,7 +8,7 @@ import { isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
 import { isEmail } from './email.ts';
 
 /** What the specification writes where the brand belongs. */
-const DEFAULT_BRAND = 'Service';
+export const DEFAULT_BRAND = 'Service';
 
 type Setting<T> = {
   about: string;
@@ -117,6 +117,18 @@ function sender(about: string): Setting<string> {
     fallback: '',
     parse(value) {
       if (value !== '' && !isEmail(value)) throw new Error('must be an e-mail address such as pay@example.org');
+      return value;
+    },
+  };
+}
+
+function contact(about: string): Setting<string> {
+  return {
+    about,
+    fallback: '',
+    parse(value) {
+      if (value !== '' && !/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(value))
+        throw new Error('must begin with mailto: or https://');
       return value;
     },
   };
@@ -256,6 +268,9 @@ export const SETTINGS = {
       'Empty: no mail is sent, and links are shown to the person who makes them.',
   ),
   MAIL_FROM: sender('Sender of those mails. Required with SMTP_URL.'),
+  SECURITY_CONTACT: contact(
+    'Where to report a vulnerability, as /.well-known/security.txt says it: mailto:… or https://… Empty: no such file.',
+  ),
   SESSION_IDLE_MINUTES: optionalInteger(
     'Minutes without a request after which a console session ends. Empty: 15 in live mode, 60 in sandbox mode.',
     1,

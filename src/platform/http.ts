@@ -43,7 +43,13 @@ declare module 'fastify' {
 
 export type HttpServer = FastifyInstance;
 
-export function createHttpServer(ctx: Context): HttpServer {
+export type HttpOptions = {
+  /** What a browser sees where no route of its own answers; without it, and for programs, errors are JSON. */
+  browserPage?: (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string;
+};
+
+export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpServer {
+  const send = problemSender(ctx, options);
   const app = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -65,11 +71,10 @@ export function createHttpServer(ctx: Context): HttpServer {
     // A URL that cannot be decoded is refused before any hook runs; the error has the same shape.
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(ctx, reply);
-      void sendProblem(ctx, problemOf(error), request, reply);
+      void send(problemOf(error), request, reply);
     },
   });
-  const answer = (problem: Problem, request: FastifyRequest, reply: FastifyReply) =>
-    void sendProblem(ctx, problem, request, reply);
+  const answer = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => void send(problem, request, reply);
   limitSockets(app, ctx);
   refuseExpectations(app);
   countCommits(app);
@@ -81,7 +86,7 @@ export function createHttpServer(ctx: Context): HttpServer {
   limitWorkInFlight(app, ctx);
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
-  answerProblems(app, ctx);
+  answerProblems(app, ctx, send);
   // Fastify only collects the schemas of the routes, for OpenAPI. Operations read their input with the same schemas
   // (validation.ts), after the signature is checked and with the refusal that the specification gives each of them.
   app.setValidatorCompiler(() => () => true);
@@ -161,7 +166,8 @@ function logRequests(app: HttpServer, ctx: Context): void {
   });
 }
 
-function answerProblems(app: HttpServer, ctx: Context): void {
+/** The methods of the routes at a path. Call it before the routes are added. */
+function collectMethods(app: HttpServer): (path: string) => string[] {
   const patterns: { method: string; pattern: RegExp }[] = [];
   app.addHook('onRoute', (route) => {
     const pattern = new RegExp(
@@ -172,42 +178,74 @@ function answerProblems(app: HttpServer, ctx: Context): void {
     );
     for (const method of [route.method].flat()) patterns.push({ method, pattern });
   });
+  return (path) => [...new Set(patterns.filter((entry) => entry.pattern.test(path)).map((entry) => entry.method))];
+}
 
+/** People type an address with a slash at its end. Two slashes at its beginning would lead to another host. */
+function withoutSlash(url: string): { path: string; url: string } | null {
+  const [path = '/', ...query] = url.split('?');
+  if (!/^\/(?!\/).+\/$/.test(path)) return null;
+  return { path: path.slice(0, -1), url: [path.slice(0, -1), ...query].join('?') };
+}
+
+function answerProblems(app: HttpServer, ctx: Context, send: SendProblem): void {
+  const methodsAt = collectMethods(app);
+  const answer: SendProblem = (problem, request, reply) => {
+    const aim = problem.status === 404 && isBrowser(request) ? withoutSlash(request.url) : null;
+    return aim && methodsAt(aim.path).includes('GET') ? reply.redirect(aim.url, 301) : send(problem, request, reply);
+  };
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(withoutFalsehood(error, request.commits));
     if (problem.code === 'internal') ctx.log.error({ request_id: request.id, err: error }, 'unhandled error');
-    return sendProblem(ctx, problem, request, reply);
+    return answer(problem, request, reply);
   });
 
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? '/';
-    const allowed = [...new Set(patterns.filter((entry) => entry.pattern.test(path)).map((entry) => entry.method))];
+    const allowed = methodsAt(request.url.split('?')[0] ?? '/');
     const problem =
       allowed.length > 0
         ? new Problem('method_not_allowed', { headers: { Allow: allowed.join(', ') } })
         : new Problem('not_found');
-    return sendProblem(ctx, problem, request, reply);
+    return answer(problem, request, reply);
   });
 }
 
-function sendProblem(ctx: Context, problem: Problem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  ctx.metrics.refusals.inc({ code: problem.code });
-  request.logged = { ...request.logged, code: problem.code };
-  const { errors, extra, headers, retryAfterSeconds } = problem.details;
-  if (retryAfterSeconds !== undefined) void reply.header('Retry-After', String(retryAfterSeconds));
-  if (headers) void reply.headers(headers);
-  void reply.code(problem.status);
-  const { problemPage, problemBody } = request.routeOptions.config;
-  if (problemPage) return reply.type('text/html; charset=utf-8').send(problemPage(problem, request, reply));
-  const body = {
-    success: false,
-    message: problem.message,
-    code: problem.code,
-    request_id: request.id,
-    ...(errors ? { errors } : {}),
-    ...extra,
+type SendProblem = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem {
+  return (problem, request, reply) => {
+    ctx.metrics.refusals.inc({ code: problem.code });
+    request.logged = { ...request.logged, code: problem.code };
+    const { errors, extra, headers, retryAfterSeconds } = problem.details;
+    if (retryAfterSeconds !== undefined) void reply.header('Retry-After', String(retryAfterSeconds));
+    if (headers) void reply.headers(headers);
+    void reply.code(problem.status);
+    const { problemPage, problemBody } = request.routeOptions.config;
+    const forBrowsers = BROWSER_PAGE_STATUSES.has(problem.status) && isBrowser(request) ? browserPage : undefined;
+    const page = problemPage ?? forBrowsers;
+    if (page) return reply.type('text/html; charset=utf-8').send(page(problem, request, reply));
+    const body = {
+      success: false,
+      message: problem.message,
+      code: problem.code,
+      request_id: request.id,
+      ...(errors ? { errors } : {}),
+      ...extra,
+    };
+    return reply.type('application/json; charset=utf-8').send(problemBody ? problemBody(body) : body);
   };
-  return reply.type('application/json; charset=utf-8').send(problemBody ? problemBody(body) : body);
+}
+
+/** Refusals that protect the gateway from strangers stay short. */
+const BROWSER_PAGE_STATUSES: ReadonlySet<number> = new Set([404, 405, 500]);
+
+/** Whether a person is likely to read the answer: a browser names HTML first when it opens a page. */
+export function isBrowser({ method, url, headers }: FastifyRequest): boolean {
+  if ((method !== 'GET' && method !== 'HEAD') || url.startsWith('/api/')) return false;
+  const accept = String(headers.accept ?? '').toLowerCase();
+  const page = accept.indexOf('text/html');
+  const json = accept.indexOf('application/json');
+  return page >= 0 && (json < 0 || page < json);
 }
 
 /** Fastify's own errors as problems. Every other error is `internal`, without details. */

@@ -1,6 +1,7 @@
 // Logs: one JSON line each, on standard output or to a file. Phone numbers keep their last three digits; secrets, tokens and
 // signatures are never written. A file is rotated by size while the process runs.
 
+import { once } from 'node:events';
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
@@ -38,7 +39,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   return destination ? pino(options, destination) : pino(options);
 }
 
-export type LogFile = DestinationStream & { flush(): void };
+export type LogFile = DestinationStream & { flush(): Promise<void> };
 
 /** A log file of limited size: when it is full it gets the ending `.1`, and the oldest one is deleted. */
 export function openLogFile(path: string, maxBytes = MAX_FILE_BYTES): LogFile {
@@ -65,8 +66,21 @@ export function openLogFile(path: string, maxBytes = MAX_FILE_BYTES): LogFile {
       bytes += Buffer.byteLength(line);
       destination.write(line);
     },
-    flush: () => destination.flushSync(),
+    async flush() {
+      // A start that fails at once flushes before the file is open. A file that cannot be opened has nothing to flush.
+      if (!isOpen && !(await opens(destination))) return;
+      destination.flushSync();
+    },
   };
+}
+
+async function opens(destination: ReturnType<typeof pino.destination>): Promise<boolean> {
+  try {
+    await once(destination, 'ready');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** `254712345678` → `*********678`. */

@@ -44,7 +44,7 @@ describe('the built-in receiver', () => {
     const second = await receive('not json <b>', { 'webhook-signature': 'good' });
     assert.deepEqual(second.json(), { received: true, number: 2, verified: true });
     const { body } = await app.inject({ url: '/sandbox/callbacks' });
-    assert.match(body, /not an event.*The signature is valid.*not json &#60;b&#62;.*x\.y.*Not verified: no signature/s);
+    assert.match(body, /not an event.*Signature valid.*not json &#60;b&#62;.*x\.y.*Not verified.*no signature/s);
     const [newest, oldest] = await list();
     assert.deepEqual([newest?.body, newest?.verdict.verified], ['not json <b>', true]);
     assert.deepEqual([oldest?.body, oldest?.verdict.verified], ['{"type":"x.y"}', false]);
@@ -52,6 +52,13 @@ describe('the built-in receiver', () => {
       (await list('?after=1')).map(({ number }) => number),
       [2],
     );
+  });
+
+  test('shows only what contains a text', async () => {
+    const { body } = await app.inject({ url: '/sandbox/callbacks?q=x.y' });
+    assert.match(body, /x\.y/);
+    assert.doesNotMatch(body, /not an event/);
+    assert.match((await app.inject({ url: '/sandbox/callbacks?q=nothing-has-this' })).body, /No matches/);
   });
 
   test('shows fifty at most, or those after a number', async () => {

@@ -4,17 +4,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../platform/context.ts';
 import type { Problem } from '../platform/errors.ts';
-import { type Html, type HtmlPage, html, problemText, sendCompressed, sendPage } from '../platform/html.ts';
+import { html, problemText, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { PHONE_STYLE } from './phone-page.ts';
+import { type ReceivedCallback, receivedPage } from './received-page.ts';
+import { sandboxPage } from './sandbox-layout.ts';
 
 export const CALLBACKS_PATH = '/sandbox/callbacks';
 const BODY_LIMIT_BYTES = 256 * 1024;
 const MAX_KEPT = 200;
 const MAX_KEPT_BODY_BYTES = 65_536;
 const SHOWN = 50;
-/** The headers that verification needs, and those that help to find a mistake. */
-const SHOWN_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'content-type', 'user-agent'];
+const MAX_FILTER_CHARACTERS = 100;
 
 export type ReceivedRequest = { headers: Record<string, string>; body: Buffer };
 
@@ -22,15 +22,6 @@ export type ReceivedRequest = { headers: Record<string, string>; body: Buffer };
 export type CheckCallback = (
   request: ReceivedRequest,
 ) => Promise<{ verified: true } | { verified: false; why: string }>;
-
-type ReceivedCallback = {
-  /** Counts up, so that a client can ask for what is new. */
-  number: number;
-  at: Date;
-  headers: Record<string, string>;
-  body: string;
-  verdict: Awaited<ReturnType<CheckCallback>>;
-};
 
 export function callbackReceiverRoutes(app: HttpServer, ctx: Context, check: CheckCallback): void {
   if (ctx.config.mode !== 'sandbox') return;
@@ -60,13 +51,15 @@ export function callbackReceiverRoutes(app: HttpServer, ctx: Context, check: Che
     });
     const config = {
       problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
-        problemText(reply, { ...callbacksPage([]), body: html`<header><h1>${problem.message}</h1></header>` }),
+        problemText(reply, sandboxPage(ctx.config, { title: problem.message, active: 'callbacks', body: html`` })),
     };
     scope.get(CALLBACKS_PATH, { config }, (request, reply) => {
-      const after = Number((request.query as Record<string, unknown>).after) || 0;
-      const data = received.filter(({ number }) => number > after).slice(0, SHOWN);
+      const query = request.query as Record<string, unknown>;
+      const after = Number(query.after) || 0;
+      const text = typeof query.q === 'string' ? query.q.trim().slice(0, MAX_FILTER_CHARACTERS) : '';
+      const data = received.filter(({ number, body }) => number > after && body.includes(text)).slice(0, SHOWN);
       if (!/\bapplication\/json\b/.test(request.headers.accept ?? ''))
-        return sendPage(request, reply, callbacksPage(data));
+        return sendPage(request, reply, receivedPage(ctx.config, data, text));
       void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
       return sendCompressed(request, reply, JSON.stringify({ success: true, message: 'Arrivals retrieved.', data }));
     });
@@ -80,54 +73,4 @@ function readHeaders(request: FastifyRequest): Record<string, string> {
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
   return headers;
-}
-
-function callbacksPage(callbacks: readonly ReceivedCallback[]): HtmlPage {
-  return {
-    language: 'en',
-    title: 'Received callbacks',
-    styles: [PHONE_STYLE],
-    body: html`
-      <header>
-        <h1>Received callbacks</h1>
-        <p>
-          A receiver like yours: it keeps what the gateway sends to <code>${CALLBACKS_PATH}</code> and checks each signature.
-          The newest is on top; <a href="${CALLBACKS_PATH}">reload</a> for more.
-        </p>
-      </header>
-      <main class="callbacks">
-        ${
-          callbacks.length === 0
-            ? html`<p class="muted">No callbacks yet. Make a payment, then reload this page.</p>`
-            : callbacks.map(callbackCard)
-        }
-      </main>
-    `,
-  };
-}
-
-function callbackCard({ number, at, headers, body, verdict }: ReceivedCallback): Html {
-  const shownHeaders = SHOWN_HEADERS.filter((name) => headers[name] !== undefined);
-  return html`
-    <section class="callback" aria-label="Callback ${number}">
-      <h2>${number}. ${typeOf(body)} <span class="muted">${at.toISOString()}</span></h2>
-      <p class="notice${!verdict.verified && ' error'}">
-        ${verdict.verified ? 'The signature is valid.' : `Not verified: ${verdict.why}`}
-      </p>
-      <pre>${shownHeaders.map((name) => `${name}: ${headers[name]}\n`)}</pre>
-      <pre>${indented(body)}</pre>
-    </section>
-  `;
-}
-
-function typeOf(body: string): string {
-  return /"type":"([a-z_.]{1,40})"/.exec(body)?.[1] ?? 'not an event';
-}
-
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }

@@ -9,6 +9,8 @@ export type PhoneMessages = {
   switchOff: string;
   isOff: string;
   pin: string;
+  pinHint: string;
+  expire: string;
   send: string;
   cancel: string;
   ignore: string;
@@ -25,14 +27,16 @@ export type PhoneMessages = {
 
 const ENGLISH: PhoneMessages = {
   language: 'en',
-  switchOn: 'Switch on',
-  switchOff: 'Switch off',
+  switchOn: 'Turn on',
+  switchOff: 'Turn off',
   isOff: 'The phone is off. Prompts sent now are lost; SMS arrive when it is on again.',
-  pin: 'PIN (any four digits; 0000 is wrong)',
+  pin: 'PIN',
+  pinHint: 'Any four digits approve; 0000 is wrong.',
+  expire: 'Let it expire',
   send: 'Send',
   cancel: 'Cancel',
   ignore: 'Ignore',
-  dial: 'Dial',
+  dial: 'Dial a code',
   call: 'Call',
   inbox: 'Messages',
   empty: 'No messages yet.',
@@ -59,11 +63,13 @@ const FRENCH: PhoneMessages = {
   switchOff: 'Éteindre',
   isOff:
     'Le téléphone est éteint. Les demandes envoyées maintenant sont perdues ; les SMS arrivent quand il est rallumé.',
-  pin: 'Code PIN (quatre chiffres ; 0000 est faux)',
+  pin: 'Code PIN',
+  pinHint: 'Quatre chiffres au choix approuvent ; 0000 est incorrect.',
+  expire: 'Laisser expirer',
   send: 'Envoyer',
   cancel: 'Annuler',
   ignore: 'Ignorer',
-  dial: 'Composer',
+  dial: 'Composer un code',
   call: 'Appeler',
   inbox: 'Messages',
   empty: 'Aucun message pour le moment.',
@@ -78,7 +84,7 @@ const FRENCH: PhoneMessages = {
     ignored: 'ignoré',
     instructions: 'en attente de votre envoi',
     approved: 'payé',
-    wrong_pin: 'code PIN faux',
+    wrong_pin: 'code PIN incorrect',
     cancelled: 'annulé',
     expired: 'expiré',
   },

@@ -3,63 +3,83 @@
 
 import type { Catalog, Country, Method } from '../catalog/catalog.ts';
 import { formatNumber, predictOperator } from '../catalog/phone.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platform/html.ts';
-import { formatAmount } from '../platform/money.ts';
+import { formatAmount, formatMoney } from '../platform/money.ts';
+import { dataTable, operatorTile, tag } from '../ui/components.ts';
 import { messagesFor, type PhoneMessages } from './phone-messages.ts';
+import { sandboxPage } from './sandbox-layout.ts';
 import { COLLECTION_SCENARIOS } from './scenarios.ts';
 import { type OperatorPrompt, operatorPromptSection } from './simulator-prompts.ts';
 import type { PhonePrompt, PhoneView } from './test-phone.ts';
 
 const PROMPTS_LISTED = 5;
 const MESSAGES_LISTED = 20;
+/** Before the title of a page whose phone rings. The script uses it too. */
+const RINGS = '(1)';
 
-export const PHONE_STYLE = styleFile(new URL('./phone.css', import.meta.url));
+const PHONE_STYLE = styleFile(new URL('./phone.css', import.meta.url));
 const PHONE_SCRIPT = scriptFile(new URL('./phone.js', import.meta.url));
+
+export type PhoneContext = { readonly catalog: Catalog; readonly config: Config; readonly clock: Clock };
 
 /** The result of the last action on a phone, as the network reports it. */
 export type PhoneNotice = { msisdn: string; ok: boolean; message: string };
 
 export function phonePage(
-  catalog: Catalog,
+  ctx: PhoneContext,
   phones: readonly PhoneView[],
   notice: PhoneNotice | null,
   prompts: readonly OperatorPrompt[],
 ): HtmlPage {
+  const { catalog, config } = ctx;
   const numbers = phones.map((phone) => phone.msisdn);
-  return {
-    language: 'en',
-    title: phones[0] ? `Phone ${formatNumber(phones[0].msisdn)}` : 'Test phone',
+  const [first] = phones;
+  const title = first ? `Phone ${formatNumber(first.msisdn)}` : 'Test phone';
+  const page = sandboxPage(config, {
+    title: 'Test phone',
+    lead: html`The payer's side of mobile money. No real money, no real operator.`,
+    active: 'phone',
+    actions: addPhoneForm(numbers),
     styles: [PHONE_STYLE],
     scripts: [PHONE_SCRIPT],
-    referrer: 'same-origin',
     body: html`
-      <header>
-        <h1>Test phone</h1>
-        <p>The payer's side of mobile money, for testing. No real money, no real operator.</p>
-        <form class="open" method="get" action="/sandbox/phone">
-          ${numbers.map((number) => html`<input type="hidden" name="n" value="${number}">`)}
-          <label>
-            Phone number, with the country code
-            <input name="n" inputmode="tel" placeholder="254712345678" required>
-          </label>
-          <button>${phones.length === 0 ? 'Open' : 'Open another'}</button>
-        </form>
-        ${notice?.msisdn === '' && html`<p class="notice${!notice.ok && ' error'}" role="status">${notice.message}</p>`}
-      </header>
+      ${notice?.msisdn === '' && html`<p class="notice${!notice.ok && ' error'}" role="status">${notice.message}</p>`}
       ${operatorPromptSection(prompts)}
-      <main>
-        ${phones.map((phone) => phoneSection(catalog, phone, numbers, notice?.msisdn === phone.msisdn ? notice : null))}
-      </main>
-      <footer>
-        ${examples(catalog)}
-        ${scenarioTable()}
-      </footer>
+      <div class="phones">
+        ${phones.map((phone) => phoneSection(ctx, phone, numbers, notice?.msisdn === phone.msisdn ? notice : null))}
+      </div>
+      <section>
+        <h2>${phones.length === 0 ? 'Pick a phone' : 'Other phones'}</h2>
+        ${shelf(catalog, numbers)}
+        ${scenarioTable(phones.length === 0)}
+      </section>
     `,
-  };
+  });
+  // The tab says that a phone rings, also while another tab is in front.
+  return { ...page, title: phones.some(isRinging) ? `${RINGS} ${title}` : title };
+}
+
+export function isRinging({ isOn, prompts }: PhoneView): boolean {
+  return isOn && prompts.some((prompt) => prompt.state === 'prompt');
+}
+
+function addPhoneForm(numbers: readonly string[]): Html {
+  return html`
+    <form class="add-phone" method="get" action="/sandbox/phone">
+      ${numbers.map((number) => html`<input type="hidden" name="n" value="${number}">`)}
+      <label>
+        Number with the country code
+        <input name="n" inputmode="tel" placeholder="254712345678" required>
+      </label>
+      <button class="button-secondary">Add phone</button>
+    </form>
+  `;
 }
 
 function phoneSection(
-  catalog: Catalog,
+  { catalog, clock }: PhoneContext,
   phone: PhoneView,
   numbers: readonly string[],
   notice: PhoneNotice | null,
@@ -67,20 +87,33 @@ function phoneSection(
   const { msisdn, isOn } = phone;
   const { country, method } = ownerOf(catalog, msisdn);
   const t = messagesFor(country);
+  const owner = method?.name ?? country?.name ?? 'Phone';
   return html`
     <section class="phone${!isOn && ' off'}" lang="${t.language}" aria-label="${formatNumber(msisdn)}"
       data-version="${phone.version}" data-changes="/sandbox/phone/${msisdn}/news?${queryOf(numbers)}">
-      <div class="phone-bar${method && ` ${brandClass(method.colours)}`}">
-        <div>
-          <h2>${formatNumber(msisdn)}</h2>
-          <small>${method?.name ?? country?.name ?? 'Phone'}</small>
+      <div class="phone-screen">
+        <div class="phone-bar">
+          <span>${timeIn(country, clock.now())}</span>
+          <span>${owner}</span>
         </div>
-        ${switchForm(t, phone, numbers)}
-      </div>
-      <div class="phone-body">
-        ${notice && html`<p class="notice${!notice.ok && ' error'}" role="status">${notice.message}</p>`}
-        ${dialForm(t, msisdn, method, numbers)}
-        <div class="screen" aria-live="polite">${screenOf(catalog, phone, numbers)}</div>
+        <div class="phone-owner">
+          ${operatorTile(owner)}
+          <div>
+            <h2>${formatNumber(msisdn)}</h2>
+            <span class="muted">${country?.name}</span>
+          </div>
+          ${switchForm(t, phone, numbers)}
+        </div>
+        <div class="phone-body">
+          ${notice && html`<p class="notice${!notice.ok && ' error'}" role="status">${notice.message}</p>`}
+          <div class="screen" aria-live="polite">${screenOf(catalog, phone, numbers)}</div>
+        </div>
+        <div class="phone-keys">
+          <details>
+            <summary>${t.dial}</summary>
+            ${dialForm(t, msisdn, method, numbers)}
+          </details>
+        </div>
       </div>
     </section>
   `;
@@ -92,30 +125,40 @@ export function screenOf(catalog: Catalog, phone: PhoneView, numbers: readonly s
   const t = messagesFor(country);
   const open = phone.prompts.filter((prompt) => prompt.state === 'prompt');
   const due = phone.prompts.find((prompt) => prompt.state === 'instructions') ?? null;
-  const others = phone.prompts.filter((prompt) => prompt.state !== 'prompt').slice(0, PROMPTS_LISTED);
-  const isEmpty = phone.messages.length === 0 && others.length === 0;
   return html`
     ${!phone.isOn && html`<p class="notice">${t.isOff}</p>`}
     ${phone.isOn && open.map((prompt) => promptDialogue(t, phone.msisdn, prompt, numbers))}
     ${payForm(t, phone.msisdn, due, country, numbers)}
-    <h3>${t.inbox}</h3>
-    ${isEmpty && html`<p class="muted">${t.empty}</p>`}
-    <ul class="sms">
-      ${phone.messages.slice(0, MESSAGES_LISTED).map(({ at, sender, text }) => smsItem(at, sender, html`${text}`))}
-    </ul>
-    ${others.length > 0 && html`<ul class="sms">${others.map((prompt) => promptItem(t, prompt))}</ul>`}
+    ${inbox(t, country, phone)}
   `;
 }
 
-function promptItem(t: PhoneMessages, prompt: PhonePrompt): Html {
-  const text = `${prompt.merchantName}: ${prompt.currency} ${formatAmount(prompt.amount)} `;
-  return smsItem(prompt.at, prompt.operator, html`${text}<span class="tag">${t.states[prompt.state]}</span>`);
+/** SMS and earlier prompts in one list, the newest first. */
+function inbox(t: PhoneMessages, country: Country | null, phone: PhoneView): Html {
+  const others = phone.prompts.filter((prompt) => prompt.state !== 'prompt').slice(0, PROMPTS_LISTED);
+  const items = [
+    ...phone.messages
+      .slice(0, MESSAGES_LISTED)
+      .map(({ at, sender, text }) => ({ at, item: smsItem(country, at, sender, html`${text}`) })),
+    ...others.map((prompt) => ({ at: prompt.at, item: promptItem(t, country, prompt) })),
+  ].sort((left, right) => right.at.getTime() - left.at.getTime());
+  return html`
+    <h3>${t.inbox}</h3>
+    ${items.length === 0 && html`<p class="muted">${t.empty}</p>`}
+    <ul class="sms">${items.map(({ item }) => item)}</ul>
+  `;
 }
 
-function smsItem(at: Date, sender: string, text: Html): Html {
+function promptItem(t: PhoneMessages, country: Country | null, prompt: PhonePrompt): Html {
+  const text = `${prompt.merchantName}: ${formatMoney(prompt.amount, prompt.currency, t.language)} `;
+  const state = tag(prompt.state === 'approved' ? 'success' : 'neutral', t.states[prompt.state]);
+  return smsItem(country, prompt.at, prompt.operator, html`${text}${state}`);
+}
+
+function smsItem(country: Country | null, at: Date, sender: string, text: Html): Html {
   return html`
     <li>
-      <time datetime="${at.toISOString()}">${timeOf(at)}</time>
+      <time datetime="${at.toISOString()}">${timeIn(country, at)}</time>
       <b>${sender}</b>
       <p>${text}</p>
     </li>
@@ -137,12 +180,14 @@ function promptDialogue(t: PhoneMessages, msisdn: string, prompt: PhonePrompt, n
           ${id}
           <label for="${pin}">${t.pin}</label>
           <input id="${pin}" name="pin" inputmode="numeric" autocomplete="off" maxlength="4" pattern="[0-9]{4}" required>
+          <small class="muted hint">${t.pinHint}</small>
           <div class="buttons"><button class="primary">${t.send}</button></div>
         `,
       )}
       <div class="buttons">
-        ${actionForm(msisdn, 'cancel', numbers, html`${id}<button>${t.cancel}</button>`)}
-        ${actionForm(msisdn, 'ignore', numbers, html`${id}<button>${t.ignore}</button>`)}
+        ${actionForm(msisdn, 'cancel', numbers, html`${id}<button class="button-secondary">${t.cancel}</button>`)}
+        ${actionForm(msisdn, 'ignore', numbers, html`${id}<button class="button-secondary">${t.ignore}</button>`)}
+        ${actionForm(msisdn, 'expire', numbers, html`${id}<button class="button-secondary">${t.expire}</button>`)}
       </div>
     </div>
   `;
@@ -155,7 +200,7 @@ function switchForm(t: PhoneMessages, { msisdn, isOn }: PhoneView, numbers: read
     numbers,
     html`
       <input type="hidden" name="on" value="${isOn ? '0' : '1'}">
-      <button>${isOn ? t.switchOff : t.switchOn}</button>
+      <button class="button-secondary">${isOn ? t.switchOff : t.switchOn}</button>
     `,
   );
 }
@@ -166,13 +211,9 @@ function dialForm(t: PhoneMessages, msisdn: string, method: Method | null, numbe
     'dial',
     numbers,
     html`
-      <div class="dial">
-        <label>
-          ${t.dial}
-          <input name="code" inputmode="tel" placeholder="${method?.shortCode ?? '*123#'}" required>
-        </label>
-        <button>${t.call}</button>
-      </div>
+      <label for="code-${msisdn}">${t.dial}</label>
+      <input id="code-${msisdn}" name="code" inputmode="tel" placeholder="${method?.shortCode ?? '*123#'}" required>
+      <button>${t.call}</button>
     `,
   );
 }
@@ -218,36 +259,41 @@ export function queryOf(numbers: readonly string[]): string {
   return numbers.map((number) => `n=${number}`).join('&');
 }
 
-/** Numbers to begin with: one of each operator. */
-function examples(catalog: Catalog): Html {
+/** A phone of each operator, to pick. Those that are open stay open. */
+function shelf(catalog: Catalog, numbers: readonly string[]): Html {
   const methods = [...catalog.methods.values()].filter((method) => method.example !== null);
+  const phones = new Map(methods.map((method) => [method.example ?? '', method]));
   return html`
-    <details>
-      <summary>A number of each operator</summary>
-      <p class="numbers">${methods.map(({ example, name, country }) => {
-        const owner = html`<span class="muted">${name}, ${country.name}</span>`;
-        return html`<a href="/sandbox/phone?n=${example}">${example} ${owner}</a> `;
-      })}</p>
-    </details>
+    <ul class="shelf">
+      ${[...phones]
+        .filter(([example]) => !numbers.includes(example))
+        .map(
+          ([example, { name, country }]) => html`
+            <li>
+              <a href="/sandbox/phone?${queryOf([...numbers, example])}">
+                ${operatorTile(name)}
+                <div>
+                  <b>${formatNumber(example)}</b>
+                  <span class="muted">${name}, ${country.name}</span>
+                </div>
+              </a>
+            </li>
+          `,
+        )}
+    </ul>
   `;
 }
 
-function scenarioTable(): Html {
+function scenarioTable(isOpen: boolean): Html {
   return html`
-    <details>
-      <summary>Numbers with a fixed result, by their last three digits (any other rings here)</summary>
-      <table>
-        <tbody>
-          ${Object.entries(COLLECTION_SCENARIOS).map(
-            ([digits, scenario]) => html`
-              <tr>
-                <th scope="row">…${digits}</th>
-                <td>${digits === '012' ? 'the payer confirms with a six-digit token by SMS' : scenario.about}</td>
-              </tr>
-            `,
-          )}
-        </tbody>
-      </table>
+    <details${isOpen && html` open`}>
+      <summary>Test numbers</summary>
+      <p class="muted">The last three digits decide the result. Every other number rings here.</p>
+      ${dataTable(
+        'Test numbers',
+        [{ label: 'Number ends in' }, { label: 'Result' }],
+        Object.entries(COLLECTION_SCENARIOS).map(([digits, { about }]) => [`…${digits}`, about]),
+      )}
     </details>
   `;
 }
@@ -258,23 +304,22 @@ function ownerOf(catalog: Catalog, msisdn: string): { country: Country | null; m
   return { country, method: (code && catalog.methods.get(code)) || null };
 }
 
-function timeOf(moment: Date): string {
-  return `${moment.toISOString().slice(11, 16)} UTC`;
+/** The hour on the phone's own clock. */
+function timeIn(country: Country | null, moment: Date): string {
+  const timeZone = (country && ZONES[country.iso]) ?? 'UTC';
+  return moment.toLocaleTimeString('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
 }
 
-/** The class of a brand's colours: the content security policy allows no styles in attributes. */
-function brandClass(colours: Method['colours']): string {
-  return `brand-${colours.background.slice(1)}${colours.text.slice(1)}`;
-}
-
-/** The classes of all brands of the catalogue, as CSS. */
-export function brandRules(catalog: Catalog): string {
-  const rules = new Map(
-    [...catalog.methods.values()].map(({ colours }) => [
-      brandClass(colours),
-      `.${brandClass(colours)} { background: ${colours.background}; color: ${colours.text} }
-       .${brandClass(colours)} button { color: inherit; border-color: currentColor }`,
-    ]),
-  );
-  return [...rules.values()].join('');
-}
+const ZONES: Readonly<Record<string, string>> = {
+  BJ: 'Africa/Porto-Novo',
+  CI: 'Africa/Abidjan',
+  CM: 'Africa/Douala',
+  GH: 'Africa/Accra',
+  KE: 'Africa/Nairobi',
+  NG: 'Africa/Lagos',
+  SL: 'Africa/Freetown',
+  SN: 'Africa/Dakar',
+  TZ: 'Africa/Dar_es_Salaam',
+  UG: 'Africa/Kampala',
+  ZM: 'Africa/Lusaka',
+};

@@ -2,14 +2,16 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Config } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, parseForms, refuseForeignForm } from '../platform/forms.ts';
-import { html, inlineStyle, printHtml, problemText, sendCompressed, sendPage } from '../platform/html.ts';
+import { html, printHtml, problemText, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { printView } from './http.ts';
-import { brandRules, PHONE_STYLE, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
+import { isRinging, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
+import { sandboxPage } from './sandbox-layout.ts';
 import { answerOperatorPrompt, type OperatorPrompts } from './simulator-prompts.ts';
 import type { PhoneResult, TestPhone } from './test-phone.ts';
 
@@ -21,20 +23,17 @@ const MAX_NOTICE_LENGTH = 2_000;
 type Params = { msisdn: string; action: string };
 
 /** An error, as a page of the test phone. */
-const PROBLEM_PAGE = {
-  problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
-    problemText(reply, {
-      language: 'en',
-      title: 'Test phone',
-      styles: [PHONE_STYLE],
-      body: html`
-        <header>
-          <h1>${problem.message}</h1>
-          <p><a href="/sandbox/phone">Back to the test phone</a></p>
-        </header>
-      `,
-    }),
-};
+function problemPageOf(config: Config) {
+  return (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
+    problemText(
+      reply,
+      sandboxPage(config, {
+        title: problem.message,
+        active: 'phone',
+        body: html`<p><a class="button" href="/sandbox/phone">Back to the test phone</a></p>`,
+      }),
+    );
+}
 
 export function phoneRoutes(
   app: HttpServer,
@@ -43,7 +42,7 @@ export function phoneRoutes(
   prompts: OperatorPrompts,
 ): void {
   if (ctx.config.mode !== 'sandbox') return;
-  const brands = inlineStyle(brandRules(ctx.catalog));
+  const config = { problemPage: problemPageOf(ctx.config) };
   app.register((scope, _options, done) => {
     parseForms(scope);
     // A page that waits for a change must not keep the server from stopping.
@@ -59,12 +58,11 @@ export function phoneRoutes(
       const signal = AbortSignal.any([gone.signal, closing.signal]);
       return phone.waitForChange(number, Number(version) || 0, CHANGE_WAIT_MS, signal);
     };
-    scope.get('/sandbox/phone', { config: PROBLEM_PAGE }, async (request, reply) => {
+    scope.get('/sandbox/phone', { config }, async (request, reply) => {
       const numbers = readNumbers(request);
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
       const notice = await openNotice(ctx, (request.query as Record<string, unknown>).notice);
-      const page = phonePage(ctx.catalog, views, notice, await prompts.list());
-      return sendPage(request, reply, { ...page, styles: [...page.styles, brands] });
+      return sendPage(request, reply, phonePage(ctx, views, notice, await prompts.list()));
     });
 
     // For programs and the terminal; with `version` it waits for the next change.
@@ -82,10 +80,14 @@ export function phoneRoutes(
       const view = await nextChange(number, (request.query as Record<string, unknown>).version, request, reply);
       const screen = printHtml(screenOf(ctx.catalog, view, readNumbers(request)));
       void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
-      return sendCompressed(request, reply, JSON.stringify({ version: view.version, on: view.isOn, html: screen }));
+      return sendCompressed(
+        request,
+        reply,
+        JSON.stringify({ version: view.version, on: view.isOn, rings: isRinging(view), html: screen }),
+      );
     });
 
-    scope.post('/sandbox/phone/simulators/:connection', { config: PROBLEM_PAGE }, async (request, reply) => {
+    scope.post('/sandbox/phone/simulators/:connection', { config }, async (request, reply) => {
       refuseForeignForm(request);
       const { connection } = request.params as { connection: string };
       const result = await answerOperatorPrompt(prompts, connection, formOf(request));
@@ -94,7 +96,7 @@ export function phoneRoutes(
       return reply.redirect(`/sandbox/phone?notice=${notice}`, 303);
     });
 
-    scope.post('/sandbox/phone/:msisdn/:action', { config: PROBLEM_PAGE }, async (request, reply) => {
+    scope.post('/sandbox/phone/:msisdn/:action', { config }, async (request, reply) => {
       refuseForeignForm(request);
       const { msisdn, action } = request.params as Params;
       const number = readNumber(msisdn);
@@ -118,6 +120,8 @@ function act(phone: TestPhone, msisdn: string, action: string, form: Form): Prom
       return phone.cancel(msisdn, prompt);
     case 'ignore':
       return phone.ignore(msisdn, prompt);
+    case 'expire':
+      return phone.expire(msisdn, prompt);
     case 'switch':
       return phone.switchTo(msisdn, field(form, 'on') === '1');
     case 'dial':

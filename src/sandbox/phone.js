@@ -4,6 +4,15 @@
 (function () {
   var FIRST_RETRY_MS = 500;
   var MAX_RETRY_MS = 15000;
+  var RINGS = '(1) ';
+  var RING_PATTERN = [200, 100, 200];
+
+  // The title of the tab says that a phone rings; a real phone also vibrates.
+  function ring(isRinging) {
+    var quiet = document.title.replace(RINGS, '');
+    if (isRinging && document.title === quiet && navigator.vibrate) navigator.vibrate(RING_PATTERN);
+    document.title = isRinging ? RINGS + quiet : quiet;
+  }
 
   document.querySelectorAll('.phone').forEach(function (phone) {
     var screen = phone.querySelector('.screen');
@@ -24,6 +33,7 @@
       var focused = active && screen.contains(active) ? active.id : '';
       screen.innerHTML = change.html;
       phone.dataset.version = change.version;
+      ring(change.rings);
       phone.classList.toggle('off', !change.on);
       Object.keys(values).forEach(function (id) {
         var input = document.getElementById(id);

@@ -35,13 +35,13 @@ export function operatorPromptSection(prompts: readonly OperatorPrompt[]): Html 
               <input type="hidden" name="prompt" value="${id}">
               <div class="buttons">
                 <button class="primary" name="decision" value="approve">Enter the PIN</button>
-                <button name="decision" value="cancel">Cancel</button>
+                <button class="button-secondary" name="decision" value="cancel">Cancel</button>
               </div>
             </form>
           </div>
         `,
       )}
-      <p><a href="/sandbox/phone">Look again</a></p>
+      <p><a href="/sandbox/phone">Reload</a></p>
     </section>
   `;
 }

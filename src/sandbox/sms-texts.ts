@@ -1,6 +1,6 @@
 // SMS and USSD prompts of the test phone, in French for numbers of French-speaking countries.
 
-import { formatAmount } from '../platform/money.ts';
+import { formatMoney } from '../platform/money.ts';
 import type { SandboxPayment } from './payments-table.ts';
 
 const FRENCH_DIAL_CODES = ['221', '225', '229', '237'];
@@ -20,7 +20,7 @@ type SmsTexts = {
 };
 
 const ENGLISH: SmsTexts = {
-  prompt: ({ merchantName }, money) => `Pay ${money} to ${merchantName}? Enter your PIN to confirm.`,
+  prompt: ({ merchantName }, money) => `Do you want to pay ${money} to ${merchantName}? Enter your PIN to confirm.`,
   dial: ({ merchantName, dialCode }, money) =>
     `${merchantName} asks you to pay ${money}. Dial ${dialCode} and enter your PIN to confirm.`,
   paid: ({ merchantName, receipt }, money) => `${receipt} confirmed. You paid ${money} to ${merchantName}.`,
@@ -43,6 +43,6 @@ const FRENCH: SmsTexts = {
 };
 
 export function smsText(what: keyof SmsTexts, about: SmsSubject): string {
-  const texts = FRENCH_DIAL_CODES.some((code) => about.msisdn.startsWith(code)) ? FRENCH : ENGLISH;
-  return texts[what](about, `${about.currency} ${formatAmount(about.amount)}`);
+  const isFrench = FRENCH_DIAL_CODES.some((code) => about.msisdn.startsWith(code));
+  return (isFrench ? FRENCH : ENGLISH)[what](about, formatMoney(about.amount, about.currency, isFrench ? 'fr' : 'en'));
 }

@@ -89,12 +89,12 @@ describe('a prompt', () => {
     const [prompt] = view.prompts;
     assert.equal(prompt?.id, reference);
     assert.equal(prompt?.state, 'prompt');
-    assert.match(prompt?.text ?? '', /KES 2500 to Nairobi Books/);
+    assert.match(prompt?.text ?? '', /KES\s2\s500 to Nairobi Books/);
     assert.deepEqual(await operator.phone.answer(msisdn, reference, '1234'), { ok: true, message: 'Paid.' });
     assert.deepEqual(summaries(await settle()), ['succeeded']);
     assert.equal(await outcome(reference), 'succeeded');
     const { messages } = await operator.phone.view(msisdn);
-    assert.match(messages[0]?.text ?? '', /^[0-9A-Z]{10} confirmed\. You paid KES 2500 to Nairobi Books\.$/);
+    assert.match(messages[0]?.text ?? '', /^[0-9A-Z]{10} confirmed\. You paid KES\s2\s500 to Nairobi Books\.$/);
     ctx.clock.advance(600_000);
     assert.deepEqual(await settle(), [], 'what is paid does not expire');
   });
@@ -116,6 +116,14 @@ describe('a prompt', () => {
     assert.equal((await operator.phone.cancel(msisdn, reference)).ok, true);
     assert.deepEqual(summaries(await settle()), ['PAYER_CANCELLED']);
     assert.equal(await promptState(), 'cancelled');
+  });
+
+  test('can expire at once, for whom does not want to wait', async () => {
+    const { reference } = await collect();
+    assert.equal((await operator.phone.expire(msisdn, reference)).ok, true);
+    assert.deepEqual(summaries(await settle()), ['PROMPT_EXPIRED']);
+    assert.equal(await promptState(), 'expired');
+    assert.equal((await operator.phone.answer(msisdn, reference, '1234')).ok, false);
   });
 
   test('ignored or not, expires after 120 s: the payer was never charged', async () => {
@@ -180,7 +188,7 @@ describe('a short code', () => {
     assert.equal((await operator.phone.dial(payer, '#999#')).ok, false);
     const dialled = await operator.phone.dial(payer, '#144#');
     assert.equal(dialled.ok, true);
-    assert.match(dialled.message, /XOF 2500/);
+    assert.match(dialled.message, /2\s500\sF\sCFA/);
     assert.equal((await operator.phone.answer(payer, reference, '4321')).ok, true);
     assert.deepEqual(summaries(await settle()), ['succeeded']);
     assert.equal((await operator.phone.dial(payer, '#144#')).ok, false, 'nothing left to confirm');
@@ -277,7 +285,7 @@ test('the payee of a payout gets an SMS', async () => {
   await rail.payout({ ...NO_STEPS, ...call, merchantName: 'Nairobi Books' });
   await settle();
   const { messages } = await operator.phone.view(msisdn);
-  assert.match(messages[0]?.text ?? '', /You received KES 0\.50 from Nairobi Books/);
+  assert.match(messages[0]?.text ?? '', /You received KES\s0\.50 from Nairobi Books/);
 });
 
 describe('over HTTP', () => {

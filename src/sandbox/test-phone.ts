@@ -70,6 +70,8 @@ export interface TestPhone {
   cancel(msisdn: string, id: string): Promise<PhoneResult>;
   /** Dismisses the prompt without an answer; it expires later. */
   ignore(msisdn: string, id: string): Promise<PhoneResult>;
+  /** Ends the prompt as if its time were over, so that nobody has to wait for that. */
+  expire(msisdn: string, id: string): Promise<PhoneResult>;
   /** While the phone is off, prompts are lost and expire; SMS are stored. */
   switchTo(msisdn: string, isOn: boolean): Promise<PhoneResult>;
   /** Dials a short code: shows the prompt that waits for it, also one that was missed. */
@@ -124,6 +126,11 @@ export function createTestPhone(ctx: Context, scripts: Scripts, changes: PhoneCh
         await updatePayments(tx, [{ ...payment, handset: 'ignored' }]);
         await touchPhones(tx, [msisdn]);
         return { ok: true, message: 'The prompt was put away.' };
+      }),
+    expire: (msisdn, id) =>
+      onPrompt(msisdn, id, async (tx, payment, now) => {
+        await recordDecisions(tx, scripts, now, [decidePayment(payment, 'expire', now)]);
+        return { ok: true, message: 'The prompt has expired. Nothing was paid.' };
       }),
     switchTo: (msisdn, isOn) =>
       act(msisdn, async (tx) => {

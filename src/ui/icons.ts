@@ -11,6 +11,8 @@ const DRAWINGS: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
+export const ICON_NAMES: readonly string[] = [...DRAWINGS.keys()];
+
 /** An icon beside a text. It says nothing to a screen reader: the text does. */
 export function icon(name: string): Html {
   const shapes = DRAWINGS.get(name);

@@ -68,6 +68,8 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
 
     await page.goto(`${gateway.url}/console/login/${token}`);
     await send(page, 'main form button');
+    assert.match(await page.innerText('h1'), /sign in next time/);
+    await send(page, 'main p a[href="/console"]');
     assert.match(await page.innerText('h1'), /New shop/);
     await send(page, 'main a[href="/console/integrations"]');
     await send(page, 'main a.button');

@@ -47,6 +47,10 @@ export const OPEN_ROUTES: readonly string[] = [
   'GET /docs/errors/:code',
   'GET /docs/search',
   'GET /',
+  'GET /favicon.svg',
+  'GET /robots.txt',
+  'GET /.well-known/security.txt',
+  'GET /sandbox/components',
   'GET /:page',
 ];
 

@@ -15,6 +15,7 @@ import { payouts } from './en/payouts.ts';
 import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
+import { start } from './en/start.ts';
 import { team } from './en/team.ts';
 import { transaction } from './en/transaction.ts';
 import { transactions } from './en/transactions.ts';
@@ -24,6 +25,7 @@ export type ConsoleMessages = typeof english;
 export const english = {
   ...common,
   ...signIn,
+  ...start,
   ...account,
   ...mails,
   ...home,

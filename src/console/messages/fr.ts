@@ -16,6 +16,7 @@ import { payouts } from './fr/payouts.ts';
 import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
+import { start } from './fr/start.ts';
 import { team } from './fr/team.ts';
 import { transaction } from './fr/transaction.ts';
 import { transactions } from './fr/transactions.ts';
@@ -23,6 +24,7 @@ import { transactions } from './fr/transactions.ts';
 export const french: ConsoleMessages = {
   ...common,
   ...signIn,
+  ...start,
   ...account,
   ...mails,
   ...home,

@@ -1,0 +1,41 @@
+// English: the first sign-in, the first minute and the sample shop.
+
+export const start = {
+  welcome: {
+    title: 'Choose how to sign in next time',
+    lead: 'Your one-time link is used. Set a password or add a passkey now, so that you need no link again.',
+    password: 'Set a password',
+    or: 'Or add a passkey',
+    skip: 'Skip for now',
+    skipText: 'In the sandbox you can do this later, under your account.',
+  },
+  forgot: 'Forgot password?',
+  signInAgain: 'Sign out and sign in again',
+  signInIntro: 'See payments, send payouts and create payment links.',
+  sandboxSignIn: 'The terminal where the gateway was started shows a sign-in link. For a new one, run there:',
+  docsLink: 'Documentation',
+  sampleShop: {
+    title: 'Sample shop',
+    lead: 'A shop in Nairobi with sixty days of payments, refunds, payouts and one open review. All of it is test data.',
+    open: 'Open the sample shop',
+    making: 'Preparing sixty days of payments…',
+    makingText: 'This takes some seconds, once. The page updates by itself.',
+    back: 'Switch back under your name in the menu.',
+  },
+  firstMinute: {
+    title: 'Your first minute',
+    done: (count: number, of: number) => `${count} of ${of} done`,
+    payment: 'Create a test payment',
+    paymentText: 'Use the form on this page. It asks a test phone for money.',
+    phone: 'Approve it on the test phone',
+    phoneText: 'Type any four digits as PIN.',
+    phoneButton: 'Open the phone',
+    callback: 'See the callback arrive',
+    callbackText: 'Your server would get this message. The built-in receiver shows it.',
+    callbackButton: 'Open the receiver',
+    request: 'Send your own request',
+    requestText: 'With your API key, from your own program.',
+    requestButton: 'Quickstart',
+    stepDone: 'Done',
+  },
+};

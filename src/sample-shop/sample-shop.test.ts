@@ -1,0 +1,75 @@
+// The sample shop: sixty days of history that look like a business, in books that are right.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
+import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
+import { listFailingReceivers } from '../callbacks/endpoints.ts';
+import type { Holder } from '../holders/holders.ts';
+import { balancesOf } from '../ledger/ledger.ts';
+import { countOpenCases } from '../payments/case-list.ts';
+import { countWaitingApprovals } from '../payments/payout-orders.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import { planPayments } from './plan.ts';
+import { createSampleShop, makeSampleShop } from './sample-shop.ts';
+
+let gateway: TestGateway;
+let shop: Holder;
+before(async () => {
+  gateway = await createTestGateway();
+  gateway.ctx.clock.set(new Date());
+  shop = await makeSampleShop(gateway.ctx, gateway.services.payments.engine);
+});
+after(() => gateway.close());
+
+type Row = { direction: string; status: string; currency: string; n: number; oldest: Date };
+const countRows = () =>
+  gateway.ctx.db.query<Row>(
+    `select direction, status, currency, count(*)::integer as n, min(created_at) as oldest
+     from transactions where holder_id = $1 group by 1, 2, 3`,
+    [shop.id],
+  );
+
+test('payments of several countries, refunds and payouts, over sixty days', async () => {
+  const rows = await countRows();
+  const sum = (keep: (row: Row) => boolean) => rows.filter(keep).reduce((total, { n }) => total + n, 0);
+  assert.equal(
+    sum(({ direction }) => direction === 'collection'),
+    planPayments(gateway.ctx.clock.now()).length,
+  );
+  assert.ok(sum(({ status }) => status === 'success') > 250);
+  assert.ok(sum(({ status }) => status === 'failed') > 20 && sum(({ status }) => status === 'expired') > 5);
+  assert.ok(sum(({ direction }) => direction === 'refund') > 5);
+  assert.ok(sum((row) => row.direction === 'payout' && row.status === 'success') >= 4);
+  assert.deepEqual([...new Set(rows.map(({ currency }) => currency))].sort(), ['KES', 'SLE', 'TZS', 'UGX', 'ZMW']);
+  const oldest = Math.min(...rows.map((row) => row.oldest.getTime()));
+  assert.ok(gateway.ctx.clock.millis() - oldest > 58 * DAY_MS);
+  const wallets = await balancesOf(gateway.ctx.db, shop.id);
+  assert.ok(wallets.every(({ available }) => available > 0n));
+});
+
+test('nothing of the past waits for a job, and what needs a person is there', async () => {
+  const { ctx } = gateway;
+  const jobs = await ctx.db.query('select 1 from payment_jobs where holder_id = $1', [shop.id]);
+  assert.equal(jobs.length, 0);
+  assert.equal(await countWaitingApprovals(ctx.db, shop.id), 2);
+  const cases = await countOpenCases(ctx.db, shop.id);
+  assert.equal(
+    [...cases.values()].reduce((sum, count) => sum + count, 0),
+    1,
+  );
+  await gateway.settle();
+  assert.deepEqual(
+    (await listFailingReceivers(ctx.db, shop.id)).map(({ origin }) => origin),
+    ['https://shop.example'],
+  );
+});
+
+test('ledger verify finds nothing', async () => {
+  assert.deepEqual(await differencesOf(gateway.ctx), []);
+});
+
+test('it is found when it is complete, and made once', async () => {
+  const sample = createSampleShop(gateway.ctx, gateway.services.payments.engine);
+  assert.equal((await sample.find())?.id, shop.id);
+});
