@@ -656,7 +656,7 @@ describe('beside a running gateway', () => {
   });
 
   test('a holder and its integration from creation to closing: what --json prints', async () => {
-    const holderKeys = ['id', 'name', 'status', 'payouts_need_approval', 'created_at'];
+    const holderKeys = ['id', 'name', 'status', 'payouts_need_approval', 'time_zone', 'created_at'];
     const integration = [
       'client_id',
       'sender',

@@ -57,14 +57,18 @@ function lines(days: readonly ChartDay[], y: (value: number) => number, center: 
   `;
 }
 
+/** Every how many days one has a label. */
+export function labelStep(count: number): number {
+  return Math.ceil(count / MAX_DAY_LABELS);
+}
+
 /** The label of a day, and what the pointer finds over it. The last day has its point all the time. */
 function dayColumn(day: ChartDay, index: number, count: number, y: number): Html {
-  const every = Math.ceil(count / MAX_DAY_LABELS);
   const left = percent(index / count);
   const middle = percent((index + 0.5) / count);
   const isLast = index === count - 1;
   return html`
-    ${index % every === 0 && html`<text x="${middle}" y="${HEIGHT - 8}" text-anchor="middle">${day.label}</text>`}
+    ${index % labelStep(count) === 0 && html`<text x="${middle}" y="${HEIGHT - 8}" text-anchor="middle">${day.label}</text>`}
     <g class="chart-day${isLast && ' chart-day-last'}" data-title="${day.title}" data-now="${day.nowText}"
       data-before="${day.beforeText ?? ''}">
       <title>${day.title}: ${day.nowText}</title>

@@ -2,10 +2,9 @@
 
 import { type Html, html } from '../platform/html.ts';
 import { amountToNumber } from '../platform/money.ts';
-import { addDays } from '../platform/time-zones.ts';
 import { dataTable } from '../ui/components.ts';
 import { figuresOf } from './business-figures.ts';
-import { type ChartDay, moneyChart } from './charts.ts';
+import { type ChartDay, labelStep, moneyChart } from './charts.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import type { DailyStats } from './daily-stats.ts';
 import type { HomeRange } from './home-range.ts';
@@ -70,7 +69,7 @@ function chart(request: HolderRequest, days: readonly DayLine[], currency: strin
   const longDay = dayFormat(request, { weekday: 'short', day: 'numeric', month: 'short' });
   const shortDay = dayFormat(request, { day: 'numeric', month: 'short' });
   const points = days.map(({ day, before, figures, beforeAmount }, index): ChartDay => {
-    const isNewMonth = index === 0 || addDays(day, -1).slice(0, 7) !== day.slice(0, 7);
+    const isNewMonth = index === 0 || Number(day.slice(8)) <= labelStep(days.length);
     return {
       label: isNewMonth ? shortDay(day) : String(Number(day.slice(8))),
       title: longDay(day),

@@ -88,7 +88,7 @@ function changeLine({ t }: HolderRequest, change: number, text: string, after: H
   const isUp = change > 0;
   return html`
     <span class="${isUp ? 'up' : 'down'}">
-      <span aria-hidden="true">${isUp ? '▲' : '▼'}</span>
+      <span aria-hidden="true">${isUp ? '▲ ' : '▼ '}</span>
       <span class="visually-hidden">${isUp ? t.home.up : t.home.down}</span>
       ${text}
     </span>${after}
@@ -97,7 +97,7 @@ function changeLine({ t }: HolderRequest, change: number, text: string, after: H
 
 function roundedText({ language }: HolderRequest, value: number): string {
   const maximumFractionDigits = value < 10 ? 1 : 0;
-  return new Intl.NumberFormat(language, { maximumFractionDigits }).format(value);
+  return new Intl.NumberFormat(language, { maximumFractionDigits, useGrouping: false }).format(value);
 }
 
 function balanceNote(request: HolderRequest, wallet: WalletBalance | null): string {

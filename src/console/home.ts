@@ -65,13 +65,13 @@ async function homePage(request: HolderRequest, problem?: Problem): Promise<Fast
       ${holder.status !== 'active' && html`<p class="box error">${t.home.notActive}</p>`}
       ${currencies.length > 1 && currencyChips(request, range, currencies, currency)}
       ${figureCards(request, { range, currency, wallet, now: of(range.days), before: of(range.before) })}
-      <div class="columns-wide home-row">
-        ${moneyCard(request, { range, currency, stats: byDay(stats) })}
-        ${attention}
-      </div>
-      <div class="columns-wide">
-        ${recentCard(request, recent.rows)}
+      <div class="columns-wide home-columns">
         <div>
+          ${moneyCard(request, { range, currency, stats: byDay(stats) })}
+          ${recentCard(request, recent.rows)}
+        </div>
+        <div>
+          ${attention}
           ${currency !== null && operatorCards(request, figuresOf(of(range.days), currency))}
           ${testPaymentCard(request, problem)}
         </div>

@@ -24,7 +24,11 @@ export const home = {
       '14d': 'on the 14 days before',
       month: 'on the same days last month',
     },
-    noneBefore: { '7d': 'None in the 7 days before', '14d': 'None in the 14 days before', month: 'None last month' },
+    noneBefore: {
+      '7d': 'None in the 7 days before',
+      '14d': 'None in the 14 days before',
+      month: 'None on these days last month',
+    },
     up: 'up',
     down: 'down',
     counting: 'Still counting. This page updates itself.',

@@ -24,7 +24,7 @@ export const home: Pick<ConsoleMessages, 'home'> = {
     noneBefore: {
       '7d': 'Rien les 7 jours précédents',
       '14d': 'Rien les 14 jours précédents',
-      month: 'Rien le mois dernier',
+      month: 'Rien ces jours-là le mois dernier',
     },
     up: 'en hausse de',
     down: 'en baisse de',
