@@ -12,6 +12,7 @@ import { admitServiceLogin, migrate } from '../src/platform/migrate.ts';
 
 const EXIT_WAIT_MS = 5_000;
 const FOLDER_PREFIX = 'simbi-test-';
+const FOLDER_OF_RUN = new RegExp(`^${FOLDER_PREFIX}(\\d+)-`);
 /** Fast rather than durable: these databases live for seconds. Tests about crashes start their own server. */
 const FAST_SETTINGS = {
   fsync: 'off',
@@ -65,10 +66,11 @@ export async function startTestPostgres(): Promise<EmbeddedPostgres & { folder: 
 }
 
 /** Removes servers of test runs that were killed. The folder's name contains the process id of its run. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(FOLDER_PREFIX))) {
-    const owner = Number(name.slice(FOLDER_PREFIX.length).split('-')[0]);
-    if (isAlive(owner)) continue;
+export async function removeLeftovers(): Promise<void> {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = FOLDER_OF_RUN.exec(name)?.[1];
+    // Other folders with this prefix, such as that of reserved ports, belong to every run.
+    if (owner === undefined || isAlive(Number(owner))) continue;
     const folder = join(tmpdir(), name);
     const running = await findEmbeddedPostgres(join(folder, 'postgres')).catch(() => null);
     if (running) process.kill(running.pid, 'SIGQUIT');
