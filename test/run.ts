@@ -34,8 +34,6 @@ const LONGEST_FIRST = [
   'test/browser/states.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/fuzz/more-fuzz.test.ts',
-  'test/fuzz/third-fuzz.test.ts',
-  'test/fuzz/last-fuzz.test.ts',
   'test/rails/contract.test.ts',
   'test/rails/journey.test.ts',
   'test/process.test.ts',
