@@ -15,8 +15,8 @@ import { groupFiles } from './groups.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts', 'simulators/**/*.test.ts'];
-/** One more than there are processors: files also wait, for their database, a browser or another process. */
-const CONCURRENT_FILES = availableParallelism() + 1;
+/** Two more than there are processors: files also wait, for their database, a browser, another process or a moment. */
+const CONCURRENT_FILES = availableParallelism() + 2;
 /** The same as the launcher's. Without it every file strips the types of some hundred modules again. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/simbi');
 /** The flag of Node's runner for running only some tests. */
