@@ -85,8 +85,8 @@ function spawnStandby(): Standby {
       DATABASE_URL: postgres.url,
       PORT: String(port),
       LOG_LEVEL: 'silent',
-      // Killed processes write no cache of compiled modules; each flushes it once it has loaded.
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      // The launcher's. Killed processes write no cache of compiled modules; each flushes it once it has loaded.
+      NODE_COMPILE_CACHE: resolve(import.meta.dirname, '../node_modules/.cache/simbi'),
       RATE_LIMIT_PER_SECOND: '0',
       RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
     },

@@ -1,9 +1,10 @@
 // Every block of a guide that is marked `bash` runs unchanged, in the order of the page, beside one real server on a new
-// data directory. The configuration page and the files for monitoring are compared with the code.
+// data directory; the commands in it run in the process of the test. The configuration page and the files for monitoring are
+// compared with the code.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,6 +13,7 @@ import { loadCatalog } from '../src/catalog/catalog.ts';
 import { configurationReference } from '../src/platform/config.ts';
 import { RAILS } from '../src/rails/registry.ts';
 import { withMethodsTable, withSettingsTable } from '../src/rails/settings-reference.ts';
+import { serveCommands } from './command-server.ts';
 import { reservePort } from './ports.ts';
 import { type RunningProcess, simbi } from './processes.ts';
 
@@ -24,17 +26,13 @@ const blocksOf = (guide: string) =>
 const folder = mkdtempSync(join(tmpdir(), 'simbi-docs-'));
 let port: number;
 let server: RunningProcess;
+let commands: Awaited<ReturnType<typeof serveCommands>>;
 
 before(async () => {
   port = await reservePort();
   // Where a reader's `npx simbi` finds the checkout, the folder of the test has none: this stands in for it.
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'npx'),
-    `#!/bin/sh\n[ "$1" = simbi ] && shift || exit 64\nexec "${process.execPath}" "${join(ROOT, 'bin/run.mjs')}" src/cli.ts "$@"\n`,
-  );
-  chmodSync(join(bin, 'npx'), 0o755);
+  process.chdir(folder);
+  commands = await serveCommands(folder);
   server = simbi(['serve'], { DATA_DIR: join(folder, 'data'), PORT: String(port), LOG_LEVEL: 'warn' });
   await server.printed(/Listening/);
 });
@@ -42,12 +40,14 @@ before(async () => {
 after(async () => {
   server.child.kill('SIGTERM');
   await server.ended;
+  commands.close();
+  process.chdir(ROOT);
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** Runs a script as a reader would: one shell, stopping at the first line that fails. */
 function runScript(script: string): Promise<{ code: number | null; output: string }> {
-  const PATH = `${join(folder, 'bin')}:${process.env.PATH ?? ''}`;
+  const PATH = `${commands.bin}:${process.env.PATH ?? ''}`;
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: folder,
     env: { PATH, HOME: folder, NO_COLOR: '1', PORT: String(port) },

@@ -10,11 +10,12 @@ import { isAlive } from '../src/embedded-postgres/processes.ts';
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
 const MAX_TRIES = 200;
-const FOLDER = join(tmpdir(), `simbi-test-ports-${userInfo().uid}`);
+/** One file for each reserved port. */
+export const RESERVATIONS = join(tmpdir(), `simbi-test-ports-${userInfo().uid}`);
 
 /** A free port on 127.0.0.1 that stays reserved until this process ends. */
 export async function reservePort(): Promise<number> {
-  mkdirSync(FOLDER, { recursive: true });
+  mkdirSync(RESERVATIONS, { recursive: true });
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
     if (claim(port) && (await isFree(port))) return port;
@@ -23,7 +24,7 @@ export async function reservePort(): Promise<number> {
 }
 
 function claim(port: number): boolean {
-  const file = join(FOLDER, String(port));
+  const file = join(RESERVATIONS, String(port));
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' });
     process.once('exit', () => rmSync(file, { force: true }));

@@ -1,8 +1,9 @@
 // Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test runner over
-// every *.test.ts or over the files named on the command line. `--test-name-pattern` selects tests by name.
+// every *.test.ts or over the files named on the command line. `--test-name-pattern` selects tests by name. Files that are named
+// have a process each; when all are run, short ones share some.
 
-import { globSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { run as runFiles } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -10,11 +11,12 @@ import { parseArgs } from 'node:util';
 import { EmbeddedPostgresError } from '../src/embedded-postgres/installation.ts';
 import { MigrationError } from '../src/platform/migrate.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
+import { groupFiles } from './groups.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts', 'simulators/**/*.test.ts'];
-/** One more than there are processors: files also wait, for their database, a browser or another process. */
-const CONCURRENT_FILES = availableParallelism() + 1;
+/** Two more than there are processors: files also wait, for their database, a browser, another process or a moment. */
+const CONCURRENT_FILES = availableParallelism() + 2;
 /** The same as the launcher's. Without it every file strips the types of some hundred modules again. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/simbi');
 /** The flag of Node's runner for running only some tests. */
@@ -22,21 +24,20 @@ const NAME_PATTERN = 'test-name-pattern';
 /** Only to end a file that hangs: the longest take a minute and a half beside other work. */
 const FILE_TIMEOUT_MS = 600_000;
 
-/** Started first, so that the end is not one long file while the other processors have nothing to do. */
+/** Started first, in a process each, so that the end is not one long file while the other processors have nothing to do. */
 const LONGEST_FIRST = [
-  'test/docs.test.ts',
+  'test/money-crash.test.ts',
+  'test/simulation.test.ts',
+  'test/simulation/more-seeds.test.ts',
+  'test/crash.test.ts',
   'test/browser/console.test.ts',
   'test/browser/states.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/fuzz/more-fuzz.test.ts',
-  'test/fuzz/third-fuzz.test.ts',
-  'test/fuzz/last-fuzz.test.ts',
-  'test/crash.test.ts',
-  'test/money-crash.test.ts',
-  'test/simulation.test.ts',
-  'test/simulation/more-seeds.test.ts',
-  'test/simulation/mutations.test.ts',
+  'test/rails/contract.test.ts',
+  'test/rails/journey.test.ts',
   'test/process.test.ts',
+  'test/docs.test.ts',
   'test/browser/checkout.test.ts',
   'test/signing.test.ts',
   'src/embedded-postgres/server.test.ts',
@@ -67,17 +68,26 @@ async function run(args: string[]): Promise<number> {
   const patterns = positionals.length > 0 ? positionals : ALL_TESTS;
   const found = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
   const longest = LONGEST_FIRST.filter((file) => found.includes(file));
-  const files = [...longest, ...found.filter((file) => !longest.includes(file))];
-  if (files.length === 0) {
+  const others = found.filter((file) => !longest.includes(file));
+  if (found.length === 0) {
     console.error(`No test files match ${patterns.join(' ')}.`);
     return 1;
   }
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-groups-'));
+  try {
+    const { groups, alone } = positionals.length > 0 ? { groups: [], alone: others } : groupFiles(others, folder);
+    return await runOnServer([...longest, ...groups, ...alone], values[NAME_PATTERN]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runOnServer(files: string[], name: string | undefined): Promise<number> {
   const server = await openServer();
   try {
     const template = await createTemplate(server.url);
     try {
-      const { aborted } = interruption.signal;
-      return aborted ? 1 : await runNode(files, values[NAME_PATTERN], { url: server.url, template });
+      return interruption.signal.aborted ? 1 : await runNode(files, name, { url: server.url, template });
     } finally {
       await dropDatabase(server.url, template);
     }
@@ -109,7 +119,7 @@ async function runNode(files: string[], name: string | undefined, server: TestSe
   });
   // Without forceExit: a file that leaves something open must show up, and ends by the time-out.
   const events = runFiles({
-    files: files.map((file) => join(ROOT, file)),
+    files: files.map((file) => resolve(ROOT, file)),
     concurrency: CONCURRENT_FILES,
     timeout: FILE_TIMEOUT_MS,
     signal: interruption.signal,

@@ -1,6 +1,7 @@
 // Connections that are slow on purpose, against a whole gateway.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -48,6 +49,23 @@ describe('slow bodies', () => {
     const answer = await closed;
     assert.equal(statusOf(answer), 408);
     assert.match(answer, /"code":"request_timeout"/);
+  });
+});
+
+describe('a process that stands still', () => {
+  test('reads a body that has arrived meanwhile, however long that was', async () => {
+    const gateway = await createTestGateway();
+    try {
+      const head = HALF_A_BODY.replace('Content-Length: 60\r\n\r\n{', 'Content-Length: 2\r\nConnection: close\r\n');
+      const { socket, closed } = await sendRaw(gateway.url, `${head}Expect: 100-continue\r\n\r\n`);
+      // The head is read, and the time of the body runs.
+      await once(socket, 'data');
+      socket.write('{}');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+      assert.match(await closed, /HTTP\/1\.1 400 .*"success":false/s);
+    } finally {
+      await gateway.close();
+    }
   });
 });
 

@@ -2,17 +2,12 @@
 // password or link; with user verification (fingerprint, PIN) it is enough on its own.
 
 import { randomBytes } from 'node:crypto';
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
 import { publicUrl, shownBrand } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { type Reader, violatedConstraint } from '../platform/db.ts';
@@ -28,6 +23,9 @@ const MAX_TRANSPORTS = 8;
 const USER_ID_BYTES = 32;
 /** EdDSA, ES256 and RS256, as COSE numbers them: every device has one of them. */
 const ALGORITHMS = [-8, -7, -257];
+
+/** Loaded for the first passkey: with what it needs it is a fifth of all modules, and would delay every start. */
+const webAuthn = () => import('@simplewebauthn/server');
 
 export type Passkey = { id: bigint; name: string; created_at: Date; last_used_at: Date | null };
 
@@ -64,6 +62,7 @@ export async function askForNewPasskey(
   );
   if (!row) throw new Problem('not_found');
   const challenge = await createChallenge(ctx, { ...question, purpose: 'register', memberId: member.id });
+  const { generateRegistrationOptions } = await webAuthn();
   return generateRegistrationOptions({
     rpName: shownBrand(ctx.config),
     rpID: relyingParty(ctx).id,
@@ -90,7 +89,8 @@ export async function addPasskey(
   const question: PasskeyQuestion = { purpose: 'register', memberId, browser, address: from.address };
   const response = readAnswer(answer.credential) as RegistrationResponseJSON | null;
   const challenge = response && (await takenChallenge(ctx, response, question));
-  if (!response || !challenge || !hasPlainAttestation(response)) return null;
+  if (!response || !challenge || !(await hasPlainAttestation(response))) return null;
+  const { verifyRegistrationResponse } = await webAuthn();
   const verified = await attempt(ctx, () =>
     verifyRegistrationResponse({
       response,
@@ -160,6 +160,7 @@ export async function askForPasskey(
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { memberId } = question;
   const challenge = await createChallenge(ctx, question);
+  const { generateAuthenticationOptions } = await webAuthn();
   return generateAuthenticationOptions({
     rpID: relyingParty(ctx).id,
     challenge: bytes(challenge),
@@ -201,6 +202,7 @@ export async function provePasskey(
   if (!row || !belongsTo(response, row.user_id)) return null;
   const stored = { ...descriptor(row), publicKey: bytes(row.public_key), counter: Number(row.counter) };
   const requireUserVerification = question.memberId === null;
+  const { verifyAuthenticationResponse } = await webAuthn();
   const verified = await attempt(ctx, () =>
     verifyAuthenticationResponse({
       response,
@@ -274,7 +276,8 @@ function belongsTo(answer: AuthenticationResponseJSON, userId: Buffer): boolean 
  * We ask for no attestation. Certificates in an answer are refused before the library reads them: it would fetch the
  * revocation lists that they name, from addresses that the caller chose.
  */
-function hasPlainAttestation(answer: RegistrationResponseJSON): boolean {
+async function hasPlainAttestation(answer: RegistrationResponseJSON): Promise<boolean> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   try {
     const attestation = decodeAttestationObject(bytes(Buffer.from(answer.response.attestationObject, 'base64url')));
     const format = attestation.get('fmt');

@@ -101,11 +101,19 @@ export function limitAddresses(app: FastifyInstance, ctx: Context): void {
 
 type AnswerProblem = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => void;
 
-/** Ends requests whose small body takes too long. Real time on purpose: it is how long a connection is held. */
+/**
+ * Ends requests whose small body takes too long. Real time on purpose: it is how long a connection is held. Only the time in
+ * which this process could read counts: a body that waits for a busy process is not slow.
+ */
 export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void {
   const arriving = new Map<FastifyRequest, { reply: FastifyReply; until: number }>();
+  let lateMs = 0;
+  let checkedAt = performance.now();
+  const readingTime = () => performance.now() - lateMs;
   const check = setInterval(() => {
-    const now = performance.now();
+    lateMs += Math.max(0, performance.now() - checkedAt - BODY_CHECK_MS);
+    checkedAt = performance.now();
+    const now = readingTime();
     // In the order of arrival, so the first one that has time left ends the check.
     for (const [request, { reply, until }] of arriving) {
       if (until > now) return;
@@ -123,7 +131,7 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
     const isChunked = request.headers['transfer-encoding'] !== undefined;
     const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
     if (bytes > 0 && bytes <= BODY_LIMIT_BYTES) {
-      arriving.set(request, { reply, until: performance.now() + SMALL_BODY_MS });
+      arriving.set(request, { reply, until: readingTime() + SMALL_BODY_MS });
       reply.raw.once('close', () => arriving.delete(request));
     }
     done();

@@ -1,6 +1,5 @@
 // Handing mails over to the mail server of the settings. Text only: nothing in them is loaded, tracked or executed.
 
-import { createTransport } from 'nodemailer';
 import { isLoopback } from './addresses.ts';
 import { type Config, shownBrand } from './config.ts';
 import { isEmail } from './email.ts';
@@ -24,7 +23,7 @@ export class MailRefusedError extends Error {
 }
 
 export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mode' | 'brandName'>): Mailer {
-  const transport = createTransport({
+  const options = {
     ...serverOf(config),
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: CONNECT_TIMEOUT_MS,
@@ -32,11 +31,14 @@ export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mode
     // A text is sent as it is, never read from a file or an address that it names.
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
   const domain = config.mailFrom.split('@')[1] ?? 'localhost';
   return {
     async send(mail, id) {
       requirePlainMail(mail);
+      // Only where mail is sent: most gateways have no mail server, and every command would load it.
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport(options);
       try {
         await transport.sendMail({
           from: { name: shownBrand(config), address: config.mailFrom },

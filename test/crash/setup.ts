@@ -3,9 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { createHolder } from '../../src/holders/holders.ts';
@@ -33,8 +31,8 @@ const SETTLE_MS = 60_000;
 const PAUSE_MS = 50;
 const CURRENCY = 'UGX';
 
-const COMPILED = join(tmpdir(), `simbi-crash-compiled-${process.pid}`);
-process.once('exit', () => rmSync(COMPILED, { recursive: true, force: true }));
+/** The launcher's: the first processes would otherwise compile everything, all at once. */
+const COMPILED = resolve(import.meta.dirname, '../../node_modules/.cache/simbi');
 
 export type Setup = {
   readonly ctx: Context;
