@@ -426,6 +426,19 @@ describe('till and pay bill', () => {
     assert.equal(observation.step.accountReference, '2547*****149');
   });
 
+  test('a query tells again where to pay: the first answer may not have been stored', async () => {
+    for (const code of ['MPESA_PAYBILL_KEN', 'MPESA_TILL_KEN']) {
+      const first = await rail.collect(collectCall(code));
+      const question = queryCall({
+        method: method(code),
+        railReference: null,
+        msisdn: PHONE,
+        submittedAt: clock.now(),
+      });
+      assert.deepEqual((await rail.query(question)).observation, first.observation);
+    }
+  });
+
   test('what nobody paid expires; what was paid is confirmed by its receipt', async () => {
     const call = queryCall({ method: method('MPESA_PAYBILL_KEN'), railReference: null });
     assert.equal((await rail.query(call)).observation.state, 'pending');

@@ -442,7 +442,11 @@ async function queryTransfer(session: DarajaSession, call: QueryCall): Promise<R
   const listed = await lookUp(session, call);
   if (listed.reply !== null) return listed.reply;
   const isOver = connection.clock.millis() >= call.submittedAt.getTime() + TRANSFER_MS + CONFIRMATION_MS;
-  if (!isOver) return { observation: { state: 'pending' }, raw: '' };
+  if (!isOver) {
+    // Told again: the gateway may have stopped before it stored where the payer has to pay.
+    const step = transferStep(session, call, receiverOf(account, call.method.code) ?? '', call.submittedAt);
+    return { observation: { state: 'pending', ...(step === null ? {} : { step }) }, raw: '' };
+  }
   const message = 'No payment arrived in the time that the payer had.';
   return { observation: { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: 'NOT_PAID', message }, raw: '' };
 }
