@@ -89,13 +89,13 @@ type ShellParts = { active: MenuKey | undefined; counts: MenuCounts; page: Html 
 function shell(request: ConsoleRequest, { active, counts, page }: ShellParts): Html {
   return html`
     <div class="shell">
-      <div class="side">
+      <aside class="side" aria-label="${request.t.menuLabel}">
         <div class="side-content">
           ${brandLink(brandOf(request.ctx.config), '/console')}
           ${sideMenu(request, active, counts)}
           ${accountLine(request)}
         </div>
-      </div>
+      </aside>
       <div class="page">
         ${topbar(request)}
         ${page}
