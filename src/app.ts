@@ -51,7 +51,8 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   const app = createHttpServer(ctx, { browserPage: problemPageFor(ctx.config) });
   // First: it collects the routes that follow.
   docsRoutes(app, ctx);
-  frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null });
+  const hasMails = ctx.config.mailFrom === MAIL_BOX_SENDER;
+  frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null, hasMails });
   healthRoutes(app, ctx, backlogsOf(services));
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);
@@ -68,7 +69,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
       list: () => listSimulatorPrompts(ctx),
       decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
     });
-  if (ctx.config.mailFrom === MAIL_BOX_SENDER) mailRoutes(app, ctx);
+  if (hasMails) mailRoutes(app, ctx);
   componentsRoute(app, ctx);
   callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
   return app;

@@ -9,7 +9,7 @@ import { sendMails } from '../src/holders/mail-queue.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { hasMailBox } from '../src/platform/config.ts';
 import { listMails, MAIL_BOX_SENDER, type MailBox, openMailBox } from '../src/sandbox/mail-box.ts';
-import { addPerson, payOut, type Person, visitor } from './console-harness.ts';
+import { addPerson, type Person, payOut, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -88,7 +88,10 @@ describe('notifications', () => {
     await notifyMembers(gateway.ctx);
     const mails = await newMails();
     assert.deepEqual(namesOf(mails), ['otieno@example.org: Yesterday: Duka la Amani']);
-    assert.match(mails[0]?.body ?? '', /^2026-03-02: 0 payments succeeded, 0 failed or expired\.\nPaid out: KES.700 \(1\)/);
+    assert.match(
+      mails[0]?.body ?? '',
+      /^2026-03-02: 0 payments succeeded, 0 failed or expired\.\nPaid out: KES.700 \(1\)/,
+    );
   });
 
   test('only a sandbox that nobody else can reach shows its mails', () => {

@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { balancesOf } from '../ledger/ledger.ts';
 import { listTransactions } from '../payments/listing.ts';
+import type { Transaction } from '../payments/transactions.ts';
 import type { Problem } from '../platform/errors.ts';
 import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
 import { dayIn } from '../platform/time-zones.ts';
@@ -13,14 +14,16 @@ import { currenciesOf, figuresOf } from './business-figures.ts';
 import { zoneOf } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import type { DailyStats } from './daily-stats.ts';
+import { firstMinute } from './first-minute.ts';
 import { moneyCard } from './home-chart.ts';
 import { figureCards } from './home-figures.ts';
 import { daysToRead, type HomeRange, RANGES, readRange } from './home-range.ts';
 import { renderPage } from './layout.ts';
 import { operatorCards } from './operator-card.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 import { createTestPayment, testPaymentCard } from './test-payment.ts';
-import { transactionTable } from './transaction-table.ts';
+import { readTransactionNames, transactionTable } from './transaction-table.ts';
 
 const STYLE = styleFile(new URL('./home.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./home.js', import.meta.url));
@@ -63,12 +66,13 @@ async function homePage(request: HolderRequest, problem?: Problem): Promise<Fast
     ...(problem ? { status: problem.status } : {}),
     body: html`
       ${holder.status !== 'active' && html`<p class="box error">${t.home.notActive}</p>`}
+      ${await firstMinute(request)}
       ${currencies.length > 1 && currencyChips(request, range, currencies, currency)}
       ${figureCards(request, { range, currency, wallet, now: of(range.days), before: of(range.before) })}
       <div class="columns-wide home-columns">
         <div>
           ${moneyCard(request, { range, currency, stats: byDay(stats) })}
-          ${recentCard(request, recent.rows)}
+          ${await recentCard(request, recent.rows)}
         </div>
         <div>
           ${attention}
@@ -131,13 +135,16 @@ function currencyChips(
   );
 }
 
-function recentCard(request: HolderRequest, rows: Parameters<typeof transactionTable>[1]): Html {
+async function recentCard(request: HolderRequest, rows: readonly Transaction[]): Promise<Html> {
   const { t, role } = request;
   if (rows.length === 0)
     return emptyState(
       t.home.none,
       t.home.noneText,
-      MAKERS.includes(role) && html`<a class="button" href="/console/links/new">${t.home.newLink}</a>`,
+      html`
+        ${MAKERS.includes(role) && html`<a class="button" href="/console/links/new">${t.home.newLink}</a>`}
+        ${sampleShopButton(request)}
+      `,
     );
   return html`
     <section class="card" aria-labelledby="latest">
@@ -145,7 +152,7 @@ function recentCard(request: HolderRequest, rows: Parameters<typeof transactionT
         <h2 id="latest">${t.home.recent}</h2>
         <a href="/console/transactions">${t.home.allTransactions} →</a>
       </div>
-      ${transactionTable(request, rows)}
+      ${transactionTable(request, rows, await readTransactionNames(request, rows))}
     </section>
   `;
 }

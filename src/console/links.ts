@@ -38,6 +38,7 @@ import {
 } from './link-form.ts';
 import { amountOf, linkPage, linkTag } from './link-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 
 const PAGE_ROWS = 50;
 
@@ -74,7 +75,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     MAKERS.includes(role) && html`<a class="button" href="/console/links/new">${icon('plus')}${t.links.create}</a>`;
   const empty =
     counts.all === 0
-      ? emptyState(t.links.none, t.links.noneText, createButton, 'link')
+      ? emptyState(t.links.none, t.links.noneText, html`${createButton}${sampleShopButton(request)}`, 'link')
       : emptyState(t.links.noneHere, t.links.noneHereText, false, 'link');
   return renderPage(request, {
     title: t.menu.links,

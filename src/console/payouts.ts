@@ -34,6 +34,7 @@ import { fileTable, waitingFiles } from './payout-file-page.ts';
 import { findRepeats, orderOnce } from './payout-form.ts';
 import { waitingRefunds } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 import { methodName } from './transaction-table.ts';
 
 const PAGE_ROWS = 50;
@@ -86,7 +87,12 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
           ? payoutTable(request, payouts)
           : group || before
             ? emptyState(t.payouts.noneHere, t.payouts.noneHereText, false, 'send')
-            : emptyState(t.payouts.none, t.payouts.noneText, canCreate && createLink, 'send')
+            : emptyState(
+                t.payouts.none,
+                t.payouts.noneText,
+                html`${canCreate && createLink}${sampleShopButton(request)}`,
+                'send',
+              )
       }
       ${pager(request, nextPage(found, group))}
       ${files.length > 0 && html`<h2>${t.payouts.lists}</h2>${fileTable(request, files)}`}

@@ -25,6 +25,7 @@ import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
 import { exportButton, sendCsv } from './csv-export.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
+import { sampleShopButton } from './sample-shop-button.ts';
 import { listSavedFilters, savedFilterMenu } from './saved-filters.ts';
 import { currentSort, currentTab, filterQuery, listAddress, readFilter } from './transaction-filter.ts';
 import { dateMenu, filterChips, filterForm, sortMenu } from './transaction-filter-bar.ts';
@@ -158,7 +159,8 @@ function pageLinks(request: HolderRequest, page: ShownPage, isFiltered: boolean)
   `;
 }
 
-function emptyList({ t }: HolderRequest, isFiltered: boolean): Html {
+function emptyList(request: HolderRequest, isFiltered: boolean): Html {
+  const { t } = request;
   return isFiltered
     ? emptyState(
         t.transactions.noMatch,
@@ -169,7 +171,7 @@ function emptyList({ t }: HolderRequest, isFiltered: boolean): Html {
     : emptyState(
         t.transactions.none,
         t.transactions.noneText,
-        html`<a class="button" href="/console">${t.home.testPayment}</a>`,
+        html`<a class="button" href="/console">${t.home.testPayment}</a>${sampleShopButton(request)}`,
       );
 }
 

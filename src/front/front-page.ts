@@ -11,7 +11,7 @@ import type { FrontMessages } from './messages.ts';
 const FIRST_COMMAND = 'npx simbi collect 2500 KES --phone 254712345678 --wait';
 const FIRST_PHONE = '/sandbox/phone?n=254712345678';
 
-export type FrontFacts = { version: string; isHealthy: boolean; sampleLink: string | null };
+export type FrontFacts = { version: string; isHealthy: boolean; sampleLink: string | null; hasMails: boolean };
 
 export function frontPage(config: Config, t: FrontMessages, facts: FrontFacts): HtmlPage {
   const isSandbox = config.mode === 'sandbox';
@@ -36,7 +36,7 @@ export function frontPage(config: Config, t: FrontMessages, facts: FrontFacts): 
   );
 }
 
-function sandboxDoors(t: FrontMessages, { sampleLink }: FrontFacts): Html {
+function sandboxDoors(t: FrontMessages, { sampleLink, hasMails }: FrontFacts): Html {
   return html`
     ${doors([
       door('/console', 'house', t.console),
@@ -51,7 +51,11 @@ function sandboxDoors(t: FrontMessages, { sampleLink }: FrontFacts): Html {
       <p class="muted">${t.signIn} <code>npx simbi login-link</code></p>
     </section>
     ${doors(
-      [door('/console/sample-shop', 'store', t.sample), door('/sandbox/callbacks', 'bell', t.receiver)],
+      [
+        door('/console/sample-shop', 'store', t.sample),
+        door('/sandbox/callbacks', 'bell', t.receiver),
+        ...(hasMails ? [door('/sandbox/mail', 'mail', t.mails)] : []),
+      ],
       'doors-small',
     )}
   `;

@@ -20,16 +20,18 @@ const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.met
 export type FrontOptions = {
   /** The address of the sample payment link, in a sandbox that has one. */
   sampleLink: string | null;
+  /** Whether this sandbox catches its mails. */
+  hasMails: boolean;
 };
 
-export function frontRoutes(app: HttpServer, ctx: Context, { sampleLink }: FrontOptions): void {
+export function frontRoutes(app: HttpServer, ctx: Context, { sampleLink, hasMails }: FrontOptions): void {
   const { config } = ctx;
   const isHealthy = healthCheck(ctx);
   app.get('/', async (request, reply) => {
     void reply.header('Vary', 'Accept');
     if (!isBrowser(request)) return describeGateway(config);
     const t = frontMessages(request.headers['accept-language']);
-    const facts = { version: PACKAGE.version, isHealthy: await isHealthy(), sampleLink };
+    const facts = { version: PACKAGE.version, isHealthy: await isHealthy(), sampleLink, hasMails };
     return sendPage(request, reply, frontPage(config, t, facts));
   });
   const picture = favicon(config);

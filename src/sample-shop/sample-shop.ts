@@ -13,6 +13,8 @@ import { orderPayouts } from '../payments/payouts.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { contextAt, writeHistory } from './history.ts';
 
+/** Days begin where its customers are. */
+const ZONE = 'Africa/Nairobi';
 const NAME = 'Sample shop';
 const FIRST_INTEGRATION = 'Point of sale';
 /** Made last: a shop that has it is complete. */
@@ -84,7 +86,7 @@ export async function makeSampleShop(ctx: PaymentsContext, engine: Pick<PaymentE
   const now = ctx.clock.now();
   const past = contextAt(ctx, new Date(now.getTime() - OPENED_DAYS_AGO * DAY_MS));
   const first: Actor = { ...COMMAND_LINE, name: 'sample shop' };
-  const shop = await createHolder(past.ctx, first, NAME);
+  const shop = await createHolder(past.ctx, first, NAME, ZONE);
   const [owner] = await Promise.all(TEAM.map((person) => addMember(past.ctx, first, { ...person, holderId: shop.id })));
   const actor: Actor = owner ? { memberId: owner.id, name: owner.email } : first;
   const integration = await createIntegration(past.ctx, actor, shop.id, FIRST_INTEGRATION, {});
