@@ -1,6 +1,6 @@
 -- The mail box of the sandbox: every mail that the gateway sends there, so that nobody needs a mail server to try it.
 
-create table sandbox_mails (
+create unlogged table sandbox_mails (
   id bigint generated always as identity primary key,
   to_address text not null,
   subject text not null,

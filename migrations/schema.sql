@@ -2308,7 +2308,7 @@ comment on table link_visits is
 
 -- 0044_sandbox_mail_box.sql
 
-create table sandbox_mails (
+create unlogged table sandbox_mails (
   id bigint not null generated always as identity,
   to_address text not null,
   subject text not null,

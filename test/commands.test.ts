@@ -244,7 +244,7 @@ describe('beside a running gateway', () => {
 
   const simbiJson = async <T>(code: number, ...args: string[]): Promise<T> => {
     const ran = await run([...args, '--json'], settings);
-    assert.equal(ran.code, code, `${args.join(' ')}: ${ran.messages}`);
+    assert.equal(ran.code, code, `${args.join(' ')}: ${ran.messages} ${JSON.stringify(ran.json)}`);
     return ran.json as T;
   };
   const keys = (value: unknown) => Object.keys(value as object);

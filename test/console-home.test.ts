@@ -153,7 +153,7 @@ describe('what needs a person', () => {
       [shop.holderId, gateway.ctx.clock.now()],
     );
     const page = await owner.get('/console');
-    assert.match(textOf(page.text), /1 case to review Money was received that matches no payment\./);
+    assert.match(textOf(page.text), /1 payment to review Unmatched payment/);
     assert.match(page.text, /<a class="button button-secondary" href="\/console\/cases">Open<\/a>/);
   });
 });

@@ -204,15 +204,19 @@ describe('an address that somebody else took first', () => {
     assert.equal((await owner.get('/console/admin')).status, 403);
   });
 
-  test('no code gives a right without a link, but for the demo account of a new sandbox', () => {
+  test('no code gives a right without a link, but for the accounts that a sandbox makes for itself', () => {
     const root = join(import.meta.dirname, '..');
     const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
     const naming = (pattern: RegExp) =>
       files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8'))).sort();
-    assert.deepEqual(naming(/\baddMember\(/), ['src/demo.ts', 'src/holders/members.ts']);
+    assert.deepEqual(naming(/\baddMember\(/), [
+      'src/demo.ts',
+      'src/holders/members.ts',
+      'src/sample-shop/sample-shop.ts',
+    ]);
     assert.deepEqual(naming(/set is_admin = true/), ['src/holders/members.ts']);
     const givers = ['invitations', 'members', 'registration', 'role-changes'].map((name) => `src/holders/${name}.ts`);
-    assert.deepEqual(naming(/\bgive(?:Admin|Role|OrRequestRole)\(/), givers);
+    assert.deepEqual(naming(/\bgive(?:Admin|Role|OrRequestRole)\(/), [...givers, 'src/sample-shop/sample-shop.ts']);
   });
 
   test('removing an admin also ends a link that was not used', async () => {

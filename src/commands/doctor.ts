@@ -107,7 +107,11 @@ async function checkPort(config: Config): Promise<Finding> {
     await findPort(config);
     return { check: 'port', ok: true, detail: `${config.port} on ${config.host} is free` };
   } catch (error) {
-    if (await isSimbi(`http://127.0.0.1:${config.port}`))
+    const isOurs = await isSimbi(`http://127.0.0.1:${config.port}`);
+    // On a database of its own DATA_DIR has no lock that could name the process.
+    if (isOurs && config.databaseUrl !== '')
+      return { check: 'port', ok: true, detail: `Simbi is running at port ${config.port}` };
+    if (isOurs)
       return {
         check: 'port',
         ok: false,

@@ -54,7 +54,11 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${
         failing.length + paused.length === 0 && html`<p class="muted">${statusText('success', t.callbacks.healthy)}</p>`
       }
-      ${deliveries.length === 0 ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request), 'bell') : table(request, deliveries)}
+      ${
+        deliveries.length === 0
+          ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request), 'bell')
+          : table(request, deliveries)
+      }
       ${pager(request, nextPage(deliveries, status))}
       ${BUILDERS.includes(role) && replayCard(request)}
     `,

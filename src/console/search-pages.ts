@@ -20,18 +20,18 @@ const ACTIONS: readonly Action[] = [
   { key: 'exportTransactions', path: '/console/transactions.csv', icon: 'download', roles: EVERYONE },
 ];
 
-/** Those whose words begin with every word that was typed; where the name itself does, first. */
+/** Those of which a part begins with every word that was typed; where the name itself does, first. */
 export function findPages(request: ConsoleRequest, typed: string, limit: number): PageHit[] {
   const { t, role } = request;
-  const wanted = wordsOf(typed);
+  const wanted = partsOf(typed);
   if (wanted.length === 0) return [];
   const actions = ACTIONS.filter(({ roles }) => role !== null && roles.includes(role)).map((action) => ({
     ...action,
     label: t.find.actions[action.key],
   }));
   const found = [...menuPages(request), ...actions].flatMap(({ key, label, path, icon }) => {
-    const name = wordsOf(label);
-    const all = [...name, ...wordsOf(t.find.words[key] ?? '')];
+    const name = partsOf(label);
+    const all = [...name, ...partsOf(t.find.otherNames[key] ?? '')];
     if (!wanted.every((word) => all.some((each) => each.startsWith(word)))) return [];
     const byName = wanted.every((word) => name.some((each) => each.startsWith(word)));
     return [{ label, path, icon, byName }];
@@ -43,7 +43,7 @@ export function findPages(request: ConsoleRequest, typed: string, limit: number)
 }
 
 /** Lower case, without accents. */
-function wordsOf(text: string): string[] {
+function partsOf(text: string): string[] {
   const plain = text.normalize('NFD').replace(/\p{Diacritic}/gu, '');
   return plain.toLowerCase().match(/[\p{Letter}\p{Number}]+/gu) ?? [];
 }

@@ -7,10 +7,11 @@
   var RINGS = '(1) ';
   var RING_PATTERN = [200, 100, 200];
 
-  // The title of the tab says that a phone rings; a real phone also vibrates.
+  // The title of the tab says that a phone rings; a real phone also vibrates, once its page was touched.
   function ring(isRinging) {
     var quiet = document.title.replace(RINGS, '');
-    if (isRinging && document.title === quiet && navigator.vibrate) navigator.vibrate(RING_PATTERN);
+    var touched = navigator.userActivation && navigator.userActivation.hasBeenActive;
+    if (isRinging && document.title === quiet && touched && navigator.vibrate) navigator.vibrate(RING_PATTERN);
     document.title = isRinging ? RINGS + quiet : quiet;
   }
 

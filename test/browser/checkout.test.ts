@@ -145,6 +145,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         assert.match((await page.textContent('ol')) ?? '', /#144#/);
         await phone(page, `221${payer}`, async (phonePage) => {
           assert.match((await phonePage.textContent('.sms')) ?? '', /Composez le #144#/);
+          await phonePage.click('details:has(.dial) > summary');
           await phonePage.fill('[name=code]', '#144#');
           await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.dial button')]);
           await phonePage.fill('[name=pin]', '4321');

@@ -70,7 +70,7 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await send(page, 'main form button');
     assert.match(await page.innerText('h1'), /sign in next time/);
     await send(page, 'main p a[href="/console"]');
-    assert.match(await page.innerText('h1'), /New shop/);
+    assert.match(await page.innerText('main'), /New shop/);
     await send(page, 'main a[href="/console/integrations"]');
     await send(page, 'main a.button');
     await page.fill('#f-title', 'Till 1');
@@ -149,11 +149,11 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await gateway.settle();
     await page.reload();
     assert.match(await page.innerText('main'), /Succeeded/);
-    assert.match(await page.innerText('time >> nth=0'), /UTC/);
+    assert.match(await page.innerText('time >> nth=0'), /^\d\d:\d\d/);
     await close();
   });
 
-  test('an open payment becomes a success without a reload, with times in the viewer’s time zone', async () => {
+  test('an open payment becomes a success without a reload, with times in the account’s zone', async () => {
     const { page, complaints, close } = await visitAsOwner({ width: 1280 });
     await page.goto(`${gateway.url}/console`);
     await page.fill('#f-mobile', '0712345999');
@@ -161,12 +161,11 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await gateway.settle();
     await page.reload();
     assert.match(await page.innerText('main'), /Processing/);
-    assert.match(String(await page.getAttribute('time', 'title')), /UTC$/);
-    assert.ok(!/UTC/.test(await page.innerText('time >> nth=0')));
+    assert.match(String(await page.getAttribute('time', 'title')), /2 March 2026.*\(UTC\)$/);
     const ref = /TX_\w+/.exec(page.url())?.[0] ?? '';
     await gateway.services.operator?.phone.answer('254712345999', ref, '1234');
     await gateway.settle();
-    await page.waitForSelector('main .tag.success');
+    await page.waitForSelector('main .success');
     assert.deepEqual(complaints, []);
     await close();
   });

@@ -22,7 +22,7 @@ const FIRST_PAINT_LIMIT_MS = 2_000;
 const POLICY = new RegExp(
   `^${[
     "default-src 'none'",
-    "style-src 'sha256-\\S+' 'sha256-\\S+'",
+    "style-src( 'sha256-\\S+'){2,3}",
     "script-src ('none'|'sha256-\\S+')",
     "img-src 'self' data:",
     "connect-src 'self'",

@@ -65,7 +65,7 @@ export const home = {
     open: 'Open',
     start: 'Start',
     by: (name: string) => `by ${name}`,
-    casesOpen: (count: number) => `${plural(count, 'case', 'cases')} to review`,
+    casesOpen: (count: number) => `${plural(count, 'payment', 'payments')} to review`,
     callbacksFailing: (host: string) => `Callbacks to ${host} are failing`,
     callbacksWaiting: (count: number) => `${plural(count, 'callback', 'callbacks')} queued,`,
     callbacksPaused: (count: number) => `Callbacks to ${plural(count, 'URL', 'URLs')} are paused`,

@@ -1,4 +1,4 @@
-// English: the search box and its results. `words` are what else people call a page or an action.
+// English: the search box and its results. `otherNames` are what else people call a page or an action.
 
 export const search = {
   find: {
@@ -25,7 +25,7 @@ export const search = {
       security: 'Password and two-step verification',
       exportTransactions: 'Export transactions',
     },
-    words: {
+    otherNames: {
       home: 'dashboard overview start',
       transactions: 'payments collections refunds list history money received',
       links: 'invoice checkout qr share',

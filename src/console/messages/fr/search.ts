@@ -27,7 +27,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       security: 'Mot de passe et validation en deux étapes',
       exportTransactions: 'Exporter les transactions',
     },
-    words: {
+    otherNames: {
       home: 'tableau de bord début',
       transactions: 'paiements encaissements remboursements liste historique',
       links: 'facture partager qr',
