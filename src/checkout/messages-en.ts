@@ -64,7 +64,7 @@ export const english: CheckoutMessages = {
   confirmTitle: 'Check your details',
   confirmNumber: (number) => `Did you mean the number ${number}?`,
   confirmOperator: (number, likely, chosen) =>
-    `${number} looks like a ${likely} number, but you chose ${chosen}. ` +
+    `${number} looks like a number on ${likely}, but you chose ${chosen}. ` +
     'If you kept your number when you changed operator, continue.',
   confirmPredicted: (number, operator) => `${operator} number: ${number}`,
   confirmAmount: (amount, business) => `You pay ${amount} to ${business}.`,

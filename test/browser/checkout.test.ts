@@ -145,9 +145,9 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         assert.match((await page.textContent('ol')) ?? '', /#144#/);
         await phone(page, `221${payer}`, async (phonePage) => {
           assert.match((await phonePage.textContent('.sms')) ?? '', /Composez le #144#/);
-          await phonePage.click('details:has(.dial) > summary');
+          await phonePage.click('.phone-keys summary');
           await phonePage.fill('[name=code]', '#144#');
-          await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.dial button')]);
+          await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.phone-keys button')]);
           await phonePage.fill('[name=pin]', '4321');
           await Promise.all([phonePage.waitForEvent('load'), phonePage.click('.ussd .primary')]);
         });
@@ -362,7 +362,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       await send(page);
       assert.match(
         (await page.textContent('main')) ?? '',
-        /looks like a number of MTN MoMo, but you chose Airtel Money/,
+        /looks like a number on MTN MoMo, but you chose Airtel Money/,
       );
       assert.equal(await page.textContent('main form button'), 'Pay UGX\u00a05\u202f000');
       assert.equal(await shop.collections(link), 0);

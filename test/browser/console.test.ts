@@ -101,10 +101,10 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     for (const expected of [
       'Succeeded',
       'order-1',
-      'Posted to the ledger',
-      'your wallet',
+      'Posted to ledger',
+      'Added to your balance',
       'collection.success',
-      'delivered',
+      'Delivered',
     ])
       assert.ok(file.includes(expected), expected);
     await page.goto(`${gateway.url}/console/transactions`);
