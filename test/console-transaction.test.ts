@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { transfersOf } from '../src/ledger/reports.ts';
-import { createLink } from '../src/links/links.ts';
+import { createLink, linkUuid } from '../src/links/links.ts';
 import { setHolderStatus } from '../src/payments/holder-status.ts';
 import { applyOutcomes } from '../src/payments/outcomes.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
@@ -275,6 +275,21 @@ describe('a retry', () => {
     assert.match(made.location ?? '', /\/console\/links\/pl_\w+\?done=linkCreated/);
     assert.match((await owner.post(`/console/transactions/${failed}/retry-link`)).text, /A retry is waiting already/);
     assert.match(textOf(await pageOf(failed)), /Retried by .* New payment link/);
+    // Paid on the link: nothing asks for it again, by a link or by a prompt.
+    const id = linkUuid(/pl_\w+/.exec(made.location ?? '')?.[0] ?? '');
+    await gateway.ctx.ownerDb.query(`update payment_links set status = 'paid' where id = $1`, [id]);
+    assert.match((await owner.post(`/console/transactions/${failed}/retry-link`)).text, /has paid this since/);
+  });
+
+  test('by a prompt is refused while a payment link asks for the same money, and after it was paid there', async () => {
+    const failed = await collect('001');
+    const made = await owner.post(`/console/transactions/${failed}/retry-link`);
+    const id = linkUuid(/pl_\w+/.exec(made.location ?? '')?.[0] ?? '');
+    assert.match((await retry(failed, owner, '')).text, /A retry is waiting already/);
+    await gateway.ctx.ownerDb.query(`update payment_links set status = 'paid' where id = $1`, [id]);
+    assert.match((await retry(failed, owner, '')).text, /has paid this since/);
+    await gateway.ctx.ownerDb.query(`update payment_links set status = 'disabled' where id = $1`, [id]);
+    assert.equal((await retry(failed, owner, '')).status, 303);
   });
 
   test('of a payout is reviewed and ordered as any other, and linked', async () => {

@@ -11,6 +11,7 @@ import { Problem } from '../platform/errors.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { FormUsedError, isFormUsed, useForm } from './form-idempotency.ts';
+import { linkStates } from './retry-links.ts';
 
 /** Of everything that is decided. The wallet is not part of it: other payments change it all the time. */
 export function fingerprintOf({ holder }: HolderRequest, orders: readonly PayoutOrder[]): string {
@@ -54,7 +55,8 @@ async function linkRetry(request: HolderRequest, tx: Tx, payout: Transaction | u
   const { ctx, holder, actor } = request;
   const failed = idFromRef(fieldOf(request, 'retry_of', 40));
   if (failed === null || !payout) return;
-  await recordRetry(tx, ctx, actor, { id: failed, holder_id: holder.id }, { transactionId: payout.id });
+  const repeated = { id: failed, holder_id: holder.id };
+  await recordRetry(tx, ctx, actor, repeated, { transactionId: payout.id }, linkStates(request));
 }
 
 /** What looks like a repetition of an earlier payout. A form that was sent before is its own repetition, and is no warning. */

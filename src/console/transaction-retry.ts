@@ -3,11 +3,10 @@
 
 import type { FastifyReply } from 'fastify';
 import { formatNumber } from '../catalog/phone.ts';
-import { createLink, findHolderLink, linkId, linkStatus } from '../links/links.ts';
+import { createLink, linkId, linkStatus } from '../links/links.ts';
 import { readPayout } from '../payments/payout-requests.ts';
 import { hasPrompt, isRetryable, RetryRefusedError, recordRetry, retryCollection } from '../payments/retries.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
-import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { createUuid } from '../platform/ids.ts';
@@ -21,6 +20,7 @@ import { redirect } from './layout.ts';
 import { confirmationPage } from './payout-confirmation.ts';
 import { payoutRequest } from './payout-fields.ts';
 import { findRepeats } from './payout-form.ts';
+import { linkStates } from './retry-links.ts';
 import { type ConsoleRoute, forRoles, MAKERS, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
 
@@ -72,9 +72,10 @@ async function retryPrompt(request: HolderRequest): Promise<FastifyReply> {
   // A payment of a link is retried on the link, which knows whether it was paid meanwhile.
   if (failed.link_id !== null) throw refusal(request, new RetryRefusedError('no_prompt'));
   try {
-    const made = await retryCollection(ctx, services.payments.engine, actor, failed, (tx) =>
-      useForm(tx, ctx, holder.id, once),
-    );
+    const made = await retryCollection(ctx, services.payments.engine, actor, failed, {
+      findLinkState: linkStates(request),
+      within: (tx) => useForm(tx, ctx, holder.id, once),
+    });
     return redirect(request, `/console/transactions/${refOf(made)}`, 'retried');
   } catch (error) {
     return answerFailure(request, failed, error);
@@ -97,13 +98,9 @@ async function retryByLink(request: HolderRequest): Promise<FastifyReply> {
   const failed = await requireTransaction(request);
   if (failed.direction !== 'collection') throw refusal(request, new RetryRefusedError('not_failed'));
   const owner = { holderId: holder.id, integrationId: failed.integration_id, defaultCallbackUrl: failed.callback_url };
-  const isOpen = async (tx: Tx, id: string) => {
-    const earlier = await findHolderLink(tx, holder.id, id);
-    return earlier !== null && linkStatus(earlier, ctx.clock.now()) === 'active';
-  };
   try {
     const link = await createLink(ctx, owner, linkParams(failed), (tx, { id }) =>
-      recordRetry(tx, ctx, actor, failed, { linkId: id }, (earlier) => isOpen(tx, earlier)),
+      recordRetry(tx, ctx, actor, failed, { linkId: id }, linkStates(request)),
     );
     return redirect(request, `/console/links/${linkId(link)}`, 'linkCreated');
   } catch (error) {

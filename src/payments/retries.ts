@@ -88,7 +88,7 @@ export async function retryCollection(
   engine: PaymentEngine,
   actor: Actor,
   failed: Transaction,
-  within: (tx: Tx) => Promise<void>,
+  { findLinkState, within }: { findLinkState: FindLinkState; within: (tx: Tx) => Promise<void> },
 ): Promise<Transaction> {
   if (!isRetryable(failed) || failed.direction !== 'collection') throw new RetryRefusedError('not_failed');
   const payment = samePayment(ctx, failed);
@@ -105,7 +105,7 @@ export async function retryCollection(
   });
   return acceptWithin(ctx, engine, order, async (tx, { id }) => {
     await within(tx);
-    await recordRetry(tx, ctx, actor, failed, { transactionId: id });
+    await recordRetry(tx, ctx, actor, failed, { transactionId: id }, findLinkState);
   });
 }
 
@@ -126,26 +126,26 @@ async function integrationOf(reader: Reader, { holder_id: holderId, integration_
 
 type RetryTarget = { transactionId: string } | { linkId: string };
 
-/**
- * Links a new transaction or payment link to the one that it repeats. `isOpenLink` decides about an earlier retry that is a link,
- * which only its module can.
- */
+/** What became of an earlier retry that is a payment link. Only the module of links knows. */
+export type FindLinkState = (tx: Tx, linkId: string) => Promise<'open' | 'paid' | 'closed'>;
+
+/** Links a new transaction or payment link to the one that it repeats. */
 export async function recordRetry(
   tx: Tx,
   ctx: Pick<PaymentsContext, 'clock'>,
   actor: Actor,
   failed: Pick<Transaction, 'id' | 'holder_id'>,
   target: RetryTarget,
-  isOpenLink: (linkId: string) => Promise<boolean> = async () => false,
+  findLinkState: FindLinkState,
 ): Promise<void> {
   const known = await lockTransaction(tx, failed);
   if (!known || !isRetryable(known)) throw new RetryRefusedError('not_failed');
   const earlier = await listRetriesOf(tx, failed.holder_id, failed.id);
   if (earlier.length >= MAX_RETRIES) throw new RetryRefusedError('too_many');
   for (const { status, link_id: linkId } of earlier) {
-    if (status === 'success') throw new RetryRefusedError('paid');
-    if (status === 'pending' || status === 'processing') throw new RetryRefusedError('open');
-    if (linkId !== null && (await isOpenLink(linkId))) throw new RetryRefusedError('open');
+    const linkState = linkId === null ? null : await findLinkState(tx, linkId);
+    if (status === 'success' || linkState === 'paid') throw new RetryRefusedError('paid');
+    if (status === 'pending' || status === 'processing' || linkState === 'open') throw new RetryRefusedError('open');
   }
   if (await wasPaidSince(tx, known)) throw new RetryRefusedError('paid');
   const at = ctx.clock.now();
