@@ -1,6 +1,7 @@
 // A mail server on loopback that keeps what it takes, for tests.
 
 import { SMTPServer } from 'smtp-server';
+import { readMail } from '../src/sandbox/mail-text.ts';
 
 export type ReceivedMail = { from: string; to: string[]; source: string; text: string };
 
@@ -30,7 +31,7 @@ export async function createMailServer(): Promise<MailServer> {
         const source = Buffer.concat(chunks).toString('utf8');
         const { mailFrom, rcptTo } = session.envelope;
         const to = rcptTo.map(({ address }) => address);
-        mails.push({ from: mailFrom === false ? '' : mailFrom.address, to, source, text: textOf(source) });
+        mails.push({ from: mailFrom === false ? '' : mailFrom.address, to, source, text: readMail(source).body });
         done();
       });
     },
@@ -55,22 +56,4 @@ export async function createMailServer(): Promise<MailServer> {
         server.close(() => resolve());
       }),
   };
-}
-
-/** The text of a mail, with its encoding undone. */
-function textOf(source: string): string {
-  const end = source.indexOf('\r\n\r\n');
-  const body = source.slice(end + 4).replace(/\r\n$/, '');
-  const encoding = /^Content-Transfer-Encoding: (\S+)/im.exec(source.slice(0, end))?.[1];
-  if (encoding === 'base64') return Buffer.from(body, 'base64').toString('utf8');
-  const plain =
-    encoding === 'quoted-printable'
-      ? Buffer.from(
-          body
-            .replace(/=\r\n/g, '')
-            .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-          'latin1',
-        ).toString('utf8')
-      : body;
-  return plain.replaceAll('\r\n', '\n');
 }

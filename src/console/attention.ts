@@ -13,11 +13,7 @@ import { icon } from '../ui/icons.ts';
 import { timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import type { DailyStats } from './daily-stats.ts';
-
-/** The days over which payouts are averaged. */
-const AVERAGE_DAYS = 7;
-/** A wallet is low when it covers fewer average days of payouts than this. */
-const FLOAT_DAYS = 1n;
+import { AVERAGE_DAYS, lowWallets } from './low-wallets.ts';
 
 /** Beyond this many only their number is exact. */
 const MAX_REFUNDS = 100;
@@ -157,16 +153,14 @@ async function integrationNotes({ ctx, holder, t }: HolderRequest): Promise<Note
   ];
 }
 
-/** Wallets that do not hold an average day of payouts. */
 function floatNotes(request: HolderRequest, days: readonly DailyStats[], wallets: readonly WalletBalance[]): Note[] {
   const { t } = request;
-  const paidOut = new Map<string, bigint>();
-  for (const total of days.slice(-AVERAGE_DAYS).flatMap((day) => day.money))
-    if (total.fact === 'paid_out') paidOut.set(total.currency, (paidOut.get(total.currency) ?? 0n) + total.amount);
-  return wallets.flatMap(({ currency, available }): Note[] => {
-    const average = (paidOut.get(currency) ?? 0n) / BigInt(AVERAGE_DAYS);
-    if (average === 0n || available >= average * FLOAT_DAYS) return [];
-    const text = t.home.lowFloatText(money(request, available, currency), money(request, average, currency));
-    return [{ tone: 'warning', title: t.home.lowFloat(currency), text, path: 'balances', button: t.home.open }];
-  });
+  const totals = days.slice(-AVERAGE_DAYS).flatMap((day) => day.money);
+  return lowWallets(totals, wallets).map(({ currency, available, average }) => ({
+    tone: 'warning',
+    title: t.home.lowFloat(currency),
+    text: t.home.lowFloatText(money(request, available, currency), money(request, average, currency)),
+    path: 'balances',
+    button: t.home.open,
+  }));
 }

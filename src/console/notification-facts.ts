@@ -11,6 +11,7 @@ import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { formatMoney } from '../platform/money.ts';
 import { dayIn, startOfDay } from '../platform/time-zones.ts';
+import { AVERAGE_DAYS, lowWallets } from './low-wallets.ts';
 import type { ConsoleMessages } from './messages.ts';
 
 export const NOTIFICATION_KINDS = [
@@ -22,13 +23,11 @@ export const NOTIFICATION_KINDS = [
 ] as const;
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
-export type NotificationTexts = ConsoleMessages['notifications'];
-
 export type NotificationFact = {
   kind: NotificationKind;
   /** What it is about. Nothing is said twice about a subject. */
   subject: string;
-  line(texts: NotificationTexts, language: string): string;
+  line(messages: ConsoleMessages, language: string): string;
 };
 
 type Holder = { id: bigint; time_zone: string };
@@ -36,7 +35,6 @@ type Holder = { id: bigint; time_zone: string };
 const MOST = 20;
 /** A receiver that answers again within this time is not worth a mail. */
 const RECEIVER_DOWN_MS = HOUR_MS / 4;
-const AVERAGE_DAYS = 7;
 /** The summary of a day is sent from this hour of the next, in the holder's zone. */
 const SUMMARY_HOUR_MS = 7 * HOUR_MS;
 
@@ -50,7 +48,7 @@ export async function findFacts(
     payout_failed: () => failedPayouts(ctx, holder),
     receiver_down: () => receiversDown(ctx, holder),
     case_opened: () => newCases(ctx, holder),
-    low_float: () => lowWallets(ctx, holder),
+    low_float: () => findLowWallets(ctx, holder),
   };
   const found = await Promise.all(NOTIFICATION_KINDS.filter((kind) => wanted.has(kind)).map((kind) => finders[kind]()));
   return found.flat();
@@ -67,8 +65,12 @@ async function failedPayouts(ctx: Context, { id }: Holder): Promise<Notification
   return rows.map((row) => ({
     kind: 'payout_failed',
     subject: refOf(row),
-    line: (texts, language) =>
-      texts.payoutFailed(formatMoney(row.amount, row.currency, language), row.payee ?? `+${row.msisdn}`, refOf(row)),
+    line: ({ notifications }, language) =>
+      notifications.payoutFailed(
+        formatMoney(row.amount, row.currency, language),
+        row.payee ?? `+${row.msisdn}`,
+        refOf(row),
+      ),
   }));
 }
 
@@ -79,7 +81,7 @@ async function receiversDown(ctx: Context, { id }: Holder): Promise<Notification
     .map(({ origin, failingSince, waiting }) => ({
       kind: 'receiver_down',
       subject: `${origin} ${failingSince.toISOString()}`,
-      line: (texts) => texts.receiverDown(origin, waiting),
+      line: ({ notifications }) => notifications.receiverDown(origin, waiting),
     }));
 }
 
@@ -90,31 +92,22 @@ async function newCases(ctx: Context, { id }: Holder): Promise<NotificationFact[
     .map((each) => ({
       kind: 'case_opened',
       subject: each.id,
-      line: (texts) => texts.caseOpened(each.kind),
+      line: ({ notifications, cases: { kinds } }) => notifications.caseOpened(kinds[each.kind]),
     }));
 }
 
-/** Wallets that do not hold an average day of payouts. Said once a day. */
-async function lowWallets(ctx: Context, { id, time_zone }: Holder): Promise<NotificationFact[]> {
+/** Said once a day. */
+async function findLowWallets(ctx: Context, { id, time_zone }: Holder): Promise<NotificationFact[]> {
   const now = ctx.clock.now();
   const from = new Date(now.getTime() - AVERAGE_DAYS * DAY_MS);
   const [totals = []] = await sumMoney(ctx.db, id, [{ from, to: now }]);
-  const paidOut = totals.filter(({ fact }) => fact === 'paid_out');
-  if (paidOut.length === 0) return [];
-  const wallets = await balancesOf(ctx.db, id);
-  return paidOut.flatMap(({ currency, amount }) => {
-    const average = amount / BigInt(AVERAGE_DAYS);
-    const available = wallets.find((wallet) => wallet.currency === currency)?.available ?? 0n;
-    if (available >= average) return [];
-    return [
-      {
-        kind: 'low_float' as const,
-        subject: `${currency} ${dayIn(time_zone, now)}`,
-        line: (texts: NotificationTexts, language: string) =>
-          texts.lowFloat(formatMoney(available, currency, language), formatMoney(average, currency, language)),
-      },
-    ];
-  });
+  if (!totals.some(({ fact }) => fact === 'paid_out')) return [];
+  return lowWallets(totals, await balancesOf(ctx.db, id)).map(({ currency, available, average }) => ({
+    kind: 'low_float',
+    subject: `${currency} ${dayIn(time_zone, now)}`,
+    line: ({ notifications }, language) =>
+      notifications.lowFloat(formatMoney(available, currency, language), formatMoney(average, currency, language)),
+  }));
 }
 
 /** The day before, once its summary is due. A day without payments has none. */
@@ -138,13 +131,13 @@ async function summaries(ctx: Context, { id, time_zone }: Holder): Promise<Notif
     {
       kind: 'daily_summary',
       subject: day,
-      line: (texts, language) =>
-        texts.summary({
+      line: ({ notifications }, language) =>
+        notifications.summary({
           day,
           succeeded: count(['success', 'reversed']),
           failed: count(['failed', 'expired']),
           money: money.map(({ fact, currency, amount, transactions }) =>
-            texts.summaryMoney(fact, formatMoney(amount, currency, language), transactions),
+            notifications.summaryMoney(fact, formatMoney(amount, currency, language), transactions),
           ),
         }),
     },

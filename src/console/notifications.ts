@@ -81,12 +81,12 @@ async function notifyHolder(ctx: Context, holder: { id: bigint; name: string; ti
       for (const kind of choice.kinds) {
         const ofKind = fresh.filter((each) => each.kind === kind);
         if (ofKind.length === 0) continue;
-        const texts = LANGUAGES[choice.language].messages.notifications;
+        const { messages } = LANGUAGES[choice.language];
         const url = `${publicUrl(ctx.config)}/console`;
-        const mail = texts.mail({
+        const mail = messages.notifications.mail({
           kind,
           holder: holder.name,
-          lines: ofKind.map((each) => each.line(texts, choice.language)),
+          lines: ofKind.map((each) => each.line(messages, choice.language)),
           url,
         });
         await queueMail(tx, { to: member.email, ...mail }, ctx.clock.now());

@@ -41,7 +41,7 @@ export const notifications = {
       `${amount} to ${payee} failed. The money is back in your balance. ${ref}`,
     receiverDown: (origin: string, waiting: number) =>
       `${origin} does not answer. ${plural(waiting, 'callback is', 'callbacks are')} waiting and will be sent again.`,
-    caseOpened: (kind: string) => `A payment needs review: ${kind.replaceAll('_', ' ')}.`,
+    caseOpened: (kind: string) => `A payment needs review: ${kind}.`,
     lowFloat: (available: string, average: string) => `${available} is available. An average day pays out ${average}.`,
     summary: ({ day, succeeded, failed, money }: SummaryFacts) =>
       [`${day}: ${plural(succeeded, 'payment', 'payments')} succeeded, ${failed} failed or expired.`, ...money].join(

@@ -39,8 +39,8 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
     payoutFailed: (amount, payee, ref) =>
       `Le versement de ${amount} à ${payee} a échoué. L’argent est de retour sur votre solde. ${ref}`,
     receiverDown: (origin, waiting) =>
-      `${origin} ne répond pas. ${plural(waiting, 'callback attend', 'callbacks attendent')} et sera envoyé de nouveau.`,
-    caseOpened: (kind) => `Un paiement est à vérifier : ${kind.replaceAll('_', ' ')}.`,
+      `${origin} ne répond pas. ${plural(waiting, 'callback sera renvoyé', 'callbacks seront renvoyés')}.`,
+    caseOpened: (kind) => `Un paiement est à vérifier : ${kind}.`,
     lowFloat: (available, average) => `${available} disponibles. Une journée moyenne verse ${average}.`,
     summary: ({ day, succeeded, failed, money }) =>
       [
