@@ -3,56 +3,40 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
-import { type Html, type HtmlPage, html, problemText, sendPage, styleFile } from '../platform/html.ts';
+import { type Html, html, problemText, sendPage, styleFile } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { brandLink, brandOf } from '../ui/brand.ts';
-import { breadcrumbs, COMPONENTS, dataTable, emptyState, facts, TOKENS, who } from '../ui/components.ts';
+import { breadcrumbs, dataTable, emptyState, facts, who } from '../ui/components.ts';
 import { type CaughtMail, findMail, listMails } from './mail-box.ts';
+import { sandboxPage } from './sandbox-layout.ts';
 
 const STYLE = styleFile(new URL('./mail-page.css', import.meta.url));
 const MAIL_PATH = '/sandbox/mail';
+const LEAD = html`Every mail that this sandbox sends. None of them leaves this machine.`;
 const LINK = /https?:\/\/[^\s<>"]+/g;
 
 export function mailRoutes(app: HttpServer, ctx: Context): void {
   const config = {
     problemPage: (problem: Problem, _request: FastifyRequest, reply: FastifyReply) =>
-      problemText(reply, mailPage(ctx, { title: 'Mail box', body: html`<p>${problem.message}</p>` })),
+      problemText(reply, sandboxPage(ctx.config, { title: 'Mail box', body: html`<p>${problem.message}</p>` })),
   };
   app.get(MAIL_PATH, { config, schema: { hide: true } }, async (request, reply) => {
     const mails = await listMails(ctx.db);
-    return sendPage(request, reply, mailPage(ctx, { title: 'Mail box', body: mailList(mails) }));
+    return sendPage(request, reply, sandboxPage(ctx.config, { title: 'Mail box', lead: LEAD, body: mailList(mails) }));
   });
   app.get(`${MAIL_PATH}/:id`, { config, schema: { hide: true } }, async (request, reply) => {
     const { id } = request.params as { id: string };
     const mail = /^\d{1,18}$/.test(id) ? await findMail(ctx.db, BigInt(id)) : null;
     if (!mail) throw new Problem('not_found');
-    return sendPage(request, reply, mailPage(ctx, { title: mail.subject, body: oneMail(mail) }));
+    return sendPage(
+      request,
+      reply,
+      sandboxPage(ctx.config, { title: mail.subject, body: oneMail(mail), styles: [STYLE] }),
+    );
   });
-}
-
-function mailPage(ctx: Context, { title, body }: { title: string; body: Html }): HtmlPage {
-  return {
-    language: 'en',
-    title: `${title} – sandbox`,
-    icon: '/favicon.svg',
-    styles: [TOKENS, COMPONENTS, STYLE],
-    body: html`
-      <header>
-        ${brandLink(brandOf(ctx.config), '/')}
-        <span class="sandbox-mark">Sandbox</span>
-        <a href="/console">Console</a>
-      </header>
-      <main>
-        <h1>${title}</h1>
-        ${body}
-      </main>
-    `,
-  };
 }
 
 function mailList(mails: readonly CaughtMail[]): Html {
   return html`
-    <p class="lead">Every mail that this sandbox sends. It leaves this machine to nobody.</p>
     ${
       mails.length === 0
         ? emptyState('No mail yet', 'Invite somebody to your team, or ask for a login link.', false, 'mail')
