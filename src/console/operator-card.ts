@@ -61,7 +61,7 @@ function failureCard(request: HolderRequest, { failures, bad }: BusinessFigures)
   const { t } = request;
   const line = ({ code, count }: BusinessFigures['failures'][number]) => {
     const known: FailureCode = isFailureCode(code) ? code : 'UNSPECIFIED';
-    const [reason, advice] = t.home.failures[known];
+    const [reason, advice] = t.failures[known];
     return html`<li><b>${count} × ${reason}</b><span class="muted">${advice}</span></li>`;
   };
   return html`

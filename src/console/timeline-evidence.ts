@@ -175,7 +175,7 @@ function stateOf({ state }: Evidence): StateName {
 
 /** The reason of a failure in a few words. */
 export function failureText({ t }: MemberRequest, code: string | null): string | null {
-  return code !== null && isFailureCode(code) ? t.transaction.failures[code] : code;
+  return code !== null && isFailureCode(code) ? t.failures[code][0] : code;
 }
 
 function rawText(label: string, { msisdn }: Transaction, raw: string): Html {

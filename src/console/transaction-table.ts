@@ -93,11 +93,11 @@ export function transactionStatus(request: HolderRequest, row: Transaction): Htm
   const { t } = request;
   const { failure_code: code } = row;
   if (row.status === 'failed' || row.status === 'expired') {
-    const reason = code !== null && isFailureCode(code) ? t.failureReasons[code] : null;
+    const reason = code !== null && isFailureCode(code) ? t.failures[code][0] : null;
     return status(
       'error',
       t.status[row.status],
-      reason ?? (row.status === 'expired' ? t.failureReasons.PROMPT_EXPIRED : null),
+      reason ?? (row.status === 'expired' ? t.failures.PROMPT_EXPIRED[0] : null),
     );
   }
   if (row.status === 'reversed')

@@ -1,10 +1,6 @@
 // English: the home page.
 
-import type { FailureCode } from '../../../catalog/failures.ts';
 import { plural } from './plural.ts';
-
-/** Each reason of failure: in a few words, and what the merchant can do. */
-type FailureTexts = readonly [reason: string, advice: string];
 
 export const home = {
   home: {
@@ -90,22 +86,5 @@ export const home = {
     testPaymentText:
       'Approve it on the test phone. Numbers ending in 000 always succeed; 001 always fails for lack of funds.',
     testPaymentButton: 'Request payment',
-    failures: {
-      INSUFFICIENT_FUNDS: ['Not enough money', 'Ask again later, or send a payment link.'],
-      WRONG_PIN: ['Wrong PIN', 'Ask the customer to try again.'],
-      PAYER_CANCELLED: ['Cancelled by the customer', 'Ask whether they still want to pay.'],
-      PAYER_NOT_FOUND: ['No mobile money on this number', 'Check the number, or ask for another one.'],
-      PAYER_LIMIT_REACHED: ['Customer’s limit reached', 'Ask for a smaller amount, or again tomorrow.'],
-      PAYER_BLOCKED: ['Customer’s wallet is blocked', 'Ask for another number.'],
-      PROMPT_EXPIRED: ['No answer in time', 'Ask again when the customer has the phone in hand.'],
-      VERIFICATION_FAILED: ['Wrong code', 'Start the payment again for a new code.'],
-      AMOUNT_OUT_OF_RANGE: ['Amount not accepted', 'Stay within the limits of the operator.'],
-      OPERATOR_UNAVAILABLE: ['Operator was down', 'Try again in a few minutes.'],
-      DUPLICATE_AT_OPERATOR: ['Seen as a duplicate', 'Wait a few minutes, then ask again.'],
-      RECIPIENT_NOT_FOUND: ['Recipient has no wallet', 'Check the number.'],
-      FLOAT_INSUFFICIENT: ['Not enough float', 'Your administrator must top up the operator account.'],
-      REJECTED_BY_OPERATOR: ['Declined by the operator', 'Try again, or ask for another number.'],
-      UNSPECIFIED: ['No reason given', 'Try again, or ask for another number.'],
-    } satisfies Record<FailureCode, FailureTexts> as Record<FailureCode, FailureTexts>,
   },
 };

@@ -1,5 +1,10 @@
 // English: transactions.
 
+import type { FailureCode } from '../../../catalog/failures.ts';
+
+/** Each reason of failure: in a few words, and what the merchant can do. */
+type FailureTexts = readonly [reason: string, advice: string];
+
 export const transactions = {
   transactions: {
     none: 'No transactions yet',
@@ -71,21 +76,21 @@ export const transactions = {
     keys: 'Keys: j and k move, Enter opens',
   },
   /** Why a payment failed, in two to four words; docs have the long form. */
-  failureReasons: {
-    INSUFFICIENT_FUNDS: 'Not enough money',
-    WRONG_PIN: 'Wrong PIN',
-    PAYER_CANCELLED: 'Cancelled by the payer',
-    PAYER_NOT_FOUND: 'Number has no wallet',
-    PAYER_LIMIT_REACHED: 'Over the payer’s limit',
-    PAYER_BLOCKED: 'Wallet is blocked',
-    PROMPT_EXPIRED: 'No answer in time',
-    VERIFICATION_FAILED: 'Wrong code',
-    AMOUNT_OUT_OF_RANGE: 'Amount not allowed',
-    OPERATOR_UNAVAILABLE: 'Operator not available',
-    DUPLICATE_AT_OPERATOR: 'Duplicate',
-    RECIPIENT_NOT_FOUND: 'Recipient has no wallet',
-    FLOAT_INSUFFICIENT: 'Not enough float',
-    REJECTED_BY_OPERATOR: 'Rejected by the operator',
-    UNSPECIFIED: 'No reason given',
-  },
+  failures: {
+    INSUFFICIENT_FUNDS: ['Not enough money', 'Ask again later, or send a payment link.'],
+    WRONG_PIN: ['Wrong PIN', 'Ask the customer to try again.'],
+    PAYER_CANCELLED: ['Cancelled by the customer', 'Ask whether they still want to pay.'],
+    PAYER_NOT_FOUND: ['No mobile money on this number', 'Check the number, or ask for another one.'],
+    PAYER_LIMIT_REACHED: ['Customer’s limit reached', 'Ask for a smaller amount, or again tomorrow.'],
+    PAYER_BLOCKED: ['Customer’s wallet is blocked', 'Ask for another number.'],
+    PROMPT_EXPIRED: ['No answer in time', 'Ask again when the customer has the phone in hand.'],
+    VERIFICATION_FAILED: ['Wrong code', 'Start the payment again for a new code.'],
+    AMOUNT_OUT_OF_RANGE: ['Amount not accepted', 'Stay within the limits of the operator.'],
+    OPERATOR_UNAVAILABLE: ['Operator was down', 'Try again in a few minutes.'],
+    DUPLICATE_AT_OPERATOR: ['Seen as a duplicate', 'Wait a few minutes, then ask again.'],
+    RECIPIENT_NOT_FOUND: ['Recipient has no wallet', 'Check the number.'],
+    FLOAT_INSUFFICIENT: ['Not enough float', 'Your administrator must top up the operator account.'],
+    REJECTED_BY_OPERATOR: ['Declined by the operator', 'Try again, or ask for another number.'],
+    UNSPECIFIED: ['No reason given', 'Try again, or ask for another number.'],
+  } satisfies Record<FailureCode, FailureTexts> as Record<FailureCode, FailureTexts>,
 };

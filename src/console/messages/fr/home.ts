@@ -92,22 +92,5 @@ export const home: Pick<ConsoleMessages, 'home'> = {
     testPaymentText:
       'Approuvez-le sur le téléphone de test. Les numéros finissant par 000 réussissent toujours ; 001 échoue toujours faute de fonds.',
     testPaymentButton: 'Demander le paiement',
-    failures: {
-      INSUFFICIENT_FUNDS: ['Solde insuffisant', 'Redemandez plus tard, ou envoyez un lien de paiement.'],
-      WRONG_PIN: ['Code PIN incorrect', 'Demandez au client de réessayer.'],
-      PAYER_CANCELLED: ['Annulé par le client', 'Demandez s’il souhaite encore payer.'],
-      PAYER_NOT_FOUND: ['Pas de mobile money sur ce numéro', 'Vérifiez le numéro, ou demandez-en un autre.'],
-      PAYER_LIMIT_REACHED: ['Plafond du client atteint', 'Demandez un montant plus petit, ou à nouveau demain.'],
-      PAYER_BLOCKED: ['Portefeuille du client bloqué', 'Demandez un autre numéro.'],
-      PROMPT_EXPIRED: ['Pas de réponse à temps', 'Redemandez quand le client a son téléphone en main.'],
-      VERIFICATION_FAILED: ['Code incorrect', 'Recommencez le paiement pour un nouveau code.'],
-      AMOUNT_OUT_OF_RANGE: ['Montant refusé', 'Restez dans les limites de l’opérateur.'],
-      OPERATOR_UNAVAILABLE: ['Opérateur indisponible', 'Réessayez dans quelques minutes.'],
-      DUPLICATE_AT_OPERATOR: ['Considéré comme un doublon', 'Attendez quelques minutes, puis redemandez.'],
-      RECIPIENT_NOT_FOUND: ['Bénéficiaire sans portefeuille', 'Vérifiez le numéro.'],
-      FLOAT_INSUFFICIENT: ['Réserve insuffisante', 'Votre administrateur doit recharger le compte de l’opérateur.'],
-      REJECTED_BY_OPERATOR: ['Refusé par l’opérateur', 'Réessayez, ou demandez un autre numéro.'],
-      UNSPECIFIED: ['Sans motif', 'Réessayez, ou demandez un autre numéro.'],
-    },
   },
 };

@@ -2,7 +2,7 @@
 
 import type { ConsoleMessages } from '../en.ts';
 
-export const transactions: Pick<ConsoleMessages, 'transactions' | 'failureReasons'> = {
+export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = {
   transactions: {
     none: 'Aucune transaction',
     noneText:
@@ -78,21 +78,21 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failureReason
     saveTooMany: (most) => `Vous avez ${most} filtres enregistrés. Supprimez-en un d’abord.`,
     keys: 'Clavier : j et k déplacent, Entrée ouvre',
   },
-  failureReasons: {
-    INSUFFICIENT_FUNDS: 'Solde insuffisant',
-    WRONG_PIN: 'Code PIN incorrect',
-    PAYER_CANCELLED: 'Annulé par le payeur',
-    PAYER_NOT_FOUND: 'Numéro sans portefeuille',
-    PAYER_LIMIT_REACHED: 'Limite du payeur dépassée',
-    PAYER_BLOCKED: 'Portefeuille bloqué',
-    PROMPT_EXPIRED: 'Pas de réponse à temps',
-    VERIFICATION_FAILED: 'Code incorrect',
-    AMOUNT_OUT_OF_RANGE: 'Montant non accepté',
-    OPERATOR_UNAVAILABLE: 'Opérateur indisponible',
-    DUPLICATE_AT_OPERATOR: 'Doublon',
-    RECIPIENT_NOT_FOUND: 'Bénéficiaire sans portefeuille',
-    FLOAT_INSUFFICIENT: 'Provision insuffisante',
-    REJECTED_BY_OPERATOR: 'Refusé par l’opérateur',
-    UNSPECIFIED: 'Sans raison indiquée',
+  failures: {
+    INSUFFICIENT_FUNDS: ['Solde insuffisant', 'Redemandez plus tard, ou envoyez un lien de paiement.'],
+    WRONG_PIN: ['Code PIN incorrect', 'Demandez au client de réessayer.'],
+    PAYER_CANCELLED: ['Annulé par le client', 'Demandez s’il souhaite encore payer.'],
+    PAYER_NOT_FOUND: ['Pas de mobile money sur ce numéro', 'Vérifiez le numéro, ou demandez-en un autre.'],
+    PAYER_LIMIT_REACHED: ['Plafond du client atteint', 'Demandez un montant plus petit, ou à nouveau demain.'],
+    PAYER_BLOCKED: ['Portefeuille du client bloqué', 'Demandez un autre numéro.'],
+    PROMPT_EXPIRED: ['Pas de réponse à temps', 'Redemandez quand le client a son téléphone en main.'],
+    VERIFICATION_FAILED: ['Code incorrect', 'Recommencez le paiement pour un nouveau code.'],
+    AMOUNT_OUT_OF_RANGE: ['Montant refusé', 'Restez dans les limites de l’opérateur.'],
+    OPERATOR_UNAVAILABLE: ['Opérateur indisponible', 'Réessayez dans quelques minutes.'],
+    DUPLICATE_AT_OPERATOR: ['Considéré comme un doublon', 'Attendez quelques minutes, puis redemandez.'],
+    RECIPIENT_NOT_FOUND: ['Bénéficiaire sans portefeuille', 'Vérifiez le numéro.'],
+    FLOAT_INSUFFICIENT: ['Réserve insuffisante', 'Votre administrateur doit recharger le compte de l’opérateur.'],
+    REJECTED_BY_OPERATOR: ['Refusé par l’opérateur', 'Réessayez, ou demandez un autre numéro.'],
+    UNSPECIFIED: ['Sans motif', 'Réessayez, ou demandez un autre numéro.'],
   },
 };
