@@ -72,6 +72,41 @@ const FRENCH: FrontMessages = {
   home: 'Retour à la première page',
 };
 
+const SWAHILI: FrontMessages = {
+  language: 'sw',
+  lead: 'Mobile money na viungo vya malipo kwenye seva yako mwenyewe. Hakuna ada kwa kila malipo, na data inabaki yako.',
+  sandboxTitle: 'Jaribu malipo kwa dakika moja',
+  sandboxLead: 'Hapa ni pa majaribio: mitandao ni ya kuigiza na hakuna pesa halisi. Anza na chochote kati ya hivi.',
+  liveLead: 'Malipo yanashughulikiwa hapa. Ingia ili kuyasimamia, au soma jinsi ya kuunganisha mfumo wako.',
+  sandbox: 'Majaribio',
+  doorsLabel: 'Pa kuanzia',
+  console: ['Console', 'Ona malipo, tuma pesa, unda viungo vya malipo.'],
+  pay: ['Lipa kiungo cha mfano', 'Anachoona mteja wako: kikapu cha KES 2 500.'],
+  phone: ['Simu ya majaribio', 'Idhinisha malipo kwa PIN, soma SMS.'],
+  docs: ['Mwongozo', 'Kuanza haraka, API na maelekezo (kwa Kiingereza).'],
+  receiver: ['Kipokezi cha callback', 'Ambacho seva yako ingepokea, saini ikiwa imekaguliwa.'],
+  sample: ['Duka la mfano', 'Siku sitini za malipo, pesa zilizorudishwa na zilizotumwa.'],
+  mails: ['Sanduku la barua pepe', 'Kila barua pepe iliyotumwa na mfumo huu wa majaribio.'],
+  commandTitle: 'Ombi lako la kwanza',
+  commandText: 'Endesha hii kwenye folda ya Simbi. Simu ya majaribio italia; tarakimu zozote nne zitaidhinisha malipo.',
+  copy: 'Nakili',
+  copied: 'Imenakiliwa',
+  signIn: 'Terminal ambako Simbi ilianzishwa inaonyesha kiungo cha kuingia. Kupata kipya:',
+  healthy: 'Kila kitu kinafanya kazi',
+  unhealthy: 'Hifadhidata haijibu',
+  version: 'Toleo',
+  components: 'Vipengele',
+  notFound: 'Ukurasa haukupatikana',
+  notFoundText: 'Hakuna kitu kwenye anwani hii. Huenda imehamishwa, au imeandikwa vibaya.',
+  wrongMethod: 'Anwani hii inapokea maombi ya programu tu.',
+  serverError: 'Hitilafu imetokea',
+  serverErrorText: 'Kosa ni letu. Tafadhali jaribu tena baada ya muda mfupi.',
+  request: 'Ombi',
+  home: 'Rudi kwenye ukurasa wa kwanza',
+};
+
+const MESSAGES: Readonly<Record<string, FrontMessages>> = { en: ENGLISH, fr: FRENCH, sw: SWAHILI };
+
 export function frontMessages(acceptLanguage: string | undefined): FrontMessages {
-  return preferredLanguage(acceptLanguage, ['en', 'fr']) === 'fr' ? FRENCH : ENGLISH;
+  return MESSAGES[preferredLanguage(acceptLanguage, Object.keys(MESSAGES)) ?? 'en'] ?? ENGLISH;
 }

@@ -62,6 +62,23 @@ const TEXTS: Record<RequestOrigin['language'], MailTexts> = {
     notYou: (url) =>
       `Si c’était vous, il n’y a rien à faire. Sinon, ouvrez ${url} et choisissez « Ce n’était pas moi ».`,
   },
+  sw: {
+    subject: (brand) => `Arifa ya usalama kutoka ${brand}`,
+    events: {
+      new_browser: () => 'Mtu ameingia kwenye akaunti yako kutoka kivinjari ambacho hakikutumika kabla.',
+      password_changed: () => 'Nenosiri lako limebadilishwa.',
+      factor_on: () => 'Uthibitishaji wa hatua mbili kwa programu umewashwa.',
+      factor_off: () => 'Uthibitishaji wa hatua mbili kwa programu umezimwa.',
+      passkey_added: (name) => `Passkey imeongezwa: ${name}.`,
+      passkey_removed: (name) => `Passkey imeondolewa: ${name}.`,
+      recovery_code_used: (left) => `Msimbo wa dharura umetumika. Iliyobaki: ${left}.`,
+      recovery_codes_created: () => 'Misimbo mipya ya dharura imetengenezwa. Ya zamani haifanyi kazi tena.',
+    },
+    from: (device, address, when) => `Kifaa: ${device}\nAnwani: ${address}\nWakati: ${when} UTC`,
+    unknownDevice: 'hakijulikani',
+    on: 'kwenye',
+    notYou: (url) => `Kama ni wewe, huna la kufanya. Kama si wewe, fungua ${url} na uchague "Haikuwa mimi".`,
+  },
 };
 
 export function writeNoticeMail(

@@ -58,11 +58,11 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     ambiguous: (typed, thousands, decimals) =>
       decimals
         ? `“${typed}” inaweza kumaanisha ${thousands} au ${decimals.join('.')}. Andika ${thousands} au ${decimals.join('.')}.`
-        : `“${typed}” inaweza kuwa maelfu au desimali. Andika ${thousands} kwa kiasi kamili; desimali zisizidi mbili.`,
+        : `“${typed}” inaweza kuwa maelfu au desimali. Andika ${thousands} kwa kiasi kizima; desimali zisizidi mbili.`,
     otherCurrency: (given, expected) => `Kiasi ni cha ${given}, lakini sarafu ni ${expected}.`,
     notPositive: 'Kiasi lazima kizidi sifuri.',
     tooManyDecimals: (most) =>
-      most === 0 ? 'Kiasi kamili tu, bila senti.' : `Desimali zisizidi ${most}, kama 1500.50.`,
+      most === 0 ? 'Kiasi kizima tu, bila senti.' : `Desimali zisizidi ${most}, kama 1500.50.`,
     tooLarge: 'Kiasi hiki ni kikubwa mno.',
   },
 };

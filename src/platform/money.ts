@@ -11,6 +11,8 @@ const HUNDREDTHS = 100n;
 const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
 /** The languages of our pages. */
 const PRINTED_LANGUAGES = ['en', 'fr', 'pt', 'sw'];
+/** How a language writes money, where not as its own name says: Swahili puts the currency's code first, as English does. */
+const MONEY_LOCALES: Readonly<Record<string, string>> = { pt: 'pt-MZ', sw: 'en' };
 const GROUP_SPACE = '\u202f';
 const ANY_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
@@ -84,7 +86,7 @@ export function formatAmount(amount: bigint, decimals = 0): string {
 export function formatMoney(amount: bigint, currency: string, locale: string): string {
   const digits = amount % HUNDREDTHS === 0n ? 0 : 2;
   // As text the amount stays exact; a number would be a double.
-  return partsOfMoney(formatAmount(amount), currency, locale, digits)
+  return partsOfMoney(formatAmount(amount), currency, MONEY_LOCALES[locale] ?? locale, digits)
     .map((part) => (part.type === 'group' ? GROUP_SPACE : part.value))
     .join('');
 }

@@ -1,0 +1,44 @@
+// The console in Swahili.
+
+import type { ConsoleMessages } from './en.ts';
+import { account } from './sw/account.ts';
+import { admin } from './sw/admin.ts';
+import { balances } from './sw/balances.ts';
+import { callbacks } from './sw/callbacks.ts';
+import { cases } from './sw/cases.ts';
+import { common } from './sw/common.ts';
+import { home } from './sw/home.ts';
+import { integrations } from './sw/integrations.ts';
+import { links } from './sw/links.ts';
+import { mails } from './sw/mails.ts';
+import { notifications } from './sw/notifications.ts';
+import { payouts } from './sw/payouts.ts';
+import { search } from './sw/search.ts';
+import { settings } from './sw/settings.ts';
+import { signIn } from './sw/sign-in.ts';
+import { start } from './sw/start.ts';
+import { team } from './sw/team.ts';
+import { transaction } from './sw/transaction.ts';
+import { transactions } from './sw/transactions.ts';
+
+export const swahili: ConsoleMessages = {
+  ...common,
+  ...signIn,
+  ...start,
+  ...account,
+  ...mails,
+  ...home,
+  ...integrations,
+  ...transactions,
+  ...search,
+  ...transaction,
+  ...links,
+  ...balances,
+  ...payouts,
+  ...notifications,
+  ...cases,
+  ...callbacks,
+  ...settings,
+  ...team,
+  ...admin,
+};

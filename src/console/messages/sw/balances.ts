@@ -1,0 +1,38 @@
+// Swahili: balances and debts.
+
+import type { ConsoleMessages } from '../en.ts';
+
+export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
+  balances: {
+    lead: 'Pochi moja kwa kila sarafu. Pesa zilizotengwa ni za malipo yanayotumwa au kurudishwa.',
+    none: 'Bado hakuna pochi',
+    noneText: 'Pochi hufunguliwa kwa malipo ya kwanza yaliyofanikiwa ya sarafu yake.',
+    wallet: 'pochi',
+    available: 'Zilizopo',
+    reserved: 'Zilizotengwa',
+    pending: 'Zinazosubiri',
+    payOut: 'Tuma pesa',
+    statement: 'Taarifa ya akaunti',
+    title: (currency) => `Taarifa ya akaunti ya ${currency}`,
+    onDay: 'Salio mwisho wa siku (UTC)',
+    change: 'Badiliko',
+    balance: 'Salio',
+    noEntries: 'Bado hakuna maingizo',
+    notFound: 'Hakuna pochi kama hiyo kwenye akaunti hii.',
+    topUp: 'Ongeza pesa za majaribio',
+    topUpInvalid: 'Chagua sarafu na uandike kiasi, kwa mfano 1000.',
+  },
+  debts: {
+    owed: (amount) => `Unadaiwa ${amount}`,
+    owes: (amount) => `Anadaiwa ${amount}`,
+    text: 'Pesa zilichukuliwa tena baada ya kutoka kwenye pochi yako. Deni litalipwa kutoka kwa pesa zinazofuata kuingia.',
+    since: 'Tangu',
+    days: (count) => (count === 0 ? 'chini ya siku moja' : `siku ${count}`),
+    cases: 'Ona linatokana na nini',
+    adminLead: 'Wafanyabiashara wanaodaiwa na mfumo, deni la zamani kwanza. Pesa zinazofuata kuingia zitalilipa.',
+    none: 'Hakuna madeni',
+    noneText: 'Deni hutokea mtandao unapochukua tena pesa ambazo tayari zimetoka kwenye pochi.',
+    age: 'Umri',
+    money: { amount: 'Deni', settled: 'Iliyolipwa hadi sasa', open: 'Bado inadaiwa' },
+  },
+};

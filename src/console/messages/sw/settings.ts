@@ -1,0 +1,19 @@
+// Swahili: the settings of an account.
+
+import type { ConsoleMessages } from '../en.ts';
+
+export const settings: Pick<ConsoleMessages, 'accountSettings'> = {
+  accountSettings: {
+    lead: 'Kwa kila mtu kwenye akaunti hii.',
+    business: 'Biashara',
+    name: 'Jina la biashara',
+    nameHint: 'Timu yako inaliona. Walipaji wanaona jina lililo kwenye kiungo cha malipo.',
+    timeZone: 'Saa za eneo',
+    timeZoneHint:
+      'Siku zako zinaanza usiku wa manane wa eneo hilo. Hesabu za siku zilizopita hufanywa upya ukibadilisha.',
+    timeZoneInvalid: 'Chagua saa za eneo kutoka kwenye orodha.',
+    ownerOnly: 'Mmiliki pekee anaweza kubadilisha hili.',
+    language: 'Lugha',
+    languageText: 'Kwako, kwenye kivinjari hiki.',
+  },
+};
