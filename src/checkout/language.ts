@@ -3,6 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
+import { spokenCountry } from '../catalog/spoken-names.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
 import { formatMoney } from '../platform/money.ts';
 import type { CheckoutMessages } from './messages.ts';
@@ -99,7 +100,7 @@ export function createLocale(language: Language, country: Country | null, asked 
     money: (amount, currency) => formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : language),
     time,
     date: (moment) => `${new Intl.DateTimeFormat(dates, { ...DAY, timeZone }).format(moment)}, ${time(moment)}`,
-    country: (iso) => new Intl.DisplayNames(dates, { type: 'region' }).of(iso) ?? iso,
+    country: (iso) => spokenCountry(language, iso),
   };
 }
 

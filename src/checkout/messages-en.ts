@@ -25,12 +25,6 @@ export const english: CheckoutMessages = {
   changeCountry: 'Change country',
   how: 'How do you want to pay?',
   otherWays: 'Other ways to pay',
-  methodNames: {
-    MPESA_TILL_KEN: 'M-PESA till number',
-    MPESA_PAYBILL_KEN: 'M-PESA pay bill',
-    PESALINK_KEN: 'Bank transfer (Pesalink)',
-    BANK_NGA: 'Bank transfer',
-  },
   hintPrompt: 'Confirm with your PIN on your phone.',
   hintShortcode: 'You receive an SMS with a code to dial.',
   hintOtp: 'You receive a code by SMS.',

@@ -25,12 +25,6 @@ export const french: CheckoutMessages = {
   changeCountry: 'Changer de pays',
   how: 'Comment voulez-vous payer ?',
   otherWays: 'Autres moyens de paiement',
-  methodNames: {
-    MPESA_TILL_KEN: 'M-PESA, numéro de caisse (till)',
-    MPESA_PAYBILL_KEN: 'M-PESA, pay bill',
-    PESALINK_KEN: 'Virement bancaire (Pesalink)',
-    BANK_NGA: 'Virement bancaire',
-  },
   hintPrompt: 'Confirmez avec votre code PIN sur votre téléphone.',
   hintShortcode: 'Vous recevez un SMS avec un code à composer.',
   hintOtp: 'Vous recevez un code par SMS.',

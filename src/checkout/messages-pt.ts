@@ -25,12 +25,6 @@ export const portuguese: CheckoutMessages = {
   changeCountry: 'Mudar de país',
   how: 'Como quer pagar?',
   otherWays: 'Outras formas de pagar',
-  methodNames: {
-    MPESA_TILL_KEN: 'M-PESA, número da caixa (till)',
-    MPESA_PAYBILL_KEN: 'M-PESA, pay bill',
-    PESALINK_KEN: 'Transferência bancária (Pesalink)',
-    BANK_NGA: 'Transferência bancária',
-  },
   hintPrompt: 'Confirme com o PIN no telemóvel.',
   hintShortcode: 'Recebe um SMS com um código para marcar.',
   hintOtp: 'Recebe um código por SMS.',

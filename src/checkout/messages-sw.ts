@@ -25,12 +25,6 @@ export const swahili: CheckoutMessages = {
   changeCountry: 'Badilisha nchi',
   how: 'Ungependa kulipa vipi?',
   otherWays: 'Njia nyingine za kulipa',
-  methodNames: {
-    MPESA_TILL_KEN: 'M-PESA, namba ya till',
-    MPESA_PAYBILL_KEN: 'M-PESA, pay bill',
-    PESALINK_KEN: 'Uhamisho wa benki (Pesalink)',
-    BANK_NGA: 'Uhamisho wa benki',
-  },
   hintPrompt: 'Thibitisha kwa PIN yako kwenye simu yako.',
   hintShortcode: 'Utapokea SMS yenye msimbo wa kupiga.',
   hintOtp: 'Utapokea msimbo kwa SMS.',

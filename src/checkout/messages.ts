@@ -30,8 +30,6 @@ export type CheckoutMessages = {
   how: string;
   /** Ways to pay in which the payer sends the money by hand. */
   otherWays: string;
-  /** Names of methods that are words of a language and no brands, by code. */
-  methodNames: Readonly<Record<string, string>>;
   hintPrompt: string;
   hintShortcode: string;
   hintOtp: string;

@@ -2,6 +2,7 @@
 // keeps such a text from disturbing the text around it; escaping is done by the page.
 
 import type { Method } from '../catalog/catalog.ts';
+import { spokenMethod } from '../catalog/spoken-names.ts';
 import type { PayerLocale } from './language.ts';
 
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
@@ -31,6 +32,6 @@ export function hideMiddleDigits(formatted: string): string {
 }
 
 /** The name of a method. Brands have one; what is called by words, such as a bank transfer, is in the payer's language. */
-export function shownMethod({ t }: PayerLocale, { code, name }: Pick<Method, 'code' | 'name'>): string {
-  return t.methodNames[code] ?? name;
+export function shownMethod({ language }: PayerLocale, method: Pick<Method, 'code' | 'name'>): string {
+  return spokenMethod(language, method);
 }

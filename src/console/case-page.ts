@@ -28,8 +28,9 @@ import { type CaseSubject, decisionForm, readDecisionForm } from './decision-for
 import { decisionCard } from './decision-list.ts';
 import { errorBox } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { methodName } from './names.ts';
 import { type ConsoleRoute, EVERYONE, forAdmin, forRoles, TREASURERS } from './route.ts';
-import { methodName } from './transaction-table.ts';
+
 import { evidenceTimeline } from './transaction-timeline.ts';
 
 const STYLE = styleFile(new URL('./transaction.css', import.meta.url));

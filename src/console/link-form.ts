@@ -12,6 +12,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { zoneOf } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { type FormField, form, formField } from './form-components.ts';
+import { countryName } from './names.ts';
 
 export const LINK_STYLE = styleFile(new URL('./links.css', import.meta.url));
 export const LINK_SCRIPT = scriptFile(new URL('./links.js', import.meta.url));
@@ -71,7 +72,7 @@ export function linkForm(request: HolderRequest, options: LinkFormOptions): Html
   const { values, errors, isChange } = options;
   const value = (name: string) => values[name] ?? '';
   const countries = listLinkCountries(request.ctx.catalog).map(
-    (row) => [String(row.countryId), `${row.name} (${row.currency})`] as const,
+    (row) => [String(row.countryId), `${countryName(request, row.country.iso)} (${row.currency})`] as const,
   );
   const more = moreFields(request, value, isChange === true);
   const isMoreOpen = MORE_FIELDS.some((name) => errors?.[name === 'expires_on' ? 'expires_at' : name]);

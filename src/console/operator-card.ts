@@ -5,6 +5,7 @@ import { type Html, html } from '../platform/html.ts';
 import { operatorTile } from '../ui/components.ts';
 import { type BusinessFigures, type MethodFigures, successRate } from './business-figures.ts';
 import type { HolderRequest } from './console-request.ts';
+import { countryName, methodName } from './names.ts';
 
 const SHOWN_METHODS = 5;
 const SHOWN_REASONS = 3;
@@ -28,10 +29,10 @@ export function operatorCards(request: HolderRequest, figures: BusinessFigures):
 }
 
 /** "M-PESA Kenya": operators of one name work in several countries. */
-export function operatorName({ ctx }: HolderRequest, code: string): string {
-  const method = ctx.catalog.methods.get(code);
-  if (!method) return code;
-  return method.name.includes(method.country.name) ? method.name : `${method.name} ${method.country.name}`;
+export function operatorName(request: HolderRequest, code: string): string {
+  const method = request.ctx.catalog.methods.get(code);
+  const name = methodName(request, code);
+  return method ? `${name} ${countryName(request, method.country.iso)}` : name;
 }
 
 /** The operator with the lowest share of successes, where it is low. */

@@ -28,6 +28,7 @@ import { exportButton } from './csv-export.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
+import { methodInCountry, methodName } from './names.ts';
 import { confirmationPage, isConfirmedPayout } from './payout-confirmation.ts';
 import { type PayoutFieldName, payoutRequest } from './payout-fields.ts';
 import { fileTable, waitingFiles } from './payout-file-page.ts';
@@ -35,7 +36,6 @@ import { findRepeats, orderOnce } from './payout-form.ts';
 import { waitingRefunds } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { sampleShopButton } from './sample-shop-button.ts';
-import { methodName } from './transaction-table.ts';
 
 const PAGE_ROWS = 50;
 const LIVE_SECONDS = 5;
@@ -226,7 +226,7 @@ function newForm(
         value: value('method'),
         choices: [
           ['', t.payouts.detectMethod],
-          ...methods.map((method) => [method.code, `${method.name} (${method.country.name})`] as const),
+          ...methods.map((method) => [method.code, methodInCountry(request, method)] as const),
         ],
       },
       { name: 'payee', label: t.payee, value: value('payee') },

@@ -14,9 +14,9 @@ import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
+import { methodName } from './names.ts';
 import { type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
-import { methodName } from './transaction-table.ts';
 
 const MAX_REASON = 500;
 

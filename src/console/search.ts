@@ -9,10 +9,11 @@ import { icon } from '../ui/icons.ts';
 import { shortTime, timeTag } from './components.ts';
 import { type HolderRequest, money, queryOf } from './console-request.ts';
 import { redirect, renderPage } from './layout.ts';
+import { methodName } from './names.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import type { PageHit } from './search-pages.ts';
 import { findById, type OtherHit, type SearchResults, searchAll } from './search-results.ts';
-import { methodName, readTransactionNames, spokenNumber, transactionTable } from './transaction-table.ts';
+import { readTransactionNames, spokenNumber, transactionTable } from './transaction-table.ts';
 
 const MAX_ROWS = 50;
 /** Of each kind, while typing. */

@@ -13,6 +13,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect } from './layout.ts';
+import { countryName } from './names.ts';
 import { MAKERS } from './route.ts';
 
 const DEFAULT_AMOUNT = '2500';
@@ -36,7 +37,9 @@ export function testPaymentCard(request: HolderRequest, problem: Problem | undef
             name: 'country_id',
             label: t.country,
             value: String(chosen?.countryId ?? ''),
-            choices: rows.map((row) => [String(row.countryId), `${row.name} (${row.currency})`] as const),
+            choices: rows.map(
+              (row) => [String(row.countryId), `${countryName(request, row.country.iso)} (${row.currency})`] as const,
+            ),
           },
           {
             name: 'mobile',

@@ -10,7 +10,7 @@ import { maskNumber } from '../platform/log.ts';
 import type { Tone } from '../ui/components.ts';
 import { exactTimeTag } from './components.ts';
 import type { MemberRequest } from './console-request.ts';
-import { methodName } from './transaction-table.ts';
+import { methodName } from './names.ts';
 
 export type TimelineEntry = {
   at: Date;

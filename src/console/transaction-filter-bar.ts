@@ -8,6 +8,7 @@ import { icon } from '../ui/icons.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { isDay, RANGES } from './date-ranges.ts';
 import { type FormField, formField } from './form-components.ts';
+import { countryName, methodInCountry, methodName } from './names.ts';
 import {
   chosenDates,
   chosenIntegration,
@@ -25,7 +26,6 @@ import {
   type SortName,
   singleState,
 } from './transaction-filter.ts';
-import { methodName } from './transaction-table.ts';
 
 /** Every filter that is on, but the tab, each with the list that has it no more. */
 export async function filterChips(request: HolderRequest): Promise<Html | false> {
@@ -203,12 +203,13 @@ function filterFields(request: HolderRequest, integrations: readonly Integration
   ];
 }
 
-function methodChoices({ ctx }: HolderRequest): [string, string][] {
-  return [...ctx.catalog.methods.values()].map((method) => [method.code, `${method.name} (${method.country.name})`]);
+function methodChoices(request: HolderRequest): [string, string][] {
+  return [...request.ctx.catalog.methods.values()].map((method) => [method.code, methodInCountry(request, method)]);
 }
 
-function countryChoices({ ctx }: HolderRequest): [string, string][] {
-  const rows = [...ctx.catalog.collectionCountries.values(), ...ctx.catalog.linkCountries.values()];
+function countryChoices(request: HolderRequest): [string, string][] {
+  const { catalog } = request.ctx;
+  const rows = [...catalog.collectionCountries.values(), ...catalog.linkCountries.values()];
   // A country of both lists is one choice.
-  return [...new Map(rows.map((row) => [String(row.countryId), row.name]))];
+  return [...new Map(rows.map((row) => [String(row.countryId), countryName(request, row.country.iso)]))];
 }

@@ -15,6 +15,7 @@ import { caseDetails } from './case-details.ts';
 import { statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import { renderPage } from './layout.ts';
+import { countryName, methodName } from './names.ts';
 import { refundSection, refundTag } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { failureText } from './timeline-evidence.ts';
@@ -24,7 +25,7 @@ import { readTransactionDetails, type TransactionDetails } from './transaction-d
 import { moneyCard } from './transaction-money.ts';
 import { noteForm } from './transaction-notes.ts';
 import { codeSamples } from './transaction-samples.ts';
-import { methodName } from './transaction-table.ts';
+
 import { nameOf, timeline } from './transaction-timeline.ts';
 
 const LIVE_SECONDS = 3;
@@ -166,10 +167,10 @@ function transactionPath(id: string): Html {
 function furtherFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {
   const { t, ctx } = request;
   const { transaction, order, integration } = details;
-  const country = ctx.catalog.methods.get(transaction.method)?.country.name ?? '';
+  const country = ctx.catalog.methods.get(transaction.method)?.country;
   return [
     [t.transactions.type, t.directions[transaction.direction]],
-    [t.method, `${methodName(request, transaction.method)} · ${country}`],
+    [t.method, `${methodName(request, transaction.method)} · ${country ? countryName(request, country.iso) : ''}`],
     [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
     [t.transaction.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
     [t.transaction.integration, transaction.integration_id === null ? null : integration?.title],

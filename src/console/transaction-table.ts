@@ -9,7 +9,8 @@ import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, operatorTile, status, who } from '../ui/components.ts';
 import { statusTag, timeTag } from './components.ts';
-import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
+import { type HolderRequest, money } from './console-request.ts';
+import { methodName } from './names.ts';
 
 /** What a row alone does not say: the payer and item of its payment link, the name of its payout file. By transaction. */
 export type TransactionNames = ReadonlyMap<string, { name?: string; purpose?: string }>;
@@ -113,8 +114,4 @@ export function transactionStatus(request: HolderRequest, row: Transaction): Htm
 /** With the sign of its direction: money in, or money out. */
 function signedMoney(request: HolderRequest, { amount, currency, direction }: Transaction): Html {
   return html`<span class="amount">${direction === 'collection' ? '+' : '−'}${money(request, amount, currency)}</span>`;
-}
-
-export function methodName(request: MemberRequest, code: string): string {
-  return request.ctx.catalog.methods.get(code)?.name ?? code;
 }

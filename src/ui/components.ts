@@ -77,7 +77,7 @@ const TILES = [
   { pattern: /orange/i, name: 'orange', letters: 'O' },
   { pattern: /\bwave\b/i, name: 'wave', letters: 'W' },
   { pattern: /tigo|mixx|yas/i, name: 'tigo', letters: 'T' },
-  { pattern: /bank|pesalink|transfer/i, name: 'bank', letters: 'B' },
+  { pattern: /ban[ckq]|benki|pesalink|transfer/i, name: 'bank', letters: 'B' },
 ] as const;
 
 /** One number of business: what it is, the number, and how it compares. */
