@@ -1,5 +1,5 @@
 // Screenshots of every state of the hosted pages, of the test phone and of every page of the console, narrow and wide,
-// light and dark, in ./screenshots. With an argument: only the pages whose name contains it.
+// light and dark, in ./screenshots. With an argument: only the pages whose name contains it; with a second: in that language.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -25,6 +25,7 @@ if (missing !== null) {
   process.exit(1);
 }
 const only = process.argv[2] ?? '';
+const language = process.argv[3] ?? 'en-GB';
 const browser = await startBrowser();
 try {
   rmSync(FOLDER, { recursive: true, force: true });
@@ -61,7 +62,7 @@ async function takeConsole(): Promise<void> {
 
 async function take(pictures: Picture[], cookie?: { name: string; value: string; url: string }): Promise<void> {
   for (const { width, dark } of VARIANTS) {
-    const { page, context, close } = await visit(browser, { width, dark });
+    const { page, context, close } = await visit(browser, { width, dark, language });
     if (cookie) await context.addCookies([cookie]);
     for (const { name, url } of pictures.filter((picture) => picture.name.includes(only))) {
       await page.goto(url);

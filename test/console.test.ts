@@ -16,6 +16,7 @@ import { sampleParams, writeSamples } from '../src/console/samples.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { canonicalEnvelope } from '../src/holders/envelope.ts';
 import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
+import { writeNoticeMail } from '../src/holders/notice-mails.ts';
 import { setPassword } from '../src/holders/passwords.ts';
 import { base32, startFactor } from '../src/holders/second-factor.ts';
 import { BEFORE_ALL, listByAmount, listTransactions, totalOfFilter } from '../src/payments/listing.ts';
@@ -745,6 +746,19 @@ describe('user input', () => {
     assert.match(page.text, /<html lang="fr">/);
     assert.match(page.text, /Paiement de test/);
     assert.match(page.headers.get('set-cookie') ?? '', /lang=fr/);
+  });
+
+  test('a browser from Tanzania reads Swahili: pages, money, searches and mails', async () => {
+    const person = await addPerson(gateway, shop.holderId, 'owner', 'sw@example.org');
+    const swahili = { 'accept-language': 'sw-TZ,en;q=0.8' };
+    const home = await person.get('/console', swahili);
+    assert.match(home.text, /<html lang="sw">.*Habari za .*Pesa iliyoingia/);
+    assert.doesNotMatch(home.text, /\b(?:Ksh|TSh)\b/, 'one spelling of money in every language');
+    assert.match((await person.get('/console/search?q=mishahara', swahili)).text, /href="\/console\/payouts\/import"/);
+    const origin = { address: '192.0.2.1', userAgent: '', language: 'sw' } as const;
+    const change = { kind: 'password_changed', detail: '', at: gateway.ctx.clock.now() } as const;
+    const { subject, text } = writeNoticeMail(gateway.ctx.config, change, origin);
+    assert.match(`${subject} ${text}`, /Arifa ya usalama.*Nenosiri lako limebadilishwa/);
   });
 });
 

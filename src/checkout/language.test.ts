@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { allTexts } from '../../test/texts.ts';
 import { type Language, loadCatalog } from '../catalog/catalog.ts';
 import { FAILURE_CODES } from '../catalog/failures.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
@@ -73,20 +74,13 @@ test('countries are named in the payer’s language', () => {
   const kenya = catalog.countries.get('KE') ?? null;
   assert.equal(createLocale('en', kenya).country('CI'), 'Côte d’Ivoire');
   assert.equal(createLocale('fr', kenya).country('CM'), 'Cameroun');
+  assert.equal(createLocale('sw', kenya).country('CM'), 'Kameruni');
 });
 
-/** Every sentence of a language, with values where it takes some. */
-function sentences(value: unknown, path = ''): [string, string][] {
-  if (typeof value === 'string') return [[path, value]];
-  if (typeof value === 'function')
-    return sentences((value as (...given: unknown[]) => unknown)('‹1›', '‹2›', '‹3›'), path);
-  return Object.entries(value as Record<string, unknown>).flatMap(([key, inner]) => sentences(inner, `${path}.${key}`));
-}
-
 test('every language says everything, in its own language', () => {
-  const english = new Map(sentences(LANGUAGES.en.messages));
+  const english = new Map(allTexts(LANGUAGES.en.messages));
   for (const code of LANGUAGE_CODES) {
-    const own = sentences(LANGUAGES[code].messages);
+    const own = allTexts(LANGUAGES[code].messages);
     assert.deepEqual(own.map(([path]) => path).sort(), [...english.keys()].sort());
     for (const [path, text] of own) {
       assert.ok(text.trim().length > 0, `${code}${path} is empty`);

@@ -28,10 +28,15 @@ describe('the front door of a sandbox', () => {
     }
   });
 
-  test('French browsers read French', async () => {
-    const headers = { host: 'localhost', accept: BROWSER, 'accept-language': 'fr-SN,fr;q=0.9' };
-    const page = await gateway.app.inject({ url: '/', headers });
-    assert.match(page.body, /<html lang="fr">.*Téléphone de test/);
+  test('browsers read their language', async () => {
+    for (const [asked, expected] of [
+      ['fr-SN,fr;q=0.9', /<html lang="fr">.*Téléphone de test/],
+      ['sw-TZ,en;q=0.9', /<html lang="sw">.*Simu ya majaribio/],
+      ['de', /<html lang="en">/],
+    ] as const) {
+      const headers = { host: 'localhost', accept: BROWSER, 'accept-language': asked };
+      assert.match((await gateway.app.inject({ url: '/', headers })).body, expected);
+    }
   });
 
   test('an address that does not exist is a page for browsers, in the console and the documents too', async () => {

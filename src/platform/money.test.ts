@@ -166,5 +166,6 @@ test('money is written as its country writes it, exact to the last digit', () =>
   const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
   assert.equal(plain(formatMoney(250_000n, 'KES', 'en-KE')), 'Ksh 2 500');
   assert.equal(plain(formatMoney(2_550n, 'XOF', 'fr-SN')), '25,50 F CFA');
+  assert.equal(plain(formatMoney(250_050n, 'TZS', 'sw')), 'TZS 2 500.50', 'as in English: one spelling on every page');
   assert.equal(plain(formatMoney(LARGEST_AMOUNT, 'KES', 'en-KE')), 'Ksh 70 368 744 177 663.99');
 });

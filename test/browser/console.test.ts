@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { type ConsoleLanguage, LANGUAGE_CODES, LANGUAGES } from '../../src/console/messages.ts';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { canonicalEnvelope } from '../../src/holders/envelope.ts';
 import { createHolder } from '../../src/holders/holders.ts';
@@ -14,10 +15,29 @@ import { addMember, createLoginLink } from '../../src/holders/members.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { signBody } from '../shop.ts';
+import { allTexts } from '../texts.ts';
 import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
 import { type FullConsole, fillConsole } from './console-pages.ts';
 
 const COLLECTION: JsonObject = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000' };
+
+const SENTENCE = /\w+ \w+ \w+/;
+
+/** What English says in three words or more, where the other language says something else. */
+function englishSentences(code: ConsoleLanguage): string[] {
+  const own = allTexts(LANGUAGES[code].messages).map(([, text]) => text);
+  return allTexts(LANGUAGES.en.messages)
+    .filter(([path]) => !path.includes('otherNames'))
+    .flatMap(([, text]) => text.split(/\s*‹\w+›\s*/))
+    .filter((text) => SENTENCE.test(text) && !own.some((each) => each.includes(text)));
+}
+
+/** What people read or hear: text, and the attributes that hold some. */
+function visibleText(page: string): string {
+  return page
+    .replace(/<(script|style|pre|code)\b[\s\S]*?<\/\1>/g, ' ')
+    .replace(/<[^>]*?(?:aria-label|title|placeholder)="([^"]*)"[^>]*>|<[^>]+>/g, ' $1 ');
+}
 
 /** What a narrow screen and dark colours can break; everything else is the same markup. */
 const NARROW_AND_DARK = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
@@ -232,6 +252,20 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
       assert.ok((await sideways(page)) <= 0);
     }
     await close();
+  });
+
+  test('no page shows an English sentence in another language', async () => {
+    const englishOn = async (url: string, code: ConsoleLanguage, sentences: readonly string[]) => {
+      const answer = await fetch(url, { headers: { cookie: `${full.person.cookie}; lang=${code}` } });
+      const text = visibleText(await answer.text());
+      return sentences.filter((sentence) => text.includes(sentence));
+    };
+    for (const code of LANGUAGE_CODES.filter((each) => each !== 'en')) {
+      const sentences = englishSentences(code);
+      assert.notDeepEqual(await englishOn(`${gateway.url}/console`, 'en', sentences), [], 'English is recognised');
+      for (const { name, url } of full.pages)
+        assert.deepEqual(await englishOn(url, code, sentences), [], `${name} in ${code}`);
+    }
   });
 
   test('every page is accessible on a desktop, in the dark and on a phone, and fits 360 px', async () => {
