@@ -160,7 +160,7 @@ export async function ruleChangeNotes(request: HolderRequest): Promise<Html[]> {
   return changes.map(
     (change) => html`
       <p class="box warning">
-        ${change.effective_at ? t.approval.confirmedNote : t.approval.requestedNote}:
+        ${change.effective_at ? t.approval.confirmedNote : t.approval.requestedNote}:${' '}
         ${changeText(request, change)} <bdi>(${change.requested_by})</bdi> ${timeTag(request, change.effective_at)}
       </p>
     `,

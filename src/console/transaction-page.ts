@@ -2,6 +2,7 @@
 // callbacks; and everything else that is known, behind a click.
 
 import type { FastifyReply } from 'fastify';
+import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import { formatNumber } from '../catalog/phone.ts';
 import { linkId } from '../links/links.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
@@ -123,13 +124,21 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
   `;
 }
 
+/** In the language of the page, unless a person wrote it. */
+function failureReason(
+  { t }: HolderRequest,
+  { failure_code: code, failure_message: message }: Transaction,
+): string | null {
+  if (code === null || !isFailureCode(code)) return message ?? code;
+  return message === null || message === failureMessage(code) ? t.failures[code][0] : message;
+}
+
 /** What one looks for first is open; the rest is behind a click. */
 function detailsCard(request: HolderRequest, details: TransactionDetails): Html {
   const { t } = request;
   const { transaction, order, refund, link, retryFor } = details;
   const ref = refOf(transaction);
   const references = [transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ');
-  const reason = transaction.failure_message ?? transaction.failure_code;
   const file = order?.batch_id ? payoutFileRef(order.batch_id) : null;
   return html`
     <section class="card">
@@ -139,7 +148,7 @@ function detailsCard(request: HolderRequest, details: TransactionDetails): Html 
         [t.links.item, link?.item_name && html`<bdi>${link.item_name}</bdi>`],
         [t.invoice, transaction.invoice_no && html`<bdi>${transaction.invoice_no}</bdi>`],
         [t.transaction.receipt, transaction.receipt && html`<code>${transaction.receipt}</code>`],
-        [t.transaction.failureReason, reason],
+        [t.transaction.failureReason, failureReason(request, transaction)],
         [
           t.transaction.paymentLink,
           link && html`<a href="/console/links/${linkId(link)}">${link.item_name ?? linkId(link)}</a>`,

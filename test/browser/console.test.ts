@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { FAILURE_MESSAGES } from '../../src/catalog/failures.ts';
 import { type ConsoleLanguage, LANGUAGE_CODES, LANGUAGES } from '../../src/console/messages.ts';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { canonicalEnvelope } from '../../src/holders/envelope.ts';
@@ -29,6 +30,7 @@ function englishSentences(code: ConsoleLanguage): string[] {
   return allTexts(LANGUAGES.en.messages)
     .filter(([path]) => !path.includes('otherNames'))
     .flatMap(([, text]) => text.split(/\s*‹\w+›\s*/))
+    .concat(Object.values(FAILURE_MESSAGES))
     .filter((text) => SENTENCE.test(text) && !own.some((each) => each.includes(text)));
 }
 

@@ -89,7 +89,13 @@ export const common = {
   sandboxMark: 'Sandbox',
   testPhone: 'Test phone',
   tabsLabel: 'Main pages',
-  tabs: { transactions: 'Payments', links: 'Links', more: 'More' },
+  /** Shorter than in the menu: five of them stand side by side on a phone. */
+  tabs: { transactions: 'Payments', links: 'Links', more: 'More' } as Record<
+    'transactions' | 'links' | 'more',
+    string
+  > & {
+    payouts?: string;
+  },
   menuGroups: { developers: 'Developers', account: 'Account', gateway: 'Gateway' },
   newMenu: { label: 'New', link: 'Payment link', payout: 'Payout', integration: 'Integration' },
   menu: {

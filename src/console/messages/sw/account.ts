@@ -22,7 +22,7 @@ export const account: Account = {
     thisOne: 'kifaa hiki',
     endSession: 'Ondoa kifaa',
     device: 'Kivinjari',
-    lastSeen: 'Kilitumika mwisho',
+    lastSeen: 'Mara ya mwisho',
     started: 'Kiliingia',
     endOthers: 'Ondoa vifaa vingine vyote',
     appStart: 'Weka programu ya uthibitishaji',

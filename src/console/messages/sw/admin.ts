@@ -131,14 +131,14 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     holder: 'Mfanyabiashara',
     ownerEmail: 'Barua pepe ya mmiliki',
     create: 'Ongeza mfanyabiashara',
-    created: (name) => `${name} ameongezwa`,
+    created: (name) => `${name} imeongezwa`,
     ownerUnproven: (email) =>
       `${email} tayari ina akaunti, na anwani yake haijathibitishwa na mtu. ` +
       'Kabla kiungo hiki kifanye kazi, msimamizi wa seva anamtengenezea mtu huyo kiungo cha kuingia:',
-    states: { active: 'anatumika', suspended: 'amesimamishwa', closed: 'amefungwa' },
+    states: { active: 'inatumika', suspended: 'imesimamishwa', closed: 'imefungwa' },
     suspend: 'Simamisha',
     suspendMeaning:
-      'Maombi ya API yatakataliwa na hakuna pesa itakayotoka hadi mfanyabiashara arudishwe. ' +
+      'Maombi ya API yatakataliwa na hakuna pesa itakayotoka hadi akaunti irudishwe. ' +
       'Malipo yanayoendelea kuingia yatakamilika.',
     reopen: 'Rudisha',
     close: 'Funga',

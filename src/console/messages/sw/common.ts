@@ -89,7 +89,7 @@ export const common: CommonMessages = {
   sandboxMark: 'Majaribio',
   testPhone: 'Simu ya majaribio',
   tabsLabel: 'Kurasa kuu',
-  tabs: { transactions: 'Malipo', links: 'Viungo', more: 'Zaidi' },
+  tabs: { transactions: 'Malipo', links: 'Viungo', payouts: 'Kutuma', more: 'Zaidi' },
   menuGroups: { developers: 'Wasanidi', account: 'Akaunti', gateway: 'Mfumo' },
   newMenu: { label: 'Mpya', link: 'Kiungo cha malipo', payout: 'Tuma pesa', integration: 'Muunganisho' },
   menu: {

@@ -14,7 +14,7 @@ export const integrations: Pick<ConsoleMessages, 'integrations' | 'keys' | 'debu
     callbackHint: 'Matokeo yanatumwa hapa, isipokuwa ombi lina callback_url yake.',
     none: 'Bado hakuna miunganisho',
     noneText: 'Unda mmoja upate siri yake na ombi lenye saini lililo tayari kutumika.',
-    lastUsed: 'Ulitumika mwisho',
+    lastUsed: 'Matumizi ya mwisho',
     revoked: 'umefutwa',
     created: (title) => `${title} umeundwa`,
     secretsOnce: 'Siri zinaonyeshwa mara moja tu.',

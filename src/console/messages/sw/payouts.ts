@@ -19,7 +19,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     approvedBy: 'Iliidhinishwa na',
     approve: 'Idhinisha',
     needsApproval: 'Inahitaji idhini',
-    notSent: 'Bado haijatumwa',
+    notSent: 'Haijatumwa',
     needsSecondApprover: 'Wewe ndiye uliyeunda malipo haya. Mmiliki mwingine au mtu wa fedha anapaswa kuyaidhinisha.',
     cancel: 'Ghairi malipo',
     cancelMeaning: 'Malipo haya hayajatumwa. Pesa zake zitapatikana tena.',
