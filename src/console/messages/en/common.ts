@@ -90,12 +90,7 @@ export const common = {
   testPhone: 'Test phone',
   tabsLabel: 'Main pages',
   /** Shorter than in the menu: five of them stand side by side on a phone. */
-  tabs: { transactions: 'Payments', links: 'Links', more: 'More' } as Record<
-    'transactions' | 'links' | 'more',
-    string
-  > & {
-    payouts?: string;
-  },
+  tabs: { transactions: 'Payments', links: 'Links', payouts: 'Payouts', more: 'More' },
   menuGroups: { developers: 'Developers', account: 'Account', gateway: 'Gateway' },
   newMenu: { label: 'New', link: 'Payment link', payout: 'Payout', integration: 'Integration' },
   menu: {

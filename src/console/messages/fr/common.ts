@@ -94,7 +94,7 @@ export const common: CommonMessages = {
   sandboxMark: 'Test',
   testPhone: 'Téléphone de test',
   tabsLabel: 'Pages principales',
-  tabs: { transactions: 'Paiements', links: 'Liens', more: 'Plus' },
+  tabs: { transactions: 'Paiements', links: 'Liens', payouts: 'Versements', more: 'Plus' },
   menuGroups: { developers: 'Développeurs', account: 'Compte', gateway: 'Passerelle' },
   newMenu: { label: 'Nouveau', link: 'Lien de paiement', payout: 'Versement', integration: 'Intégration' },
   menu: {
