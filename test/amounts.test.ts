@@ -65,6 +65,22 @@ describe('the doors of the console', () => {
     assert.deepEqual(await ordered(), []);
   });
 
+  test('a payout that cannot be made is refused in the language of the page', async () => {
+    const swahili = { 'accept-language': 'sw' };
+    for (const [fields, headers, expected] of [
+      [{ ...KENYA, mobile: '12', amount: '100' }, swahili, /Hii si namba ya simu ya nchi inayotumia KES\./],
+      [{ ...KENYA, amount: '99999999' }, swahili, /Kiasi cha juu zaidi kwa M-PESA ni KES/],
+      [{ ...KENYA, mobile: '12', amount: '100' }, FRENCH, /pas un numéro de mobile d’un pays qui utilise le KES\./],
+      [{ ...KENYA, amount: '99999999' }, FRENCH, /Le montant maximal pour M-PESA est de/],
+      [{ ...KENYA, amount: '99999999' }, {}, /The largest amount for M-PESA is KES/],
+    ] as const) {
+      const answer = await person.post('/console/payouts', fields, headers);
+      assert.equal(answer.status, 400);
+      assert.match(answer.text, expected);
+    }
+    assert.deepEqual(await ordered(), []);
+  });
+
   test('money 1: a file is read by the same rules', async () => {
     const csv = 'amount;currency;mobile\n1500,00;XOF;221771234000\n1 500,50;XOF;221771234000\n1,500;XOF;221771234000\n';
     const checked = await person.post('/console/payouts/check', { csv: csv.replace('1 500,50', '2 500') }, FRENCH);

@@ -1,9 +1,10 @@
 // Decimals, limits and fees of a method, for collections and payouts.
 
-import type { AmountLanguage } from '../platform/amount-sentences.ts';
-import { formatAmount, lesserOf, parseAmount, share } from '../platform/money.ts';
+import { AMOUNT_SENTENCES, type AmountLanguage } from '../platform/amount-sentences.ts';
+import { formatAmount, formatMoney, lesserOf, parseAmount, share } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import type { Direction, Fee, Method, Terms } from './catalog.ts';
+import { spokenMethod } from './spoken-names.ts';
 
 const HUNDRED_PERCENT = 10_000n;
 
@@ -32,7 +33,7 @@ export function checkAmount(input: unknown, method: Method, direction: Direction
   return read;
 }
 
-/** The same for an amount that a person typed; why it cannot be read is said in the person's language. */
+/** The same for an amount that a person typed; why it is refused is said in the person's language. */
 export function checkTypedAmount(
   text: string,
   method: Method,
@@ -40,7 +41,17 @@ export function checkTypedAmount(
   language: AmountLanguage,
 ): AmountCheck {
   const typed = readTypedAmount(text, language, { currency: method.currency });
-  return typed.ok ? checkAmount(formatAmount(typed.amount), method, direction) : typed;
+  if (!typed.ok) return typed;
+  const check = checkAmount(formatAmount(typed.amount), method, direction);
+  const terms = termsOf(method, direction);
+  if (check.ok || !terms) return check;
+  const money = (amount: bigint) => formatMoney(amount, method.currency, language);
+  const sentences = AMOUNT_SENTENCES[language];
+  const name = spokenMethod(language, method);
+  if (typed.amount > terms.max) return refuse(sentences.largest(name, money(terms.max)));
+  if (typed.amount < terms.min) return refuse(sentences.smallest(name, money(terms.min)));
+  // The catalogue says in English why a method has no decimals.
+  return language === 'en' ? check : refuse(sentences.tooManyDecimals(terms.decimals));
 }
 
 function describeDecimals(where: string, currency: string, terms: Terms): string {

@@ -5,6 +5,7 @@ import type { AmountLanguage } from '../platform/amount-sentences.ts';
 import { parseCsv } from '../platform/csv.ts';
 import type { PaymentsContext } from './context.ts';
 import { type PayoutReading, type PayoutRequest, readPayout } from './payout-requests.ts';
+import { PAYOUT_SENTENCES } from './payout-sentences.ts';
 
 /**
  * A file is ordered in one transaction that keeps the wallet locked. With 20,000 rows that took nine seconds, and other
@@ -17,9 +18,6 @@ export const OPTIONAL_COLUMNS = ['method', 'payee', 'invoice_no', 'detail', 'cal
 /** Written beside the rows to fix, and ignored when such a file is read again. */
 export const PROBLEM_COLUMN = 'problem';
 const KNOWN_COLUMNS: readonly string[] = [...REQUIRED_COLUMNS, ...OPTIONAL_COLUMNS, PROBLEM_COLUMN];
-
-const MORE_CELLS =
-  'This row has more cells than the first row has columns. Put an amount or a text with a comma in quotes.';
 
 type ColumnName = (typeof REQUIRED_COLUMNS)[number] | (typeof OPTIONAL_COLUMNS)[number];
 
@@ -78,7 +76,8 @@ async function readCells(
   language: AmountLanguage | undefined,
 ): Promise<PayoutReading> {
   // A comma in an amount without quotes makes two cells of it: "1,500" must not become a payout of 1.
-  if (cells.length > columns.length) return { ok: false, errors: { row: [MORE_CELLS] } };
+  if (cells.length > columns.length)
+    return { ok: false, errors: { row: [PAYOUT_SENTENCES[language ?? 'en'].moreCells] } };
   return readPayout(ctx, holderId, { ...requestOf((name) => cells[columns.indexOf(name)] ?? ''), language });
 }
 

@@ -11,6 +11,7 @@ import { checkCallbackUrl } from './callback-url.ts';
 import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { feeFor } from './fees.ts';
+import { PAYOUT_SENTENCES } from './payout-sentences.ts';
 
 const MAX_TEXT_CHARACTERS = 120;
 
@@ -49,33 +50,34 @@ export async function readPayout(
   request: PayoutRequest,
 ): Promise<PayoutReading> {
   const errors = collectFieldErrors();
+  const language = request.language ?? 'en';
+  const sentences = PAYOUT_SENTENCES[language];
   const candidates = [...ctx.catalog.methods.values()].filter(
     (method) => method.payout && method.currency === request.currency,
   );
-  if (candidates.length === 0) errors.add('currency', `No method pays out in "${request.currency}".`);
+  if (candidates.length === 0) errors.add('currency', sentences.noMethod(request.currency));
   const found = candidates.flatMap((method) => {
     const number = normaliseNumber(request.mobile, method.country, { lenient: true });
     return number.ok ? [{ method, msisdn: number.digits }] : [];
   });
-  if (candidates.length > 0 && found.length === 0)
-    errors.add('mobile', `This is not a mobile number of a country that uses ${request.currency}.`);
+  if (candidates.length > 0 && found.length === 0) errors.add('mobile', sentences.notMobile(request.currency));
   const chosen = found.length > 0 ? choosePayoutMethod(found, request.method) : null;
   if (found.length > 0 && !chosen)
-    errors.add('method', `Name the method; one of ${[...new Set(found.map(({ method }) => method.code))].join(', ')}.`);
-  const amount = chosen ? checkTypedAmount(request.amount, chosen.method, 'payout', request.language ?? 'en') : null;
+    errors.add('method', sentences.chooseMethod([...new Set(found.map(({ method }) => method.code))].join(', ')));
+  const amount = chosen ? checkTypedAmount(request.amount, chosen.method, 'payout', language) : null;
   if (amount && !amount.ok) errors.add('amount', amount.sentence);
   const rail = chosen ? ctx.rails.railFor(chosen.method, 'payout', holderId) : null;
   const capabilities = chosen && rail?.capabilitiesOf(chosen.method, 'payout');
-  const sentence = chosen && amount?.ok ? decimalsError(chosen.method, capabilities, amount.amount) : null;
-  if (sentence !== null) errors.add('amount', sentence);
-  if (chosen && !capabilities) errors.add('method', `This gateway cannot pay out by ${chosen.method.name} yet.`);
+  if (chosen && amount?.ok && decimalsError(chosen.method, capabilities, amount.amount) !== null)
+    errors.add('amount', sentences.wholeOnly(chosen.method.name, chosen.method.currency));
+  if (chosen && !capabilities) errors.add('method', sentences.cannotPayOut(chosen.method.name));
   for (const [field, value] of Object.entries({
     payee: request.payee,
     invoice_no: request.invoiceNo,
     detail: request.detail,
   }))
     if (value !== undefined && Array.from(value).length > MAX_TEXT_CHARACTERS)
-      errors.add(field, `At most ${MAX_TEXT_CHARACTERS} characters.`);
+      errors.add(field, sentences.tooLong(MAX_TEXT_CHARACTERS));
   checkCallbackUrl(ctx, request.callbackUrl, errors.add);
   if (errors.any() || !chosen || !amount?.ok || !rail) return { ok: false, errors: errors.errors };
   return {

@@ -13,6 +13,8 @@ type AmountSentences = {
   notPositive: string;
   tooManyDecimals(most: number): string;
   tooLarge: string;
+  largest(method: string, money: string): string;
+  smallest(method: string, money: string): string;
 };
 
 export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>> = {
@@ -27,6 +29,8 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     tooManyDecimals: (most) =>
       most === 0 ? 'Whole amounts only, without cents.' : `At most ${most} decimals, for example 1500.50.`,
     tooLarge: 'This amount is too large.',
+    largest: (method, money) => `The largest amount for ${method} is ${money}.`,
+    smallest: (method, money) => `The smallest amount for ${method} is ${money}.`,
   },
   fr: {
     notAnAmount: 'Saisissez le montant en chiffres, par exemple 1500 ou 1500,50.',
@@ -40,6 +44,8 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     tooManyDecimals: (most) =>
       most === 0 ? 'Montants entiers seulement, sans centimes.' : `Au plus ${most} décimales, par exemple 1500,50.`,
     tooLarge: 'Ce montant est trop élevé.',
+    largest: (method, money) => `Le montant maximal pour ${method} est de ${money}.`,
+    smallest: (method, money) => `Le montant minimal pour ${method} est de ${money}.`,
   },
   pt: {
     notAnAmount: 'Escreva o montante em algarismos, por exemplo 1500 ou 1500,50.',
@@ -52,6 +58,8 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     tooManyDecimals: (most) =>
       most === 0 ? 'Só montantes inteiros, sem cêntimos.' : `No máximo ${most} casas decimais, por exemplo 1500,50.`,
     tooLarge: 'Este montante é demasiado elevado.',
+    largest: (method, money) => `O montante máximo para ${method} é ${money}.`,
+    smallest: (method, money) => `O montante mínimo para ${method} é ${money}.`,
   },
   sw: {
     notAnAmount: 'Andika kiasi kwa tarakimu, kama 1500 au 1500.50.',
@@ -64,5 +72,7 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     tooManyDecimals: (most) =>
       most === 0 ? 'Kiasi kizima tu, bila senti.' : `Desimali zisizidi ${most}, kama 1500.50.`,
     tooLarge: 'Kiasi hiki ni kikubwa mno.',
+    largest: (method, money) => `Kiasi cha juu zaidi kwa ${method} ni ${money}.`,
+    smallest: (method, money) => `Kiasi cha chini zaidi kwa ${method} ni ${money}.`,
   },
 };
