@@ -49,6 +49,7 @@ test('money has one spelling: its code before the number, and francs after it, i
   const senegal = catalog.countries.get('SN') ?? null;
   assert.equal(plain(createLocale('en', senegal).money(250_000n, 'XOF')), '2 500 F CFA');
   assert.equal(plain(createLocale('sw', senegal).money(250_000n, 'KES')), 'KES 2 500');
+  assert.equal(plain(createLocale('pt', senegal).money(250_000n, 'KES')), '2 500 KES');
 });
 
 test('the largest amount keeps its last digit', () => {
@@ -73,6 +74,7 @@ test('countries are named in the payer’s language', () => {
   const kenya = catalog.countries.get('KE') ?? null;
   assert.equal(createLocale('en', kenya).country('CI'), 'Côte d’Ivoire');
   assert.equal(createLocale('fr', kenya).country('CM'), 'Cameroun');
+  assert.equal(createLocale('pt', kenya).country('KE'), 'Quénia', 'not Quênia, as in Brazil');
 });
 
 /** Every sentence of a language, with values where it takes some. */

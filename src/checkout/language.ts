@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
+import { dateLocale, numberLocale } from '../platform/locales.ts';
 import { formatMoney } from '../platform/money.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { english } from './messages-en.ts';
@@ -88,17 +89,15 @@ export function chooseLocale(
 
 export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
   const [timeZone, zoneName] = (country && TIME_ZONES[country.iso]) ?? ['UTC', 'UTC'];
-  // British order in English: a day before its month, as it is written in Africa.
-  const dates = language === 'en' ? 'en-GB' : language;
-  // Swahili puts the currency first, as English does. One spelling on every page, and the same as in the console.
-  const numbers = language === 'pt' ? 'pt-MZ' : language === 'sw' ? 'en' : language;
+  const dates = dateLocale(language);
   const time = (moment: Date) =>
     `${new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }).format(moment)} (${zoneName})`;
   return {
     language,
     t: LANGUAGES[language].messages,
     asked,
-    money: (amount, currency) => formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : numbers),
+    money: (amount, currency) =>
+      formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : numberLocale(language)),
     time,
     date: (moment) => `${new Intl.DateTimeFormat(dates, { ...DAY, timeZone }).format(moment)}, ${time(moment)}`,
     country: (iso) => new Intl.DisplayNames(dates, { type: 'region' }).of(iso) ?? iso,

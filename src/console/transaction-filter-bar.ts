@@ -3,6 +3,7 @@
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { dateLocale } from '../platform/locales.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { icon } from '../ui/icons.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
@@ -93,7 +94,7 @@ function dateLabel(request: HolderRequest): string {
 
 function dayText({ language }: HolderRequest, day: string): string {
   const format = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
-  return new Date(`${day}T00:00:00Z`).toLocaleDateString(language === 'en' ? 'en-GB' : language, format);
+  return new Date(`${day}T00:00:00Z`).toLocaleDateString(dateLocale(language), format);
 }
 
 /** Ranges by name; the last entry opens the form, where any two days can be set. */
