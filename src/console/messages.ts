@@ -2,12 +2,14 @@
 
 import { english } from './messages/en.ts';
 import { french } from './messages/fr.ts';
+import { portuguese } from './messages/pt.ts';
 
 export type { ConsoleMessages } from './messages/en.ts';
-export const LANGUAGE_CODES = ['en', 'fr'] as const;
+export const LANGUAGE_CODES = ['en', 'fr', 'pt'] as const;
 export type ConsoleLanguage = (typeof LANGUAGE_CODES)[number];
 
 export const LANGUAGES = {
   en: { name: 'English', messages: english },
   fr: { name: 'Français', messages: french },
+  pt: { name: 'Português', messages: portuguese },
 } as const;

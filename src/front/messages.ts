@@ -72,6 +72,42 @@ const FRENCH: FrontMessages = {
   home: 'Retour à la première page',
 };
 
+const PORTUGUESE: FrontMessages = {
+  language: 'pt',
+  lead: 'Mobile money e ligações de pagamento no seu próprio servidor. Sem custo por pagamento, e os dados ficam consigo.',
+  sandboxTitle: 'Experimente um pagamento num minuto',
+  sandboxLead: 'Este é um ambiente de teste: as operadoras são simuladas e não circula dinheiro real. Comece por aqui.',
+  liveLead: 'Os pagamentos são processados aqui. Entre para os gerir, ou leia como ligar o seu sistema.',
+  sandbox: 'Ambiente de teste',
+  doorsLabel: 'Por onde começar',
+  console: ['Consola', 'Ver pagamentos, fazer envios, criar ligações de pagamento.'],
+  pay: ['Pagar a ligação de exemplo', 'O que o seu cliente vê: um cesto de KES 2 500.'],
+  phone: ['Telemóvel de teste', 'Aprovar pagamentos com um PIN, ler os SMS.'],
+  docs: ['Documentação', 'Guia rápido, referência da API, guias (em inglês).'],
+  receiver: ['Recetor de callbacks', 'O que o seu servidor receberia, com a assinatura verificada.'],
+  sample: ['Loja de exemplo', 'Sessenta dias de pagamentos, reembolsos e envios para ver.'],
+  mails: ['Caixa de correio', 'Todos os e-mails que este ambiente de teste enviou.'],
+  commandTitle: 'O seu primeiro pedido',
+  commandText:
+    'Execute isto na pasta do Simbi. O telemóvel de teste toca; quaisquer quatro algarismos aprovam o pagamento.',
+  copy: 'Copiar',
+  copied: 'Copiado',
+  signIn: 'O terminal onde o Simbi foi iniciado mostra uma ligação de acesso. Para obter outra:',
+  healthy: 'Tudo a funcionar',
+  unhealthy: 'A base de dados não responde',
+  version: 'Versão',
+  components: 'Componentes',
+  notFound: 'Página não encontrada',
+  notFoundText: 'Não há nada neste endereço. Pode ter mudado, ou ter um erro de escrita.',
+  wrongMethod: 'Este endereço só aceita pedidos de um programa.',
+  serverError: 'Ocorreu um erro',
+  serverErrorText: 'O erro é nosso. Tente de novo dentro de momentos.',
+  request: 'Pedido',
+  home: 'Voltar à primeira página',
+};
+
+const LANGUAGES: Readonly<Record<string, FrontMessages>> = { en: ENGLISH, fr: FRENCH, pt: PORTUGUESE };
+
 export function frontMessages(acceptLanguage: string | undefined): FrontMessages {
-  return preferredLanguage(acceptLanguage, ['en', 'fr']) === 'fr' ? FRENCH : ENGLISH;
+  return LANGUAGES[preferredLanguage(acceptLanguage, Object.keys(LANGUAGES)) ?? 'en'] ?? ENGLISH;
 }

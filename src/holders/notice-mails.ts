@@ -62,6 +62,23 @@ const TEXTS: Record<RequestOrigin['language'], MailTexts> = {
     notYou: (url) =>
       `Si c’était vous, il n’y a rien à faire. Sinon, ouvrez ${url} et choisissez « Ce n’était pas moi ».`,
   },
+  pt: {
+    subject: (brand) => `Aviso de segurança de ${brand}`,
+    events: {
+      new_browser: () => 'Houve um acesso à sua conta a partir de um navegador nunca usado antes.',
+      password_changed: () => 'A sua palavra-passe foi alterada.',
+      factor_on: () => 'A verificação em dois passos com uma aplicação foi ativada.',
+      factor_off: () => 'A verificação em dois passos com uma aplicação foi desativada.',
+      passkey_added: (name) => `Foi adicionada uma chave de acesso: ${name}.`,
+      passkey_removed: (name) => `Foi removida uma chave de acesso: ${name}.`,
+      recovery_code_used: (left) => `Foi usado um código de recuperação. Códigos restantes: ${left}.`,
+      recovery_codes_created: () => 'Foram criados novos códigos de recuperação. Os antigos já não funcionam.',
+    },
+    from: (device, address, when) => `Dispositivo: ${device}\nEndereço: ${address}\nHora: ${when} UTC`,
+    unknownDevice: 'desconhecido',
+    on: 'em',
+    notYou: (url) => `Se foi você, não é preciso fazer nada. Se não foi, abra ${url} e escolha “Não fui eu”.`,
+  },
 };
 
 export function writeNoticeMail(
