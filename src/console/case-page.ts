@@ -211,8 +211,14 @@ function detailFacts(request: MemberRequest, { detail }: Case, transaction: Tran
       const currency = typeof detail.currency === 'string' ? detail.currency : (transaction?.currency ?? '');
       return currency === '' ? [] : [[name, money(request, BigInt(text), currency)]];
     }
-    return [[name, html`<bdi>${text}</bdi>`]];
+    return [[name, html`<bdi>${key === 'state' ? stateText(request, text) : text}</bdi>`]];
   });
+}
+
+/** What an operator reported, in the words of our own statuses. */
+function stateText({ t }: MemberRequest, state: string): string {
+  const names: Record<string, string> = { ...t.status, succeeded: t.status.success };
+  return names[state] ?? state;
 }
 
 function rawDetail({ t }: MemberRequest, { detail }: Case): Html {

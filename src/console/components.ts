@@ -1,5 +1,6 @@
 // What pages of the console are made of, beside the components of every page (ui/components.ts): times, status, text to copy.
 
+import type { Country, Method } from '../catalog/catalog.ts';
 import { linkQrSvg } from '../links/qr.ts';
 import type { Status, TransactionDirection } from '../payments/states.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
@@ -76,6 +77,24 @@ function dateTimeFormat(
     formats.set(key, format);
   }
   return format;
+}
+
+const namesOf = perProcess(() => new Map<string, Intl.DisplayNames>());
+
+/** A country as the reader calls it; the catalogue has the names of the specification. */
+export function countryName({ ctx, language }: ConsoleRequest, { iso }: Country): string {
+  const names = namesOf(ctx);
+  let known = names.get(language);
+  if (!known) {
+    known = new Intl.DisplayNames(dateLocale(language), { type: 'region' });
+    names.set(language, known);
+  }
+  return known.of(iso) ?? iso;
+}
+
+/** "Orange Money (Senegal)": operators of one name work in several countries. */
+export function methodLabel(request: ConsoleRequest, { name, country }: Method): string {
+  return `${name} (${countryName(request, country)})`;
 }
 
 export function statusTag(request: ConsoleRequest, state: Status, direction: TransactionDirection): Html {

@@ -9,7 +9,7 @@ import { formatAmount, lesserOf } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { dayIn, startOfDay } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { zoneOf } from './components.ts';
+import { countryName, zoneOf } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { type FormField, form, formField } from './form-components.ts';
 
@@ -71,7 +71,7 @@ export function linkForm(request: HolderRequest, options: LinkFormOptions): Html
   const { values, errors, isChange } = options;
   const value = (name: string) => values[name] ?? '';
   const countries = listLinkCountries(request.ctx.catalog).map(
-    (row) => [String(row.countryId), `${row.name} (${row.currency})`] as const,
+    (row) => [String(row.countryId), `${countryName(request, row.country)} (${row.currency})`] as const,
   );
   const more = moreFields(request, value, isChange === true);
   const isMoreOpen = MORE_FIELDS.some((name) => errors?.[name === 'expires_on' ? 'expires_at' : name]);
@@ -179,7 +179,8 @@ function logoField({ t }: HolderRequest, errors: string[] | undefined, value: st
 }
 
 /** Looks like the payment page. The script fills it with what the form says. */
-export function linkPreview({ t, holder }: HolderRequest, values: LinkValues): Html {
+export function linkPreview(request: HolderRequest, values: LinkValues): Html {
+  const { t, holder } = request;
   const logo = values.logo ?? '';
   return html`
     <div class="preview" data-js hidden aria-hidden="true">
@@ -192,7 +193,8 @@ export function linkPreview({ t, holder }: HolderRequest, values: LinkValues): H
           <span class="preview-initial" id="preview-initial"></span>
           <b><span data-shows="business_name" data-empty="${holder.name}">${holder.name}</span></b>
         </div>
-        <p class="preview-amount" id="preview-amount" data-any="${t.links.anyAmount}"></p>
+        <p class="preview-amount" id="preview-amount" data-any="${t.links.anyAmount}"
+          data-one="${money(request, 100n, 'KES')}"></p>
         <p data-shows="item_name" data-empty=""></p>
         <div class="preview-card">
           <p class="preview-label">${t.links.previewPhone}</p>

@@ -5,6 +5,7 @@ import { type Html, html } from '../platform/html.ts';
 import { numberLocale } from '../platform/locales.ts';
 import { operatorTile } from '../ui/components.ts';
 import { type BusinessFigures, type MethodFigures, successRate } from './business-figures.ts';
+import { countryName } from './components.ts';
 import type { HolderRequest } from './console-request.ts';
 
 const SHOWN_METHODS = 5;
@@ -29,10 +30,12 @@ export function operatorCards(request: HolderRequest, figures: BusinessFigures):
 }
 
 /** "M-PESA Kenya": operators of one name work in several countries. */
-export function operatorName({ ctx }: HolderRequest, code: string): string {
-  const method = ctx.catalog.methods.get(code);
+export function operatorName(request: HolderRequest, code: string): string {
+  const method = request.ctx.catalog.methods.get(code);
   if (!method) return code;
-  return method.name.includes(method.country.name) ? method.name : `${method.name} ${method.country.name}`;
+  return method.name.includes(method.country.name)
+    ? method.name
+    : `${method.name} ${countryName(request, method.country)}`;
 }
 
 /** The operator with the lowest share of successes, where it is low. */

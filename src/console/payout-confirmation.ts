@@ -8,7 +8,7 @@ import type { PayoutOrder } from '../payments/payout-requests.ts';
 import { repeatsKey, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { type Html, html } from '../platform/html.ts';
 import { facts } from '../ui/components.ts';
-import { timeTag } from './components.ts';
+import { methodLabel, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { form } from './form-components.ts';
 import { onceField } from './form-idempotency.ts';
@@ -54,12 +54,12 @@ export async function confirmationPage(
 
 function orderFacts(request: HolderRequest, order: PayoutOrder, { registeredName, remaining }: PayoutPreview): Html {
   const { t } = request;
-  const { currency, name, country } = order.method;
+  const { currency } = order.method;
   return facts([
     [t.number, html`<bdi>${formatNumber(order.msisdn)}</bdi> <span class="muted"><bdi>+${order.msisdn}</bdi></span>`],
     [t.payouts.registeredName, registeredName === null ? t.payouts.nameUnknown : html`<bdi>${registeredName}</bdi>`],
     [t.payee, order.payee && html`<bdi>${order.payee}</bdi>`],
-    [t.method, `${name} (${country.name})`],
+    [t.method, methodLabel(request, order.method)],
     [t.fee, money(request, order.fee, currency)],
     [t.payouts.walletAfter, money(request, remaining, currency)],
     [t.invoice, order.invoiceNo && html`<bdi>${order.invoiceNo}</bdi>`],

@@ -22,7 +22,7 @@ import { type Html, html } from '../platform/html.ts';
 import { chips, dataTable, emptyState, operatorTile, status, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
 import { APPROVAL_ADDRESS, ruleChangeNotes } from './approval-settings.ts';
-import { pager, statusTag, timeTag } from './components.ts';
+import { methodLabel, pager, statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, queryOf } from './console-request.ts';
 import { exportButton } from './csv-export.ts';
 import { errorBox, form, postButton } from './form-components.ts';
@@ -226,7 +226,7 @@ function newForm(
         value: value('method'),
         choices: [
           ['', t.payouts.detectMethod],
-          ...methods.map((method) => [method.code, `${method.name} (${method.country.name})`] as const),
+          ...methods.map((method) => [method.code, methodLabel(request, method)] as const),
         ],
       },
       { name: 'payee', label: t.payee, value: value('payee') },

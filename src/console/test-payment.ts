@@ -10,6 +10,7 @@ import { collectFieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
+import { countryName } from './components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect } from './layout.ts';
@@ -36,7 +37,9 @@ export function testPaymentCard(request: HolderRequest, problem: Problem | undef
             name: 'country_id',
             label: t.country,
             value: String(chosen?.countryId ?? ''),
-            choices: rows.map((row) => [String(row.countryId), `${row.name} (${row.currency})`] as const),
+            choices: rows.map(
+              (row) => [String(row.countryId), `${countryName(request, row.country)} (${row.currency})`] as const,
+            ),
           },
           {
             name: 'mobile',

@@ -6,6 +6,7 @@ import { type Html, html } from '../platform/html.ts';
 import { dateLocale } from '../platform/locales.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { icon } from '../ui/icons.ts';
+import { countryName, methodLabel } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { isDay, RANGES } from './date-ranges.ts';
 import { type FormField, formField } from './form-components.ts';
@@ -204,12 +205,13 @@ function filterFields(request: HolderRequest, integrations: readonly Integration
   ];
 }
 
-function methodChoices({ ctx }: HolderRequest): [string, string][] {
-  return [...ctx.catalog.methods.values()].map((method) => [method.code, `${method.name} (${method.country.name})`]);
+function methodChoices(request: HolderRequest): [string, string][] {
+  return [...request.ctx.catalog.methods.values()].map((method) => [method.code, methodLabel(request, method)]);
 }
 
-function countryChoices({ ctx }: HolderRequest): [string, string][] {
+function countryChoices(request: HolderRequest): [string, string][] {
+  const { ctx } = request;
   const rows = [...ctx.catalog.collectionCountries.values(), ...ctx.catalog.linkCountries.values()];
   // A country of both lists is one choice.
-  return [...new Map(rows.map((row) => [String(row.countryId), row.name]))];
+  return [...new Map(rows.map((row) => [String(row.countryId), countryName(request, row.country)]))];
 }

@@ -2,6 +2,7 @@
 // callbacks; and everything else that is known, behind a click.
 
 import type { FastifyReply } from 'fastify';
+import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import { formatNumber } from '../catalog/phone.ts';
 import { linkId } from '../links/links.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
@@ -12,7 +13,7 @@ import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts'
 import { shortId } from '../platform/ids.ts';
 import { breadcrumbs, facts, tag } from '../ui/components.ts';
 import { caseDetails } from './case-details.ts';
-import { statusTag, timeTag } from './components.ts';
+import { methodLabel, statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import { renderPage } from './layout.ts';
 import { refundSection, refundTag } from './refund-page.ts';
@@ -128,7 +129,7 @@ function detailsCard(request: HolderRequest, details: TransactionDetails): Html 
   const { transaction, order, refund, link, retryFor } = details;
   const ref = refOf(transaction);
   const references = [transaction.reference_1, transaction.reference_2].filter(Boolean).join(' · ');
-  const reason = transaction.failure_message ?? transaction.failure_code;
+  const reason = reasonOf(request, transaction);
   const file = order?.batch_id ? payoutFileRef(order.batch_id) : null;
   return html`
     <section class="card">
@@ -159,6 +160,15 @@ function detailsCard(request: HolderRequest, details: TransactionDetails): Html 
   `;
 }
 
+/** A reason that the catalogue knows is said in the reader's language; a person who decided used their own sentence. */
+function reasonOf(
+  request: HolderRequest,
+  { failure_code: code, failure_message: message }: Transaction,
+): string | null {
+  const isOwn = message !== null && (code === null || !isFailureCode(code) || message !== failureMessage(code));
+  return isOwn ? message : failureText(request, code);
+}
+
 function transactionPath(id: string): Html {
   return html`<a href="/console/transactions/${refOf({ id })}"><code>${refOf({ id })}</code></a>`;
 }
@@ -166,10 +176,10 @@ function transactionPath(id: string): Html {
 function furtherFacts(request: HolderRequest, details: TransactionDetails): [string, HtmlValue][] {
   const { t, ctx } = request;
   const { transaction, order, integration } = details;
-  const country = ctx.catalog.methods.get(transaction.method)?.country.name ?? '';
+  const method = ctx.catalog.methods.get(transaction.method);
   return [
     [t.transactions.type, t.directions[transaction.direction]],
-    [t.method, `${methodName(request, transaction.method)} · ${country}`],
+    [t.method, method ? methodLabel(request, method) : transaction.method],
     [t.number, transaction.msisdn && html`<bdi>+${transaction.msisdn}</bdi>`],
     [t.transaction.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
     [t.transaction.integration, transaction.integration_id === null ? null : integration?.title],

@@ -20,7 +20,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     approvedBy: 'Aprovado por',
     approve: 'Aprovar',
     needsApproval: 'Por aprovar',
-    notSent: 'Ainda não enviado',
+    notSent: 'Por enviar',
     needsSecondApprover: 'Este envio foi criado por si. Outro proprietário ou membro das finanças tem de o aprovar.',
     cancel: 'Cancelar o envio',
     cancelMeaning: 'O envio ainda não saiu. O seu dinheiro volta a ficar disponível.',
