@@ -4,8 +4,17 @@ import { LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 
 /** What messages that take an object are given. */
 const FACTS = {
-  ...{ by: '‹1›', holder: '‹2›', role: '‹3›', url: '‹4›', email: '‹5›' },
-  ...{ kind: 'daily_summary', lines: ['‹6›'], day: '‹7›', succeeded: 8, failed: 9, money: [] },
+  by: '‹1›',
+  holder: '‹2›',
+  role: '‹3›',
+  url: '‹4›',
+  email: '‹5›',
+  kind: 'daily_summary',
+  lines: ['‹6›'],
+  day: '‹7›',
+  succeeded: 8,
+  failed: 9,
+  money: [],
 };
 const TAKES_FACTS = /\.(mails\.(invitation|roleWaits)|notifications\.(mail|summary))$/;
 
@@ -33,4 +42,15 @@ test('every language of the console says everything, in its own language and wit
     assert.deepEqual(wrong, [], code);
     assert.deepEqual(own.map(([path]) => path).sort(), [...english.keys()].sort(), code);
   }
+});
+
+test('texts have the signs of their language: no-break spaces in French, apostrophes that are no quotes', () => {
+  const french = sentences(LANGUAGES.fr.messages).filter(([, text]) => / [:;!?%»]|« /.test(text));
+  assert.deepEqual(french, []);
+  for (const code of LANGUAGE_CODES)
+    assert.deepEqual(
+      sentences(LANGUAGES[code].messages).filter(([, text]) => /\p{L}'\p{L}/u.test(text)),
+      [],
+      code,
+    );
 });

@@ -81,5 +81,5 @@ function failureCard(request: HolderRequest, { failures, bad }: BusinessFigures)
 
 /** 91.4 %, or 91,4 % where a comma is written. */
 export function percentText({ language }: HolderRequest, share: number): string {
-  return `${new Intl.NumberFormat(numberLocale(language), { maximumFractionDigits: 1 }).format(share * 100)} %`;
+  return `${new Intl.NumberFormat(numberLocale(language), { maximumFractionDigits: 1 }).format(share * 100)}\u00a0%`;
 }

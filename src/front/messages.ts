@@ -1,6 +1,7 @@
 // The texts of the first page and of pages that do not exist. English defines the type.
 
 import { preferredLanguage } from '../platform/accept-language.ts';
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 
 const ENGLISH = {
   language: 'en',
@@ -42,17 +43,17 @@ const FRENCH: FrontMessages = {
   language: 'fr',
   lead: 'Mobile money et liens de paiement sur votre propre serveur. Aucuns frais par paiement, et les données restent chez vous.',
   sandboxTitle: 'Essayez un paiement en une minute',
-  sandboxLead: 'Ceci est un bac à sable : les opérateurs sont simulés et aucun argent réel ne circule. Commencez ici.',
+  sandboxLead: 'Vous êtes en mode test : les opérateurs sont simulés et aucun argent réel ne circule. Commencez ici.',
   liveLead: 'Les paiements sont traités ici. Connectez-vous pour les gérer, ou lisez comment relier votre système.',
-  sandbox: 'Bac à sable',
+  sandbox: 'Mode test',
   doorsLabel: 'Par où commencer',
-  console: ['Console', 'Voir les paiements, envoyer des versements, créer des liens de paiement.'],
+  console: ['Console', 'Voir les paiements, faire des virements, créer des liens de paiement.'],
   pay: ['Payer le lien d’exemple', 'Ce que voit votre client : un panier à KES 2 500.'],
   phone: ['Téléphone de test', 'Approuver les paiements avec un code PIN, lire les SMS.'],
   docs: ['Documentation', 'Démarrage rapide, référence de l’API, guides (en anglais).'],
   receiver: ['Récepteur de callbacks', 'Ce que votre serveur recevrait, signature vérifiée.'],
-  sample: ['Boutique d’exemple', 'Soixante jours de paiements, remboursements et versements à regarder.'],
-  mails: ['Boîte aux lettres', 'Tous les e-mails envoyés par ce bac à sable.'],
+  sample: ['Boutique d’exemple', 'Soixante jours de paiements, remboursements et virements à regarder.'],
+  mails: ['Boîte e-mail', 'Tous les e-mails envoyés en mode test.'],
   commandTitle: 'Votre première requête',
   commandText:
     'À exécuter dans le dossier de Simbi. Le téléphone de test sonne ; quatre chiffres au choix approuvent le paiement.',
@@ -106,7 +107,11 @@ const PORTUGUESE: FrontMessages = {
   home: 'Voltar à primeira página',
 };
 
-const LANGUAGES: Readonly<Record<string, FrontMessages>> = { en: ENGLISH, fr: FRENCH, pt: PORTUGUESE };
+const LANGUAGES: Readonly<Record<string, FrontMessages>> = {
+  en: ENGLISH,
+  fr: withFrenchSpaces(FRENCH),
+  pt: PORTUGUESE,
+};
 
 export function frontMessages(acceptLanguage: string | undefined): FrontMessages {
   return LANGUAGES[preferredLanguage(acceptLanguage, Object.keys(LANGUAGES)) ?? 'en'] ?? ENGLISH;

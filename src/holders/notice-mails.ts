@@ -1,6 +1,7 @@
 // The e-mails of notices, in the languages of the console.
 
 import { type Config, publicUrl, shownBrand } from '../platform/config.ts';
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 import { readUserAgent } from '../platform/user-agent.ts';
 import type { RequestOrigin } from './sessions.ts';
 
@@ -43,7 +44,7 @@ const TEXTS: Record<RequestOrigin['language'], MailTexts> = {
     notYou: (url) =>
       `If this was you, there is nothing to do. If it was not, open ${url} and choose "This was not me".`,
   },
-  fr: {
+  fr: withFrenchSpaces({
     subject: (brand) => `Avis de sécurité de ${brand}`,
     events: {
       new_browser: () => 'Une connexion à votre compte a eu lieu depuis un navigateur encore jamais utilisé.',
@@ -61,7 +62,7 @@ const TEXTS: Record<RequestOrigin['language'], MailTexts> = {
     on: 'sur',
     notYou: (url) =>
       `Si c’était vous, il n’y a rien à faire. Sinon, ouvrez ${url} et choisissez « Ce n’était pas moi ».`,
-  },
+  }),
   pt: {
     subject: (brand) => `Aviso de segurança de ${brand}`,
     events: {

@@ -69,7 +69,7 @@ export const common: CommonMessages = {
   yourReference: 'A sua referência',
   address: 'Endereço IP',
   from: 'De',
-  to: 'Até',
+  to: 'A',
   formExpired: 'Este formulário expirou. Recarregue a página e tente de novo.',
   adminOnly: 'Só os administradores deste gateway podem ver esta página.',
   noHolder: 'Não é membro de nenhuma conta. Peça um convite ao proprietário de uma conta.',

@@ -78,7 +78,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     confirmFileRepeats: (count) => `Já verifiquei. ${count === 1 ? 'Pagá-lo' : 'Pagá-los'} de novo.`,
     confirmRepeatsFirst: 'Nada foi criado. Confirme os possíveis duplicados abaixo.',
     fileRepeated: (at, by, name) =>
-      `Nada foi criado: estas linhas foram criadas a ${at} por ${by} com o nome “${name}”. ` +
+      `Nada foi criado: estas linhas já foram criadas por ${by} com o nome “${name}” (${at}). ` +
       'Para pagar a todos de novo, altere uma coluna, por exemplo invoice_no ou detail.',
     fileShort: 'Nada foi criado. A carteira não cobre a lista inteira.',
     shortage: (needed, available, missing) =>

@@ -86,7 +86,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
       paid: 'Pago pelo cliente',
       requested: 'Pedido',
       fee: 'Comissão',
-      feePercent: (percent) => `Comissão (${percent}%)`,
+      feePercent: (percent) => `Comissão (${percent}\u00a0%)`,
       added: 'Entrou no seu saldo',
       willBeAdded: 'Vai receber',
       refunded: 'Reembolsado',
