@@ -97,6 +97,11 @@ export function methodLabel(request: ConsoleRequest, { name, country }: Method):
   return `${name} (${countryName(request, country)})`;
 }
 
+/** "Reserved:", and in French "Réservé :". */
+export function withColon({ language }: ConsoleRequest, label: string): string {
+  return language === 'fr' ? `${label}\u00a0:` : `${label}:`;
+}
+
 export function statusTag(request: ConsoleRequest, state: Status, direction: TransactionDirection): Html {
   const { t } = request;
   // A pending payout waits for approval or to be sent; a pending collection waits for its payer.

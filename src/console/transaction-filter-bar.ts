@@ -6,7 +6,7 @@ import { type Html, html } from '../platform/html.ts';
 import { dateLocale } from '../platform/locales.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { icon } from '../ui/icons.ts';
-import { countryName, methodLabel } from './components.ts';
+import { countryName, methodLabel, withColon } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { isDay, RANGES } from './date-ranges.ts';
 import { type FormField, formField } from './form-components.ts';
@@ -72,8 +72,8 @@ async function activeFilters(request: HolderRequest): Promise<ActiveFilter[]> {
   add(hasDates(request) && dateLabel(request), 'range', 'from', 'to');
   add(readAmount(request, 'least') !== undefined && t.transactions.amountFrom(value('least')), 'least');
   add(readAmount(request, 'most') !== undefined && t.transactions.amountTo(value('most')), 'most');
-  add(value('reference') && `${t.yourReference}: ${value('reference')}`, 'reference');
-  add(value('number') && `${t.number}: ${value('number')}`, 'number');
+  add(value('reference') && `${withColon(request, t.yourReference)} ${value('reference')}`, 'reference');
+  add(value('number') && `${withColon(request, t.number)} ${value('number')}`, 'number');
   add(value('text') && `“${value('text')}”`, 'text');
   return found;
 }

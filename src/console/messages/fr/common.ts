@@ -55,7 +55,7 @@ export const common: CommonMessages = {
   user: 'Utilisateur',
   subject: 'Objet',
   details: 'Détails',
-  created: 'Créé le',
+  created: 'Création',
   state: 'Statut',
   amount: 'Montant',
   fee: 'Frais',

@@ -20,7 +20,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     approvedBy: 'Approuvé par',
     approve: 'Approuver',
     needsApproval: 'À approuver',
-    notSent: 'Pas encore envoyé',
+    notSent: 'À envoyer',
     needsSecondApprover: 'Vous avez créé ce virement. Un autre propriétaire ou membre des finances doit l’approuver.',
     cancel: 'Annuler le virement',
     cancelMeaning: 'Le virement n’a pas été envoyé. Son argent redevient disponible.',

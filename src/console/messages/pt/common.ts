@@ -54,7 +54,7 @@ export const common: CommonMessages = {
   user: 'Utilizador',
   subject: 'Assunto',
   details: 'Detalhes',
-  created: 'Data de criação',
+  created: 'Criação',
   state: 'Estado',
   amount: 'Montante',
   fee: 'Comissão',
