@@ -24,7 +24,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replaySince: 'Depuis le',
     resume: 'Reprendre les callbacks',
     paused: (url) => `${url} a répondu 410 Gone. Callbacks suspendus depuis`,
-    healthy: 'Toutes les URL de callback fonctionnent.',
+    healthy: 'Toutes les URL fonctionnent.',
     viewTransaction: 'Voir la transaction',
     states: {
       waiting: 'En attente',

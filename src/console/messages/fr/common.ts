@@ -42,7 +42,7 @@ export const common: CommonMessages = {
   newer: 'Plus récents',
   action: 'Action',
   any: 'Tous',
-  all: 'Tous',
+  all: 'Tout',
   yes: 'Oui',
   no: 'Non',
   optional: 'facultatif',

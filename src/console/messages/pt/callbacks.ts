@@ -24,7 +24,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replaySince: 'Desde',
     resume: 'Retomar os callbacks',
     paused: (url) => `${url} respondeu 410 Gone. Os callbacks estão em pausa desde`,
-    healthy: 'Todos os URL de callback funcionam.',
+    healthy: 'Todos os URL funcionam.',
     viewTransaction: 'Ver a transação',
     states: {
       waiting: 'Em espera',

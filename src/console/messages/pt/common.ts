@@ -41,7 +41,7 @@ export const common: CommonMessages = {
   newer: 'Mais recentes',
   action: 'Ação',
   any: 'Todos',
-  all: 'Todos',
+  all: 'Tudo',
   yes: 'Sim',
   no: 'Não',
   optional: 'opcional',
