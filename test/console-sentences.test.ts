@@ -55,6 +55,12 @@ describe('sentences of the console', () => {
     }
   });
 
+  test('a page in Portuguese names countries as people there write them', async () => {
+    const page = await admin.get('/console/transactions', { 'accept-language': 'pt-MZ' });
+    assert.match(page.text, /<html lang="pt">[\s\S]*MTN MoMo \(Benim\)[\s\S]*>Quénia</);
+    assert.match((await admin.get('/console/transactions')).text, />Côte d’Ivoire</);
+  });
+
   test('review: admins see who is held back, not the number of a row or the key of a browser', async () => {
     const { ctx } = gateway;
     const other = await addPerson(gateway, holderId, 'viewer', 'kofi@example.org');

@@ -12,6 +12,12 @@ const PAYERS = ['src/checkout/messages-en.ts'];
 const SANDBOX = ['src/sandbox/*.ts'];
 const COMMANDS = ['src/commands/*.ts'];
 const GUIDES = ['README.md', 'docs/*.md', 'docs/rails/*.md'];
+const FRENCH = [
+  'src/console/messages/fr/*.ts',
+  'src/checkout/messages-fr.ts',
+  'src/front/messages.ts',
+  'src/sandbox/*.ts',
+];
 const EVERYWHERE = [...CONSOLE, ...PAYERS, ...SANDBOX, ...COMMANDS, ...GUIDES];
 
 /** Each phrase, and where it may not stand. */
@@ -93,6 +99,12 @@ const PHRASES: readonly (readonly [phrase: string, files: readonly string[]])[] 
   ['What became of it', EVERYWHERE],
   ['was told from the number', EVERYWHERE],
   ['All the corners of signing', EVERYWHERE],
+  ['fictif', FRENCH],
+  ['faux', FRENCH],
+  ['fausse', FRENCH],
+  [' rendu', FRENCH],
+  ['Rendu', FRENCH],
+  ['bac à sable', FRENCH],
 ];
 
 /** Names that the code may have and pages may not. */

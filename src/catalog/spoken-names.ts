@@ -1,5 +1,6 @@
 // Names of methods and countries in the languages of our pages.
 
+import { dateLocale } from '../platform/locales.ts';
 import type { Language, Method } from './catalog.ts';
 
 /** Methods that are called by words. Brands have one name everywhere, and English is the catalogue's own. */
@@ -31,5 +32,5 @@ export function spokenMethod(language: Language, { code, name }: Pick<Method, 'c
 
 /** The country of a two-letter code: "Côte d’Ivoire", "Kameruni". */
 export function spokenCountry(language: Language, iso: string): string {
-  return new Intl.DisplayNames(language, { type: 'region' }).of(iso) ?? iso;
+  return new Intl.DisplayNames(dateLocale(language), { type: 'region' }).of(iso) ?? iso;
 }

@@ -50,6 +50,7 @@ test('money has one spelling: its code before the number, and francs after it, i
   const senegal = catalog.countries.get('SN') ?? null;
   assert.equal(plain(createLocale('en', senegal).money(250_000n, 'XOF')), '2 500 F CFA');
   assert.equal(plain(createLocale('sw', senegal).money(250_000n, 'KES')), 'KES 2 500');
+  assert.equal(plain(createLocale('pt', senegal).money(250_000n, 'KES')), '2 500 KES');
 });
 
 test('the largest amount keeps its last digit', () => {
@@ -75,6 +76,7 @@ test('countries are named in the payer’s language', () => {
   assert.equal(createLocale('en', kenya).country('CI'), 'Côte d’Ivoire');
   assert.equal(createLocale('fr', kenya).country('CM'), 'Cameroun');
   assert.equal(createLocale('sw', kenya).country('CM'), 'Kameruni');
+  assert.equal(createLocale('pt', kenya).country('KE'), 'Quénia', 'not Quênia, as in Brazil');
 });
 
 test('every language says everything, in its own language', () => {

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Country, Language } from '../catalog/catalog.ts';
 import { spokenCountry } from '../catalog/spoken-names.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
+import { dateLocale, numberLocale } from '../platform/locales.ts';
 import { formatMoney } from '../platform/money.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { english } from './messages-en.ts';
@@ -89,15 +90,15 @@ export function chooseLocale(
 
 export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
   const [timeZone, zoneName] = (country && TIME_ZONES[country.iso]) ?? ['UTC', 'UTC'];
-  // British order in English: a day before its month, as it is written in Africa.
-  const dates = language === 'en' ? 'en-GB' : language;
+  const dates = dateLocale(language);
   const time = (moment: Date) =>
     `${new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }).format(moment)} (${zoneName})`;
   return {
     language,
     t: LANGUAGES[language].messages,
     asked,
-    money: (amount, currency) => formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : language),
+    money: (amount, currency) =>
+      formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : numberLocale(language)),
     time,
     date: (moment) => `${new Intl.DateTimeFormat(dates, { ...DAY, timeZone }).format(moment)}, ${time(moment)}`,
     country: (iso) => spokenCountry(language, iso),

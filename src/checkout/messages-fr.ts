@@ -1,8 +1,9 @@
 // The hosted pages in French.
 
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 import type { CheckoutMessages } from './messages.ts';
 
-export const french: CheckoutMessages = {
+const TEXTS: CheckoutMessages = {
   payTo: (business) => `Payer ${business}`,
   pay: (amount) => `Payer ${amount}`,
   amount: 'Montant',
@@ -233,3 +234,5 @@ export const french: CheckoutMessages = {
     'Si vous avez confirmé un paiement sur votre téléphone, ne payez pas de nouveau : la page l’affichera.',
   back: 'Retour au paiement',
 };
+
+export const french = withFrenchSpaces(TEXTS);

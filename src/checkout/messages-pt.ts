@@ -167,7 +167,7 @@ export const portuguese: CheckoutMessages = {
   notCharged: 'Nada lhe foi cobrado.',
   tryAgain: 'Tentar de novo',
   failures: {
-    INSUFFICIENT_FUNDS: 'Saldo insuficiente. Carregue e tente de novo.',
+    INSUFFICIENT_FUNDS: 'Saldo insuficiente. Carregue a conta e tente de novo.',
     WRONG_PIN: 'O PIN estava errado. Tente de novo com o PIN certo.',
     PAYER_CANCELLED: 'O pagamento foi cancelado no telemóvel. Se ainda quer pagar, tente de novo.',
     PAYER_NOT_FOUND:
@@ -192,11 +192,11 @@ export const portuguese: CheckoutMessages = {
       'A operadora não indicou o motivo. Veja as suas mensagens e tente de novo ou escolha outra forma de pagar.',
   },
 
-  linkGoneTitle: 'Este link não é válido',
-  linkGone: 'Verifique o endereço ou peça um novo link ao comerciante.',
-  linkClosedTitle: 'Este link já não pode ser pago',
-  linkExpired: (time) => `Este link era válido até ${time}. Peça um novo ao comerciante.`,
-  linkDisabled: 'O comerciante fechou este link. Já não pode ser pago.',
+  linkGoneTitle: 'Esta ligação de pagamento não é válida',
+  linkGone: 'Verifique o endereço ou peça uma nova ligação ao comerciante.',
+  linkClosedTitle: 'Esta ligação de pagamento já não pode ser paga',
+  linkExpired: (time) => `Esta ligação era válida até ${time}. Peça uma nova ao comerciante.`,
+  linkDisabled: 'O comerciante fechou esta ligação. Já não pode ser paga.',
 
   receiptTitle: 'Recibo de pagamento',
   receiptGenuine: 'Este recibo é verdadeiro. O pagamento foi recebido.',

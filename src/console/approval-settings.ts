@@ -18,7 +18,7 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, facts } from '../ui/components.ts';
-import { timeTag } from './components.ts';
+import { timeTag, withColon } from './components.ts';
 import {
   fieldOf,
   type HolderRequest,
@@ -160,8 +160,8 @@ export async function ruleChangeNotes(request: HolderRequest): Promise<Html[]> {
   return changes.map(
     (change) => html`
       <p class="box warning">
-        ${change.effective_at ? t.approval.confirmedNote : t.approval.requestedNote}:${' '}
-        ${changeText(request, change)} <bdi>(${change.requested_by})</bdi> ${timeTag(request, change.effective_at)}
+        ${withColon(request, change.effective_at ? t.approval.confirmedNote : t.approval.requestedNote)}
+        ${' '}${changeText(request, change)} <bdi>(${change.requested_by})</bdi> ${timeTag(request, change.effective_at)}
       </p>
     `,
   );

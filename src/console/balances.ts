@@ -14,7 +14,7 @@ import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, emptyState, figureCard, sum, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
-import { pager, timeTag, transactionLink } from './components.ts';
+import { pager, timeTag, transactionLink, withColon } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { debtBoxes } from './debts.ts';
@@ -151,7 +151,7 @@ async function statementPage(request: HolderRequest): Promise<FastifyReply> {
         ${figureCard(
           t.balances.available,
           money(request, wallet.available, wallet.currency),
-          `${t.balances.reserved}: ${money(request, wallet.reserved, wallet.currency)}`,
+          `${withColon(request, t.balances.reserved)} ${money(request, wallet.reserved, wallet.currency)}`,
         )}
         ${await dayCard(request, wallet.currency)}
       </div>

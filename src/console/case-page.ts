@@ -21,7 +21,7 @@ import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts'
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { breadcrumbs, facts, operatorTile, tag, who } from '../ui/components.ts';
 import { resolveForm } from './case-details.ts';
-import { statusTag, timeTag } from './components.ts';
+import { statusTag, timeTag, withColon } from './components.ts';
 import { fieldOf, type HolderRequest, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { sendDocument } from './decision-document.ts';
 import { type CaseSubject, decisionForm, readDecisionForm } from './decision-form.ts';
@@ -175,7 +175,7 @@ function closedBox(request: MemberRequest, each: Case): Html {
   return html`
     <div class="box success">
       <p><b>${t.decisions.closed}</b> ${t.cases.resolvedBy(each.resolved_by ?? '')} · ${timeTag(request, each.resolved_at)}</p>
-      <p>${t.cases.closedWith}: <bdi>${resolution}</bdi></p>
+      <p>${withColon(request, t.cases.closedWith)} <bdi>${resolution}</bdi></p>
     </div>
   `;
 }
@@ -212,8 +212,14 @@ function detailFacts(request: MemberRequest, { detail }: Case, transaction: Tran
       const currency = typeof detail.currency === 'string' ? detail.currency : (transaction?.currency ?? '');
       return currency === '' ? [] : [[name, money(request, BigInt(text), currency)]];
     }
-    return [[name, html`<bdi>${text}</bdi>`]];
+    return [[name, html`<bdi>${key === 'state' ? stateText(request, text) : text}</bdi>`]];
   });
+}
+
+/** What an operator reported, in the words of our own statuses. */
+function stateText({ t }: MemberRequest, state: string): string {
+  const names: Record<string, string> = { ...t.status, succeeded: t.status.success };
+  return names[state] ?? state;
 }
 
 function rawDetail({ t }: MemberRequest, { detail }: Case): Html {

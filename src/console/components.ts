@@ -4,6 +4,7 @@ import { linkQrSvg } from '../links/qr.ts';
 import type { Status, TransactionDirection } from '../payments/states.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
+import { dateLocale } from '../platform/locales.ts';
 import { perProcess } from '../platform/memory.ts';
 import { dayIn } from '../platform/time-zones.ts';
 import { status, type Tone } from '../ui/components.ts';
@@ -71,11 +72,15 @@ function dateTimeFormat(
   const key = `${language} ${timeZone} ${kind}`;
   let format = formats.get(key);
   if (!format) {
-    // British order: a day before its month, as East Africa writes it.
-    format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { ...KINDS[kind], timeZone });
+    format = new Intl.DateTimeFormat(dateLocale(language), { ...KINDS[kind], timeZone });
     formats.set(key, format);
   }
   return format;
+}
+
+/** "Reserved:", and in French "Réservé :". */
+export function withColon({ language }: ConsoleRequest, label: string): string {
+  return language === 'fr' ? `${label}\u00a0:` : `${label}:`;
 }
 
 export function statusTag(request: ConsoleRequest, state: Status, direction: TransactionDirection): Html {

@@ -22,6 +22,7 @@ import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { addressOf } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { formatMoney } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import type { ConsoleServices } from './console-services.ts';
@@ -275,5 +276,5 @@ export function readDay(text: string): Date | null {
 }
 
 export function money(request: ConsoleRequest, amount: bigint, currency: string): string {
-  return formatMoney(amount, currency, request.language);
+  return formatMoney(amount, currency, numberLocale(request.language));
 }

@@ -1,6 +1,7 @@
 // Money by day against the period before: the chart of the home page, and its numbers in a table.
 
 import { type Html, html } from '../platform/html.ts';
+import { dateLocale, numberLocale } from '../platform/locales.ts';
 import { amountToNumber } from '../platform/money.ts';
 import { dataTable } from '../ui/components.ts';
 import { figuresOf } from './business-figures.ts';
@@ -65,7 +66,7 @@ function legend({ t }: HolderRequest, { key }: HomeRange): Html {
 
 function chart(request: HolderRequest, days: readonly DayLine[], currency: string): Html {
   const { t, language } = request;
-  const compact = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
+  const compact = new Intl.NumberFormat(numberLocale(language), { notation: 'compact', maximumFractionDigits: 1 });
   const longDay = dayFormat(request, { weekday: 'short', day: 'numeric', month: 'short' });
   const shortDay = dayFormat(request, { day: 'numeric', month: 'short' });
   const points = days.map(({ day, before, figures, beforeAmount }, index): ChartDay => {
@@ -123,6 +124,6 @@ function moneyTable(request: HolderRequest, days: readonly DayLine[], currency: 
 
 /** A day is a date already: it is printed as it is, in no zone. */
 function dayFormat({ language }: HolderRequest, parts: Intl.DateTimeFormatOptions): (day: string) => string {
-  const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { ...parts, timeZone: 'UTC' });
+  const format = new Intl.DateTimeFormat(dateLocale(language), { ...parts, timeZone: 'UTC' });
   return (day) => format.format(new Date(`${day}T12:00:00Z`));
 }

@@ -2,6 +2,7 @@
 
 import type { WalletBalance } from '../ledger/ledger.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { figureCard } from '../ui/components.ts';
 import { type BusinessFigures, figuresOf, successRate } from './business-figures.ts';
 import { timeTag } from './components.ts';
@@ -97,7 +98,7 @@ function changeLine({ t }: HolderRequest, change: number, text: string, after: H
 
 function roundedText({ language }: HolderRequest, value: number): string {
   const maximumFractionDigits = value < 10 ? 1 : 0;
-  return new Intl.NumberFormat(language, { maximumFractionDigits, useGrouping: false }).format(value);
+  return new Intl.NumberFormat(numberLocale(language), { maximumFractionDigits, useGrouping: false }).format(value);
 }
 
 function balanceNote(request: HolderRequest, wallet: WalletBalance | null): string {

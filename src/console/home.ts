@@ -7,6 +7,7 @@ import { listTransactions } from '../payments/listing.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import type { Problem } from '../platform/errors.ts';
 import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
+import { dateLocale } from '../platform/locales.ts';
 import { dayIn } from '../platform/time-zones.ts';
 import { chips, emptyState, segments } from '../ui/components.ts';
 import { attentionCard } from './attention.ts';
@@ -102,7 +103,7 @@ function greeting(request: HolderRequest): string {
 
 /** "Duka la Amani · Saturday 14 November, Nairobi time": the zone is said once, here. */
 function dayLine({ ctx, t, language, holder }: HolderRequest): string {
-  const day = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+  const day = new Intl.DateTimeFormat(dateLocale(language), {
     timeZone: holder.time_zone,
     weekday: 'long',
     day: 'numeric',

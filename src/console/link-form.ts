@@ -180,7 +180,8 @@ function logoField({ t }: HolderRequest, errors: string[] | undefined, value: st
 }
 
 /** Looks like the payment page. The script fills it with what the form says. */
-export function linkPreview({ t, holder }: HolderRequest, values: LinkValues): Html {
+export function linkPreview(request: HolderRequest, values: LinkValues): Html {
+  const { t, holder } = request;
   const logo = values.logo ?? '';
   return html`
     <div class="preview" data-js hidden aria-hidden="true">
@@ -193,7 +194,8 @@ export function linkPreview({ t, holder }: HolderRequest, values: LinkValues): H
           <span class="preview-initial" id="preview-initial"></span>
           <b><span data-shows="business_name" data-empty="${holder.name}">${holder.name}</span></b>
         </div>
-        <p class="preview-amount" id="preview-amount" data-any="${t.links.anyAmount}"></p>
+        <p class="preview-amount" id="preview-amount" data-any="${t.links.anyAmount}"
+          data-one="${money(request, 100n, 'KES')}"></p>
         <p data-shows="item_name" data-empty=""></p>
         <div class="preview-card">
           <p class="preview-label">${t.links.previewPhone}</p>

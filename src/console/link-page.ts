@@ -15,6 +15,7 @@ import { countVisits } from '../links/visits.ts';
 import { listTransactions } from '../payments/listing.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { emptyState, facts, figureCard, status, type Tone } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
 import { copyLine, qrPicture, timeTag } from './components.ts';
@@ -136,7 +137,7 @@ function shareCard(request: HolderRequest, link: PaymentLink): Html {
 
 function totals(request: HolderRequest, link: PaymentLink, visits: bigint): Html {
   const { t, language } = request;
-  const percent = new Intl.NumberFormat(language, { style: 'percent' });
+  const percent = new Intl.NumberFormat(numberLocale(language), { style: 'percent' });
   const isShare = visits > 0n && link.payments_count <= visits;
   return html`
     <div class="cards figures link-totals">

@@ -21,9 +21,11 @@
     return match ? match[1] : '';
   }
 
-  // Groups of three, as the page prints them.
-  function grouped(text) {
-    return text.replace(/[\s,]/g, '').replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+  // As the page prints it: groups of three, and the currency where the language puts it.
+  function printed(text) {
+    var parts = /^(.*?)([.,]\d{1,2})?$/.exec(text.replace(/\s/g, ''));
+    var whole = parts[1].replace(/[.,]/g, '').replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+    return amount.dataset.one.replace('KES', currency()).replace('1', whole + (parts[2] || ''));
   }
 
   function paint() {
@@ -31,8 +33,8 @@
       element.textContent = typed(element.dataset.shows) || element.dataset.empty;
     });
     var isAny = typed('amount_kind') === 'any';
-    var sum = isAny || !typed('amount') ? '' : currency() + '\u00a0' + grouped(typed('amount'));
-    amount.textContent = isAny ? amount.dataset.any : sum || currency() + '\u00a00';
+    var sum = isAny || !typed('amount') ? '' : printed(typed('amount'));
+    amount.textContent = isAny ? amount.dataset.any : sum || printed('0');
     find('#preview-pay').textContent = sum;
     find('#preview-button').style.background = typed('accent_colour');
     var initial = find('#preview-initial');

@@ -34,3 +34,14 @@ for (const code of LANGUAGE_CODES.filter((each) => each !== 'en'))
       for (const [path, text] of own) assert.doesNotMatch(text, /\b(?:the|is|of|your|this)\b/i, path);
     });
   });
+
+test('texts have the signs of their language: no-break spaces in French, apostrophes that are no quotes', () => {
+  const french = allTexts(LANGUAGES.fr.messages).filter(([, text]) => / [:;!?%»]|« /.test(text));
+  assert.deepEqual(french, []);
+  for (const code of LANGUAGE_CODES)
+    assert.deepEqual(
+      allTexts(LANGUAGES[code].messages).filter(([, text]) => /\p{L}'\p{L}/u.test(text)),
+      [],
+      code,
+    );
+});

@@ -2,14 +2,16 @@
 
 import { english } from './messages/en.ts';
 import { french } from './messages/fr.ts';
+import { portuguese } from './messages/pt.ts';
 import { swahili } from './messages/sw.ts';
 
 export type { ConsoleMessages } from './messages/en.ts';
-export const LANGUAGE_CODES = ['en', 'fr', 'sw'] as const;
+export const LANGUAGE_CODES = ['en', 'fr', 'pt', 'sw'] as const;
 export type ConsoleLanguage = (typeof LANGUAGE_CODES)[number];
 
 export const LANGUAGES = {
   en: { name: 'English', messages: english },
   fr: { name: 'Français', messages: french },
+  pt: { name: 'Português', messages: portuguese },
   sw: { name: 'Kiswahili', messages: swahili },
 } as const;

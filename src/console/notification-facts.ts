@@ -27,7 +27,7 @@ export type NotificationFact = {
   kind: NotificationKind;
   /** What it is about. Nothing is said twice about a subject. */
   subject: string;
-  line(messages: ConsoleMessages, language: string): string;
+  line(messages: ConsoleMessages, locale: string): string;
 };
 
 type Holder = { id: bigint; time_zone: string };
@@ -65,9 +65,9 @@ async function failedPayouts(ctx: Context, { id }: Holder): Promise<Notification
   return rows.map((row) => ({
     kind: 'payout_failed',
     subject: refOf(row),
-    line: ({ notifications }, language) =>
+    line: ({ notifications }, locale) =>
       notifications.payoutFailed(
-        formatMoney(row.amount, row.currency, language),
+        formatMoney(row.amount, row.currency, locale),
         row.payee ?? `+${row.msisdn}`,
         refOf(row),
       ),
@@ -105,8 +105,8 @@ async function findLowWallets(ctx: Context, { id, time_zone }: Holder): Promise<
   return lowWallets(totals, await balancesOf(ctx.db, id)).map(({ currency, available, average }) => ({
     kind: 'low_float',
     subject: `${currency} ${dayIn(time_zone, now)}`,
-    line: ({ notifications }, language) =>
-      notifications.lowFloat(formatMoney(available, currency, language), formatMoney(average, currency, language)),
+    line: ({ notifications }, locale) =>
+      notifications.lowFloat(formatMoney(available, currency, locale), formatMoney(average, currency, locale)),
   }));
 }
 
@@ -131,13 +131,13 @@ async function summaries(ctx: Context, { id, time_zone }: Holder): Promise<Notif
     {
       kind: 'daily_summary',
       subject: day,
-      line: ({ notifications }, language) =>
+      line: ({ notifications }, locale) =>
         notifications.summary({
           day,
           succeeded: count(['success', 'reversed']),
           failed: count(['failed', 'expired']),
           money: money.map(({ fact, currency, amount, transactions }) =>
-            notifications.summaryMoney(fact, formatMoney(amount, currency, language), transactions),
+            notifications.summaryMoney(fact, formatMoney(amount, currency, locale), transactions),
           ),
         }),
     },

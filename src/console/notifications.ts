@@ -8,6 +8,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { perProcess } from '../platform/memory.ts';
 import { type ConsoleLanguage, LANGUAGES } from './messages.ts';
 import { findFacts, type NotificationFact, type NotificationKind } from './notification-facts.ts';
@@ -86,7 +87,7 @@ async function notifyHolder(ctx: Context, holder: { id: bigint; name: string; ti
         const mail = messages.notifications.mail({
           kind,
           holder: holder.name,
-          lines: ofKind.map((each) => each.line(messages, choice.language)),
+          lines: ofKind.map((each) => each.line(messages, numberLocale(choice.language))),
           url,
         });
         await queueMail(tx, { to: member.email, ...mail }, ctx.clock.now());

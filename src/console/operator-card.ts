@@ -2,6 +2,7 @@
 
 import { type FailureCode, isFailureCode } from '../catalog/failures.ts';
 import { type Html, html } from '../platform/html.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { operatorTile } from '../ui/components.ts';
 import { type BusinessFigures, type MethodFigures, successRate } from './business-figures.ts';
 import type { HolderRequest } from './console-request.ts';
@@ -78,5 +79,5 @@ function failureCard(request: HolderRequest, { failures, bad }: BusinessFigures)
 
 /** 91.4 %, or 91,4 % where a comma is written. */
 export function percentText({ language }: HolderRequest, share: number): string {
-  return `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(share * 100)} %`;
+  return `${new Intl.NumberFormat(numberLocale(language), { maximumFractionDigits: 1 }).format(share * 100)}\u00a0%`;
 }

@@ -8,7 +8,7 @@ import type { Transaction } from '../payments/transactions.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { maskNumber } from '../platform/log.ts';
 import type { Tone } from '../ui/components.ts';
-import { exactTimeTag } from './components.ts';
+import { exactTimeTag, withColon } from './components.ts';
 import type { MemberRequest } from './console-request.ts';
 import { methodName } from './names.ts';
 
@@ -132,7 +132,9 @@ function titleOf(request: MemberRequest, transaction: Transaction, evidence: Evi
   if (evidence.effect === 'applied' && status !== undefined) {
     const ended = status === 'failed' && transaction.status === 'expired' ? 'expired' : status;
     const reason = failureText(request, evidence.failure_code);
-    return reason === null || status !== 'failed' ? t.status[ended] : `${t.status[ended]}: ${reason}`;
+    return reason === null || status !== 'failed'
+      ? t.status[ended]
+      : `${withColon(request, t.status[ended])} ${reason}`;
   }
   if (evidence.source === 'submit' && state === 'pending') {
     const isAsked = transaction.direction === 'collection' && transaction.verification !== 'none';
@@ -142,12 +144,15 @@ function titleOf(request: MemberRequest, transaction: Transaction, evidence: Evi
 }
 
 /** "dec_…: amina decided: …" and "cancelled by amina …", as payments writes them. */
-function personTitle({ t }: MemberRequest, status: Status | undefined, raw: string): string {
+function personTitle(request: MemberRequest, status: Status | undefined, raw: string): string {
+  const { t } = request;
   const cancelled = /^cancelled by (.+) before it was sent/.exec(raw)?.[1];
   if (cancelled !== undefined) return t.transaction.cancelledBy(cancelled);
   const decided = /^dec_\w+: (.+?) decided: /.exec(raw)?.[1];
   const result = status === undefined ? t.transaction.channels.person : t.status[status];
-  return decided === undefined ? `${t.transaction.decision}: ${result}` : t.transaction.decidedBy(result, decided);
+  return decided === undefined
+    ? `${withColon(request, t.transaction.decision)} ${result}`
+    : t.transaction.decidedBy(result, decided);
 }
 
 function notesOf(

@@ -3,8 +3,10 @@
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { dateLocale } from '../platform/locales.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { icon } from '../ui/icons.ts';
+import { withColon } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { isDay, RANGES } from './date-ranges.ts';
 import { type FormField, formField } from './form-components.ts';
@@ -70,8 +72,8 @@ async function activeFilters(request: HolderRequest): Promise<ActiveFilter[]> {
   add(hasDates(request) && dateLabel(request), 'range', 'from', 'to');
   add(readAmount(request, 'least') !== undefined && t.transactions.amountFrom(value('least')), 'least');
   add(readAmount(request, 'most') !== undefined && t.transactions.amountTo(value('most')), 'most');
-  add(value('reference') && `${t.yourReference}: ${value('reference')}`, 'reference');
-  add(value('number') && `${t.number}: ${value('number')}`, 'number');
+  add(value('reference') && `${withColon(request, t.yourReference)} ${value('reference')}`, 'reference');
+  add(value('number') && `${withColon(request, t.number)} ${value('number')}`, 'number');
   add(value('text') && `“${value('text')}”`, 'text');
   return found;
 }
@@ -93,7 +95,7 @@ function dateLabel(request: HolderRequest): string {
 
 function dayText({ language }: HolderRequest, day: string): string {
   const format = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
-  return new Date(`${day}T00:00:00Z`).toLocaleDateString(language === 'en' ? 'en-GB' : language, format);
+  return new Date(`${day}T00:00:00Z`).toLocaleDateString(dateLocale(language), format);
 }
 
 /** Ranges by name; the last entry opens the form, where any two days can be set. */

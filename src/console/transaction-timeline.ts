@@ -10,7 +10,7 @@ import type { Evidence } from '../payments/evidence.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId } from '../platform/ids.ts';
-import { exactTimeTag } from './components.ts';
+import { exactTimeTag, withColon } from './components.ts';
 import { type HolderRequest, type MemberRequest, money } from './console-request.ts';
 import { refundTag } from './refund-page.ts';
 import { evidenceEntries, type TimelineEntry } from './timeline-evidence.ts';
@@ -162,7 +162,7 @@ function transferTitle(request: HolderRequest, { kind, amount, currency }: Trans
   const shown = money(request, amount, currency);
   if (kind === 'payout_reserve' || kind === 'refund_reserve') return t.transaction.held(shown);
   if (kind === 'payout_release' || kind === 'refund_release') return t.transaction.released(shown);
-  return `${t.transfers[kind]}: ${shown}`;
+  return `${withColon(request, t.transfers[kind])} ${shown}`;
 }
 
 function refundEntries(request: HolderRequest, details: TransactionDetails): TimelineEntry[] {

@@ -3,6 +3,7 @@
 import { COUNTED_ROWS, type FilteredTotals, type TransactionTotal } from '../payments/listing.ts';
 import type { Status } from '../payments/states.ts';
 import { type Html, html } from '../platform/html.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { chips } from '../ui/components.ts';
 import { zoneOf } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
@@ -57,7 +58,7 @@ export function totalsLine(request: HolderRequest, { totals, complete }: Filtere
       counted.filter((total) => total.direction !== 'collection'),
       t.transactions.sumOut,
     ),
-    ...(rate === null ? [] : [t.transactions.rate(rate.toLocaleString(request.language))]),
+    ...(rate === null ? [] : [t.transactions.rate(rate.toLocaleString(numberLocale(request.language)))]),
     ...(complete ? [] : [t.transactions.ofNewest(figure(request, COUNTED_ROWS))]),
     t.transactions.zone(zoneOf(request)),
   ];
@@ -90,5 +91,5 @@ function successRate(totals: readonly TransactionTotal[]): number | null {
 }
 
 function figure({ language }: HolderRequest, count: number): string {
-  return count.toLocaleString(language).replace(/[,\u00a0\u202f]/g, '\u202f');
+  return count.toLocaleString(numberLocale(language)).replace(/[,\u00a0\u202f]/g, '\u202f');
 }

@@ -17,6 +17,7 @@ import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { formatAmount } from '../platform/money.ts';
 import { emptyState } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
@@ -238,7 +239,7 @@ function chargedFee({ status, fee }: Transaction): bigint {
 async function showProgress(request: HolderRequest): Promise<FastifyReply> {
   const progress = request.services.exports.find(request.holder.id, paramOf(request, 'id'));
   const { t } = request;
-  const rows = (progress?.rows ?? 0).toLocaleString(request.language);
+  const rows = (progress?.rows ?? 0).toLocaleString(numberLocale(request.language));
   return request.reply
     .type('application/json; charset=utf-8')
     .header('Cache-Control', 'no-store')

@@ -1,6 +1,7 @@
 // The e-mails of notices, in the languages of the console.
 
 import { type Config, publicUrl, shownBrand } from '../platform/config.ts';
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 import { readUserAgent } from '../platform/user-agent.ts';
 import type { RequestOrigin } from './sessions.ts';
 
@@ -43,7 +44,7 @@ const TEXTS: Record<RequestOrigin['language'], MailTexts> = {
     notYou: (url) =>
       `If this was you, there is nothing to do. If it was not, open ${url} and choose "This was not me".`,
   },
-  fr: {
+  fr: withFrenchSpaces({
     subject: (brand) => `Avis de sécurité de ${brand}`,
     events: {
       new_browser: () => 'Une connexion à votre compte a eu lieu depuis un navigateur encore jamais utilisé.',
@@ -61,6 +62,23 @@ const TEXTS: Record<RequestOrigin['language'], MailTexts> = {
     on: 'sur',
     notYou: (url) =>
       `Si c’était vous, il n’y a rien à faire. Sinon, ouvrez ${url} et choisissez « Ce n’était pas moi ».`,
+  }),
+  pt: {
+    subject: (brand) => `Aviso de segurança de ${brand}`,
+    events: {
+      new_browser: () => 'Houve um acesso à sua conta a partir de um navegador nunca usado antes.',
+      password_changed: () => 'A sua palavra-passe foi alterada.',
+      factor_on: () => 'A verificação em dois passos com uma aplicação foi ativada.',
+      factor_off: () => 'A verificação em dois passos com uma aplicação foi desativada.',
+      passkey_added: (name) => `Foi adicionada uma chave de acesso: ${name}.`,
+      passkey_removed: (name) => `Foi removida uma chave de acesso: ${name}.`,
+      recovery_code_used: (left) => `Foi usado um código de recuperação. Códigos restantes: ${left}.`,
+      recovery_codes_created: () => 'Foram criados novos códigos de recuperação. Os antigos já não funcionam.',
+    },
+    from: (device, address, when) => `Dispositivo: ${device}\nEndereço: ${address}\nHora: ${when} UTC`,
+    unknownDevice: 'desconhecido',
+    on: 'em',
+    notYou: (url) => `Se foi você, não é preciso fazer nada. Se não foi, abra ${url} e escolha “Não fui eu”.`,
   },
   sw: {
     subject: (brand) => `Arifa ya usalama kutoka ${brand}`,

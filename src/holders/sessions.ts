@@ -5,7 +5,7 @@ import { Problem } from '../platform/errors.ts';
 import type { Actor } from './audit.ts';
 
 /** Where a request came from. Notices are written in the language of the page. */
-export type RequestOrigin = { address: string; userAgent: string; language: 'en' | 'fr' | 'sw' };
+export type RequestOrigin = { address: string; userAgent: string; language: 'en' | 'fr' | 'pt' | 'sw' };
 
 /** A member who changes their own account from one of their sessions. */
 export type SignedInMember = {

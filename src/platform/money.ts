@@ -97,6 +97,8 @@ function partsOfMoney(text: string, currency: string, locale: string, digits: nu
     currency,
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
+    // Portuguese would leave "1500" in one piece, under a "12 500".
+    useGrouping: 'always',
   });
   return format.formatToParts(text as Intl.StringNumericLiteral);
 }

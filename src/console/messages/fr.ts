@@ -1,5 +1,6 @@
 // The console in French.
 
+import { withFrenchSpaces } from '../../platform/french-spaces.ts';
 import type { ConsoleMessages } from './en.ts';
 import { account } from './fr/account.ts';
 import { admin } from './fr/admin.ts';
@@ -21,7 +22,7 @@ import { team } from './fr/team.ts';
 import { transaction } from './fr/transaction.ts';
 import { transactions } from './fr/transactions.ts';
 
-export const french: ConsoleMessages = {
+export const french: ConsoleMessages = withFrenchSpaces({
   ...common,
   ...signIn,
   ...start,
@@ -41,4 +42,4 @@ export const french: ConsoleMessages = {
   ...settings,
   ...team,
   ...admin,
-};
+});

@@ -10,7 +10,7 @@ export const account: Pick<ConsoleMessages, 'profile' | 'passkeys' | 'recovery' 
     passwordNone: 'Vous n’avez pas encore de mot de passe : vous vous êtes connecté avec un lien à usage unique.',
     factor: 'Authentification à deux facteurs',
     factorOn: 'Activée',
-    factorWhy: 'Connexion, secrets et versements sont confirmés par un code affiché sur votre téléphone.',
+    factorWhy: 'Connexion, secrets et virements sont confirmés par un code affiché sur votre téléphone.',
     factorStart: 'Activer l’authentification à deux facteurs',
     factorRemove: 'Désactiver',
     factorRemoveMeaning: 'Ensuite, votre mot de passe suffira pour vous connecter.',

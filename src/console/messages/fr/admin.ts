@@ -29,7 +29,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       prompts: 'Demandes à un numéro de téléphone',
       tokens: 'Codes erronés d’un numéro de téléphone',
       guess: 'Tentatives',
-      receiver: 'Notifications vers un destinataire en échec',
+      receiver: 'Callbacks vers un serveur en échec',
     },
     guesses: {
       password: 'Mots de passe erronés',
@@ -42,7 +42,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     },
   },
   connections: {
-    lead: 'Comptes chez les opérateurs. Une connexion prend des paiements quand une route la nomme.',
+    lead: 'Comptes chez les opérateurs. Une connexion traite des paiements quand une route l’indique.',
     add: 'Connecter un opérateur',
     addLead: 'Choisissez l’opérateur et l’environnement. Votre compte chez lui donne les identifiants.',
     create: 'Connecter',
@@ -50,11 +50,15 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     none: 'Aucun opérateur n’est connecté',
     noneText: {
       sandbox:
-        'Les paiements vont à l’opérateur simulé. Connectez un simulateur ou le bac à sable d’un opérateur pour voir son protocole.',
+        'Les paiements vont à l’opérateur simulé. Connectez un simulateur ou un opérateur en test pour voir son protocole.',
       live: 'Aucun paiement n’est possible tant qu’aucun opérateur n’est connecté.',
     },
     connection: 'Connexion',
-    environments: { simulator: 'simulateur', sandbox: 'bac à sable de l’opérateur', production: 'production' },
+    environments: {
+      simulator: 'simulateur',
+      sandbox: 'environnement de test de l’opérateur',
+      production: 'production',
+    },
     environmentMeaning: {
       simulator:
         'Un programme sur cette machine qui parle le protocole de l’opérateur. Démarrez-le avec npx simbi simulate.',
@@ -75,17 +79,17 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     pausedSince: 'En pause depuis',
     removedSince: 'Retirée',
     name: 'Nom',
-    nameHint: 'Minuscules, chiffres et tirets. Il fait partie de l’adresse de rappel et ne peut plus être changé.',
+    nameHint: 'Minuscules, chiffres et tirets. Il fait partie de l’adresse de callback et ne peut plus être changé.',
     simulatorUrl: 'Adresse du simulateur',
-    callbackUrl: 'Adresse de rappel',
+    callbackUrl: 'Adresse de callback',
     secrets: 'Secrets enregistrés',
     holder: 'Marchand',
     holderHint: 'Le numéro du marchand à qui appartient ce compte. Vide : un compte de la passerelle.',
     routeHolderHint: 'Seulement pour ce marchand. Vide : pour tous ceux qui n’ont pas leur propre route.',
     everybody: 'tous',
-    matched: 'Rappels non signés qui correspondent',
+    matched: 'Callbacks non signés qui correspondent',
     matchedHint:
-      'Un rappel à l’adresse secrète d’un paiement, avec ses identifiants et son montant, mais sans signature.',
+      'Un callback à l’adresse secrète d’un paiement, avec ses identifiants et son montant, mais sans signature.',
     matchedPolicies: { apply: 'comptent comme preuve', ask: 'sont seulement une raison d’interroger l’opérateur' },
     keptIfEmpty: 'Une valeur existe ; vide la garde.',
     fromFile: (label: string) => `${label} : depuis un fichier`,
@@ -151,16 +155,16 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     max: 'Maximum',
     removeFee: 'Retirer',
     feeInvalid: 'Saisissez un pourcentage de 0 à 100, et des montants comme 1.50.',
-    directions: { collection: 'Encaissement', payout: 'Versement' },
+    directions: { collection: 'Encaissement', payout: 'Virement' },
     goneMethod: (name: string, count: number) =>
       `${name} n’est plus dans la configuration. L’opérateur ne peut pas être interrogé sur ` +
       `${plural(count, 'transaction ouverte', 'transactions ouvertes')}.`,
     duePayments: 'paiements en attente de traitement',
-    dueDeliveries: 'notifications en attente d’envoi',
+    dueDeliveries: 'callbacks en attente d’envoi',
     droppedLog: 'entrées du journal des requêtes perdues depuis le démarrage',
     rail: 'Opérateur',
-    breaker: 'Disjoncteur',
-    breakers: { closed: 'en service', half_open: 'en test', open: 'en panne' },
+    breaker: 'État',
+    breakers: { closed: 'En service', half_open: 'Nouvel essai', open: 'En panne' },
     calls: 'Appels (1 h)',
     noAnswer: 'Sans réponse',
     median: 'Médiane',
@@ -183,7 +187,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       suspense: 'Compte d’attente',
       holder_receivable: 'Dû par les marchands',
       write_offs: 'Pertes',
-      sandbox_funding: 'Argent fictif',
+      sandbox_funding: 'Argent de test',
     },
   },
 };

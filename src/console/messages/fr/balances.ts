@@ -5,14 +5,14 @@ import { plural } from './plural.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Un portefeuille par devise. L’argent réservé est destiné aux versements et remboursements en cours.',
+    lead: 'Un portefeuille par devise. L’argent réservé est destiné aux virements et remboursements en cours.',
     none: 'Aucun portefeuille',
     noneText: 'Un portefeuille est créé avec le premier paiement réussi dans sa devise.',
     wallet: 'portefeuille',
     available: 'Disponible',
     reserved: 'Réservé',
     pending: 'En attente',
-    payOut: 'Verser',
+    payOut: 'Faire un virement',
     statement: 'Relevé',
     title: (currency) => `Relevé ${currency}`,
     onDay: 'Solde à la fin d’un jour (UTC)',
@@ -20,7 +20,7 @@ export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
     balance: 'Solde',
     noEntries: 'Aucune écriture',
     notFound: 'Ce portefeuille n’existe pas dans ce compte.',
-    topUp: 'Ajouter de l’argent fictif',
+    topUp: 'Ajouter de l’argent de test',
     topUpInvalid: 'Choisissez une devise et saisissez un montant, par exemple 1000.',
   },
   debts: {

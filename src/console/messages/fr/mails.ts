@@ -6,7 +6,7 @@ import { paragraphs } from '../paragraphs.ts';
 export const mails: Pick<ConsoleMessages, 'mails'> = {
   mails: {
     sentTitle: 'Consultez votre messagerie',
-    sent: (email) => `Si ${email} peut être utilisée, un e-mail y est en route. Son lien fonctionne une seule fois.`,
+    sent: (email) => `Si ${email} peut être utilisée, un e-mail vient d’y être envoyé. Son lien ne sert qu’une fois.`,
     invitation: ({ by, holder, role, url }) => ({
       subject: 'Vous êtes invité',
       text: paragraphs(
@@ -28,7 +28,7 @@ export const mails: Pick<ConsoleMessages, 'mails'> = {
       text: paragraphs(
         'Quelqu’un a voulu créer un compte avec votre adresse e-mail. Vous en avez déjà un :',
         url,
-        'Si ce n’était pas vous, ignorez ce message : rien n’a été changé.',
+        'Si ce n’était pas vous, ignorez ce message : rien n’a été modifié.',
       ),
     }),
     loginLink: (url) => ({
@@ -42,7 +42,7 @@ export const mails: Pick<ConsoleMessages, 'mails'> = {
     roleWaits: ({ email, role, holder, url }) => ({
       subject: 'Un rôle attend une confirmation',
       text: paragraphs(
-        `${email} doit recevoir chez « ${holder} » un rôle qui peut approuver des versements : ${role}.`,
+        `${email} doit recevoir chez « ${holder} » un rôle qui peut approuver des virements : ${role}.`,
         'Il s’applique dès qu’un second propriétaire le confirme, ou après 24 heures. D’ici là, chaque propriétaire peut l’annuler :',
         url,
       ),

@@ -6,17 +6,17 @@ import { plural } from './plural.ts';
 
 const SUBJECTS: Record<string, string> = {
   daily_summary: 'Hier',
-  payout_failed: 'Un versement a échoué',
+  payout_failed: 'Un virement a échoué',
   receiver_down: 'Les callbacks échouent',
   case_opened: 'Un paiement est à vérifier',
-  low_float: 'Le solde devient faible',
+  low_float: 'Le solde est bientôt insuffisant',
 };
 
 const FACTS: Record<string, string> = {
   collected: 'Encaissé',
   given_back: 'Remboursé',
-  paid_out: 'Versé',
-  returned: 'Versements retournés',
+  paid_out: 'Envoyé',
+  returned: 'Virements retournés',
 };
 
 export const notifications: Pick<ConsoleMessages, 'notifications'> = {
@@ -27,24 +27,25 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
       'Cette passerelle n’a pas de serveur de messagerie : rien n’est envoyé. Un administrateur en indique un avec SMTP_URL.',
     kinds: {
       daily_summary: 'Un résumé de la veille, chaque matin',
-      payout_failed: 'Les versements qui ont échoué',
-      receiver_down: 'Les adresses de callback sans réponse depuis 15 minutes',
+      payout_failed: 'Les virements qui ont échoué',
+      receiver_down: 'Les URL de callback sans réponse depuis 15 minutes',
       case_opened: 'Les paiements à vérifier',
-      low_float: 'Un solde qui ne couvre pas une journée moyenne de versements',
+      low_float: 'Un solde qui ne couvre pas une journée moyenne de virements',
     },
     mail: ({ kind, holder, lines, url }) => ({
       subject: `${SUBJECTS[kind] ?? kind} : ${holder}`.slice(0, 150),
       text: paragraphs(lines.join('\n'), url, `Choisissez ce que vous recevez : ${url}/notifications`),
     }),
     payoutFailed: (amount, payee, ref) =>
-      `Le versement de ${amount} à ${payee} a échoué. L’argent est de retour sur votre solde. ${ref}`,
+      `Le virement de ${amount} à ${payee} a échoué. L’argent est de retour sur votre solde. ${ref}`,
     receiverDown: (origin, waiting) =>
       `${origin} ne répond pas. ${plural(waiting, 'callback sera renvoyé', 'callbacks seront renvoyés')}.`,
     caseOpened: (kind) => `Un paiement est à vérifier : ${kind}.`,
-    lowFloat: (available, average) => `${available} disponibles. Une journée moyenne verse ${average}.`,
+    lowFloat: (available, average) => `${available} disponibles. Les virements sont en moyenne de ${average} par jour.`,
     summary: ({ day, succeeded, failed, money }) =>
       [
-        `${day} : ${plural(succeeded, 'paiement réussi', 'paiements réussis')}, ${failed} échoués ou expirés.`,
+        `${day} : ${plural(succeeded, 'paiement réussi', 'paiements réussis')}, ` +
+          `${plural(failed, 'échoué ou expiré', 'échoués ou expirés')}.`,
         ...money,
       ].join('\n'),
     summaryMoney: (fact, amount, count) => `${FACTS[fact] ?? fact} : ${amount} (${count})`,

@@ -50,13 +50,13 @@ export const signIn: Pick<
       `${email} a un compte dont personne n’a confirmé l’adresse, ce lien ne peut donc pas encore servir. ` +
       'Demandez un lien de connexion à l’hébergeur de la passerelle, connectez-vous, puis rouvrez cette invitation :',
     takesOver:
-      'Il existe un compte avec votre adresse que personne n’a confirmé. Si vous continuez, son mot de passe, sa double ' +
-      'authentification et ses sessions prennent fin, et le compte est à vous. Il a accès à ces entreprises :',
+      'Il existe un compte avec votre adresse que personne n’a confirmé. Si vous continuez, son mot de passe, son ' +
+      'second facteur et ses sessions prennent fin, et le compte est à vous. Il a accès à ces entreprises :',
     signInFirst: (email) => `${email} a déjà un compte. Connectez-vous pour accepter l’invitation.`,
   },
   confirm: {
     title: 'Confirmez votre identité',
-    lead: 'Nécessaire pour les secrets et les versements. Ce ne sera plus demandé pendant dix minutes.',
+    lead: 'Nécessaire pour les secrets et les virements. Ce ne sera plus demandé pendant dix minutes.',
     incorrect: 'Mot de passe incorrect.',
     factorFirst: 'Le mode réel exige l’authentification à deux facteurs. Activez-la pour continuer.',
     freshLink: 'Vous n’avez pas de mot de passe. Reconnectez-vous avec un nouveau lien à usage unique.',

@@ -1,6 +1,7 @@
 // French: the first sign-in, the first minute and the sample shop.
 
 import type { ConsoleMessages } from '../en.ts';
+import { plural } from './plural.ts';
 
 type Start = Pick<
   ConsoleMessages,
@@ -10,20 +11,20 @@ type Start = Pick<
 export const start: Start = {
   welcome: {
     title: 'Choisissez comment vous connecter la prochaine fois',
-    lead: 'Votre lien à usage unique est utilisé. Choisissez un mot de passe ou ajoutez une clé d’accès maintenant.',
+    lead: 'Votre lien à usage unique a servi. Choisissez un mot de passe ou ajoutez une clé d’accès maintenant.',
     password: 'Choisir un mot de passe',
     or: 'Ou ajouter une clé d’accès',
     skip: 'Plus tard',
-    skipText: 'Dans le bac à sable, vous pouvez le faire plus tard, sous votre compte.',
+    skipText: 'En mode test, vous pouvez le faire plus tard, dans votre profil.',
   },
   forgot: 'Mot de passe oublié ?',
   signInAgain: 'Se déconnecter et se reconnecter',
-  signInIntro: 'Voir les paiements, envoyer des versements et créer des liens de paiement.',
+  signInIntro: 'Voir les paiements, faire des virements et créer des liens de paiement.',
   sandboxSignIn: 'Le terminal où la passerelle a démarré affiche un lien de connexion. Pour en obtenir un nouveau :',
   docsLink: 'Documentation',
   sampleShop: {
     title: 'Boutique d’exemple',
-    lead: 'Une boutique à Nairobi avec soixante jours de paiements, remboursements, versements et un dossier ouvert. Tout est fictif.',
+    lead: 'Une boutique à Nairobi : soixante jours de paiements, remboursements et virements, une vérification ouverte. Données de test.',
     open: 'Ouvrir la boutique d’exemple',
     making: 'Préparation de soixante jours de paiements…',
     makingText: 'Cela prend quelques secondes, une seule fois. La page se met à jour toute seule.',
@@ -31,7 +32,7 @@ export const start: Start = {
   },
   firstMinute: {
     title: 'Votre première minute',
-    done: (count: number, of: number) => `${count} sur ${of} fait`,
+    done: (count: number, of: number) => `${plural(count, 'étape', 'étapes')} sur ${of}`,
     payment: 'Créer un paiement de test',
     paymentText: 'Avec le formulaire de cette page. Il demande de l’argent à un téléphone de test.',
     phone: 'L’approuver sur le téléphone de test',

@@ -18,12 +18,12 @@ export const team: Pick<ConsoleMessages, 'team'> = {
     mailedText: (email) => `Nous avons envoyé le lien à ${email}. Il fonctionne une seule fois.`,
     waiting: 'Rôles en attente',
     waitingText:
-      'Tant que les versements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
+      'Tant que les virements exigent une seconde personne, un rôle qui peut les approuver s’applique dès qu’un ' +
       'autre propriétaire le confirme, ou après 24 heures. Les propriétaires et la personne concernée peuvent l’annuler.',
     permissions: {
       owner: 'accès complet, y compris à l’équipe',
-      developer: 'intégrations, secrets, notifications, débogueur de signature, liens de paiement',
-      finance: 'versements, remboursements, vérifications, liens de paiement',
+      developer: 'intégrations, secrets, callbacks, débogueur de signature, liens de paiement',
+      finance: 'virements, remboursements, vérifications, liens de paiement',
       viewer: 'lecture seule',
     },
   },

@@ -1,0 +1,40 @@
+// Portuguese: balances and debts.
+
+import type { ConsoleMessages } from '../en.ts';
+import { plural } from './plural.ts';
+
+export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
+  balances: {
+    lead: 'Uma carteira por moeda. O dinheiro reservado pertence a envios e reembolsos em curso.',
+    none: 'Ainda sem carteiras',
+    noneText: 'Uma carteira é criada com o primeiro pagamento concluído na sua moeda.',
+    wallet: 'carteira',
+    available: 'Disponível',
+    reserved: 'Reservado',
+    pending: 'Pendente',
+    payOut: 'Enviar dinheiro',
+    statement: 'Extrato',
+    title: (currency) => `Extrato ${currency}`,
+    onDay: 'Saldo no fim de um dia (UTC)',
+    change: 'Movimento',
+    balance: 'Saldo',
+    noEntries: 'Ainda sem movimentos',
+    notFound: 'Esta carteira não existe nesta conta.',
+    topUp: 'Adicionar dinheiro de teste',
+    topUpInvalid: 'Escolha uma moeda e escreva um montante, por exemplo 1000.',
+  },
+  debts: {
+    owed: (amount) => `Deve ${amount}`,
+    owes: (amount) => `Deve ${amount}`,
+    text: 'Foi retirado dinheiro que já tinha saído da sua carteira. A dívida é paga com o próximo dinheiro que entrar.',
+    since: 'Desde',
+    days: (count) => (count === 0 ? 'menos de um dia' : plural(count, 'dia', 'dias')),
+    cases: 'Ver de que se compõe',
+    adminLead:
+      'Comerciantes que devem dinheiro ao gateway, a dívida mais antiga primeiro. É paga com o próximo dinheiro que entrar.',
+    none: 'Sem dívidas',
+    noneText: 'Uma dívida surge quando uma operadora retira dinheiro que já saiu da carteira.',
+    age: 'Antiguidade',
+    money: { amount: 'Dívida', settled: 'Já pago', open: 'Ainda em dívida' },
+  },
+};

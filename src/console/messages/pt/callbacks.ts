@@ -1,0 +1,56 @@
+// Portuguese: callbacks and the request log.
+
+import type { ConsoleMessages } from '../en.ts';
+import { plural } from './plural.ts';
+
+export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
+  callbacks: {
+    lead: 'Os eventos enviados ao seu servidor e as suas respostas. As entregas falhadas são repetidas durante 30 dias.',
+    none: 'Ainda sem callbacks',
+    noneText:
+      'Quando um pagamento termina, é enviada uma mensagem assinada para o seu URL de callback. Indique-o numa integração.',
+    noneYet: 'Ainda sem callbacks.',
+    event: 'Evento',
+    url: 'URL',
+    attemptCount: 'Tentativas',
+    attempts: (count) => plural(count, 'tentativa', 'tentativas'),
+    response: 'Resposta',
+    body: 'Corpo do pedido',
+    feedOnly: 'sem URL; na lista de eventos',
+    next: 'Próxima tentativa',
+    resend: 'Reenviar',
+    replay: 'Reenviar callbacks falhados',
+    replayText: 'Todos os callbacks não entregues desde este dia são enviados de novo.',
+    replaySince: 'Desde',
+    resume: 'Retomar os callbacks',
+    paused: (url) => `${url} respondeu 410 Gone. Os callbacks estão em pausa desde`,
+    healthy: 'Todos os URL funcionam.',
+    viewTransaction: 'Ver a transação',
+    states: {
+      waiting: 'Em espera',
+      retrying: 'A tentar de novo',
+      paused: 'Em pausa',
+      delivered: 'Entregue',
+      given_up: 'Abandonado',
+      feed_only: 'Só na lista de eventos',
+    },
+  },
+  requests: {
+    unverified: 'Não verificados',
+    unverifiedText:
+      'Recusados antes de a assinatura ser verificada: qualquer pessoa que conheça o client_id pode tê-los enviado. ' +
+      'Alguns são guardados durante uma semana.',
+    debug: 'Verificar uma assinatura',
+    lead: 'Os pedidos das suas integrações à API nos últimos 30 dias. O corpo dos pedidos não é guardado.',
+    off: 'O registo de pedidos está desligado (REQUEST_LOG=off).',
+    none: 'Ainda sem pedidos',
+    noneText: 'Os pedidos das suas integrações aparecem aqui cerca de um segundo depois da resposta.',
+    request: 'Pedido',
+    result: 'Resultado',
+    accepted: 'Aceite',
+    rejected: 'Rejeitado',
+    serverError: 'Erro do servidor',
+    code: 'Código de erro',
+    duration: 'Duração',
+  },
+};
