@@ -1,6 +1,7 @@
 // Every command as scripts depend on it: its arguments and options, its help, the output of --json, its exit code.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,17 +21,12 @@ import { type RunningProcess, type Settings, simbi } from './processes.ts';
 const TABLE = `
 simbi [-V, --version]
 up [--json] [-v, --verbose]
-serve [--json]
-worker [--json]
 status [--json] [--env]
 doctor [--json]
 collect <amount> <currency> [--json] [--phone <number>] [--country <name or id>] [--method <name>] [--reference <text>]
   [--callback-url <url>] [--idempotency-key <key>] [--wait [seconds]]
 transaction <ref> [--json] [--wait [seconds]] [--token <digits>]
-phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
-simulate <rail> [--json] [--port <number>] [--manual]
 balance [--json] [--currency <code>]
-topup <amount> <currency> [--json] [--holder <id>]
 link
 link create <currency> [--json] [--amount <amount>] [--country <name or id>] [--payer-country <name or id>] [--item <name>]
   [--business <name>] [--phone <number>] [--email <address>] [--first-name <name>] [--last-name <name>] [--callback-url <url>]
@@ -49,11 +45,45 @@ refund create <collection> [--json] [--amount <amount>] [--reason <text>] [--as-
 refund approve <ref> [--json] [--as <email>] [--holder <id>]
 refund cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
 refund list <collection> [--json] [--holder <id>]
+phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
+topup <amount> <currency> [--json] [--holder <id>]
+simulate <rail> [--json] [--port <number>] [--manual]
+sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
+token [--json]
+token list [--json] [--client-id <client_id>] [--key <name>] [--limit <number>]
+token revoke <id> [--json]
 callbacks
 callbacks list [--json] [--status <status>] [--transaction <ref>] [--limit <number>] [--holder <id>]
 callbacks listen [--json] [--forward-to <url>] [--secret <whsec>] [--after <event>] [--from-start] [--count <number>]
 callbacks resend <event> [--json]
 callbacks replay [--json] [--since <moment>]
+integration
+integration create <holder> <title> [--json] [--callback-url <url>]
+integration rotate <client_id> [--json] [--kind <kind>] [--overlap <seconds>]
+integration key
+integration key add <client_id> [--json] [--name <name>] [--scopes <list>] [--allow <list>]
+integration key rotate <client_id> <name> [--json] [--overlap <seconds>]
+integration key list <client_id> [--json]
+integration key revoke <client_id> <name> [--json] [--yes]
+integration list [--json] [--holder <id>]
+integration revoke <client_id> [--json] [--yes]
+login-link [email] [--json] [--reset]
+holder
+holder create <name> [--json] [--owner <email>] [--time-zone <name>]
+holder invite <id> <email> [--json] [--role <role>]
+holder list [--json] [--limit <number>] [--before <id>]
+holder suspend <id> [--json]
+holder resume <id> [--json]
+holder close <id> [--json] [--yes]
+admin
+admin add <email> [--json]
+admin remove <email> [--json]
+audit
+audit export [--json] [--since <moment>] [--follow]
+audit verify [--json] [--known <stream:position:hash>]
+serve [--json]
+worker [--json]
+migrate [--json] [--dry-run]
 rail
 rail add <rail> [--json] [--name <name>] [--environment <name>] [--holder <id>] [--route] [--set <name=value>]
   [--set-file <name=path>] [--methods <list>] [--matched-callbacks <rule>] [--simulator [url]]
@@ -70,45 +100,16 @@ rail route list [--json] [--holder <id>]
 rail route set <method> <direction> [connections] [--json] [--holder <id>]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
-audit
-audit export [--json] [--since <moment>] [--follow]
-audit verify [--json] [--known <stream:position:hash>]
-backup <file> [--json] [--recipient <key...>] [--unencrypted] [--include-master-key] [--force] [--yes]
-restore <file> [--json] [--data-dir <folder>] [--identity-file <file>] [--allow-unsigned] [--dry-run]
-after-restore [--json] [--yes]
+limits [--json]
 keys
 keys list [--json]
 keys rotate [--json] [--master]
 keys reseal [--json]
 keys retire <version> [--json] [--now] [--yes]
 keys backup-key <file> [--json]
-migrate [--json] [--dry-run]
-holder
-holder create <name> [--json] [--owner <email>] [--time-zone <name>]
-holder invite <id> <email> [--json] [--role <role>]
-holder list [--json] [--limit <number>] [--before <id>]
-holder suspend <id> [--json]
-holder resume <id> [--json]
-holder close <id> [--json] [--yes]
-integration
-integration create <holder> <title> [--json] [--callback-url <url>]
-integration rotate <client_id> [--json] [--kind <kind>] [--overlap <seconds>]
-integration key
-integration key add <client_id> [--json] [--name <name>] [--scopes <list>] [--allow <list>]
-integration key rotate <client_id> <name> [--json] [--overlap <seconds>]
-integration key list <client_id> [--json]
-integration key revoke <client_id> <name> [--json] [--yes]
-integration list [--json] [--holder <id>]
-integration revoke <client_id> [--json] [--yes]
-admin
-admin add <email> [--json]
-admin remove <email> [--json]
-limits [--json]
-login-link [email] [--json] [--reset]
-token [--json]
-token list [--json] [--client-id <client_id>] [--key <name>] [--limit <number>]
-token revoke <id> [--json]
-sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
+backup <file> [--json] [--recipient <key...>] [--unencrypted] [--include-master-key] [--force] [--yes]
+restore <file> [--json] [--data-dir <folder>] [--identity-file <file>] [--allow-unsigned] [--dry-run]
+after-restore [--json] [--yes]
 `
   .trim()
   .replaceAll('\n  ', ' ');
@@ -168,7 +169,7 @@ function describeCommands(command: Command, path: string[] = []): CommandRow[] {
   return [row, ...command.commands.flatMap((child) => describeCommands(child, [...path, child.name()]))];
 }
 
-const rows = describeCommands(createProgram(createTestTerminal({})));
+const rows = describeCommands(await createProgram(createTestTerminal({})));
 /** Without groups such as `simbi holder`, which only hold others. */
 const leaves = rows.filter((row) => row.options.includes('--json'));
 /** The required options of a command. */
@@ -214,6 +215,32 @@ describe('the table', () => {
       assert.match(messages, /unknown option '--jsno'/, row.command);
       assert.match(messages, /Did you mean/, row.command);
     }
+  });
+
+  test('each command loads only what it needs', () => {
+    // A count, because times depend on the machine: a command once loaded 307 files, and took a second.
+    const hook = `import { registerHooks } from 'node:module';
+      let files = 0;
+      registerHooks({ load: (url, context, next) => ((files += Number(!url.startsWith('node:'))), next(url, context)) });
+      process.on('exit', () => process.stdout.write('files ' + files));`;
+    const options = { env: { SIMBI_URL: 'http://127.0.0.1:1', SIMBI_CLIENT_ID: 'c', SIMBI_SECRET_KEY: 's' } };
+    for (const [command, most] of Object.entries({ '--help': 28, balance: 30, status: 32 })) {
+      const args = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, 'src/cli.ts', command];
+      const { stdout } = spawnSync(process.execPath, args, options);
+      const files = Number(/files (\d+)$/.exec(String(stdout))?.[1]);
+      assert.ok(files <= most, `${command} loads ${files} files`);
+    }
+  });
+
+  test('collect alone: what is needed, in its order', async () => {
+    const { code, messages } = await run(['collect']);
+    assert.equal(code, 2);
+    assert.match(
+      messages,
+      /missing required argument 'amount'\nUsage: npx simbi collect <amount> <currency> --phone <number>/,
+    );
+    assert.match(messages, /Help: npx simbi collect --help/);
+    assert.match((await run(['payout', 'create', '1', 'UGX'])).messages, /missing option '--phone <number>'/);
   });
 
   test('no command, a group alone and a misspelt command: code 2', async () => {
@@ -296,7 +323,11 @@ describe('beside a running gateway', () => {
     );
     assert.equal((await run(['phone', refused.mobile, '--cancel'], settings)).code, 0);
     assert.equal((await run(['transaction', refused.ref, '--wait', '20'], settings)).code, 7);
-    assert.equal((await run(['transaction', 'TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT'], settings)).code, 4);
+    for (const unknown of ['TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT', 'nope']) {
+      const { code, messages } = await run(['transaction', unknown], settings);
+      assert.equal(code, 4);
+      assert.match(messages, new RegExp(`^There is no transaction ${unknown}\\.`));
+    }
     const limits = await run(['collect', '1', 'UGX', '--phone', '256772123000'], settings);
     assert.equal(limits.code, 1);
     assert.match(limits.messages, /amount/);
@@ -370,6 +401,10 @@ describe('beside a running gateway', () => {
     assert.ok(wallet.available >= 100_000);
     const wallets = await simbiJson<{ currency: string }[]>(0, 'balance', '--currency', 'ugx');
     assert.deepEqual(keys(wallets[0]).slice(0, 3), ['wallet_account', 'currency', 'balance']);
+    assert.deepEqual(await simbiJson(0, 'balance', '--currency', 'zmw'), []);
+    const nowhere = await run(['balance', '--currency', 'xxx'], settings);
+    assert.equal(nowhere.code, 2);
+    assert.match(nowhere.messages, /No country uses XXX\. Currencies: .*KES/);
     const payout = ['payout', 'create', '5000', 'UGX', '--phone', '0772123000', '--payee', 'Ada'];
     const dry = await simbiJson<{ fee: string }>(0, ...payout, '--dry-run');
     assert.deepEqual(keys(dry), [

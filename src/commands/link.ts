@@ -7,16 +7,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import { chooseCountry, readCountries } from './collect.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import {
-  addCommand,
-  addGroup,
-  parseLimit,
-  print,
-  requireAmount,
-  type Terminal,
-  table,
-  withContext,
-} from './terminal.ts';
+import { addCommand, parseLimit, print, requireAmount, type Terminal, table, withContext } from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -46,8 +37,7 @@ type Link = {
   payments_count: number;
 };
 
-export function linkCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'link', 'create, list and disable payment links');
+export function linkCommands(group: Command, terminal: Terminal): void {
   addCreate(group, terminal);
 
   addCommand(group, 'list', 'list payment links, newest first', [

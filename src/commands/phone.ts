@@ -1,11 +1,11 @@
 // simbi phone: the test phone of the sandbox in the terminal, interactive or controlled by options.
 
 import type { Command } from 'commander';
-import { readDemoFile } from '../demo.ts';
-import { runningServer } from '../open-context.ts';
+import { readDemoFile } from '../demo-file.ts';
 import { publicUrl, readConfig } from '../platform/config.ts';
+import { runningServer } from '../running-server.ts';
 import { request } from './remote.ts';
-import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
+import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const RING_WAIT_MS = 20_000;
 const CHANGE_TIMEOUT_MS = 30_000;
@@ -38,8 +38,8 @@ type PhoneOptions = {
   off?: boolean;
 };
 
-export function phoneCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'phone <number>', 'use the test phone: read messages, dial, enter the PIN', [
+export function phoneCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi phone 256772123456',
     'npx simbi phone 256772123456 --pin 1234',
     'npx simbi phone 256772123456 --dial "*165#" --pin 1234',

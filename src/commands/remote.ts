@@ -1,8 +1,9 @@
 // For commands that call a running gateway over HTTP like any client, with the credentials of the environment or those
 // of the demo holder.
 
-import { readDemoFile } from '../demo.ts';
-import { signatureOf } from '../holders/envelope.ts';
+import { createHmac } from 'node:crypto';
+import { readDemoFile } from '../demo-file.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
 import { randomSecret } from '../platform/ids.ts';
@@ -59,7 +60,17 @@ export function postSigned(
     salt: randomSecret(16),
     params,
   };
-  return postJson(credentials, path, { ...body, signature: signatureOf(credentials.secretKey, body) }, headers);
+  return postJson(
+    credentials,
+    path,
+    { ...body, signature: hmacOf(credentials.secretKey, canonicalJson(body)) },
+    headers,
+  );
+}
+
+/** The signature of a canonical text, made as any client makes it. */
+export function hmacOf(secretKey: string, canonical: string): string {
+  return createHmac('sha256', secretKey).update(canonical).digest('hex');
 }
 
 /** A bearer token, for the operations that take no signature. */
