@@ -30,6 +30,7 @@ type CreateOptions = {
 type Link = {
   id: string;
   payment_link: string;
+  short_url: string;
   item_name: string | null;
   amount: string | null;
   currency: string;
@@ -121,6 +122,7 @@ function addCreate(group: Command, terminal: Terminal): void {
       const { body } = await postSigned(credentials, '/api/v3/payment-link-api/create', params);
       const link = body.data as Link;
       print(terminal, options, link, link.payment_link);
+      terminal.say(`Short address: ${link.short_url}`);
     });
 }
 
@@ -133,7 +135,7 @@ function rowsOf(links: Link[]): string {
       link.amount === null ? `any ${link.currency}` : `${link.amount} ${link.currency}`,
       link.item_name ?? '-',
       String(link.payments_count),
-      link.payment_link,
+      link.short_url,
     ]),
   );
 }
