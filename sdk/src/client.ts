@@ -190,19 +190,23 @@ export function createClient(options: ClientOptions): Client {
         { path: '/api/v3/preflight', body: withCountryId(params), token: tokens.source, repeatable: true },
         settings,
       ),
-    events: {
-      list: ({ after, pageSize = PAGE_SIZE, ...settings } = {}) =>
-        createList(async (from) => {
-          const query = { after: from, limit: pageSize };
-          const request = { path: '/api/v3/events', query, token: tokens.source, repeatable: true };
-          const { body } = await transport.send(request, settings);
-          const items = body.data as SimbiEvent[];
-          // An empty page is the end of the feed, for now.
-          return { items, next: items.at(-1)?.id ?? null };
-        }, after),
-    },
+    events: { list: (from) => listEvents(transport, tokens.source, from) },
     webhooks,
   };
+}
+
+function listEvents(
+  transport: Transport,
+  token: TokenSource,
+  { after, pageSize = PAGE_SIZE, ...settings }: CallOptions & { after?: string; pageSize?: number } = {},
+): List<SimbiEvent> {
+  return createList(async (from) => {
+    const query = { after: from, limit: pageSize };
+    const { body } = await transport.send({ path: '/api/v3/events', query, token, repeatable: true }, settings);
+    const items = body.data as SimbiEvent[];
+    // An empty page is the end of the feed, for now.
+    return { items, next: items.at(-1)?.id ?? null };
+  }, after);
 }
 
 function listLinks(
