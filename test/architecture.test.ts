@@ -51,6 +51,7 @@ const TOP = [
   'open-payments',
   'running-server',
   'sample-shop',
+  'sandbox-time',
   'server',
   'services',
   'worker',

@@ -33,6 +33,7 @@ link create <currency> [--json] [--amount <amount>] [--country <name or id>] [--
   [--redirect-url <url>] [--expires <moment>] [--reusable]
 link list [--json] [--status <status>] [--limit <number>]
 link disable <id> [--json] [--holder <id>]
+pay [link] [--json]
 payout
 payout create <amount> <currency> [--json] [--phone <number>] [--method <name>] [--payee <name>] [--invoice <number>]
   [--detail <text>] [--callback-url <url>] [--as <email>] [--dry-run] [--yes] [--holder <id>]
@@ -46,12 +47,17 @@ refund approve <ref> [--json] [--as <email>] [--holder <id>]
 refund cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
 refund list <collection> [--json] [--holder <id>]
 phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
+trigger <event> [--json] [--amount <amount>] [--reason <code>]
+clock [--json]
+clock forward <time> [--json]
 topup <amount> <currency> [--json] [--holder <id>]
 simulate <rail> [--json] [--port <number>] [--manual]
 sign [--json] [--params <json>] [--explain] [--timestamp <seconds>] [--salt <text>]
 token [--json]
 token list [--json] [--client-id <client_id>] [--key <name>] [--limit <number>]
 token revoke <id> [--json]
+logs [--json] [-f, --follow] [--status <family>] [--code <code>] [--client-id <client_id>] [--limit <number>]
+  [--count <number>] [--holder <id>]
 callbacks
 callbacks list [--json] [--status <status>] [--transaction <ref>] [--limit <number>] [--holder <id>]
 callbacks listen [--json] [--forward-to <url>] [--secret <whsec>] [--after <event>] [--from-start] [--count <number>]
@@ -224,7 +230,7 @@ describe('the table', () => {
       registerHooks({ load: (url, context, next) => ((files += Number(!url.startsWith('node:'))), next(url, context)) });
       process.on('exit', () => process.stdout.write('files ' + files));`;
     const options = { env: { SIMBI_URL: 'http://127.0.0.1:1', SIMBI_CLIENT_ID: 'c', SIMBI_SECRET_KEY: 's' } };
-    for (const [command, most] of Object.entries({ '--help': 28, balance: 30, status: 32 })) {
+    for (const [command, most] of Object.entries({ '--help': 25, balance: 32, status: 32 })) {
       const args = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, 'src/cli.ts', command];
       const { stdout } = spawnSync(process.execPath, args, options);
       const files = Number(/files (\d+)$/.exec(String(stdout))?.[1]);
@@ -525,6 +531,65 @@ describe('beside a running gateway', () => {
     assert.equal(disabled.status, 'disabled');
     assert.equal((await run(['link', 'disable', 'pl_01JNAFQ7M0E9SRC45Y6Z8XKBDT'], settings)).code, 4);
     assert.equal((await run(['link', 'create', 'XOF'], settings)).code, 2);
+  });
+
+  test('trigger makes a payment end as its event says; clock lets time pass', async () => {
+    const names = await run(['trigger', 'collection.lost'], settings);
+    assert.equal(names.code, 2);
+    assert.match(names.messages, /collection\.success, collection\.failed, .*refund\.failed/);
+    for (const [event, status, ...rest] of [
+      ['collection.failed', 'failed', '--reason', 'WRONG_PIN'],
+      ['collection.expired', 'expired'],
+      ['payout.failed', 'failed'],
+      ['refund.success', 'success'],
+    ] as const) {
+      const done = await simbiJson<Record<string, unknown>>(0, 'trigger', event, ...rest);
+      assert.deepEqual([done.event, done.status], [event, status]);
+    }
+    assert.equal((await run(['trigger', 'collection.success', '--reason', 'WRONG_PIN'], settings)).code, 2);
+    const { ref } = await simbiJson<{ ref: string }>(0, 'collect', '500', 'UGX', '--phone', '256772123007');
+    const moved = await simbiJson<{ payments: number }>(0, 'clock', 'forward', '2m');
+    assert.deepEqual(keys(moved), ['seconds', 'payments', 'callbacks', 'now']);
+    assert.ok(moved.payments >= 1);
+    // The first time may pass before the operator has heard of the payment.
+    for (let more = 20; more > 0 && (await run(['transaction', ref, '--wait', '1'], settings)).code !== 0; more--)
+      await simbiJson(0, 'clock', 'forward', '2m');
+    await simbiJson(0, 'transaction', ref, '--wait', '20');
+    assert.deepEqual(keys(await simbiJson(0, 'clock')), ['now']);
+    assert.equal((await run(['clock', 'forward', 'soon'], settings)).code, 2);
+  });
+
+  test('logs: requests with their codes, filtered; --follow ends after --count', async () => {
+    const signed = await simbiJson<Record<string, unknown>>(0, 'sign', '--params', '{}');
+    const wrong = { ...signed, signature: '0'.repeat(64) };
+    const url = (await simbiJson<{ url: string }>(0, 'status')).url;
+    const send = () =>
+      fetch(`${url}/api/v3/get-unified-balance`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(wrong),
+      });
+    const { request_id } = (await (await send()).json()) as { request_id: string };
+    const found = await run(
+      ['logs', '--follow', '--count', '1', '--limit', '1', '--code', 'signature_mismatch', '--json'],
+      settings,
+    );
+    const lines = found.out.trim().split('\n');
+    const line = JSON.parse(lines.at(-1) ?? '') as Record<string, unknown>;
+    assert.deepEqual([line.request_id, line.status], [request_id, 403]);
+    assert.match((await run(['logs', '--status', '2xx', '--limit', '3'], settings)).out, /^.* 200 {2}POST \/api\//);
+    assert.equal((await run(['logs', '--status', '3xx'], settings)).code, 2);
+    assert.equal((await run(['logs', '--client-id', 'client_x'], settings)).code, 4);
+  });
+
+  test('pay: a QR code of the sample link, of an id and of an address', async () => {
+    const sample = await simbiJson<{ payment_link: string }>(0, 'pay');
+    const id = sample.payment_link.split('/').at(-1) ?? '';
+    assert.deepEqual(await simbiJson(0, 'pay', id), sample);
+    const { out } = await run(['pay', 'https://pay.example.org/p/7K3QM-9TWXA'], settings);
+    assert.match(out, /█▀.*\n.*https:\/\/pay\.example\.org\/p\/7K3QM-9TWXA/s);
+    assert.equal((await run(['pay', 'pl_01JNAFQ7M0E9SRC45Y6Z8XKBDT'], settings)).code, 4);
+    assert.equal((await run(['pay', 'basket'], settings)).code, 2);
   });
 
   test('callbacks: list, resend, replay; listen forwards events signed with the same secret', async () => {

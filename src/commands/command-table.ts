@@ -44,6 +44,7 @@ const MONEY: CommandEntry[] = [
   ),
   entry('balance', 'show the wallet balances', () => import('./balance.ts'), 'balanceCommand'),
   entry('link', 'create, list and disable payment links', () => import('./link.ts'), 'linkCommands'),
+  entry('pay [link]', 'show a payment link with a QR code for a phone', () => import('./pay.ts'), 'payCommand'),
   entry('payout', 'order, approve, cancel and list payouts', () => import('./payout.ts'), 'payoutCommands'),
   entry('refund', 'give collections back, whole or in parts', () => import('./refund.ts'), 'refundCommands'),
 ];
@@ -55,6 +56,13 @@ const SANDBOX: CommandEntry[] = [
     () => import('./phone.ts'),
     'phoneCommand',
   ),
+  entry(
+    'trigger <event>',
+    'make a test payment that ends in a given way, with its event',
+    () => import('./trigger.ts'),
+    'triggerCommand',
+  ),
+  entry('clock', 'show the time of the sandbox, or let some of it pass', () => import('./clock.ts'), 'clockCommand'),
   entry('topup <amount> <currency>', 'add test money to a sandbox wallet', () => import('./topup.ts'), 'topUpCommand'),
   entry(
     'simulate <rail>',
@@ -67,6 +75,7 @@ const SANDBOX: CommandEntry[] = [
 const DEVELOPERS: CommandEntry[] = [
   entry('sign', 'sign a request body and print it, ready to send', () => import('./sign.ts'), 'signCommand'),
   entry('token', 'get an API token', () => import('./token.ts'), 'tokenCommand'),
+  entry('logs', 'show API requests and why they were refused; --follow', () => import('./logs.ts'), 'logsCommand'),
   entry('callbacks', 'list, resend, replay and forward callbacks', () => import('./callbacks.ts'), 'callbackCommands'),
   entry(
     'integration',

@@ -1,7 +1,6 @@
 // The exit code of an error, and the sentences about it.
 
 import { Problem } from '../platform/errors.ts';
-import { exitCodeOf } from './remote.ts';
 import { CommandError, EXIT } from './terminal.ts';
 
 /**
@@ -27,6 +26,15 @@ export function exitCodeFor(error: unknown): number | null {
   // The database of DATABASE_URL is not reachable or refuses the login (class 28, unknown database 3D000).
   if (/^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|28...|3D000)$/.test(code)) return EXIT.unavailable;
   return BY_NAME.get(error.name) ?? null;
+}
+
+/** Of an HTTP status. */
+export function exitCodeOf(status: number): number {
+  if (status === 401 || status === 403) return EXIT.auth;
+  if (status === 404) return EXIT.notFound;
+  if (status === 409) return EXIT.conflict;
+  if (status === 429 || status === 503) return EXIT.unavailable;
+  return EXIT.error;
 }
 
 /** What is wrong with each field, where the error says so. */

@@ -1,10 +1,7 @@
 // simbi phone: the test phone of the sandbox in the terminal, interactive or controlled by options.
 
 import type { Command } from 'commander';
-import { readDemoFile } from '../demo-file.ts';
-import { publicUrl, readConfig } from '../platform/config.ts';
-import { runningServer } from '../running-server.ts';
-import { request } from './remote.ts';
+import { findGateway, request } from './remote.ts';
 import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const RING_WAIT_MS = 20_000;
@@ -73,12 +70,6 @@ async function usePhone(terminal: Terminal, number: string, options: PhoneOption
     return;
   }
   await useInteractively(terminal, base, view);
-}
-
-async function findGateway(terminal: Terminal): Promise<string> {
-  const { SIMBI_URL, DATA_DIR } = terminal.environment;
-  const config = readConfig(DATA_DIR ? { DATA_DIR } : {});
-  return SIMBI_URL || runningServer(config)?.url || (await readDemoFile(config))?.base_url || publicUrl(config);
 }
 
 async function readPhone(base: string, number: string, version?: number): Promise<View> {
