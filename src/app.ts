@@ -22,10 +22,12 @@ import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
 import type { SampleShop } from './sample-shop/sample-shop.ts';
 import { callbackReceiverRoutes } from './sandbox/callback-receiver.ts';
+import { clockRoutes } from './sandbox/clock-routes.ts';
 import { componentsRoute } from './sandbox/components-page.ts';
 import { MAIL_BOX_SENDER } from './sandbox/mail-box.ts';
 import { mailRoutes } from './sandbox/mail-page.ts';
-import { phoneRoutes } from './sandbox/phone-routes.ts';
+import { phoneAddress, phoneRoutes } from './sandbox/phone-routes.ts';
+import { forwardTime } from './sandbox-time.ts';
 import type { Services } from './services.ts';
 
 /** The backlog of each queue, shown by /readyz and /metrics. */
@@ -69,6 +71,12 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
       list: () => listSimulatorPrompts(ctx),
       decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
     });
+  clockRoutes(
+    app,
+    ctx,
+    (ms) => forwardTime(ctx, ms),
+    (request, message) => phoneAddress(ctx, request, message),
+  );
   if (hasMails) mailRoutes(app, ctx);
   componentsRoute(app, ctx);
   callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));

@@ -1,74 +1,12 @@
-// The command table, and how a command ends: its exit code and its error message.
+// The command line, and how a command ends: its exit code and its error message.
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { BackupError } from './backup/backup-file.ts';
-import { adminCommands } from './commands/admin.ts';
-import { auditCommands } from './commands/audit.ts';
-import { backupCommands } from './commands/backup.ts';
-import { balanceCommand, topUpCommand } from './commands/balance.ts';
-import { callbackCommands } from './commands/callbacks.ts';
-import { collectCommand } from './commands/collect.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { holderCommands } from './commands/holder.ts';
-import { integrationCommands } from './commands/integration.ts';
-import { keysCommands } from './commands/keys.ts';
-import { ledgerCommands } from './commands/ledger.ts';
-import { limitsCommands } from './commands/limits.ts';
-import { linkCommands } from './commands/link.ts';
-import { loginLinkCommand } from './commands/login-link.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { payoutCommands } from './commands/payout.ts';
-import { phoneCommand } from './commands/phone.ts';
-import { railCommands } from './commands/rail.ts';
-import { refundCommands } from './commands/refund.ts';
-import { exitCodeOf } from './commands/remote.ts';
-import { serveCommands } from './commands/serve.ts';
-import { signCommand } from './commands/sign.ts';
-import { simulateCommand } from './commands/simulate.ts';
-import { statusCommand } from './commands/status.ts';
-import { CommandError, createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
-import { tokenCommand } from './commands/token.ts';
-import { transactionCommand } from './commands/transaction.ts';
-import { ModeError } from './database-mode.ts';
-import { DataDirInUseError } from './embedded-postgres/data-dir-lock.ts';
-import { EmbeddedPostgresError } from './embedded-postgres/installation.ts';
-import { StartError } from './open-context.ts';
+import { type CommandEntry, SECTIONS } from './commands/command-table.ts';
+import { exitCodeFor, fieldSentences } from './commands/exit-codes.ts';
+import { createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { trackCommits, withoutFalsehood } from './platform/commit-tracking.ts';
-import { ConfigError } from './platform/config.ts';
-import { Problem } from './platform/errors.ts';
-import { KeyWrapperError } from './platform/key-wrapper.ts';
-import { MigrationError } from './platform/migrate.ts';
-
-const COMMANDS = [
-  serveCommands,
-  statusCommand,
-  doctorCommand,
-  collectCommand,
-  transactionCommand,
-  phoneCommand,
-  simulateCommand,
-  balanceCommand,
-  topUpCommand,
-  linkCommands,
-  payoutCommands,
-  refundCommands,
-  callbackCommands,
-  railCommands,
-  ledgerCommands,
-  auditCommands,
-  backupCommands,
-  keysCommands,
-  migrateCommand,
-  holderCommands,
-  integrationCommands,
-  adminCommands,
-  limitsCommands,
-  loginLinkCommand,
-  tokenCommand,
-  signCommand,
-];
 
 const EXAMPLES = `Examples:
   $ npx simbi up                                      start everything in sandbox mode
@@ -85,32 +23,50 @@ Exit codes:
 
 Settings are environment variables or lines of the file .env. See .env.example for all of them.`;
 
-export function createProgram(terminal: Terminal): Command {
+/** The commands. Those that `args` does not name have only their line of the help; without `args` all are complete. */
+export async function createProgram(terminal: Terminal, args?: readonly string[]): Promise<Command> {
   const program = new Command('simbi')
     .description('A payments gateway that you run yourself.')
     .version(readVersion(), '-V, --version')
+    .commandsGroup('Help:')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
-    .showHelpAfterError('Help: npx simbi --help')
     .configureOutput({
-      writeOut: (text) => terminal.out(text.trimEnd()),
-      writeErr: (text) => terminal.say(text.trimEnd()),
+      // The terminal ends a text with a new line; a blank line after the examples stays.
+      writeOut: (text) => terminal.out(text.replace(/\n$/, '')),
+      writeErr: (text) => terminal.say(text.replace(/\n$/, '')),
     })
+    .configureHelp({ subcommandTerm: termOf })
     .exitOverride()
     // Options belong to the command they follow: `token` and `token revoke` both have --json.
     .enablePositionalOptions();
-  for (const add of COMMANDS) add(program, terminal);
-  inheritExit(program);
+  const loaded: Promise<void>[] = [];
+  for (const { heading, commands } of SECTIONS) {
+    for (const entry of commands) {
+      const command = program.command(entry.usage).description(entry.summary).helpGroup(heading);
+      if (!args || args.includes(command.name())) loaded.push(complete(entry, command, terminal));
+    }
+  }
+  await Promise.all(loaded);
+  pointToHelp(program, 'npx simbi');
   return program;
 }
 
-/** Without this, commander would end the process itself for errors in subcommands. */
-function inheritExit(command: Command): void {
-  for (const child of command.commands) {
-    child.exitOverride();
-    inheritExit(child);
-  }
+async function complete(entry: CommandEntry, command: Command, terminal: Terminal): Promise<void> {
+  (await entry.load())(command, terminal);
+}
+
+/** In a list of commands: the name and the arguments. All of them have options. */
+function termOf(command: Command): string {
+  const names = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
+  return [command.name(), ...names].join(' ');
+}
+
+/** Each command names its own help after an error of usage. */
+function pointToHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`Usage: ${path} ${command.usage()}\nHelp: ${path} --help`);
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
 function readVersion(): string {
@@ -120,7 +76,7 @@ function readVersion(): string {
 
 /** Runs one command and returns its exit code. */
 export async function runCommand(terminal: Terminal, args: string[]): Promise<number> {
-  const program = createProgram(terminal);
+  const program = await createProgram(terminal, args);
   if (args.length === 0) {
     program.outputHelp({ error: true });
     return EXIT.usage;
@@ -144,26 +100,6 @@ function explain(terminal: Terminal, error: unknown, json: boolean): number {
   if (json) terminal.say(toJson({ success: false, message, exit_code: code ?? EXIT.error }));
   else terminal.say(known ? message : `Internal error: ${error instanceof Error ? error.stack : message}`);
   return code ?? EXIT.error;
-}
-
-/** What is wrong with each field, where the error says so. */
-function fieldSentences(error: unknown): string[] {
-  if (!(error instanceof Problem)) return [];
-  return Object.entries(error.details.errors ?? {}).map(([field, sentences]) => `  ${field}: ${sentences.join(' ')}`);
-}
-
-function exitCodeFor(error: unknown): number | null {
-  if (error instanceof ConfigError || error instanceof ModeError) return EXIT.usage;
-  if (error instanceof CommandError || error instanceof StartError) return error.exitCode;
-  if (error instanceof KeyWrapperError) return error.isAway ? EXIT.unavailable : EXIT.usage;
-  if (error instanceof DataDirInUseError) return EXIT.conflict;
-  if (error instanceof EmbeddedPostgresError || error instanceof MigrationError || error instanceof BackupError)
-    return EXIT.error;
-  if (error instanceof Problem) return exitCodeOf(error.status);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  // The database of DATABASE_URL is not reachable or refuses the login (class 28, unknown database 3D000).
-  if (/^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|28...|3D000)$/.test(code)) return EXIT.unavailable;
-  return null;
 }
 
 // Run as a program, not when a test imports this file.

@@ -2,8 +2,7 @@
 // DATA_DIR/demo.json has its credentials. All of it can be read from the database, so the file is written again at every
 // start, with the current address.
 
-import { renameSync, writeFileSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { type DemoFile, writeDemoFile } from './demo-file.ts';
 import { type Actor, COMMAND_LINE } from './holders/audit.ts';
 import { createHolder, findActiveHolder, findHolder, type Holder, listHolders } from './holders/holders.ts';
 import { DEFAULT_KEY } from './holders/integration-secrets.ts';
@@ -18,7 +17,7 @@ import { addMember, createLoginLink, findMemberByEmail, listMemberships, type Me
 import { ensureWallets } from './ledger/accounts.ts';
 import { balancesOf } from './ledger/ledger.ts';
 import type { PaymentsContext } from './payments/context.ts';
-import { type Config, dataPath, publicUrl } from './platform/config.ts';
+import { publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 
 const DEMO_NAME = 'Demo shop';
@@ -42,19 +41,6 @@ const FIRST_PAYER = '254712345678';
 /** "demo" in ASCII. With this lock, only one of several processes creates the demo holder in a new database. */
 const DEMO_LOCK = '1684368751';
 const ACTOR: Actor = { ...COMMAND_LINE, name: 'first start' };
-
-export type DemoFile = {
-  base_url: string;
-  client_id: string;
-  secret_key: string;
-  sender: string;
-  callback_secret: string;
-  console_url: string;
-  login_link: string;
-  wallet_accounts: number[];
-  payment_link: string | null;
-  phone_url: string;
-};
 
 export type Demo = { file: DemoFile; path: string; isNew: boolean };
 
@@ -159,20 +145,6 @@ async function findDemoHolder(ctx: Context): Promise<Holder | null> {
     : [];
   const holder = first ? await findHolder(ctx.db, first.holder_id) : null;
   return holder?.status === 'active' ? holder : null;
-}
-
-async function writeDemoFile(config: Config, file: DemoFile): Promise<string> {
-  const path = dataPath(config, 'demo.json');
-  await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, path);
-  return path;
-}
-
-export async function readDemoFile(config: Config): Promise<DemoFile | null> {
-  const text = await readFile(dataPath(config, 'demo.json'), 'utf8').catch(() => null);
-  return text === null ? null : (JSON.parse(text) as DemoFile);
 }
 
 /** What `simbi up` prints: links, credentials and the next command to try. */

@@ -4,7 +4,7 @@
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { requireMode } from './database-mode.ts';
-import { DataDirInUseError, type DataDirLock, dataDirOwner, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
+import { DataDirInUseError, type DataDirLock, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
 import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
@@ -98,12 +98,6 @@ async function lockWhenSettled(config: Config): Promise<DataDirLock> {
     }
     await new Promise((resolve) => setTimeout(resolve, OWNER_POLL_MS));
   }
-}
-
-/** The server that uses DATA_DIR, if one is running. */
-export function runningServer(config: Config): { pid: number; url: string } | null {
-  const owner = dataDirOwner(dataPath(config));
-  return owner?.url ? owner : null;
 }
 
 export type Instance = { ctx: Context; close(): Promise<void> };

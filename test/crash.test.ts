@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DemoFile } from '../src/demo.ts';
+import type { DemoFile } from '../src/demo-file.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { idFromRef, refOf } from '../src/payments/transactions.ts';

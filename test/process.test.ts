@@ -45,7 +45,7 @@ function launch(args: string[], settings: Settings, node?: string): RunningProce
   return started;
 }
 
-const run = async (args: string[], settings: Settings) => await launch(args, settings).ended;
+const run = async (args: string[], settings: Settings, node?: string) => await launch(args, settings, node).ended;
 
 async function postJson(url: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
   const response = await fetch(url, {
@@ -141,7 +141,8 @@ describe('the embedded database', () => {
   });
 
   test('a second start on the same folder is refused with a reason, and shows where the first one is', async () => {
-    const { code, out, stderr } = await run(['up'], settings);
+    // Through a launcher on an older Node, which once waited for ever for the process that had been refused.
+    const { code, out, stderr } = await run(['up'], settings, machineNode());
     assert.equal(code, 5);
     assert.match(
       stderr,

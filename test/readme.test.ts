@@ -9,7 +9,8 @@ import type { Command } from 'commander';
 import { ROOT } from '../scripts/tree.ts';
 import { createProgram } from '../src/cli.ts';
 import { createTerminal } from '../src/commands/terminal.ts';
-import { type DemoFile, demoBlock } from '../src/demo.ts';
+import { demoBlock } from '../src/demo.ts';
+import type { DemoFile } from '../src/demo-file.ts';
 import { anchorOf } from '../src/docs/markdown.ts';
 
 const MAX_PICTURE_BYTES = 150_000;
@@ -22,7 +23,7 @@ const markdownIn = (folder: string) =>
 const documents = [...PLACES, ...READMES, ...markdownIn('docs'), ...markdownIn('docs/decisions')];
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-const program = createProgram(createTerminal({}));
+const program = await createProgram(createTerminal({}));
 
 const DEMO: DemoFile = {
   base_url: 'http://localhost:8080',

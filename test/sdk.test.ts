@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { canonicalJson, type Json } from '../sdk/src/canonical-json.ts';
 import { type Client, type ClientOptions, createClient } from '../sdk/src/client.ts';
+import { COUNTRY_IDS } from '../sdk/src/countries.ts';
 import { SimbiError } from '../sdk/src/error.ts';
 import { hex, hmac, importKey, utf8 } from '../sdk/src/hmac.ts';
 import type { Runtime } from '../sdk/src/transport.ts';
@@ -200,6 +201,18 @@ describe('the journey', () => {
     const plan = await client.preflight({ mobile: '0772123456', amount: '2500', currency: 'UGX', country_id: 11 });
     assert.equal(plan.would_be_accepted, true);
     assert.equal(plan.operator?.code, 'MTN_MOMO_UGA');
+  });
+
+  test('a country by its code: the number goes over the wire, and the codes are those of the catalogue', async () => {
+    const { client, sent } = bench();
+    const link = await client.paymentLinks.create({ country: 'UG', currency: 'UGX' });
+    assert.deepEqual(sent.at(-1)?.body.params, { currency: 'UGX', country_id: 11 });
+    assert.match(link.short_url, /\/p\/.{11}$/);
+    const { collectionCountries, linkCountries } = gateway.ctx.catalog;
+    const rows = [...linkCountries, ...collectionCountries].map(([id, row]) => [row.country.iso, id] as const);
+    assert.deepEqual(Object.fromEntries(rows), COUNTRY_IDS);
+    const unknown = { country: 'XX', currency: 'UGX' } as unknown as { country: 'UG'; currency: string };
+    assert.throws(() => client.paymentLinks.create(unknown), /country must be one of KE, /);
   });
 
   test('the feed goes on from a place, without gaps', async () => {

@@ -1,6 +1,7 @@
 // The client: one object with an operation for each thing the gateway does. Params and answers have the names of the
 // wire; signing, tokens, keys, retries and clocks are taken care of.
 
+import { type ByCountry, withCountryId } from './countries.ts';
 import { type LastResponse, SimbiError } from './error.ts';
 import { randomHex } from './hmac.ts';
 import { createList, type List } from './list.ts';
@@ -88,7 +89,7 @@ export type WaitOptions = {
 export type Client = {
   collections: {
     /** Asks a customer's mobile wallet for money. Never charged twice, however often it is retried. */
-    create(params: CollectionParams, options?: CreateOptions): Promise<WithResponse<Collection>>;
+    create(params: ByCountry<CollectionParams>, options?: CreateOptions): Promise<WithResponse<Collection>>;
     /** For `verification.method` "otp": the six digits that the customer read in the SMS. */
     verify(ref: string, token: string, options?: CallOptions): Promise<WithResponse<Transaction>>;
     /** Has the SMS sent again, at most once in 30 seconds. */
@@ -106,7 +107,7 @@ export type Client = {
     get(ref: string, options?: CallOptions): Promise<WithResponse<RefundRecord>>;
   };
   paymentLinks: {
-    create(params: PaymentLinkParams, options?: CreateOptions): Promise<WithResponse<PaymentLink>>;
+    create(params: ByCountry<PaymentLinkParams>, options?: CreateOptions): Promise<WithResponse<PaymentLink>>;
     /** Newest first. */
     list(filter?: CallOptions & { status?: LinkStatus; pageSize?: number }): List<PaymentLink>;
   };
@@ -121,7 +122,7 @@ export type Client = {
   };
   countries(options?: CallOptions): Promise<WithResponse<Countries>>;
   /** What a payment would become. Creates nothing. */
-  preflight(params: PreflightParams, options?: CallOptions): Promise<WithResponse<Preflight>>;
+  preflight(params: ByCountry<PreflightParams>, options?: CallOptions): Promise<WithResponse<Preflight>>;
   /** Every event in order, without gaps, up to now. Keep the id of the last one: it is `after` next time. */
   events: { list(from?: CallOptions & { after?: string; pageSize?: number }): List<SimbiEvent> };
   webhooks: Webhooks;
@@ -151,7 +152,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     collections: {
-      create: (params, settings) => create('/api/v3/service-unified-collections', params, settings),
+      create: (params, settings) => create('/api/v3/service-unified-collections', withCountryId(params), settings),
       verify: (ref, token, settings) =>
         call(
           { path: '/api/v3/service-unified-collections/verify', params: { id: ref, token }, repeatable: false },
@@ -171,7 +172,7 @@ export function createClient(options: ClientOptions): Client {
         call({ path: '/api/v3/get-unified-refund-status', params: { id: ref }, repeatable: true }, settings),
     },
     paymentLinks: {
-      create: (params, settings) => create('/api/v3/payment-link-api/create', params, settings),
+      create: (params, settings) => create('/api/v3/payment-link-api/create', withCountryId(params), settings),
       list: (filter) => listLinks(transport, tokens.source, filter),
     },
     balances: {
@@ -185,20 +186,27 @@ export function createClient(options: ClientOptions): Client {
     },
     countries: (settings) => call({ path: '/api/v3/countries', token: tokens.source, repeatable: true }, settings),
     preflight: (params, settings) =>
-      call({ path: '/api/v3/preflight', body: params, token: tokens.source, repeatable: true }, settings),
-    events: {
-      list: ({ after, pageSize = PAGE_SIZE, ...settings } = {}) =>
-        createList(async (from) => {
-          const query = { after: from, limit: pageSize };
-          const request = { path: '/api/v3/events', query, token: tokens.source, repeatable: true };
-          const { body } = await transport.send(request, settings);
-          const items = body.data as SimbiEvent[];
-          // An empty page is the end of the feed, for now.
-          return { items, next: items.at(-1)?.id ?? null };
-        }, after),
-    },
+      call(
+        { path: '/api/v3/preflight', body: withCountryId(params), token: tokens.source, repeatable: true },
+        settings,
+      ),
+    events: { list: (from) => listEvents(transport, tokens.source, from) },
     webhooks,
   };
+}
+
+function listEvents(
+  transport: Transport,
+  token: TokenSource,
+  { after, pageSize = PAGE_SIZE, ...settings }: CallOptions & { after?: string; pageSize?: number } = {},
+): List<SimbiEvent> {
+  return createList(async (from) => {
+    const query = { after: from, limit: pageSize };
+    const { body } = await transport.send({ path: '/api/v3/events', query, token, repeatable: true }, settings);
+    const items = body.data as SimbiEvent[];
+    // An empty page is the end of the feed, for now.
+    return { items, next: items.at(-1)?.id ?? null };
+  }, after);
 }
 
 function listLinks(

@@ -9,6 +9,7 @@ export {
   type WaitOptions,
   type WithResponse,
 } from './client.ts';
+export type { ByCountry, CountryCode } from './countries.ts';
 export { type ClientCode, type ErrorCode, type LastResponse, SimbiError } from './error.ts';
 export type { List } from './list.ts';
 export type { CallOptions, Runtime } from './transport.ts';

@@ -172,6 +172,8 @@ export type PaymentLink = {
   id: string;
   /** The address to open. */
   payment_link: string;
+  /** A shorter address of the same page, for messages. */
+  short_url: string;
   qr_url: string;
   business_name: string | null;
   item_name: string | null;

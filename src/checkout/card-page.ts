@@ -1,7 +1,7 @@
 // The card for a counter, to print: a large code to scan, and the short address for phones without a camera.
 
 import { linkQrSvg } from '../links/qr.ts';
-import { shortPath, shortUrl } from '../links/short-codes.ts';
+import { shortPath, shortUrl } from '../links/short-urls.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type HtmlPage, html, trusted } from '../platform/html.ts';

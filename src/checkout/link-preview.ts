@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PREVIEW_HEIGHT, PREVIEW_WIDTH, previewPicture } from '../links/preview-picture.ts';
-import { shortUrl } from '../links/short-codes.ts';
+import { shortUrl } from '../links/short-urls.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openShop, type Shop } from '../../test/browser/shop.ts';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
-import { shortPath } from '../links/short-codes.ts';
+import { shortPath } from '../links/short-urls.ts';
 import { countVisits, flushVisits } from '../links/visits.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 

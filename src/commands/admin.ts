@@ -6,11 +6,9 @@ import { addressState } from '../holders/credentials.ts';
 import { inviteAdmin } from '../holders/invitations.ts';
 import { findMemberByEmail, removeAdmin } from '../holders/members.ts';
 import { describeInvitation, explainInvitation } from './invitation.ts';
-import { addCommand, addGroup, print, requireEmail, type Terminal, withContext } from './terminal.ts';
+import { addCommand, print, requireEmail, type Terminal, withContext } from './terminal.ts';
 
-export function adminCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'admin', 'administrators: people who manage every holder');
-
+export function adminCommands(group: Command, terminal: Terminal): void {
   addCommand(group, 'add <email>', 'make a link that lets a person manage every holder', [
     'npx simbi admin add ops@example.org',
   ]).action(async (email: string, options: { json?: boolean }) => {

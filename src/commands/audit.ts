@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { type AuditVerification, exportAudit, type KnownLink, verifyAudit } from '../holders/audit-chain.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
 
 type ExportOptions = { since?: Date; follow?: boolean };
 type VerifyOptions = { json?: boolean; known?: string };
@@ -13,8 +13,7 @@ without its last two members, so a copy can be checked without this database. po
 stream 0 is the gateway, the others are holders. --follow goes on with new rows until it is stopped.
 `;
 
-export function auditCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'audit', 'export and verify the audit log');
+export function auditCommands(group: Command, terminal: Terminal): void {
   addCommand(group, 'export', 'print the audit log as lines of JSON', [
     'npx simbi audit export --since 2026-03-02T00:00:00Z > audit.jsonl',
     'npx simbi audit export --follow | your-log-collector',

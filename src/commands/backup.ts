@@ -16,7 +16,7 @@ import { findMasterKey, findPreviousMasterKey } from '../platform/master-key.ts'
 import { admitServiceLogin, pendingMigrations } from '../platform/migrate.ts';
 import { type FinishedRestore, finishRestore } from './finish-restore.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, CommandError, confirm, EXIT, print, type Terminal, withContext } from './terminal.ts';
+import { CommandError, confirm, EXIT, print, type Terminal, withContext, withExamples } from './terminal.ts';
 
 const KEY_WARNING =
   'The file contains the master key: anyone who has it can read every secret and sign as every holder. Store it like a key.';
@@ -57,8 +57,8 @@ type RestoreOptions = {
   dryRun?: boolean;
 };
 
-export function backupCommands(program: Command, terminal: Terminal): void {
-  addCommand(program, 'backup <file>', 'write everything to one file while the service runs', [
+export function backupCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi backup simbi-2026-03-02.backup',
     'npx simbi backup /backups/now.backup --recipient age1… --force --json',
     'npx simbi backup move.backup --include-master-key --yes',
@@ -68,9 +68,11 @@ export function backupCommands(program: Command, terminal: Terminal): void {
     .option('--include-master-key', 'include the master key in the file')
     .option('--force', 'overwrite an existing file')
     .option('--yes', 'do not ask for confirmation')
-    .action((path: string, options: BackupOptions) => backup(terminal, program.version() ?? '', path, options));
+    .action((path: string, options: BackupOptions) => backup(terminal, command.parent?.version() ?? '', path, options));
+}
 
-  addCommand(program, 'restore <file>', 'restore a backup into a new data directory or an empty database', [
+export function restoreCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi restore simbi-2026-03-02.backup --data-dir ./restored --identity-file backup.key',
     'DATABASE_URL=postgres://… npx simbi restore simbi-2026-03-02.backup',
     'npx simbi restore simbi-2026-03-02.backup --dry-run',
@@ -80,10 +82,10 @@ export function backupCommands(program: Command, terminal: Terminal): void {
     .option('--allow-unsigned', 'take a file that was not signed with the master key, as older versions wrote them')
     .option('--dry-run', 'check the file and show what is in it; restore nothing')
     .action((path: string, options: RestoreOptions) => restore(terminal, path, options));
+}
 
-  addCommand(program, 'after-restore', 'prepare a database that was restored with the tools of PostgreSQL', [
-    'npx simbi after-restore --yes',
-  ])
+export function afterRestoreCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, ['npx simbi after-restore --yes'])
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',

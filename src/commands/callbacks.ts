@@ -3,22 +3,12 @@
 import type { Command } from 'commander';
 import type { DeliveryStatus } from '../callbacks/resend.ts';
 import { callbackHeaders, signCallback } from '../callbacks/signature.ts';
-import { readDemoFile } from '../demo.ts';
+import { readDemoFile } from '../demo-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readConfig } from '../platform/config.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, type Credentials, fetchToken, postJson, readCredentials, request } from './remote.ts';
-import {
-  addCommand,
-  addGroup,
-  CommandError,
-  EXIT,
-  parseLimit,
-  print,
-  type Terminal,
-  table,
-  withContext,
-} from './terminal.ts';
+import { addCommand, CommandError, EXIT, parseLimit, print, type Terminal, table, withContext } from './terminal.ts';
 
 const STATUSES: DeliveryStatus[] = ['waiting', 'retrying', 'paused', 'delivered', 'given_up', 'feed_only'];
 const MAX_LISTED = 200;
@@ -30,8 +20,7 @@ const TOKEN_RENEW_MS = 10 * 60_000;
 
 type FeedEvent = { id: string; type: string; created_at: string; data: { ref?: string } };
 
-export function callbackCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'callbacks', 'list, resend, replay and forward callbacks');
+export function callbackCommands(group: Command, terminal: Terminal): void {
   addList(group, terminal);
   addListen(group, terminal);
 

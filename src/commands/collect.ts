@@ -5,7 +5,7 @@ import { randomSecret } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { CREDENTIALS_HELP, type Credentials, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import { addCommand, CommandError, EXIT, print, requireAmount, type Terminal } from './terminal.ts';
+import { addNeededOption, CommandError, EXIT, print, requireAmount, type Terminal, withExamples } from './terminal.ts';
 import { follow, readWait } from './transaction.ts';
 
 type CollectOptions = {
@@ -30,13 +30,13 @@ type CountryRow = {
   supported?: boolean;
 };
 
-export function collectCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'collect <amount> <currency>', 'request a payment from a customer', [
+export function collectCommand(command: Command, terminal: Terminal): void {
+  const described = withExamples(command, [
     'npx simbi collect 2500 UGX --phone 0772123456',
     'npx simbi collect 2500 UGX --phone 256772123000 --wait',
     'npx simbi collect 500 KES --phone 0712345678 --reference order-1042 --json',
-  ])
-    .requiredOption('--phone <number>', 'phone number of the customer, international or national')
+  ]);
+  addNeededOption(described, '--phone <number>', 'phone number of the customer, international or national')
     .option('--country <name or id>', 'needed if the currency has several countries and the number is national')
     .option('--method <name>', 'the operator, if the number does not determine it')
     .option('--reference <text>', 'your own reference')
@@ -105,12 +105,12 @@ export function chooseCountry(
         );
   const [only, second] = found;
   if (only && !second) return only;
-  const known = [...new Set(rows.map((row) => row.currency))].sort().join(', ');
+  if (ofCurrency.length === 0) throw unknownCurrency(rows, currency);
   const choices = ofCurrency.map((row) => `${row.country} (${row.country_id})`).join(', ');
-  throw new CommandError(
-    ofCurrency.length === 0
-      ? `No country uses ${currency}. Currencies: ${known}.`
-      : `Several countries use ${currency}. Choose one with --country: ${choices}.`,
-    EXIT.usage,
-  );
+  throw new CommandError(`Several countries use ${currency}. Choose one with --country: ${choices}.`, EXIT.usage);
+}
+
+export function unknownCurrency(rows: CountryRow[], currency: string): CommandError {
+  const known = [...new Set(rows.map((row) => row.currency))].sort().join(', ');
+  return new CommandError(`No country uses ${currency}. Currencies: ${known}.`, EXIT.usage);
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { ModeError } from '../database-mode.ts';
-import { createContext, findPort, type OpenDatabase, openCommandDatabase, runningServer } from '../open-context.ts';
+import { createContext, findPort, type OpenDatabase, openCommandDatabase } from '../open-context.ts';
 import { openPayments } from '../open-payments.ts';
 import { lookAtConnections } from '../payments/connection-report.ts';
 import type { PaymentsContext } from '../payments/context.ts';
@@ -17,7 +17,8 @@ import { connectDatabase } from '../platform/db.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { readRoleFacts } from '../platform/role-facts.ts';
-import { addCommand, EXIT, type Terminal, toJson } from './terminal.ts';
+import { runningServer } from '../running-server.ts';
+import { EXIT, type Terminal, toJson, withExamples } from './terminal.ts';
 
 const OLDEST_NODE = 24;
 const LEAST_FREE_BYTES = 512 * 1024 * 1024;
@@ -25,19 +26,17 @@ const REACH_TIMEOUT_MS = 5_000;
 
 type Finding = { check: string; ok: boolean; detail: string; fix?: string };
 
-export function doctorCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'doctor', 'check everything a start depends on; print a fix for each problem', [
-    'npx simbi doctor',
-    'MODE=live npx simbi doctor',
-    'npx simbi doctor --json',
-  ]).action(async (options: { json?: boolean }) => {
-    const config = readConfig(terminal.environment);
-    const findings = await runChecks(config, (sentence) => terminal.say(`  ${sentence}`));
-    if (options.json) terminal.out(toJson(findings));
-    else terminal.out(findings.map(lineOf).join('\n'));
-    if (findings.some((finding) => !finding.ok)) process.exitCode = EXIT.error;
-    else terminal.say('\nAll checks passed.');
-  });
+export function doctorCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, ['npx simbi doctor', 'MODE=live npx simbi doctor', 'npx simbi doctor --json']).action(
+    async (options: { json?: boolean }) => {
+      const config = readConfig(terminal.environment);
+      const findings = await runChecks(config, (sentence) => terminal.say(`  ${sentence}`));
+      if (options.json) terminal.out(toJson(findings));
+      else terminal.out(findings.map(lineOf).join('\n'));
+      if (findings.some((finding) => !finding.ok)) process.exitCode = EXIT.error;
+      else terminal.say('\nAll checks passed.');
+    },
+  );
 }
 
 function lineOf(finding: Finding): string {

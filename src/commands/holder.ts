@@ -20,7 +20,6 @@ import { isTimeZone } from '../platform/time-zones.ts';
 import { describeInvitation, explainInvitation, type PrintedInvitation } from './invitation.ts';
 import {
   addCommand,
-  addGroup,
   CommandError,
   confirm,
   EXIT,
@@ -33,8 +32,7 @@ import {
   withContext,
 } from './terminal.ts';
 
-export function holderCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'holder', 'create, list, suspend and close holders');
+export function holderCommands(group: Command, terminal: Terminal): void {
   addCreateCommand(group, terminal);
 
   addCommand(group, 'invite <id> <email>', 'make a link that gives a person a role at a holder', [

@@ -15,7 +15,6 @@ import {
 import { integrationKeyCommands, requireByClientId } from './integration-keys.ts';
 import {
   addCommand,
-  addGroup,
   CommandError,
   confirm,
   EXIT,
@@ -27,8 +26,7 @@ import {
   withContext,
 } from './terminal.ts';
 
-export function integrationCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'integration', 'create, list, rotate and revoke API integrations, and their keys');
+export function integrationCommands(group: Command, terminal: Terminal): void {
   addCreate(group, terminal);
   addRotate(group, terminal);
   integrationKeyCommands(group, terminal);

@@ -2,9 +2,9 @@
 
 import type { AddressState } from '../holders/credentials.ts';
 import { invitationUrl, type MadeInvitation } from '../holders/invitations.ts';
-import { runningServer } from '../open-context.ts';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
+import { runningServer } from '../running-server.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The origin that links of this host begin with. */

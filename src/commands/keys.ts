@@ -25,17 +25,7 @@ import {
   type VaultKeyRow,
 } from '../platform/vault-keys.ts';
 import { SEALED_COLUMNS } from '../services.ts';
-import {
-  addCommand,
-  addGroup,
-  CommandError,
-  confirm,
-  EXIT,
-  print,
-  type Terminal,
-  table,
-  withContext,
-} from './terminal.ts';
+import { addCommand, CommandError, confirm, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
 
 /** Longer than anything sealed or signed is on its way: forms of payment pages live for twelve hours. */
 const RETIRE_AFTER_SECONDS = 86_400;
@@ -44,9 +34,7 @@ const RETIRE_NOW_SECONDS = 10;
 
 type Options = { json?: boolean; yes?: boolean };
 
-export function keysCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'keys', 'list, rotate and retire the keys that seal secrets; make a key for backups');
-
+export function keysCommands(group: Command, terminal: Terminal): void {
   addCommand(group, 'list', 'list the versions, and how many stored values still need an old one', [
     'npx simbi keys list',
   ]).action((options: Options) => list(terminal, options));

@@ -6,12 +6,11 @@ import { verifyBooks } from '../payments/verify-books.ts';
 import { addVerifyRun, resumeVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import type { Context } from '../platform/context.ts';
 import { createProgressBar } from './progress.ts';
-import { addCommand, addGroup, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
 
 type VerifyOptions = { json?: boolean; knownBlock?: string; since?: Date; resume?: boolean };
 
-export function ledgerCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'ledger', 'check the ledger');
+export function ledgerCommands(group: Command, terminal: Terminal): void {
   addCommand(
     group,
     'verify',

@@ -2,13 +2,10 @@
 
 import type { Command } from 'commander';
 import { readHeldBack } from '../console/held-back-list.ts';
-import { addCommand, print, type Terminal, table, withContext } from './terminal.ts';
+import { print, type Terminal, table, withContext, withExamples } from './terminal.ts';
 
-export function limitsCommands(program: Command, terminal: Terminal): void {
-  addCommand(program, 'limits', 'show who is held back by a limit, now or in the last hour', [
-    'npx simbi limits',
-    'npx simbi limits --json',
-  ]).action(async (options: { json?: boolean }) => {
+export function limitsCommands(command: Command, terminal: Terminal): void {
+  withExamples(command, ['npx simbi limits', 'npx simbi limits --json']).action(async (options: { json?: boolean }) => {
     const entries = await withContext(terminal, readHeldBack);
     const data = entries.map(({ kind, guess, subject, count, since, until }) => ({
       kind,

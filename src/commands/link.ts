@@ -7,16 +7,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import { chooseCountry, readCountries } from './collect.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { CREDENTIALS_HELP, fetchToken, postSigned, readCredentials, request } from './remote.ts';
-import {
-  addCommand,
-  addGroup,
-  parseLimit,
-  print,
-  requireAmount,
-  type Terminal,
-  table,
-  withContext,
-} from './terminal.ts';
+import { addCommand, parseLimit, print, requireAmount, type Terminal, table, withContext } from './terminal.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -39,6 +30,7 @@ type CreateOptions = {
 type Link = {
   id: string;
   payment_link: string;
+  short_url: string;
   item_name: string | null;
   amount: string | null;
   currency: string;
@@ -46,8 +38,7 @@ type Link = {
   payments_count: number;
 };
 
-export function linkCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'link', 'create, list and disable payment links');
+export function linkCommands(group: Command, terminal: Terminal): void {
   addCreate(group, terminal);
 
   addCommand(group, 'list', 'list payment links, newest first', [
@@ -131,6 +122,7 @@ function addCreate(group: Command, terminal: Terminal): void {
       const { body } = await postSigned(credentials, '/api/v3/payment-link-api/create', params);
       const link = body.data as Link;
       print(terminal, options, link, link.payment_link);
+      terminal.say(`Short address: ${link.short_url}`);
     });
 }
 
@@ -143,7 +135,7 @@ function rowsOf(links: Link[]): string {
       link.amount === null ? `any ${link.currency}` : `${link.amount} ${link.currency}`,
       link.item_name ?? '-',
       String(link.payments_count),
-      link.payment_link,
+      link.short_url,
     ]),
   );
 }

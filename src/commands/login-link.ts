@@ -6,10 +6,10 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { addressState, resetCredentials } from '../holders/credentials.ts';
 import { createLoginLink, findMemberByEmail } from '../holders/members.ts';
 import { linkOrigin } from './invitation.ts';
-import { addCommand, CommandError, EXIT, print, type Terminal, withContext } from './terminal.ts';
+import { CommandError, EXIT, print, type Terminal, withContext, withExamples } from './terminal.ts';
 
-export function loginLinkCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'login-link [email]', 'create a one-time sign-in link', [
+export function loginLinkCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi login-link',
     'npx simbi login-link ada@example.org',
     'npx simbi login-link ada@example.org --reset',

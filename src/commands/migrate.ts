@@ -5,13 +5,10 @@ import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
-import { addCommand, print, type Terminal } from './terminal.ts';
+import { print, type Terminal, withExamples } from './terminal.ts';
 
-export function migrateCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'migrate', 'apply missing migrations to the database', [
-    'npx simbi migrate',
-    'npx simbi migrate --dry-run',
-  ])
+export function migrateCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, ['npx simbi migrate', 'npx simbi migrate --dry-run'])
     .option('--dry-run', 'only list the missing migrations')
     .action(async (options: { json?: boolean; dryRun?: boolean }) => {
       const say = (sentence: string) => terminal.say(`  ${sentence}`);

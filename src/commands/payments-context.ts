@@ -1,13 +1,11 @@
 // For commands that act for a holder directly on the database, like the console. A running gateway does the work that
 // they order.
 
-import { type Actor, COMMAND_LINE } from '../holders/audit.ts';
-import { findHolder, type Holder, listHolders } from '../holders/holders.ts';
-import { findByClientId } from '../holders/integrations.ts';
-import { findMemberByEmail, roleAt } from '../holders/members.ts';
-import { runningServer } from '../open-context.ts';
+import type { Actor } from '../holders/audit.ts';
+import type { Holder } from '../holders/holders.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { Context } from '../platform/context.ts';
+import { runningServer } from '../running-server.ts';
 import { findClientId } from './remote.ts';
 import { CommandError, EXIT, parseId, type Terminal, withContext } from './terminal.ts';
 
@@ -35,6 +33,10 @@ export function withPayments<T>(terminal: Terminal, work: (ctx: PaymentsContext)
 
 /** The holder named with --holder, that of the credentials, or the only one. */
 export async function requireHolder(terminal: Terminal, ctx: Context, named: string | undefined): Promise<Holder> {
+  const [{ findHolder, listHolders }, { findByClientId }] = await Promise.all([
+    import('../holders/holders.ts'),
+    import('../holders/integrations.ts'),
+  ]);
   if (named !== undefined) {
     const holder = await findHolder(ctx.db, parseId(named));
     if (!holder) throw new CommandError(`There is no holder ${named}.`, EXIT.notFound);
@@ -54,6 +56,10 @@ export async function requireHolder(terminal: Terminal, ctx: Context, named: str
 
 /** Who acts, for the audit log: a member who may move the holder's money, or the command line. */
 export async function requireActor(ctx: Context, holder: Holder, email: string | undefined): Promise<Actor> {
+  const [{ COMMAND_LINE }, { findMemberByEmail, roleAt }] = await Promise.all([
+    import('../holders/audit.ts'),
+    import('../holders/members.ts'),
+  ]);
   if (email === undefined) return COMMAND_LINE;
   const member = await findMemberByEmail(ctx.db, email);
   if (!member) throw new CommandError(`No user with the e-mail ${email}.`, EXIT.notFound);

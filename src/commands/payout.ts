@@ -20,7 +20,7 @@ import {
 import { payoutImportCommand } from './payout-import.ts';
 import {
   addCommand,
-  addGroup,
+  addNeededOption,
   CommandError,
   confirm,
   EXIT,
@@ -44,8 +44,7 @@ type CreateOptions = Shared & {
   yes?: boolean;
 };
 
-export function payoutCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'payout', 'order, approve, cancel and list payouts');
+export function payoutCommands(group: Command, terminal: Terminal): void {
   addCreate(group, terminal);
   payoutImportCommand(group, terminal);
 
@@ -133,12 +132,12 @@ function cancelSentence(ref: string, { cancelled, sent }: CancelledFile): string
 }
 
 function addCreate(group: Command, terminal: Terminal): void {
-  addCommand(group, 'create <amount> <currency>', 'order one payout', [
+  const create = addCommand(group, 'create <amount> <currency>', 'order one payout', [
     'npx simbi payout create 5000 UGX --phone 0772123000 --payee "Ada Obi"',
     'npx simbi payout create 5000 UGX --phone 0772123000 --dry-run',
     'npx simbi payout create 5000 UGX --phone 0772123000 --invoice INV-7 --yes --json',
-  ])
-    .requiredOption('--phone <number>', 'phone number of the payee')
+  ]);
+  addNeededOption(create, '--phone <number>', 'phone number of the payee')
     .option('--method <name>', 'the operator, if the number does not determine it')
     .option('--payee <name>', 'name of the payee')
     .option('--invoice <number>', 'invoice number')

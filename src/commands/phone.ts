@@ -1,11 +1,8 @@
 // simbi phone: the test phone of the sandbox in the terminal, interactive or controlled by options.
 
 import type { Command } from 'commander';
-import { readDemoFile } from '../demo.ts';
-import { runningServer } from '../open-context.ts';
-import { publicUrl, readConfig } from '../platform/config.ts';
-import { request } from './remote.ts';
-import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
+import { findGateway, request } from './remote.ts';
+import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const RING_WAIT_MS = 20_000;
 const CHANGE_TIMEOUT_MS = 30_000;
@@ -38,8 +35,8 @@ type PhoneOptions = {
   off?: boolean;
 };
 
-export function phoneCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'phone <number>', 'use the test phone: read messages, dial, enter the PIN', [
+export function phoneCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi phone 256772123456',
     'npx simbi phone 256772123456 --pin 1234',
     'npx simbi phone 256772123456 --dial "*165#" --pin 1234',
@@ -73,12 +70,6 @@ async function usePhone(terminal: Terminal, number: string, options: PhoneOption
     return;
   }
   await useInteractively(terminal, base, view);
-}
-
-async function findGateway(terminal: Terminal): Promise<string> {
-  const { SIMBI_URL, DATA_DIR } = terminal.environment;
-  const config = readConfig(DATA_DIR ? { DATA_DIR } : {});
-  return SIMBI_URL || runningServer(config)?.url || (await readDemoFile(config))?.base_url || publicUrl(config);
 }
 
 async function readPhone(base: string, number: string, version?: number): Promise<View> {

@@ -27,15 +27,14 @@ import { listRoutes, type Route } from '../rails/routing.ts';
 import { withPayments } from './payments-context.ts';
 import { routeCommands } from './rail-route.ts';
 import { readGivenSettings, readList, type SettingOptions } from './rail-settings.ts';
-import { addCommand, addGroup, CommandError, confirm, EXIT, parseId, print, type Terminal, table } from './terminal.ts';
+import { addCommand, CommandError, confirm, EXIT, parseId, print, type Terminal, table } from './terminal.ts';
 
 type Options = { json?: boolean };
 type ConnectionOptions = Options &
   SettingOptions & { methods?: string; matchedCallbacks?: string; simulator?: string | true };
 type AddOptions = ConnectionOptions & { name?: string; environment?: string; holder?: string; route?: boolean };
 
-export function railCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'rail', 'connect operators, and choose which of them serve a payment method');
+export function railCommands(group: Command, terminal: Terminal): void {
   addCommands(group, terminal);
   readCommands(group, terminal);
   switchCommands(group, terminal);

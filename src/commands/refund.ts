@@ -12,23 +12,12 @@ import {
   sayWhenSent,
   withPayments,
 } from './payments-context.ts';
-import {
-  addCommand,
-  addGroup,
-  CommandError,
-  confirm,
-  EXIT,
-  print,
-  requireAmount,
-  type Terminal,
-  table,
-} from './terminal.ts';
+import { addCommand, CommandError, confirm, EXIT, print, requireAmount, type Terminal, table } from './terminal.ts';
 
 type Shared = { json?: boolean; holder?: string; as?: string };
 type CreateOptions = Shared & { amount?: string; reason?: string; asPayout?: boolean; yes?: boolean };
 
-export function refundCommands(program: Command, terminal: Terminal): void {
-  const group = addGroup(program, 'refund', 'give collections back, whole or in parts');
+export function refundCommands(group: Command, terminal: Terminal): void {
   addCreate(group, terminal);
 
   addCommand(group, 'approve <ref>', 'approve a refund that another user asked for', [

@@ -1,12 +1,15 @@
 // For commands that call a running gateway over HTTP like any client, with the credentials of the environment or those
 // of the demo holder.
 
-import { readDemoFile } from '../demo.ts';
-import { signatureOf } from '../holders/envelope.ts';
+import { createHmac } from 'node:crypto';
+import { readDemoFile } from '../demo-file.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
 import { systemClock } from '../platform/clock.ts';
-import { type Config, readConfig } from '../platform/config.ts';
+import { type Config, publicUrl, readConfig } from '../platform/config.ts';
 import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { runningServer } from '../running-server.ts';
+import { exitCodeOf } from './exit-codes.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -39,6 +42,17 @@ export async function findClientId(terminal: Terminal): Promise<string | null> {
   return given || ((await readDemoFile(dataDirOf(terminal)))?.client_id ?? null);
 }
 
+/** The gateway for what needs no credentials: that of SIMBI_URL, the one that runs here, or the one that ran last. */
+export async function findGateway(terminal: Terminal): Promise<string> {
+  const config = dataDirOf(terminal);
+  return (
+    terminal.environment.SIMBI_URL ||
+    runningServer(config)?.url ||
+    (await readDemoFile(config))?.base_url ||
+    publicUrl(config)
+  );
+}
+
 /** A client only needs DATA_DIR; the other settings of the server may be invalid here. */
 function dataDirOf(terminal: Terminal): Config {
   const dataDir = terminal.environment.DATA_DIR;
@@ -59,7 +73,17 @@ export function postSigned(
     salt: randomSecret(16),
     params,
   };
-  return postJson(credentials, path, { ...body, signature: signatureOf(credentials.secretKey, body) }, headers);
+  return postJson(
+    credentials,
+    path,
+    { ...body, signature: hmacOf(credentials.secretKey, canonicalJson(body)) },
+    headers,
+  );
+}
+
+/** The signature of a canonical text, made as any client makes it. */
+export function hmacOf(secretKey: string, canonical: string): string {
+  return createHmac('sha256', secretKey).update(canonical).digest('hex');
 }
 
 /** A bearer token, for the operations that take no signature. */
@@ -133,12 +157,4 @@ function sentenceOf(answer: RemoteAnswer): string {
   const { message, code, request_id, errors } = answer.body;
   const fields = Object.entries((errors ?? {}) as Record<string, string[]>).flatMap(([, sentences]) => sentences);
   return [`${String(message)} (${answer.status} ${String(code)}, ${String(request_id)})`, ...fields].join('\n  ');
-}
-
-export function exitCodeOf(status: number): number {
-  if (status === 401 || status === 403) return EXIT.auth;
-  if (status === 404) return EXIT.notFound;
-  if (status === 409) return EXIT.conflict;
-  if (status === 429 || status === 503) return EXIT.unavailable;
-  return EXIT.error;
 }

@@ -2,34 +2,36 @@
 // are for a process manager (log on standard output).
 
 import type { Command } from 'commander';
-import { demoBlock, readDemoFile } from '../demo.ts';
+import { demoBlock } from '../demo.ts';
+import { readDemoFile } from '../demo-file.ts';
 import { DataDirInUseError } from '../embedded-postgres/data-dir-lock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import type { Server, ServerOptions } from '../server.ts';
-import { addCommand, CommandError, EXIT, type Terminal, toJson } from './terminal.ts';
+import { CommandError, EXIT, type Terminal, toJson, withExamples } from './terminal.ts';
 
 /** One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. */
 const SAME_KEY_PRESS_MS = 500;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export function serveCommands(program: Command, terminal: Terminal): void {
-  addCommand(program, 'up', 'start everything, with short output for a terminal', [
-    'npx simbi up',
-    'PORT=9000 npx simbi up',
-    'npx simbi up --verbose',
-  ])
+export function upCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, ['npx simbi up', 'PORT=9000 npx simbi up', 'npx simbi up --verbose'])
     .option('-v, --verbose', 'write the log to standard output instead of DATA_DIR/simbi.log')
     .action((options: { json?: boolean; verbose?: boolean }) => up(terminal, options));
+}
 
-  addCommand(program, 'serve', 'start the service for a process manager, with the log on standard output', [
+export function serveCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi serve',
     'MODE=live DATABASE_URL=postgres://… MASTER_KEY_FILE=/run/secrets/key PUBLIC_URL=https://pay.example.org ' +
       'npx simbi serve',
     'ROLE=api npx simbi serve',
   ]).action(() => serve(terminal, readConfig(terminal.environment)));
+}
 
-  addCommand(program, 'worker', 'start background work only, like serve with ROLE=worker', [
-    'PORT=8081 DATABASE_URL=postgres://… npx simbi worker',
-  ]).action(() => serve(terminal, readConfig({ ...terminal.environment, ROLE: 'worker' })));
+export function workerCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, ['PORT=8081 DATABASE_URL=postgres://… npx simbi worker']).action(() =>
+    serve(terminal, readConfig({ ...terminal.environment, ROLE: 'worker' })),
+  );
 }
 
 async function up(terminal: Terminal, options: { json?: boolean; verbose?: boolean }): Promise<void> {
@@ -106,29 +108,45 @@ async function runUntilStopped(
   onReady: (server: Server) => void,
   terminal: Terminal,
 ): Promise<void> {
-  let signalled = 0;
-  const asked = new Promise<string>((resolve) => {
-    const ask = (reason: string) => {
-      const now = performance.now();
-      if (signalled === 0) signalled = now;
-      else if (reason === 'SIGINT' && now - signalled > SAME_KEY_PRESS_MS) process.exit(130);
-      resolve(reason);
-    };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ask(signal));
-    process.once('disconnect', () => ask('the launcher has exited'));
-  });
-  // Loaded only here, so that the other commands start in half the time.
+  const stop = listenForStop();
+  // Loaded only here, so that a start that is refused by its settings is refused at once.
   const { startServer } = await import('../server.ts');
-  const server = await startServer(config, options);
+  const server = await startServer(config, options).catch((error: unknown) => {
+    stop.forget();
+    throw error;
+  });
   process.on('uncaughtException', (error) => {
     server.ctx.log.fatal({ err: error }, 'uncaught exception, exiting');
     terminal.say(String(error.stack ?? error));
     process.exit(1);
   });
   onReady(server);
-  const reason = await asked;
+  const reason = await stop.asked;
   server.ctx.log.info({ reason }, 'stopping');
   if (terminal.interactive) terminal.say('\n  Stopping. Press Ctrl-C again to exit at once.');
   await server.stop();
   process.exit(EXIT.ok);
+}
+
+/** Resolves with the reason to stop: a signal, or the end of the launcher. A second Ctrl-C ends the process at once. */
+function listenForStop(): { asked: Promise<string>; forget(): void } {
+  let signalled = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const ask = (reason: string) => {
+    const now = performance.now();
+    if (signalled === 0) signalled = now;
+    else if (reason === 'SIGINT' && now - signalled > SAME_KEY_PRESS_MS) process.exit(130);
+    resolve(reason);
+  };
+  const disconnected = () => ask('the launcher has exited');
+  for (const signal of STOP_SIGNALS) process.on(signal, ask);
+  process.on('disconnect', disconnected);
+  return {
+    asked: promise,
+    // A listener for the end of the launcher keeps the process alive, and one for a signal makes it deaf to it.
+    forget() {
+      for (const signal of STOP_SIGNALS) process.off(signal, ask);
+      process.off('disconnect', disconnected);
+    },
+  };
 }

@@ -1,18 +1,18 @@
 // simbi sign: signs a request body locally and explains each step.
 
 import type { Command } from 'commander';
-import { canonicalEnvelope, signatureOf } from '../holders/envelope.ts';
+import { canonicalJson } from '../platform/canonical-json.ts';
 import { systemClock } from '../platform/clock.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { JsonError, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
-import { CREDENTIALS_HELP, readCredentials } from './remote.ts';
-import { addCommand, CommandError, EXIT, type Terminal, toJson } from './terminal.ts';
+import { CREDENTIALS_HELP, hmacOf, readCredentials } from './remote.ts';
+import { CommandError, EXIT, type Terminal, toJson, withExamples } from './terminal.ts';
 
 type SignOptions = { json?: boolean; explain?: boolean; params?: string; timestamp?: string; salt?: string };
 
-export function signCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'sign', 'sign a request body and print it, ready to send', [
+export function signCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     `npx simbi sign --explain --params '{"id":"TX_1"}'`,
     `npx simbi sign --params '{}' | ` +
       `curl -H 'Content-Type: application/json' -d @- http://localhost:8080/api/v3/get-unified-balance`,
@@ -46,8 +46,9 @@ async function sign(terminal: Terminal, options: SignOptions): Promise<void> {
     ...(options.timestamp === undefined ? {} : { timestamp: Number(options.timestamp) }),
     ...(options.salt === undefined ? {} : { salt: options.salt }),
   };
-  const canonical = canonicalEnvelope(body);
-  const signature = signatureOf(credentials.secretKey, body);
+  const { signature: _, ...unsigned } = body;
+  const canonical = canonicalJson(unsigned);
+  const signature = hmacOf(credentials.secretKey, canonical);
   const signed = { ...body, signature };
   if (!options.explain) {
     terminal.out(JSON.stringify(signed));

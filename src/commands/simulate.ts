@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Command, InvalidArgumentError } from 'commander';
-import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
+import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../simulators/run.ts', import.meta.url));
 
@@ -17,8 +17,8 @@ type Started =
   | { name: string; url: string; manual: boolean; credentials: Record<string, string> }
   | { error: string; names?: string[]; port?: number };
 
-export function simulateCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'simulate <rail>', 'run the simulator of an operator on this machine', [
+export function simulateCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi simulate daraja',
     'npx simbi simulate pawapay --manual',
     'npx simbi simulate mtn-momo --port 4900 --json',

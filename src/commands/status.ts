@@ -1,19 +1,15 @@
 // simbi status: whether the gateway is running and ready, and its addresses.
 
 import type { Command } from 'commander';
-import { readDemoFile } from '../demo.ts';
-import { runningServer } from '../open-context.ts';
+import { readDemoFile } from '../demo-file.ts';
 import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
-import { addCommand, EXIT, print, type Terminal } from './terminal.ts';
+import { runningServer } from '../running-server.ts';
+import { EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const TIMEOUT_MS = 5_000;
 
-export function statusCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'status', 'show whether the service is running and ready', [
-    'npx simbi status',
-    'npx simbi status --json',
-    'eval "$(npx simbi status --env)"',
-  ])
+export function statusCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, ['npx simbi status', 'npx simbi status --json', 'eval "$(npx simbi status --env)"'])
     .option('--env', 'print the demo credentials as shell variables')
     .action(async (options: { json?: boolean; env?: boolean }) => {
       const config = readConfig(terminal.environment);

@@ -2,12 +2,9 @@
 // how it opens the gateway.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import { pino } from 'pino';
-import { openInstance } from '../open-context.ts';
 import { type Environment, readConfig } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { isEmail } from '../platform/email.ts';
-import { createLogger } from '../platform/log.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 
 const MAX_OVERLAP_SECONDS = 30 * 86_400;
@@ -69,18 +66,37 @@ async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Adds a command with --json, whose help starts with examples. */
-export function addCommand(parent: Command, usage: string, summary: string, examples: string[]): Command {
-  return parent
-    .command(usage)
-    .description(summary)
+/** Gives a command --json, and a help that starts with examples. */
+export function withExamples(command: Command, examples: string[]): Command {
+  return command
     .option('--json', 'print JSON for programs')
     .addHelpText('before', `Examples:\n${examples.map((example) => `  $ ${example}`).join('\n')}\n`);
 }
 
-/** A command that only holds others, such as `simbi holder`. */
+/** Adds a command to a group, such as `simbi holder create`. */
+export function addCommand(group: Command, usage: string, summary: string, examples: string[]): Command {
+  return withExamples(group.command(usage).description(summary), examples);
+}
+
+/** A group within a group, such as `simbi rail route`. */
 export function addGroup(parent: Command, name: string, summary: string): Command {
   return parent.command(name).description(summary);
+}
+
+/**
+ * An option that must be given. It is checked after the arguments, so that somebody who types only the name of the command is
+ * asked for what comes first; the usage line shows everything in its order.
+ */
+export function addNeededOption(command: Command, flags: string, about: string): Command {
+  const option = command.createOption(flags, about);
+  const names = command.registeredArguments.map((one) => `<${one.name()}>`);
+  return command
+    .addOption(option)
+    .usage([...names, flags, '[options]'].join(' '))
+    .hook('preAction', () => {
+      if (command.getOptionValue(option.attributeName()) === undefined)
+        command.error(`error: missing option '${flags}'`);
+    });
 }
 
 /** Prints the result: JSON with --json, otherwise lines. */
@@ -110,6 +126,12 @@ export function table(headings: string[], rows: string[][]): string {
 /** Opens the gateway as the server does, runs one operation, and closes it. */
 export async function withContext<T>(terminal: Terminal, work: (ctx: Context) => Promise<T>): Promise<T> {
   const config = readConfig(terminal.environment);
+  // Loaded only here: a command that calls a running gateway starts in a third of the time.
+  const [{ openInstance }, { createLogger }, { pino }] = await Promise.all([
+    import('../open-context.ts'),
+    import('../platform/log.ts'),
+    import('pino'),
+  ]);
   const log = createLogger(config.logLevel === 'silent' ? 'silent' : 'warn', pino.destination({ dest: 2, sync: true }));
   const instance = await openInstance(config, log, (sentence) => terminal.say(`  ${sentence}`));
   try {

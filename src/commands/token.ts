@@ -5,10 +5,10 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { type ListedToken, listTokens, MAX_TOKENS_LISTED, revokeToken } from '../holders/tokens.ts';
 import { requireByClientId } from './integration-keys.ts';
 import { CREDENTIALS_HELP, fetchToken, readCredentials } from './remote.ts';
-import { addCommand, parseId, parseLimit, print, type Terminal, table, withContext } from './terminal.ts';
+import { addCommand, parseId, parseLimit, print, type Terminal, table, withContext, withExamples } from './terminal.ts';
 
-export function tokenCommand(program: Command, terminal: Terminal): void {
-  const token = addCommand(program, 'token', 'get an API token', [
+export function tokenCommand(command: Command, terminal: Terminal): void {
+  const token = withExamples(command, [
     'npx simbi token',
     'curl -H "Authorization: Bearer $(npx simbi token)" http://localhost:8080/api/payment-link-api/list',
   ])

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { CREDENTIALS_HELP, type Credentials, postSigned, readCredentials } from './remote.ts';
-import { addCommand, CommandError, EXIT, print, type Terminal } from './terminal.ts';
+import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const POLL_MS = 500;
 const DEFAULT_WAIT_SECONDS = 120;
@@ -24,8 +24,8 @@ type TransactionRecord = {
   failureReason: { failureCode: string | null; failureMessage: string | null };
 };
 
-export function transactionCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'transaction <ref>', 'show a transaction; with --wait, wait for its result', [
+export function transactionCommand(command: Command, terminal: Terminal): void {
+  withExamples(command, [
     'npx simbi transaction TX_01J…',
     'npx simbi transaction TX_01J… --wait',
     'npx simbi transaction TX_01J… --token 123456',
@@ -81,8 +81,18 @@ export async function follow(
 }
 
 async function readRecord(credentials: Credentials, ref: string): Promise<TransactionRecord> {
-  const { body } = await postSigned(credentials, '/api/v3/get-unified-transaction-status', { id: ref });
-  return body.data as TransactionRecord;
+  try {
+    const { body } = await postSigned(credentials, '/api/v3/get-unified-transaction-status', { id: ref });
+    return body.data as TransactionRecord;
+  } catch (error) {
+    // The API answers with the sentence of its specification, "Transaction was not created!".
+    if (error instanceof CommandError && error.exitCode === EXIT.notFound)
+      throw new CommandError(
+        `There is no transaction ${ref}. A reference looks like TX_01J…; \`npx simbi collect\` prints it.`,
+        EXIT.notFound,
+      );
+    throw error;
+  }
 }
 
 function linesOf(record: TransactionRecord): string {

@@ -10,7 +10,7 @@ import {
   linkUrl,
   type PaymentLink,
 } from '../links/links.ts';
-import { shortUrl } from '../links/short-codes.ts';
+import { shortUrl } from '../links/short-urls.ts';
 import { countVisits } from '../links/visits.ts';
 import { listTransactions } from '../payments/listing.ts';
 import { Problem } from '../platform/errors.ts';

@@ -15,7 +15,7 @@ import {
 } from '../links/links.ts';
 import { countLinks, listLinks, MAX_COUNTED_LINKS } from '../links/listing.ts';
 import { findLogo } from '../links/logo.ts';
-import { shortPath } from '../links/short-codes.ts';
+import { shortPath } from '../links/short-urls.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';

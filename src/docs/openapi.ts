@@ -31,7 +31,8 @@ Bodies are JSON. Signed operations take an envelope: client_id, sender, timestam
 the lower-case hexadecimal HMAC-SHA256 of the RFC 8785 canonical JSON of the body without its signature, keyed with
 secret_key; it works once. The other operations take a bearer token from POST /api/integration/get-token.
 
-Every answer has success and message; a refusal has a code too, and each code has a page at /docs/errors/<code>.`;
+Every answer has success and message; a refusal has a code too, and each code has a page at /docs/errors/<code>;
+the header Link with rel="help" has its address.`;
 
 /** Refusals that any route may answer. */
 const EVERYWHERE: ProblemMessages = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };

@@ -74,11 +74,13 @@ describe('creation', () => {
     assert.deepEqual([body.success, body.message], [true, 'Payment link created.']);
     assert.match(body.data.id, /^pl_[0-9A-HJKMNP-TV-Z]{26}$/);
     assert.match(body.data.logo_url, /^https:\/\/pay\.example\.org\/logos\/[0-9a-f]{64}\.webp$/);
+    assert.match(body.data.short_url, /^https:\/\/pay\.example\.org\/p\/[0-9A-Z]{5}-[0-9A-Z]{5}$/);
     const { logo: _, ...kept } = params;
     assert.deepEqual(body.data, {
       ...kept,
       id: body.data.id,
       payment_link: `https://pay.example.org/pay/${body.data.id}`,
+      short_url: body.data.short_url,
       qr_url: `https://pay.example.org/pay/${body.data.id}/qr.svg`,
       logo_url: body.data.logo_url,
       phone: '221771234567',

@@ -16,6 +16,7 @@ import { formatAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { draftLink, type LinkDraft, type LinkOwner } from './draft.ts';
 import { type Logo, logoUrl } from './logo.ts';
+import { shortUrl } from './short-urls.ts';
 
 export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
 const MAX_CODE_TRIES = 3;
@@ -212,6 +213,7 @@ export function describeLink(ctx: Pick<Context, 'config' | 'clock'>, link: Payme
   return {
     id: linkId(link),
     payment_link: url,
+    short_url: shortUrl(ctx.config, link),
     qr_url: `${url}/qr.svg`,
     business_name: link.business_name,
     item_name: link.item_name,

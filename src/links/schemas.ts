@@ -20,6 +20,7 @@ export const CreateLinkBody = envelopeSchema(LinkParams, {
 export const StoredLink = Type.Object({
   id: Type.String({ examples: ['pl_01JD0000000000000000000000'] }),
   payment_link: Type.String({ description: 'The address to open.' }),
+  short_url: Type.String({ description: 'A shorter address of the same page, for messages and counters.' }),
   qr_url: Type.String({ description: 'The same address as a QR code (SVG).' }),
   business_name: nullable(Type.String()),
   item_name: nullable(Type.String()),
@@ -44,6 +45,7 @@ export const StoredLink = Type.Object({
 const EXAMPLE_LINK = {
   id: 'pl_01JNAFQ7M0E9SRC45Y6Z8XKBDT',
   payment_link: 'http://localhost:8080/pay/pl_01JNAFQ7M0E9SRC45Y6Z8XKBDT',
+  short_url: 'http://localhost:8080/p/7K3QM-9TWXA',
   qr_url: 'http://localhost:8080/pay/pl_01JNAFQ7M0E9SRC45Y6Z8XKBDT/qr.svg',
   business_name: 'Café Ngozi',
   item_name: 'Lunch for two',

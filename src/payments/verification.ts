@@ -183,10 +183,11 @@ export async function resendToken(
 /** Expires a transaction ten minutes after its token was sent. It was not submitted, so the payer was not charged. */
 export async function expireVerification(ctx: PaymentsContext, transaction: Transaction): Promise<void> {
   const now = ctx.clock.now();
-  if (now.getTime() < transaction.created_at.getTime() + VERIFICATION_MS) return;
   const events = await ctx.db.transaction(async (tx) => {
     await refuseBeforeAsked(tx, transaction.holder_id, transaction.id);
-    // The token is deleted first, as in a verification, so that only one of the two decides.
+    // The token is locked and deleted first, as in a verification, so that only one of the two decides.
+    const token = await lockToken(tx, transaction.holder_id, transaction.id);
+    if (now < (token?.expires_at ?? new Date(transaction.created_at.getTime() + VERIFICATION_MS))) return [];
     await deleteToken(tx, transaction.holder_id, transaction.id);
     const [row] = await tx.query<{ status: Status }>(
       'select status from transactions where holder_id = $1 and id = $2 for update',

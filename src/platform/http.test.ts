@@ -131,6 +131,7 @@ describe('the door', () => {
     const missing = await ask(app, { method: 'GET', url: '/nothing?x=1' });
     assert.deepEqual([missing.status, missing.body.code], [404, 'not_found']);
     assert.match(String(missing.body.request_id), /^req_[0-9A-Z]{26}$/);
+    assert.match(String(missing.headers.link), /^<.+\/docs\/errors\/not_found>; rel="help"$/);
     const wrong = await ask(app, { method: 'DELETE', url: '/items/1?x=1' });
     assert.deepEqual([wrong.status, wrong.body.code], [405, 'method_not_allowed']);
     assert.equal(wrong.headers.allow, 'GET, HEAD, PUT');

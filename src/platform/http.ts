@@ -224,6 +224,7 @@ function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem 
     const forBrowsers = BROWSER_PAGE_STATUSES.has(problem.status) && isBrowser(request) ? browserPage : undefined;
     const page = problemPage ?? forBrowsers;
     if (page) return reply.type('text/html; charset=utf-8').send(page(problem, request, reply));
+    void reply.header('Link', withHelp(ctx, reply, problem));
     const body = {
       success: false,
       message: problem.message,
@@ -234,6 +235,14 @@ function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem 
     };
     return reply.type('application/json; charset=utf-8').send(problemBody ? problemBody(body) : body);
   };
+}
+
+/** The page about the code, beside the links that the route has set. */
+function withHelp(ctx: Context, reply: FastifyReply, { code }: Problem): string {
+  const others = reply.getHeader('Link');
+  return [...(others === undefined ? [] : [others]), `<${publicUrl(ctx.config)}/docs/errors/${code}>; rel="help"`].join(
+    ', ',
+  );
 }
 
 /** Refusals that protect the gateway from strangers stay short. */

@@ -8,6 +8,7 @@ import type { Config } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platform/html.ts';
 import { formatAmount, formatMoney } from '../platform/money.ts';
 import { dataTable, operatorTile, tag } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
 import { messagesFor, type PhoneMessages } from './phone-messages.ts';
 import { sandboxPage } from './sandbox-layout.ts';
 import { COLLECTION_SCENARIOS } from './scenarios.ts';
@@ -50,6 +51,7 @@ export function phonePage(
       <div class="phones">
         ${phones.map((phone) => phoneSection(ctx, phone, numbers, notice?.msisdn === phone.msisdn ? notice : null))}
       </div>
+      ${phones.length > 0 && laterForm(numbers)}
       <section>
         <h2>${phones.length === 0 ? 'Pick a phone' : 'Other phones'}</h2>
         ${shelf(catalog, numbers)}
@@ -63,6 +65,16 @@ export function phonePage(
 
 export function isRinging({ isOn, prompts }: PhoneView): boolean {
   return isOn && prompts.some((prompt) => prompt.state === 'prompt');
+}
+
+/** So that nobody has to wait for an expiry or a late answer. */
+function laterForm(numbers: readonly string[]): Html {
+  return html`
+    <form class="later" method="post" action="/sandbox/clock/forward?${queryOf(numbers)}">
+      <input type="hidden" name="seconds" value="600">
+      <button class="button-secondary">${icon('clock')}10 minutes later</button>
+    </form>
+  `;
 }
 
 function addPhoneForm(numbers: readonly string[]): Html {

@@ -163,6 +163,12 @@ function readNumber(text: string): string {
   });
 }
 
+/** The page that the request came from, with a notice above its phones. */
+export function phoneAddress(ctx: Context, request: FastifyRequest, message: string): string {
+  const notice = sealNotice(ctx, { msisdn: '', ok: true, message });
+  return `/sandbox/phone?${[queryOf(readNumbers(request)), `notice=${notice}`].filter(Boolean).join('&')}`;
+}
+
 /** The result of an action travels in the address, sealed, so that a link cannot put text on the page. */
 function sealNotice(ctx: Context, notice: PhoneNotice): string {
   return ctx.vault.seal(JSON.stringify(notice), NOTICE_PURPOSE).toString('base64url');

@@ -29,6 +29,8 @@ export const OPEN_ROUTES: readonly string[] = [
   'GET /sandbox/phone/:msisdn',
   'GET /sandbox/phone/:msisdn/news',
   'POST /sandbox/phone/:msisdn/:action',
+  'GET /sandbox/clock',
+  'POST /sandbox/clock/forward',
   'GET /sandbox/callbacks',
   'POST /sandbox/callbacks',
   'POST /operators/:connection',
