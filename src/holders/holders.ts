@@ -4,6 +4,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import type { AuditAction } from './audit-actions.ts';
 
 /** Most holders that one query reads. */
 export const MAX_HOLDERS_LISTED = 1_000;
@@ -56,7 +57,7 @@ export function changeHolder(
       changed.timeZone,
       at,
     ]);
-    const record = (action: string, from: string, to: string) =>
+    const record = (action: AuditAction, from: string, to: string) =>
       recordAudit(tx, { holderId, actor, action, details: { from, to } }, at);
     if (holder.name !== changed.name) await record('holder.renamed', holder.name, changed.name);
     if (holder.time_zone !== changed.timeZone) await record('holder.time_zone', holder.time_zone, changed.timeZone);

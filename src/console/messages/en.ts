@@ -2,6 +2,7 @@
 
 import { account } from './en/account.ts';
 import { admin } from './en/admin.ts';
+import { audit } from './en/audit.ts';
 import { balances } from './en/balances.ts';
 import { callbacks } from './en/callbacks.ts';
 import { cases } from './en/cases.ts';
@@ -42,4 +43,5 @@ export const english = {
   ...settings,
   ...team,
   ...admin,
+  ...audit,
 };

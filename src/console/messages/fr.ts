@@ -3,6 +3,7 @@
 import type { ConsoleMessages } from './en.ts';
 import { account } from './fr/account.ts';
 import { admin } from './fr/admin.ts';
+import { audit } from './fr/audit.ts';
 import { balances } from './fr/balances.ts';
 import { callbacks } from './fr/callbacks.ts';
 import { cases } from './fr/cases.ts';
@@ -41,4 +42,5 @@ export const french: ConsoleMessages = {
   ...settings,
   ...team,
   ...admin,
+  ...audit,
 };
