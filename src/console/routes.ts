@@ -66,6 +66,7 @@ import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
 import { teamRoutes } from './team.ts';
+import { teamMemberRoutes } from './team-member-page.ts';
 import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
@@ -118,6 +119,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...auditRoutes,
   ...auditExportRoutes,
   ...teamRoutes,
+  ...teamMemberRoutes,
   ...adminHolderRoutes,
   ...adminRoutes,
   ...connectionsPageRoutes,

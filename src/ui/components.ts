@@ -3,7 +3,6 @@
 import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts';
 import { icon } from './icons.ts';
 
-export const TOKENS = styleFile(new URL('./tokens.css', import.meta.url));
 export const COMPONENTS = styleFile(new URL('./components.css', import.meta.url));
 
 /** Success is quiet, failure is loud; warning waits, neutral only informs. */

@@ -195,6 +195,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('requests', '/requests'),
       at('debugger', '/debugger'),
       at('team', '/team'),
+      at('team member', `/team/${person.member.id}`),
       at('audit', '/audit'),
       at('account', '/account'),
       at('account proof', '/account/proof'),
