@@ -7,7 +7,7 @@ import { setPassword } from '../holders/passwords.ts';
 import { endOtherSessions } from '../holders/sign-ins.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html, THEMES } from '../platform/html.ts';
-import { dataTable, segments, tag, who } from '../ui/components.ts';
+import { chips, dataTable, segments, tag, who } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { idOf, type MemberRequest, originOf, paramOf, signedInMember } from './console-request.ts';
 import { newPasswordField } from './credential-fields.ts';
@@ -86,10 +86,8 @@ async function sessionTable(request: MemberRequest): Promise<Html> {
     }),
   );
   const others = sessions.some(({ id }) => id !== session.id);
-  return html`
-    ${table}
-    ${others && html`<div class="pager">${postButton(request, '/account/sessions/end-others', t.profile.endOthers, { variant: 'secondary' })}</div>`}
-  `;
+  const endAll = postButton(request, '/account/sessions/end-others', t.profile.endOthers, { variant: 'secondary' });
+  return html`${table}${others && html`<div class="pager">${endAll}</div>`}`;
 }
 
 /** Light or dark, and the language: of this browser, by links that work without a script. */
@@ -109,7 +107,7 @@ function appearanceCard(request: MemberRequest): Html {
         })),
       )}
       <h3>${t.accountSettings.language}</h3>
-      ${segments(
+      ${chips(
         t.accountSettings.language,
         LANGUAGE_CODES.map((code) => ({
           label: LANGUAGES[code].name,

@@ -126,7 +126,7 @@ function invitationTable(request: HolderRequest, invitations: readonly Invitatio
   `;
   return dataTable(
     t.team.open,
-    [{ label: t.email }, { label: t.team.role }, { label: t.team.until }, { label: t.action, right: true }],
+    [{ label: t.email }, { label: t.team.role }, { label: t.team.until }, { label: t.action }],
     invitations.map((each) => [
       html`<bdi>${each.email}</bdi>`,
       each.holder && t.roles[each.holder.role],
