@@ -12,7 +12,7 @@ import { TOTP } from 'otpauth';
 import { createApp } from '../src/app.ts';
 import { safePath } from '../src/console/console-request.ts';
 import { CONSOLE_ROUTES } from '../src/console/routes.ts';
-import { sampleParams, writeSamples } from '../src/console/samples.ts';
+import { clientSample, sampleParams, writeSamples } from '../src/console/samples.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { canonicalEnvelope } from '../src/holders/envelope.ts';
 import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
@@ -136,7 +136,7 @@ describe('access', () => {
     const ref = await collect();
     const other = await createShop(gateway.ctx, 'Another shop');
     const stranger = await addPerson(gateway, other.holderId, 'owner', 'stranger@example.org');
-    for (const path of [`/console/transactions/${ref}`, `/console/integrations/${shop.id}`]) {
+    for (const path of [`/console/transactions/${ref}`, `/console/integrations/${shop.clientId}`]) {
       const answer = await stranger.get(path);
       assert.equal(answer.status, 404, path);
       assert.ok(!answer.text.includes('Duka la Amani'));
@@ -396,7 +396,7 @@ describe('integrations and secrets', () => {
       const [secret = ''] = /sk_[\w-]{40,}/.exec(page.text) ?? [];
       const [callbackSecret = ''] = /whsec_[\w+/=]{40,}/.exec(page.text) ?? [];
       assert.ok(secret && callbackSecret);
-      const id = /\/console\/integrations\/(\d+)/.exec(page.text)?.[1] ?? '';
+      const id = /\/console\/integrations\/(client_\w+)/.exec(page.text)?.[1] ?? '';
       const rotated = await owner.post(`/console/integrations/${id}/rotate`, { kind: 'api', overlap_api: '3600' });
       const [next = ''] = /sk_[\w-]{40,}/.exec(rotated.text) ?? [];
       assert.ok(next && next !== secret);
@@ -416,7 +416,7 @@ describe('integrations and secrets', () => {
 
   test('changes of callback address and allow-list are checked, saved and audited', async () => {
     const owner = await addPerson(gateway, shop.holderId, 'owner', 'changes@example.org');
-    const path = `/console/integrations/${shop.id}`;
+    const path = `/console/integrations/${shop.clientId}`;
     const wrong = await owner.post(path, { callback_url: '', allowed_addresses: 'not-an-address' });
     assert.equal(wrong.status, 400);
     assert.match(wrong.text, /is not an IP address/);
@@ -496,7 +496,7 @@ describe('money', () => {
     await gateway.settle();
     assert.match((await owner.get(`/console/transactions/${ref}`)).text, /Reversed/);
     assert.match((await owner.get('/console/requests')).text, new RegExp(shortId(ref)));
-    assert.match((await owner.get(`/console/integrations/${shop.id}`)).text, /Last used/);
+    assert.match((await owner.get(`/console/integrations/${shop.clientId}`)).text, /Last used/);
     const [row] = await gateway.ctx.db.query<{ last_used_at: Date | null }>(
       'select last_used_at from integrations where id = $1',
       [shop.id],
@@ -650,10 +650,14 @@ describe('the samples', () => {
     ctx.clock.set(new Date());
     const facts = { baseUrl: gateway.url, clientId: shop.clientId, sender: shop.title, secretKey: shop.secretKey };
     const samples = writeSamples(facts, sampleParams(ctx.catalog));
+    const client = new URL('../sdk/src/index.ts', import.meta.url).href;
+    const withClient = clientSample(facts, sampleParams(ctx.catalog)).replace('@simbi/client', client);
     const programs: [string, string[]][] = [
       ['sh', ['-c', samples.curl]],
       [process.execPath, ['--input-type=module-typescript', '-e', samples.typescript]],
       ['python3', ['-c', samples.python]],
+      ['php', ['-r', samples.php.replace('<?php', '')]],
+      [process.execPath, ['--input-type=module-typescript', '-e', withClient]],
     ];
     for (const [program, args] of programs) {
       const { stdout, stderr } = await promisify(execFile)(program, args).catch((error: NodeJS.ErrnoException) => {

@@ -126,7 +126,7 @@ async function findOthers(request: HolderRequest, q: string, limit: number): Pro
     ...integrations
       .filter((each) => has(each.clientId, each.title))
       .map((each) =>
-        hit(each.title, `${t.find.integration} · ${each.clientId}`, `/console/integrations/${each.id}`, 'plug'),
+        hit(each.title, `${t.find.integration} · ${each.clientId}`, `/console/integrations/${each.clientId}`, 'plug'),
       ),
     ...team
       .filter((each) => has(each.email, each.name))

@@ -22,6 +22,8 @@ export const integrations = {
     callbackSecret: 'Callback secret',
     firstRequest: 'Your first request',
     firstRequestText: 'Ready to run. The test payer always pays. Find the payment under Transactions.',
+    environmentText: 'The same values as a file. Keep it out of your repository.',
+    sdkGuide: 'Install the SDK',
     secretsSaved: 'I have saved them',
     allowedAddresses: 'Allowed IP addresses',
     allowedAddressesHint: 'One IP address or range per line. Leave empty to allow any address.',
@@ -34,6 +36,8 @@ export const integrations = {
     rotated: 'New secret',
     previousUntil: 'The previous secret works until',
     revoke: 'Revoke the integration',
+    revokeConfirm: (title: string) => `Type ${title} to confirm`,
+    revokeWrong: 'This is not the title of the integration. Nothing was revoked.',
     revokeMeaning: 'All requests of this integration are rejected immediately. This cannot be undone.',
   },
   keys: {

@@ -24,6 +24,8 @@ export const integrations: Pick<ConsoleMessages, 'integrations' | 'keys' | 'debu
     callbackSecret: 'Secret de notification',
     firstRequest: 'Votre première requête',
     firstRequestText: 'Prête à l’emploi. Le payeur de test paie toujours. Le paiement apparaît dans Transactions.',
+    environmentText: 'Les mêmes valeurs dans un fichier. Ne le mettez pas dans votre dépôt.',
+    sdkGuide: 'Installer le SDK',
     secretsSaved: 'Je les ai enregistrés',
     allowedAddresses: 'Adresses IP autorisées',
     allowedAddressesHint: 'Une adresse IP ou une plage par ligne. Vide : toutes les adresses sont autorisées.',
@@ -36,6 +38,8 @@ export const integrations: Pick<ConsoleMessages, 'integrations' | 'keys' | 'debu
     rotated: 'Nouveau secret',
     previousUntil: 'Le secret précédent reste valable jusqu’au',
     revoke: 'Révoquer l’intégration',
+    revokeConfirm: (title) => `Saisissez ${title} pour confirmer`,
+    revokeWrong: 'Ce n’est pas le titre de l’intégration. Rien n’a été révoqué.',
     revokeMeaning: 'Toutes les requêtes de cette intégration sont refusées immédiatement. Cette action est définitive.',
   },
   keys: {
