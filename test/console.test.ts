@@ -438,7 +438,7 @@ describe('integrations and secrets', () => {
     const signature = createHmac('sha256', shop.secretKey).update(changed).digest('hex');
     const byte = Buffer.from(canonical).indexOf('2500') + 3;
     const wrongByte = await check({ ...right, signature }, changed);
-    assert.match(wrongByte, new RegExp(`difference at byte ${byte},`));
+    assert.match(wrongByte, new RegExp(`difference at byte ${byte}:`));
     assert.match(wrongByte, /your text is not the canonical JSON/);
     assert.match(await check(signBody(shop, now - 3_600_000, kenya)), /Off by -3600 s/);
     assert.match(await check(signBody(shop, now, kenya, { sender: 'duka la amani' })), /sender must be exactly/);

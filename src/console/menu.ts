@@ -32,9 +32,9 @@ const GROUPS: readonly Group[] = [
     key: 'developers',
     items: [
       { key: 'integrations', path: '/console/integrations', icon: 'plug', roles: EVERYONE },
+      { key: 'debugger', path: '/console/debugger', icon: 'bug', roles: BUILDERS },
       { key: 'callbacks', path: '/console/callbacks', icon: 'bell', roles: EVERYONE },
       { key: 'requests', path: '/console/requests', icon: 'list', roles: EVERYONE },
-      { key: 'debugger', path: '/console/debugger', icon: 'bug', roles: BUILDERS },
       { key: 'docs', path: '/docs', icon: 'book-open', roles: EVERYONE },
     ],
   },

@@ -131,6 +131,15 @@ export function sum(rows: readonly (readonly [label: HtmlValue, value: HtmlValue
   return html`<dl class="sum">${rows.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+/** How much of something: 0.98 of all callbacks. The number stands beside it, so it is only seen. */
+export function shareBar(share: number, tone: Tone = 'success'): Html {
+  return html`
+    <svg class="share-bar ${tone}" width="100%" height="6" aria-hidden="true">
+      <rect class="share-all" width="100%" height="6" rx="3"/><rect width="${(share * 100).toFixed(1)}%" height="6" rx="3"/>
+    </svg>
+  `;
+}
+
 export type Choice = { label: string; href: string; current: boolean; count?: HtmlValue };
 
 /** Tabs over a list, each with its count. */

@@ -189,7 +189,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('cases', '/cases'),
       at('case', `/cases/${caseRef}`),
       at('integrations', '/integrations'),
-      at('integration', `/integrations/${shop.id}`),
+      at('integration', `/integrations/${shop.clientId}`),
       at('integration new', '/integrations/new'),
       at('callbacks', '/callbacks'),
       at('requests', '/requests'),

@@ -102,7 +102,7 @@ export const common = {
     integrations: 'Integrations',
     callbacks: 'Callbacks',
     requests: 'Request log',
-    debugger: 'Signature debugger',
+    debugger: 'Sign-check',
     docs: 'Docs',
     account: 'Your profile',
     notifications: 'Notifications',

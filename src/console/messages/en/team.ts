@@ -25,7 +25,7 @@ export const team = {
       '24 hours. Owners and the person concerned can cancel it.',
     permissions: {
       owner: 'full access, including the team',
-      developer: 'integrations, secrets, callbacks, signature debugger, payment links',
+      developer: 'integrations, secrets, callbacks, Sign-check, payment links',
       finance: 'payouts, refunds, reviews, payment links',
       viewer: 'read-only access',
     },

@@ -23,8 +23,15 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replayText: 'Chaque notification non livrée depuis ce jour est renvoyée.',
     replaySince: 'Depuis le',
     resume: 'Reprendre les notifications',
-    paused: (url) => `${url} a répondu 410 Gone. Les notifications sont suspendues depuis le`,
-    healthy: 'Toutes les URL de notification fonctionnent.',
+    endpoints: 'Adresses',
+    newest: (count) => `Sur les ${count} dernières notifications`,
+    deliveredOf: (delivered, all) => `${delivered} sur ${all} livrées`,
+    givenUpCount: (count) => `${count} abandonnées`,
+    working: 'Fonctionne',
+    failing: 'En échec',
+    failingSince: 'En échec depuis',
+    pausedSince: 'L’adresse a répondu 410 Gone. Les notifications sont suspendues depuis',
+    receiver: 'Récepteur de test',
     viewTransaction: 'Voir la transaction',
     states: {
       waiting: 'En attente',
@@ -40,7 +47,6 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     unverifiedText:
       'Refusées avant la vérification de la signature : toute personne qui connaît le client_id a pu les envoyer. ' +
       'Quelques-unes sont conservées une semaine.',
-    debug: 'Vérifier une signature',
     lead: 'Les requêtes d’API de vos intégrations des 30 derniers jours. Les corps ne sont pas conservés.',
     off: 'Le journal des requêtes est désactivé (REQUEST_LOG=off).',
     none: 'Aucune requête',

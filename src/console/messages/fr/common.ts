@@ -107,7 +107,7 @@ export const common: CommonMessages = {
     integrations: 'Intégrations',
     callbacks: 'Notifications',
     requests: 'Journal des requêtes',
-    debugger: 'Débogueur de signature',
+    debugger: 'Contrôle de signature',
     docs: 'Documentation',
     account: 'Votre profil',
     notifications: 'Notifications',
