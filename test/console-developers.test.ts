@@ -42,10 +42,10 @@ describe('pages of developers', () => {
     await pay('/good', 200);
     const found = await summariseEndpoints(ctx.db, shop.holderId);
     assert.deepEqual(
-      found.map(({ url, events, delivered, waiting }) => [new URL(url).pathname, events, delivered, waiting]),
+      found.map(({ url, events, delivered, waiting }) => [new URL(url).pathname, events, delivered, waiting]).sort(),
       [
-        ['/good', 2, 2, 0],
         ['/bad', 1, 0, 1],
+        ['/good', 2, 2, 0],
       ],
     );
     const { text } = await developer.get('/console/callbacks');

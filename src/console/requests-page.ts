@@ -146,7 +146,7 @@ function unverifiedSection(
 /** The method and the path on one line, the integration under it. */
 function requestCell(route: string, title: string | undefined): Html {
   const [method = '', path = ''] = route.split(' ');
-  const short = path.replace(/^\/api\//, '');
+  const short = path.split('/').findLast((part) => part !== '' && !part.startsWith(':')) ?? path;
   return who(
     html`<span class="request-path" title="${route}">${method} <code>${short}</code></span>`,
     html`<bdi>${title ?? ''}</bdi>`,
