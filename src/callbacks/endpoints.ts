@@ -105,6 +105,15 @@ export async function countDueDeliveries(reader: Reader, now: Date): Promise<num
   return Number(row?.due ?? 0n);
 }
 
+/** Since when the oldest of them is due. */
+export async function oldestDueDelivery(reader: Reader, now: Date): Promise<Date | null> {
+  const [row] = await reader.query<{ due_at: Date }>(
+    'select due_at from callback_deliveries where not leased and due_at <= $1 order by due_at limit 1',
+    [now],
+  );
+  return row?.due_at ?? null;
+}
+
 /** Resumes a paused address: its deliveries are due at once. Returns how many. */
 export function resumeAddress(ctx: Context, actor: Actor, holderId: bigint, url: string): Promise<number> {
   const at = ctx.clock.now();

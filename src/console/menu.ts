@@ -58,6 +58,7 @@ const GROUPS: readonly Group[] = [
       { key: 'debts', path: '/console/admin/debts', icon: 'hand-coins', roles: 'admin' },
       { key: 'ledger', path: '/console/admin/ledger', icon: 'scale', roles: 'admin' },
       { key: 'limits', path: '/console/admin/limits', icon: 'gauge', roles: 'admin' },
+      { key: 'system', path: '/console/admin/system', icon: 'server', roles: 'admin' },
       { key: 'auditExport', path: '/console/admin/audit', icon: 'scroll-text', roles: 'admin' },
     ],
   },

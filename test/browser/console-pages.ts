@@ -203,6 +203,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('not found', '/transactions/TX_00000000000000000000000000'),
       at('admin', '/admin'),
       at('admin holder', `/admin/holders/${shop.holderId}`),
+      at('admin holder payments', `/admin/holders/${shop.holderId}/payments`),
+      at('admin system', '/admin/system'),
       at('admin rails', '/admin/rails'),
       at('admin rail new', '/admin/rails/new'),
       at('admin rail form', '/admin/rails/new?rail=daraja&environment=sandbox'),

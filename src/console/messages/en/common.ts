@@ -116,6 +116,7 @@ export const common = {
     debts: 'Debts',
     ledger: 'Ledger',
     limits: 'Limits',
+    system: 'System',
     auditExport: 'Audit of the gateway',
   },
   notices: {

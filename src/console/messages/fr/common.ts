@@ -121,6 +121,7 @@ export const common: CommonMessages = {
     debts: 'Dettes',
     ledger: 'Grand livre',
     limits: 'Limites',
+    system: 'Système',
     auditExport: 'Audit de la passerelle',
   },
   notices: {
