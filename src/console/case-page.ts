@@ -215,7 +215,8 @@ function detailFacts(request: MemberRequest, { detail }: Case, transaction: Tran
   });
 }
 
-function rawDetail({ t }: MemberRequest, { detail }: Case): Html {
+function rawDetail({ t }: MemberRequest, { detail }: Case): Html | false {
+  if (Object.keys(detail).length === 0) return false;
   return html`
     <details>
       <summary>${t.details}</summary>

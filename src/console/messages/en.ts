@@ -13,6 +13,7 @@ import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { notifications } from './en/notifications.ts';
 import { payouts } from './en/payouts.ts';
+import { rails } from './en/rails.ts';
 import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
@@ -44,4 +45,5 @@ export const english = {
   ...team,
   ...admin,
   ...audit,
+  ...rails,
 };

@@ -14,6 +14,7 @@ import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { notifications } from './fr/notifications.ts';
 import { payouts } from './fr/payouts.ts';
+import { rails } from './fr/rails.ts';
 import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
@@ -43,4 +44,5 @@ export const french: ConsoleMessages = {
   ...team,
   ...admin,
   ...audit,
+  ...rails,
 };
