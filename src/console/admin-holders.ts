@@ -86,19 +86,13 @@ function stateChips({ t }: MemberRequest, shown: HolderStatus | undefined, name:
   return chips(t.state, [undefined, ...HOLDER_STATES].map(choice));
 }
 
-function searchForm(request: MemberRequest, state: HolderStatus | undefined, name: string): Html {
-  const { t } = request;
+function searchForm({ t }: MemberRequest, state: HolderStatus | undefined, name: string): Html {
   return html`
-    <div class="card">
-      ${form(request, {
-        method: 'get',
-        action: '/admin',
-        hidden: state ? { status: state } : {},
-        fields: [{ name: 'name', label: t.admin.search, value: name, attributes: html`maxlength="120"` }],
-        submit: t.search,
-        variant: 'secondary',
-      })}
-    </div>
+    <form class="copyline" action="/console/admin" role="search" aria-label="${t.menu.admin}">
+      ${state && html`<input type="hidden" name="status" value="${state}">`}
+      <input type="search" name="name" value="${name}" aria-label="${t.admin.search}" placeholder="${t.admin.search}" maxlength="120">
+      <button class="button-secondary">${t.search}</button>
+    </form>
   `;
 }
 

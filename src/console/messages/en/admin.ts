@@ -173,7 +173,7 @@ export const admin = {
     ownerUnproven: (email: string) =>
       `${email} already has an account, and nobody has confirmed its address. ` +
       'Before this link works, the host makes a login link for that person:',
-    states: { active: 'active', suspended: 'suspended', closed: 'closed' },
+    states: { active: 'Active', suspended: 'Suspended', closed: 'Closed' },
     suspend: 'Suspend',
     suspendMeaning:
       'API requests are rejected and no money leaves until the merchant is reactivated. Collections in progress are completed.',

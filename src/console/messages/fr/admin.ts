@@ -178,7 +178,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     ownerUnproven: (email) =>
       `${email} a déjà un compte, et personne n’a confirmé son adresse. ` +
       'Pour que ce lien fonctionne, l’hébergeur crée d’abord un lien de connexion pour cette personne :',
-    states: { active: 'actif', suspended: 'suspendu', closed: 'fermé' },
+    states: { active: 'Actif', suspended: 'Suspendu', closed: 'Fermé' },
     suspend: 'Suspendre',
     suspendMeaning:
       'Jusqu’à la réactivation, les requêtes d’API sont refusées et aucun argent ne sort. Les encaissements en cours sont menés à terme.',
