@@ -53,7 +53,7 @@ function debuggerPage(
     styles: [STYLE],
     body: html`
       ${refused && refusedBox(request, refused)}
-      <div class="columns">
+      <div class="columns${inspection && ' checked'}">
         <section class="card">${pasteForm(request, refused)}</section>
         ${inspection ? verdict(request, inspection) : emptyState(t.debugger.noVerdict, t.debugger.noVerdictText, false, 'bug')}
       </div>
