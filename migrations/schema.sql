@@ -627,6 +627,7 @@ comment on table audit_log is
   'What people did. Rows are only added.';
 comment on column audit_log.actor is
   'The e-mail address of the person, or "command line".';
+CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (holder_id, actor, id DESC);
 CREATE INDEX audit_log_by_holder ON public.audit_log USING btree (holder_id, id DESC);
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE CONSTRAINT TRIGGER audit_log_linked AFTER INSERT ON audit_log DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION link_new_audit_row();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type RunningSimulator, startSimulator } from '../simulators/frame.ts';
 import { SIMULATORS } from '../simulators/index.ts';
+import { LANGUAGES } from '../src/console/messages.ts';
 import { collectInKenya } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -34,6 +35,23 @@ describe('connections in the console', () => {
         subject,
       ])
     ).map(({ action }) => action);
+
+  test('every setting of every rail has its label in French', async () => {
+    const { railLabels } = LANGUAGES.fr.messages;
+    const labels = gateway.ctx.rails.definitions.flatMap(({ settings }) => settings.map(({ label }) => label));
+    assert.deepEqual(
+      labels.filter((label) => railLabels[label] === undefined),
+      [],
+    );
+    assert.deepEqual(
+      Object.keys(railLabels).filter((label) => !labels.includes(label)),
+      [],
+    );
+    const form = await admin.get('/console/admin/rails/new?rail=daraja&environment=sandbox', {
+      'accept-language': 'fr',
+    });
+    assert.match(form.text, /Mot de passe de l’initiateur/);
+  });
 
   test('in sandbox mode the form offers simulators and sandboxes, never production', async () => {
     const { text } = await admin.get('/console/admin/rails/new');

@@ -19,10 +19,10 @@ let page = '';
 before(async () => {
   gateway = await createTestGateway();
   client = await createClient(gateway, 'Console keys');
-  const { holderId, id } = client.shop;
+  const { holderId, clientId } = client.shop;
   developer = await addPerson(gateway, holderId, 'developer');
   viewer = await addPerson(gateway, holderId, 'viewer');
-  page = `/console/integrations/${id}`;
+  page = `/console/integrations/${clientId}`;
 });
 after(() => gateway.close());
 
@@ -142,4 +142,31 @@ test('security S19: the page of requests shows a wrong signature apart from the 
   const found = (await developer.get(`/console/requests?id=${publicId('req', id)}`)).text;
   assert.match(found, /v3\/wanted/);
   assert.doesNotMatch(found, /v3\/other/);
+});
+
+test('an integration has its client_id in the address; the number of before leads there', async () => {
+  const old = `/console/integrations/${client.shop.id}`;
+  assert.equal((await developer.get(old)).location, page);
+  assert.equal((await developer.get('/console/integrations/client_nobody')).status, 404);
+  assert.equal((await developer.get('/console/integrations/%00')).status, 404);
+});
+
+test('an integration is revoked only by somebody who types its title', async () => {
+  const made = await developer.post('/console/integrations', { title: 'Till 9', callback_url: '' });
+  assert.match(
+    made.text,
+    /SIMBI_SENDER&#61;&#34;Till 9&#34;\nSIMBI_SECRET_KEY&#61;sk_[\w-]+\nSIMBI_CALLBACK_SECRET&#61;whsec_/,
+  );
+  const labels = [...made.text.matchAll(/<label for="sample-tab-\w+">([^<]+)/g)].map(([, label]) => label);
+  assert.deepEqual(labels, ['Simbi SDK', 'curl', 'PHP', 'Python', 'TypeScript']);
+  const path = /\/console\/integrations\/client_\w+/.exec(made.text)?.[0] ?? '';
+  for (const typed of ['', 'till 9', 'Console keys']) {
+    const refused = await developer.post(`${path}/revoke`, { confirm_title: typed });
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /This is not the title of the integration\. Nothing was revoked\./);
+  }
+  assert.equal(
+    (await developer.post(`${path}/revoke`, { confirm_title: 'Till 9' })).location,
+    `${path}?done=integrationRevoked`,
+  );
 });

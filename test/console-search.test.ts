@@ -96,7 +96,7 @@ describe('every row of the table of searches finds', () => {
   test('a request id, a client id, an e-mail of the team, a page and an action', async () => {
     const request = 'req_01JD8ZK7Q3V9M2X4T6B8N0P1R5';
     assert.equal(await searched(request), `/console/requests?id=${request}`);
-    assert.ok((await searched(shop.clientId)).includes(`/console/integrations/${shop.id}`));
+    assert.ok((await searched(shop.clientId)).includes(`/console/integrations/${shop.clientId}`));
     assert.match(await searched('amina@example.org'), /Team member · amina@example\.org · Owner/);
     assert.ok((await searched('payouts')).includes('href="/console/payouts"'));
     assert.ok((await searched('new link')).includes('href="/console/links/new"'));

@@ -99,7 +99,12 @@ describe('suspended', () => {
     }
     assert.deepEqual(await counts(), before);
     assert.equal((await owner.get('/console')).status, 200, 'reading stays possible');
-    assert.equal((await owner.post(`/console/integrations/${client.shop.id}/revoke`)).status, 303, 'revoking too');
+    assert.equal(
+      (await owner.post(`/console/integrations/${client.shop.clientId}/revoke`, { confirm_title: client.shop.title }))
+        .status,
+      303,
+      'revoking too',
+    );
   });
 
   test('security S2: owners can remove a member and withdraw a loosening of the rules, and nothing else there', async () => {

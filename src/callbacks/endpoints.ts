@@ -5,6 +5,8 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 
 const MAX_LISTED = 200;
+/** An address is judged by what became of its newest events. */
+export const SUMMARISED_EVENTS = 500;
 /** A backlog is counted up to here: beyond it the exact number is of no use. */
 const MAX_COUNTED = 100_000;
 
@@ -56,6 +58,43 @@ export async function listPausedAddresses(reader: Reader, holderId: bigint): Pro
   return rows.map((row) => ({ url: row.url, integrationId: row.integration_id, pausedAt: row.paused_at }));
 }
 
+export type EndpointSummary = {
+  url: string;
+  events: number;
+  delivered: number;
+  /** Not delivered yet, or no longer tried. */
+  waiting: number;
+  givenUp: number;
+  lastEventAt: Date;
+};
+
+/** Every address among the newest events of a holder, and what became of them. */
+export async function summariseEndpoints(reader: Reader, holderId: bigint): Promise<EndpointSummary[]> {
+  const rows = await reader.query<Record<'events' | 'delivered' | 'waiting', bigint> & { url: string; last: Date }>(
+    `select url, count(*) as events, count(*) filter (where waits) as waiting,
+            count(*) filter (where not waits and delivered) as delivered, max(created_at) as last
+     from (
+       select e.url, e.created_at, d.event_id is not null as waits,
+              exists (select from callback_attempts a
+                      where a.holder_id = $1 and a.event_id = e.id and a.delivered) as delivered
+       from (select id, transaction_id, url, created_at from events
+             where holder_id = $1 and url is not null order by position desc limit ${SUMMARISED_EVENTS}) e
+       left join callback_deliveries d
+         on d.holder_id = $1 and d.event_id = e.id and d.transaction_id = e.transaction_id
+     ) newest
+     group by url order by last desc limit $2`,
+    [holderId, MAX_LISTED],
+  );
+  return rows.map(({ url, events, delivered, waiting, last }) => ({
+    url,
+    events: Number(events),
+    delivered: Number(delivered),
+    waiting: Number(waiting),
+    givenUp: Number(events - delivered - waiting),
+    lastEventAt: last,
+  }));
+}
+
 /** Deliveries that are due and not yet sent, of all holders: the backlog that readiness and metrics show. */
 export async function countDueDeliveries(reader: Reader, now: Date): Promise<number> {
   const [row] = await reader.query<{ due: bigint }>(
@@ -64,6 +103,15 @@ export async function countDueDeliveries(reader: Reader, now: Date): Promise<num
     [now],
   );
   return Number(row?.due ?? 0n);
+}
+
+/** Since when the oldest of them is due. */
+export async function oldestDueDelivery(reader: Reader, now: Date): Promise<Date | null> {
+  const [row] = await reader.query<{ due_at: Date }>(
+    'select due_at from callback_deliveries where not leased and due_at <= $1 order by due_at limit 1',
+    [now],
+  );
+  return row?.due_at ?? null;
 }
 
 /** Resumes a paused address: its deliveries are due at once. Returns how many. */

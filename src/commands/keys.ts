@@ -137,7 +137,7 @@ async function rewrap(terminal: Terminal, options: Options): Promise<void> {
     }
     await ctx.db.transaction(async (tx) => {
       await storeRewrapped(tx, rewrapped);
-      const entry = { holderId: null, actor: COMMAND_LINE, action: 'keys.master_rotated', subject: name };
+      const entry = { holderId: null, actor: COMMAND_LINE, action: 'keys.master_rotated', subject: name } as const;
       await recordAudit(tx, entry, ctx.clock.now());
     });
     if (isFile) deletePreviousKeyFile(config);
@@ -196,7 +196,12 @@ async function retireUnused(ctx: Context, version: number, seconds: number): Pro
           `${seconds === RETIRE_NOW_SECONDS ? 'ten seconds' : 'a day. With --now it need not be'}.`,
         EXIT.conflict,
       );
-    const entry = { holderId: null, actor: COMMAND_LINE, action: 'keys.retired', subject: `version ${version}` };
+    const entry = {
+      holderId: null,
+      actor: COMMAND_LINE,
+      action: 'keys.retired',
+      subject: `version ${version}`,
+    } as const;
     await recordAudit(tx, entry, ctx.clock.now());
   });
 }

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Direction, Fee } from '../catalog/catalog.ts';
 import { listRuleChanges } from '../holders/approval-rules.ts';
 import { addressState } from '../holders/credentials.ts';
-import { findHolder, type Holder, type HolderStatus, listHolders } from '../holders/holders.ts';
+import { findHolder, type Holder, type HolderStatus, lastUseOf, listHolders } from '../holders/holders.ts';
 import { listTeam } from '../holders/members.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
 import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
@@ -14,19 +14,21 @@ import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable, facts, type Tone, tag } from '../ui/components.ts';
+import { chips, dataTable, emptyState, facts, status as statusText, type Tone, who } from '../ui/components.ts';
 import { changesCard } from './approval-settings.ts';
 import { pager, timeTag } from './components.ts';
-import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
+import { fieldOf, idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { debtLines } from './debts.ts';
 import { waitingDecisions } from './decision-list.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { countInBackground, readVolumes } from './merchant-figures.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 import { deliveryOf, invitedPage } from './team.ts';
 
-const PAGE_HOLDERS = 100;
+const PAGE_HOLDERS = 50;
 const HOLDER_TONES: Record<HolderStatus, Tone> = { active: 'success', suspended: 'warning', closed: 'error' };
+const HOLDER_STATES = Object.keys(HOLDER_TONES) as HolderStatus[];
 const STATUS_CHANGES: Record<string, HolderStatus> = { suspend: 'suspended', reopen: 'active', close: 'closed' };
 
 export const adminHolderRoutes: ConsoleRoute[] = [
@@ -38,11 +40,18 @@ export const adminHolderRoutes: ConsoleRoute[] = [
 ];
 
 async function listPage(request: MemberRequest, problem?: string): Promise<FastifyReply> {
-  const { t } = request;
+  const { ctx, t, services } = request;
   const before = queryOf(request, 'before', 20);
+  const search = queryOf(request, 'name', 120);
+  const state = HOLDER_STATES.find((each) => each === queryOf(request, 'status'));
   const page = { limit: PAGE_HOLDERS, before: before === '' ? undefined : idOf(before) };
-  const [holders, waiting] = await Promise.all([listHolders(request.ctx.db, page), waitingDecisions(request)]);
+  const [holders, waiting] = await Promise.all([
+    listHolders(ctx.db, { ...page, status: state, search: search || undefined }),
+    waitingDecisions(request),
+  ]);
   const last = holders.length === PAGE_HOLDERS ? holders.at(-1) : undefined;
+  const table = holders.length === 0 ? emptyState(t.admin.none, t.admin.noneText) : await holderTable(request, holders);
+  countInBackground(ctx, services.dailyStats, holders);
   return renderPage(request, {
     title: t.menu.admin,
     active: 'admin',
@@ -50,16 +59,10 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
     body: html`
       ${problem && html`<p class="box error" role="alert">${problem}</p>`}
       ${waiting}
-      ${dataTable(
-        t.menu.admin,
-        [{ label: t.admin.holder }, { label: t.state }, { label: t.created }],
-        holders.map((each) => [
-          html`<a href="/console/admin/holders/${each.id}"><bdi>${each.name}</bdi></a>`,
-          statusOf(request, each),
-          timeTag(request, each.created_at),
-        ]),
-      )}
-      ${pager(request, last ? `/console/admin?before=${last.id}` : null)}
+      ${stateChips(request, state, search)}
+      ${searchForm(request, state, search)}
+      ${table}
+      ${pager(request, last ? listAddress({ before: String(last.id), status: state, name: search }) : null)}
       <section class="card">
         <h2>${t.admin.create}</h2>
         ${openForm(request)}
@@ -68,8 +71,56 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
   });
 }
 
+function listAddress(query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
+  const text = new URLSearchParams(given).toString();
+  return text === '' ? '/console/admin' : `/console/admin?${text}`;
+}
+
+function stateChips({ t }: MemberRequest, shown: HolderStatus | undefined, name: string): Html {
+  const choice = (state: HolderStatus | undefined) => ({
+    label: state ? t.admin.states[state] : t.all,
+    href: listAddress({ status: state, name }),
+    current: state === shown,
+  });
+  return chips(t.state, [undefined, ...HOLDER_STATES].map(choice));
+}
+
+function searchForm({ t }: MemberRequest, state: HolderStatus | undefined, name: string): Html {
+  return html`
+    <form class="copyline" action="/console/admin" role="search" aria-label="${t.menu.admin}">
+      ${state && html`<input type="hidden" name="status" value="${state}">`}
+      <input type="search" name="name" value="${name}" aria-label="${t.admin.search}" placeholder="${t.admin.search}" maxlength="120">
+      <button class="button-secondary">${t.search}</button>
+    </form>
+  `;
+}
+
+async function holderTable(request: MemberRequest, holders: readonly Holder[]): Promise<Html> {
+  const { ctx, t } = request;
+  const ids = holders.map(({ id }) => id);
+  const [volumes, uses] = await Promise.all([readVolumes(ctx, ids), lastUseOf(ctx.db, ids)]);
+  return dataTable(
+    t.menu.admin,
+    [
+      { label: t.admin.holder, phone: 'main' },
+      { label: t.state, phone: 'status' },
+      { label: t.admin.volume, right: true, phone: 'amount' },
+      { label: t.admin.lastUse, right: true },
+      { label: t.created, right: true },
+    ],
+    holders.map((each) => [
+      who(html`<bdi>${each.name}</bdi>`, `#${each.id}`, { href: `/console/admin/holders/${each.id}` }),
+      statusOf(request, each),
+      (volumes.get(each.id) ?? []).map(({ amount, currency }) => html`<div>${money(request, amount, currency)}</div>`),
+      uses.has(each.id) ? timeTag(request, uses.get(each.id)) : t.never,
+      timeTag(request, each.created_at),
+    ]),
+  );
+}
+
 function statusOf({ t }: MemberRequest, { status }: Holder): Html {
-  return tag(HOLDER_TONES[status], t.admin.states[status]);
+  return statusText(HOLDER_TONES[status], t.admin.states[status]);
 }
 
 function openForm(request: MemberRequest): Html {
@@ -131,6 +182,7 @@ async function holderPage(request: MemberRequest): Promise<FastifyReply> {
   return renderPage(request, {
     title: holder.name,
     active: 'admin',
+    actions: html`<a class="button button-secondary" href="/console${path}/payments">${t.admin.payments}</a>`,
     body: html`
       <div class="card">
         ${facts([

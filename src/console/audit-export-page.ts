@@ -4,16 +4,16 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { listAudit } from '../holders/audit.ts';
 import { exportAudit } from '../holders/audit-chain.ts';
+import { listAdmins } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
 import { html } from '../platform/html.ts';
-import { auditTable } from './audit-page.ts';
-import { pager } from './components.ts';
-import { idOf, type MemberRequest, queryOf } from './console-request.ts';
+import { auditFilterForm, readAuditFilter } from './audit-filter.ts';
+import { AUDIT_PAGE_ROWS, AUDIT_STYLE, auditEntries } from './audit-page.ts';
+import { type MemberRequest, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
-const PAGE_ROWS = 50;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 export const auditExportRoutes: ConsoleRoute[] = [
@@ -23,25 +23,29 @@ export const auditExportRoutes: ConsoleRoute[] = [
 
 async function listPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const after = queryOf(request, 'after', 20);
-  const rows = await listAudit(ctx.db, null, PAGE_ROWS, after === '' ? undefined : idOf(after));
-  const last = rows.at(-1);
+  const [rows, admins] = await Promise.all([
+    listAudit(ctx.db, null, AUDIT_PAGE_ROWS, readAuditFilter(request)),
+    listAdmins(ctx.db),
+  ]);
   return renderPage(request, {
     title: t.menu.auditExport,
     lead: t.auditExport.lead,
     active: 'auditExport',
+    styles: [AUDIT_STYLE],
     body: html`
+      ${auditFilterForm(request, '/admin/audit', admins)}
+      ${auditEntries(request, '/admin/audit', t.menu.auditExport, rows)}
       <div class="card">
-        <p>${t.auditExport.help}</p>
+        <h2>${t.auditExport.download}</h2>
+        <p class="muted">${t.auditExport.help}</p>
         ${form(request, {
           action: '/admin/audit.jsonl',
           method: 'get',
           fields: [{ name: 'since', label: t.auditExport.since, type: 'date' }],
           submit: t.auditExport.download,
+          variant: 'secondary',
         })}
       </div>
-      ${auditTable(request, t.menu.auditExport, rows)}
-      ${pager(request, rows.length === PAGE_ROWS && last ? `/console/admin/audit?after=${last.id}` : null)}
     `,
   });
 }

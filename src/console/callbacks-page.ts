@@ -1,23 +1,19 @@
 // Callbacks: what was sent to the holder's servers, which of them fail, and sending again.
 
 import type { FastifyReply } from 'fastify';
-import {
-  type FailingReceiver,
-  listFailingReceivers,
-  listPausedAddresses,
-  type PausedAddress,
-  resumeAddress,
-} from '../callbacks/endpoints.ts';
+import { resumeAddress } from '../callbacks/endpoints.ts';
 import { type Delivery, type DeliveryStatus, listDeliveries, replayFailed, resendEvent } from '../callbacks/resend.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
-import { chips, dataTable, emptyState, status as statusText, who } from '../ui/components.ts';
+import { chips, dataTable, emptyState, who } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
+import { endpointsCard } from './callback-endpoints.ts';
 import { pager, timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, paramOf, queryOf, readDay } from './console-request.ts';
 import { exportButton } from './csv-export.ts';
 import { DELIVERY_STATES, deliveryDetails, deliveryTag } from './delivery-details.ts';
-import { form, postButton } from './form-components.ts';
+import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 import { sampleShopButton } from './sample-shop-button.ts';
@@ -37,23 +33,21 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const status = DELIVERY_STATES.find((each) => each === queryOf(request, 'status'));
   const after = queryOf(request, 'after', 40);
   const before = uuidFromPublicId('evt', after) ? after : undefined;
-  const [deliveries, failing, paused] = await Promise.all([
+  const [deliveries, endpoints] = await Promise.all([
     listDeliveries(ctx.db, holder.id, { status, before, limit: PAGE_ROWS }),
-    listFailingReceivers(ctx.db, holder.id),
-    listPausedAddresses(ctx.db, holder.id),
+    endpointsCard(request),
   ]);
   return renderPage(request, {
     title: t.menu.callbacks,
     lead: t.callbacks.lead,
     active: 'callbacks',
-    actions: exportButton(request, '/console/callbacks.csv', status ? `status=${status}` : ''),
+    actions: html`
+      ${ctx.config.mode === 'sandbox' && receiverLink(request)}
+      ${exportButton(request, '/console/callbacks.csv', status ? `status=${status}` : '')}
+    `,
     body: html`
-      ${failing.map((each) => failingBox(request, each))}
-      ${paused.map((each) => pausedBox(request, each))}
+      ${endpoints}
       ${stateChips(request, status)}
-      ${
-        failing.length + paused.length === 0 && html`<p class="muted">${statusText('success', t.callbacks.healthy)}</p>`
-      }
       ${
         deliveries.length === 0
           ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request), 'bell')
@@ -65,28 +59,12 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   });
 }
 
-function failingBox(request: HolderRequest, receiver: FailingReceiver): Html {
-  const { t } = request;
+/** The sandbox has a receiver of its own, which shows what arrived. */
+function receiverLink({ t }: HolderRequest): Html {
   return html`
-    <p class="box error">
-      ${t.home.callbacksFailing(receiver.origin)}:
-      ${' '}${t.home.callbacksWaiting(receiver.waiting)} ${t.since} ${timeTag(request, receiver.failingSince)}.
-      ${' '}
-      <code>${receiver.lastError}</code>
-    </p>
-  `;
-}
-
-function pausedBox(request: HolderRequest, { url, pausedAt }: PausedAddress): Html {
-  const { t, role } = request;
-  return html`
-    <div class="box warning">
-      <p>${t.callbacks.paused(url)} ${timeTag(request, pausedAt)}</p>
-      ${
-        BUILDERS.includes(role) &&
-        postButton(request, '/callbacks/resume', t.callbacks.resume, { variant: 'secondary', hidden: { url } })
-      }
-    </div>
+    <a class="button button-secondary" href="/sandbox/callbacks" target="_blank" rel="noopener">
+      ${icon('inbox')}${t.callbacks.receiver}
+    </a>
   `;
 }
 

@@ -222,7 +222,8 @@ function stateText({ t }: MemberRequest, state: string): string {
   return names[state] ?? state;
 }
 
-function rawDetail({ t }: MemberRequest, { detail }: Case): Html {
+function rawDetail({ t }: MemberRequest, { detail }: Case): Html | false {
+  if (Object.keys(detail).length === 0) return false;
   return html`
     <details>
       <summary>${t.details}</summary>

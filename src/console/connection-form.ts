@@ -135,9 +135,10 @@ function settingFields(request: MemberRequest, { settings }: RailDefinition, kno
     const isHidden = isSealedSetting(setting);
     const hasValue = isHidden && known.sealed.includes(setting.name);
     const typed = known.isAgain ? fieldOf(request, setting.name, MAX_SETTING_CHARACTERS) : '';
+    const label = request.t.railLabels[setting.label] ?? setting.label;
     const field = {
       name: setting.name,
-      label: setting.optional ? `${setting.label} (${request.t.optional})` : setting.label,
+      label: setting.optional ? `${label} (${request.t.optional})` : label,
       hint: hasValue ? `${setting.help} ${request.t.connections.keptIfEmpty}` : setting.help,
       required: !setting.optional && !hasValue,
     };

@@ -1,29 +1,37 @@
 // Connections to operators, for admins: each with its state, how it does and what it holds; then health by method.
 
 import type { FastifyReply } from 'fastify';
-import { countDueDeliveries } from '../callbacks/endpoints.ts';
-import { type ConnectionView, countriesOf, readConnectionViews } from '../payments/connection-views.ts';
+import {
+  type ConnectionView,
+  countriesOf,
+  type OperatorHealth,
+  readConnectionViews,
+} from '../payments/connection-views.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
-import { countDuePayments } from '../payments/payment-jobs.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, emptyState, figureCard, type Tone, tag } from '../ui/components.ts';
+import { dataTable, emptyState, operatorTile, shareBar, status, who } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { type MemberRequest, money } from './console-request.ts';
 import { renderPage } from './layout.ts';
+import { readMethodDays } from './merchant-figures.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const LIVE_SECONDS = 10;
-const BREAKER_TONES = { closed: 'success', half_open: 'warning', open: 'error' } as const;
+/** Slower than this, somebody who waits for a prompt notices it. */
+const SLOW_MS = 5_000;
+/** Below it, more fails than payers alone explain. */
+const LOW_RATE = 0.5;
+/** So many calls without an answer are no accident. */
+const SILENT_RATE = 0.2;
 
 export const connectionsPageRoutes: ConsoleRoute[] = [forAdmin('GET', '/admin/rails', connectionsPage)];
 
 async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
-  const { ctx, t, services } = request;
-  const [views, payments, deliveries, gone] = await Promise.all([
+  const { ctx, t } = request;
+  const [views, gone, history] = await Promise.all([
     readConnectionViews(ctx),
-    countDuePayments(ctx.db, ctx.clock.now()),
-    countDueDeliveries(ctx.db, ctx.clock.now()),
     listGoneMethods(ctx),
+    historyTable(request),
   ]);
   return renderPage(request, {
     title: t.menu.rails,
@@ -44,11 +52,10 @@ async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
         <h2>${t.connections.health}</h2>
         ${healthTable(request)}
       </section>
-      <div class="cards">
-        ${figureCard(t.admin.duePayments, payments)}
-        ${figureCard(t.admin.dueDeliveries, deliveries)}
-        ${figureCard(t.admin.droppedLog, services.requestLog.dropped())}
-      </div>
+      <section>
+        <h2>${t.admin.history}</h2>
+        ${history}
+      </section>
     `,
   });
 }
@@ -58,10 +65,10 @@ function connectionTable(request: MemberRequest, views: readonly ConnectionView[
   return dataTable(
     t.menu.rails,
     [
-      { label: t.connections.connection },
-      { label: t.state },
+      { label: t.connections.connection, phone: 'main' },
+      { label: t.state, phone: 'status' },
       { label: t.connections.methods },
-      { label: t.connections.float, right: true },
+      { label: t.connections.float, right: true, phone: 'amount' },
       { label: t.home.rate, right: true },
       { label: t.admin.noAnswer, right: true },
       { label: t.admin.median, right: true },
@@ -70,10 +77,9 @@ function connectionTable(request: MemberRequest, views: readonly ConnectionView[
       const { name, methods, environment } = view.connection;
       const totals = totalsOf(view);
       return [
-        html`
-          <a href="/console/admin/rails/${name}">${name}</a>
-          <span class="muted">${view.title}, ${t.connections.environments[environment]}</span>
-        `,
+        who(name, `${view.title}, ${t.connections.environments[environment]}`, {
+          href: `/console/admin/rails/${name}`,
+        }),
         connectionState(request, view),
         html`
           ${methods.length}
@@ -88,15 +94,39 @@ function connectionTable(request: MemberRequest, views: readonly ConnectionView[
   );
 }
 
-/** In one word: removed, paused, down (of any method), testing or working. */
-export function connectionState({ t }: MemberRequest, { connection, health }: ConnectionView): Html {
-  if (connection.removedAt) return tag('neutral', t.connections.removed);
-  if (connection.pausedAt) return tag('warning', t.connections.paused);
-  const states = health.map(({ state }) => state);
-  const state = states.includes('open') ? 'open' : states.includes('half_open') ? 'half_open' : 'closed';
-  if (health.length === 0) return tag('neutral', t.connections.unused);
-  const tone: Tone = BREAKER_TONES[state];
-  return tag(tone, t.admin.breakers[state]);
+/** In a few words: removed, paused, or how its worst method does. */
+export function connectionState(request: MemberRequest, { connection, health }: ConnectionView): Html {
+  const { t } = request;
+  if (connection.removedAt) return status('neutral', t.connections.removed);
+  if (connection.pausedAt) return status('warning', t.connections.paused);
+  const worst = health.toSorted((left, right) => severity(right) - severity(left))[0];
+  return worst ? healthState(request, worst) : status('neutral', t.connections.unused);
+}
+
+function severity({ state, medianMs, silentRate }: OperatorHealth): number {
+  if (state === 'open') return 3;
+  if (state === 'half_open') return 2;
+  return isSlow({ medianMs, silentRate }) ? 1 : 0;
+}
+
+function isSlow({ medianMs, silentRate }: Pick<OperatorHealth, 'medianMs' | 'silentRate'>): boolean {
+  return (medianMs ?? 0) > SLOW_MS || silentRate > SILENT_RATE;
+}
+
+/** "Up", "Slow", "Trying again", or "Down since 10:20". */
+function healthState(request: MemberRequest, health: OperatorHealth): Html {
+  const { t } = request;
+  const { state, openedAt } = health;
+  if (state === 'open')
+    return html`${status('error', t.admin.breakers.open)} <span class="muted">${openedAt && t.since} ${timeTag(request, openedAt)}</span>`;
+  if (state === 'half_open') return status('warning', t.admin.breakers.half_open);
+  return isSlow(health) ? status('warning', t.admin.slow) : status('success', t.admin.breakers.closed);
+}
+
+/** M-PESA (Kenya): one operator works in several countries. */
+function methodTitle({ ctx }: MemberRequest, code: string): string {
+  const method = ctx.catalog.methods.get(code);
+  return method ? `${method.name} (${method.country.name})` : code;
 }
 
 type Totals = { calls: number; successRate: number | null; silentRate: number; slowestMs: number | null };
@@ -129,25 +159,48 @@ export function healthTable(request: MemberRequest, connection?: string): Html {
   return dataTable(
     t.connections.health,
     [
-      { label: t.admin.rail },
-      { label: t.admin.breaker },
+      { label: t.admin.rail, phone: 'main' },
+      { label: t.admin.breaker, phone: 'status' },
       { label: t.admin.calls, right: true },
-      { label: t.home.rate, right: true },
+      { label: t.home.rate, right: true, phone: 'amount' },
       { label: t.admin.noAnswer, right: true },
       { label: t.admin.median, right: true },
-      { label: t.since },
     ],
     health.map((each) => [
-      html`
-        ${ctx.catalog.methods.get(each.operator)?.name ?? each.operator}
-        <span class="muted">${each.rail}</span>
-      `,
-      tag(BREAKER_TONES[each.state], t.admin.breakers[each.state]),
+      who(methodTitle(request, each.operator), each.rail, { tile: operatorTile(methodTitle(request, each.operator)) }),
+      healthState(request, each),
       each.calls,
       each.successRate === null ? '–' : percent(each.successRate),
       percent(each.silentRate),
       each.medianMs === null ? '–' : `${Math.round(each.medianMs)} ms`,
-      timeTag(request, each.openedAt),
     ]),
+  );
+}
+
+/** How payments of each method ended, today and the day before, over all merchants. */
+async function historyTable(request: MemberRequest): Promise<Html> {
+  const { ctx, t } = request;
+  const days = await readMethodDays(ctx);
+  if (days.length === 0) return emptyState(t.admin.noHistory, t.admin.noHistoryText);
+  return dataTable(
+    t.admin.history,
+    [
+      { label: t.admin.rail, phone: 'main' },
+      { label: t.day, phone: 'status' },
+      { label: t.admin.succeeded, right: true },
+      { label: t.admin.failed, right: true },
+      { label: t.home.rate, right: true, phone: 'amount' },
+    ],
+    days.map(({ method, day, succeeded, failed }) => {
+      const ended = succeeded + failed;
+      const share = ended === 0 ? null : succeeded / ended;
+      return [
+        html`${methodTitle(request, method)}${share !== null && shareBar(share, share < LOW_RATE ? 'error' : 'success')}`,
+        day,
+        succeeded,
+        failed,
+        share === null ? '–' : percent(share),
+      ];
+    }),
   );
 }

@@ -20,6 +20,7 @@ import { preferredLanguage } from '../platform/accept-language.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
+import { THEME_COOKIE, THEMES, type Theme, themeOf } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
 import { numberLocale } from '../platform/locales.ts';
@@ -32,7 +33,7 @@ import { type ConsoleLanguage, type ConsoleMessages, LANGUAGE_CODES, LANGUAGES }
 export const CONFIRMED_MS = 10 * 60_000;
 const MAX_COOKIE_CHARACTERS = 200;
 const RANDOM_TOKEN = /^[\w-]{20,}$/;
-const LANGUAGE_COOKIE_SECONDS = 365 * 24 * 3_600;
+const CHOICE_COOKIE_SECONDS = 365 * 24 * 3_600;
 
 export type ConsoleRequest = {
   services: ConsoleServices;
@@ -41,6 +42,7 @@ export type ConsoleRequest = {
   reply: FastifyReply;
   form: Form;
   language: ConsoleLanguage;
+  theme: Theme;
   t: ConsoleMessages;
   /** Goes into every form of this visitor. */
   csrf: string;
@@ -134,6 +136,7 @@ export async function openRequest(
     reply,
     form: formOf(raw),
     language,
+    theme: chooseTheme(ctx, raw, reply),
     t: LANGUAGES[language].messages,
     csrf: '',
     acceptedCsrf: [],
@@ -173,12 +176,20 @@ async function findMembership(request: ConsoleRequest, session: Session): Promis
 function chooseLanguage(ctx: PaymentsContext, raw: FastifyRequest, reply: FastifyReply): ConsoleLanguage {
   const asked = asLanguage((raw.query as Record<string, unknown>).lang);
   if (asked) {
-    setCookie({ ctx, reply }, 'lang', asked, LANGUAGE_COOKIE_SECONDS);
+    setCookie({ ctx, reply }, 'lang', asked, CHOICE_COOKIE_SECONDS);
     return asked;
   }
   const remembered = asLanguage(readCookie(raw, 'lang'));
   if (remembered) return remembered;
   return asLanguage(preferredLanguage(raw.headers['accept-language'], LANGUAGE_CODES)) ?? 'en';
+}
+
+/** As the language: an address can ask for a theme, and a cookie remembers it. */
+function chooseTheme(ctx: PaymentsContext, raw: FastifyRequest, reply: FastifyReply): Theme {
+  const asked = THEMES.find((theme) => theme === (raw.query as Record<string, unknown>).theme);
+  if (asked === undefined) return themeOf(raw);
+  setCookie({ ctx, reply }, THEME_COOKIE, asked, asked === 'system' ? 0 : CHOICE_COOKIE_SECONDS);
+  return asked;
 }
 
 function asLanguage(value: unknown): ConsoleLanguage | null {

@@ -1,16 +1,33 @@
 // What the pages of integrations share.
 
 import type { SecretKind } from '../holders/integration-secrets.ts';
-import type { Integration } from '../holders/integrations.ts';
+import { type Integration, requireIntegration, requireIntegrationByClient } from '../holders/integrations.ts';
 import { type Html, html } from '../platform/html.ts';
 import { isHttpUrl, MAX_URL_CHARACTERS } from '../platform/http-url.ts';
-import { tag } from '../ui/components.ts';
+import { status } from '../ui/components.ts';
 import { copyLine } from './components.ts';
-import type { HolderRequest } from './console-request.ts';
+import { type HolderRequest, idOf, paramOf } from './console-request.ts';
 import { form, type InputField } from './form-components.ts';
 
+/** Below /console. */
+export function integrationPath({ clientId }: Pick<Integration, 'clientId'>): string {
+  return `/integrations/${clientId}`;
+}
+
+/** The integration of the address: by its client_id, or by its number, which addresses had before. */
+export function integrationOf(request: HolderRequest): Promise<Integration> {
+  const { ctx, holder } = request;
+  const id = paramOf(request, 'id');
+  if (isOldAddress(request)) return requireIntegration(ctx.db, holder.id, idOf(id));
+  return requireIntegrationByClient(ctx.db, holder.id, id);
+}
+
+export function isOldAddress(request: HolderRequest): boolean {
+  return /^\d+$/.test(paramOf(request, 'id'));
+}
+
 export function integrationTag({ t }: HolderRequest, integration: Integration): Html {
-  return integration.status === 'active' ? tag('success', t.active) : tag('error', t.integrations.revoked);
+  return integration.status === 'active' ? status('success', t.active) : status('error', t.integrations.revoked);
 }
 
 export function callbackField({ t }: HolderRequest, value: string): InputField {
@@ -34,8 +51,8 @@ export function labelledLine(request: HolderRequest, id: string, text: string, l
   return html`<p class="muted">${label}</p>${copyLine(request, id, text, label)}`;
 }
 
-export function storedButton({ t }: HolderRequest, id: bigint): Html {
-  return html`<p><a class="button" href="/console/integrations/${id}">${t.integrations.secretsSaved}</a></p>`;
+export function storedButton({ t }: HolderRequest, integration: Pick<Integration, 'clientId'>): Html {
+  return html`<p><a class="button" href="/console${integrationPath(integration)}">${t.integrations.secretsSaved}</a></p>`;
 }
 
 export const MAX_ADDRESSES_CHARACTERS = 4_000;

@@ -2,17 +2,20 @@
 // tokens with a button that ends each.
 
 import type { FastifyReply } from 'fastify';
-import { type Integration, requireIntegration } from '../holders/integrations.ts';
+import type { Integration } from '../holders/integrations.ts';
 import { addKey, type ListedKey, revokeKey } from '../holders/keys.ts';
 import { type ListedToken, revokeToken } from '../holders/tokens.ts';
+import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { SCOPES } from '../platform/scopes.ts';
 import { dataTable, tag } from '../ui/components.ts';
-import { timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
+import { codeBlock, timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, idOf } from './console-request.ts';
 import { dangerForm, errorBox, form, postButton } from './form-components.ts';
 import {
+  integrationOf,
+  integrationPath,
   labelledLine,
   MAX_ADDRESSES_CHARACTERS,
   rotateForm,
@@ -21,6 +24,7 @@ import {
 } from './integration-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, forRoles } from './route.ts';
+import { environmentFile } from './samples.ts';
 
 export const TOKENS_SHOWN = 50;
 const MAX_NAME_CHARACTERS = 40;
@@ -44,7 +48,7 @@ export function keysSection(
   errors: FieldErrors | undefined,
 ): Html {
   const { t } = request;
-  const path = `/integrations/${integration.id}`;
+  const path = integrationPath(integration);
   const columns = [t.keys.name, t.keys.scopes, t.keys.addresses, t.integrations.lastUsed, t.keys.ends].map((label) => ({
     label,
   }));
@@ -130,7 +134,7 @@ export function tokensSection(
   const columns = [t.keys.token, t.keys.name, t.created, t.keys.ends, t.integrations.lastUsed, t.address].map(
     (label) => ({ label }),
   );
-  const action = `/integrations/${integration.id}/tokens/revoke`;
+  const action = `${integrationPath(integration)}/tokens/revoke`;
   return html`
     <section class="card">
       <h2>${t.keys.tokens}</h2>
@@ -165,13 +169,14 @@ export function tokensSection(
 
 async function add(request: HolderRequest, showPage: ShowPage): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const id = idOf(paramOf(request, 'id'));
+  const integration = await integrationOf(request);
+  const { id, clientId, title } = integration;
   const name = fieldOf(request, 'key_name');
   const scopes = SCOPES.filter((scope) => fieldOf(request, `scope_${scope}`) === 'yes');
   const allowedAddresses = splitLines(fieldOf(request, 'key_addresses', MAX_ADDRESSES_CHARACTERS));
   try {
     const { secret } = await addKey(ctx, request.actor, request.holder.id, id, { name, scopes, allowedAddresses });
-    const { clientId, title } = await requireIntegration(ctx.db, request.holder.id, id);
+    const facts = { baseUrl: publicUrl(ctx.config), clientId, sender: title, secretKey: secret };
     return await renderPage(request, {
       title: t.keys.added(name),
       lead: t.integrations.secretsOnce,
@@ -182,8 +187,10 @@ async function add(request: HolderRequest, showPage: ShowPage): Promise<FastifyR
           ${labelledLine(request, 'client-id', clientId, 'client_id')}
           ${labelledLine(request, 'sender', title, 'sender')}
           ${labelledLine(request, 'new-secret', secret, 'secret_key')}
+          <h3>.env</h3>
+          ${codeBlock(request, 'env-file', environmentFile(facts), '.env')}
         </div>
-        ${storedButton(request, id)}
+        ${storedButton(request, integration)}
       `,
     });
   } catch (error) {
@@ -202,14 +209,15 @@ function fieldErrors({ name, scopes, allowed_addresses }: FieldErrors): FieldErr
 }
 
 async function revoke(request: HolderRequest): Promise<FastifyReply> {
-  const id = idOf(paramOf(request, 'id'));
-  await revokeKey(request.ctx, request.actor, request.holder.id, id, fieldOf(request, 'key'));
-  return redirect(request, `/console/integrations/${id}`, 'keyRevoked');
+  const integration = await integrationOf(request);
+  await revokeKey(request.ctx, request.actor, request.holder.id, integration.id, fieldOf(request, 'key'));
+  return redirect(request, `/console${integrationPath(integration)}`, 'keyRevoked');
 }
 
 async function endToken(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, actor, holder } = request;
-  const id = idOf(paramOf(request, 'id'));
-  await revokeToken(ctx, actor, idOf(fieldOf(request, 'token')), { holderId: holder.id, integrationId: id });
-  return redirect(request, `/console/integrations/${id}`, 'tokenRevoked');
+  const integration = await integrationOf(request);
+  const owner = { holderId: holder.id, integrationId: integration.id };
+  await revokeToken(ctx, actor, idOf(fieldOf(request, 'token')), owner);
+  return redirect(request, `/console${integrationPath(integration)}`, 'tokenRevoked');
 }

@@ -1,8 +1,8 @@
-// The page of one integration: its callback URL and allowed IP addresses, and rotating or revoking its secrets.
+// The page of one integration: its callback URL and allowed IP addresses, its secrets, and revoking it.
 
 import type { FastifyReply } from 'fastify';
 import { DEFAULT_KEY, type SecretKind } from '../holders/integration-secrets.ts';
-import { type Integration, requireIntegration, rotateSecret, updateIntegration } from '../holders/integrations.ts';
+import { type Integration, rotateSecret, updateIntegration } from '../holders/integrations.ts';
 import { listKeys } from '../holders/keys.ts';
 import { listTokens } from '../holders/tokens.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
@@ -10,13 +10,16 @@ import { type Html, html } from '../platform/html.ts';
 import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { facts } from '../ui/components.ts';
 import { timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, idOf, paramOf } from './console-request.ts';
-import { dangerForm, errorBox, form } from './form-components.ts';
+import { fieldOf, type HolderRequest } from './console-request.ts';
+import { errorBox, form } from './form-components.ts';
 import {
   callbackField,
   checkUrl,
   DEFAULT_OVERLAP,
+  integrationOf,
+  integrationPath,
   integrationTag,
+  isOldAddress,
   labelledLine,
   MAX_ADDRESSES_CHARACTERS,
   OVERLAPS,
@@ -38,7 +41,9 @@ export const integrationPageRoutes: ConsoleRoute[] = [
 
 async function integrationPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyReply> {
   const { t, role, ctx, holder } = request;
-  const integration = await requireIntegration(ctx.db, holder.id, idOf(paramOf(request, 'id')));
+  const integration = await integrationOf(request);
+  if (request.raw.method === 'GET' && isOldAddress(request))
+    return redirect(request, `/console${integrationPath(integration)}`);
   const now = ctx.clock.now();
   const keys = await listKeys(ctx.db, holder.id, integration.id, now);
   const owner = { holderId: holder.id, integrationId: integration.id };
@@ -60,7 +65,7 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
           [t.integrations.allowedAddresses, integration.allowedAddresses.join(', ') || t.integrations.anyAddress],
           [t.keys.redirectHosts, integration.redirectHosts.join(', ') || t.keys.anyHost],
         ])}
-        <p><a href="/console/requests?integration=${integration.id}">${t.menu.requests}</a></p>
+        <p><a href="/console/requests?integration=${integration.clientId}">${t.menu.requests}</a></p>
       </div>
       ${keysSection(request, integration, keys, canChange, errors)}
       ${tokensSection(request, integration, tokens, canChange)}
@@ -71,6 +76,7 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
             ${settingsSection(request, integration, errors)}
             ${secretsSection(request, integration)}
           </div>
+          ${revokeSection(request, integration, errors)}
         `
       }
     `,
@@ -94,7 +100,7 @@ function settingsSection(request: HolderRequest, integration: Integration, error
       <h2>${t.settings}</h2>
       ${wasSent && errorBox(request, errors)}
       ${form(request, {
-        action: `/integrations/${integration.id}`,
+        action: integrationPath(integration),
         errors,
         fields: [
           callbackField(request, callbackUrl),
@@ -123,26 +129,49 @@ function settingsSection(request: HolderRequest, integration: Integration, error
 
 function secretsSection(request: HolderRequest, integration: Integration): Html {
   const { t } = request;
-  const path = `/integrations/${integration.id}`;
   return html`
     <section class="card">
       <h2>${t.integrations.secrets}</h2>
       <p class="muted">${t.integrations.rotateText}</p>
-      ${rotateForm(request, path, t.integrations.rotateCallback, { kind: 'callback' })}
-      ${dangerForm(request, `${path}/revoke`, t.integrations.revoke, t.integrations.revokeMeaning)}
+      ${rotateForm(request, integrationPath(integration), t.integrations.rotateCallback, { kind: 'callback' })}
+    </section>
+  `;
+}
+
+/** Nothing brings it back, so its name is typed first. */
+function revokeSection(request: HolderRequest, integration: Integration, errors: FieldErrors | undefined): Html {
+  const { t } = request;
+  return html`
+    <section class="card danger">
+      <h2>${t.integrations.revoke}</h2>
+      <p>${t.integrations.revokeMeaning}</p>
+      ${form(request, {
+        action: `${integrationPath(integration)}/revoke`,
+        errors,
+        fields: [
+          {
+            name: 'confirm_title',
+            label: t.integrations.revokeConfirm(integration.title),
+            required: true,
+            attributes: html`autocomplete="off" spellcheck="false"`,
+          },
+        ],
+        submit: t.integrations.revoke,
+        variant: 'danger',
+      })}
     </section>
   `;
 }
 
 async function change(request: HolderRequest): Promise<FastifyReply> {
-  const id = idOf(paramOf(request, 'id'));
+  const integration = await integrationOf(request);
   const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS);
   const urlError = checkUrl(request, callbackUrl);
   if (urlError !== null) return integrationPage(request, { callback_url: [urlError] });
   const allowedAddresses = splitLines(fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS));
   const redirectHosts = splitLines(fieldOf(request, 'redirect_hosts', MAX_ADDRESSES_CHARACTERS).toLowerCase());
   try {
-    await updateIntegration(request.ctx, request.actor, request.holder.id, id, {
+    await updateIntegration(request.ctx, request.actor, request.holder.id, integration.id, {
       allowedAddresses,
       defaultCallbackUrl: callbackUrl || null,
       redirectHosts,
@@ -151,12 +180,12 @@ async function change(request: HolderRequest): Promise<FastifyReply> {
     if (error instanceof Problem && error.details.errors) return integrationPage(request, error.details.errors);
     throw error;
   }
-  return redirect(request, `/console/integrations/${id}`, 'saved');
+  return redirect(request, `/console${integrationPath(integration)}`, 'saved');
 }
 
 async function rotate(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
-  const id = idOf(paramOf(request, 'id'));
+  const integration = await integrationOf(request);
   const kind: SecretKind = fieldOf(request, 'kind') === 'callback' ? 'callback' : 'api';
   const chosen = fieldOf(request, `overlap_${fieldOf(request, 'secret') || kind}`);
   const overlap = OVERLAPS.find((seconds) => seconds === chosen) ?? DEFAULT_OVERLAP;
@@ -164,7 +193,7 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
     request.ctx,
     request.actor,
     request.holder.id,
-    id,
+    integration.id,
     kind,
     Number(overlap),
     fieldOf(request, 'key') || DEFAULT_KEY,
@@ -180,13 +209,16 @@ async function rotate(request: HolderRequest): Promise<FastifyReply> {
         ${labelledLine(request, 'new-secret', secret, name)}
         <p>${t.integrations.previousUntil} ${timeTag(request, previousExpiresAt)}</p>
       </div>
-      ${storedButton(request, id)}
+      ${storedButton(request, integration)}
     `,
   });
 }
 
 async function revoke(request: HolderRequest): Promise<FastifyReply> {
-  const id = idOf(paramOf(request, 'id'));
-  await updateIntegration(request.ctx, request.actor, request.holder.id, id, { status: 'revoked' });
-  return redirect(request, `/console/integrations/${id}`, 'integrationRevoked');
+  const { ctx, t, actor, holder } = request;
+  const integration = await integrationOf(request);
+  if (fieldOf(request, 'confirm_title', 500) !== integration.title)
+    return integrationPage(request, { confirm_title: [t.integrations.revokeWrong] });
+  await updateIntegration(ctx, actor, holder.id, integration.id, { status: 'revoked' });
+  return redirect(request, `/console${integrationPath(integration)}`, 'integrationRevoked');
 }

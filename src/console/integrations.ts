@@ -11,14 +11,22 @@ import { publicUrl } from '../platform/config.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_URL_CHARACTERS } from '../platform/http-url.ts';
-import { dataTable, emptyState } from '../ui/components.ts';
+import { dataTable, emptyState, who } from '../ui/components.ts';
+import { CODE_TABS_STYLE, codeTabs } from './code-tabs.ts';
 import { codeBlock, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
-import { callbackField, checkUrl, integrationTag, labelledLine, storedButton } from './integration-components.ts';
+import {
+  callbackField,
+  checkUrl,
+  integrationPath,
+  integrationTag,
+  labelledLine,
+  storedButton,
+} from './integration-components.ts';
 import { renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { sampleParams, writeSamples } from './samples.ts';
+import { clientSample, environmentFile, sampleParams, writeSamples } from './samples.ts';
 
 const MAX_TITLE = 120;
 
@@ -50,15 +58,15 @@ function integrationTable(request: HolderRequest, integrations: readonly Integra
   return dataTable(
     t.menu.integrations,
     [
-      { label: t.integrations.title },
-      { label: 'client_id' },
-      { label: t.state },
-      { label: t.integrations.lastUsed },
-      { label: t.created },
+      { label: t.integrations.title, phone: 'main' },
+      { label: t.state, phone: 'status' },
+      { label: t.integrations.lastUsed, right: true, phone: 'amount' },
+      { label: t.created, right: true },
     ],
     integrations.map((integration) => [
-      html`<a href="/console/integrations/${integration.id}"><bdi>${integration.title}</bdi></a>`,
-      html`<code>${integration.clientId}</code>`,
+      who(html`<bdi>${integration.title}</bdi>`, html`<code>${integration.clientId}</code>`, {
+        href: `/console${integrationPath(integration)}`,
+      }),
       integrationTag(request, integration),
       integration.lastUsedAt ? timeTag(request, integration.lastUsedAt) : t.never,
       timeTag(request, integration.createdAt),
@@ -120,34 +128,43 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
 function createdPage(request: HolderRequest, created: CreatedIntegration): Promise<FastifyReply> {
   const { t, ctx } = request;
   const { clientId, title, secretKey, callbackSecret } = created;
-  const samples = writeSamples(
-    { baseUrl: publicUrl(ctx.config), clientId, sender: title, secretKey },
-    sampleParams(ctx.catalog),
-  );
+  const facts = { baseUrl: publicUrl(ctx.config), clientId, sender: title, secretKey };
+  const params = sampleParams(ctx.catalog);
+  const samples = writeSamples(facts, params);
   return renderPage(request, {
     title: t.integrations.created(title),
     lead: t.integrations.secretsOnce,
     active: 'integrations',
+    styles: [CODE_TABS_STYLE],
     body: html`
       <p class="box warning">${t.integrations.secretsWarning}</p>
-      <div class="card">
-        <h2>${t.integrations.keys}</h2>
-        ${labelledLine(request, 'client-id', clientId, 'client_id')}
-        ${labelledLine(request, 'sender', title, 'sender')}
-        ${labelledLine(request, 'secret-key', secretKey, 'secret_key')}
-        ${labelledLine(request, 'callback-secret', callbackSecret, t.integrations.callbackSecret)}
+      <div class="columns">
+        <section class="card">
+          <h2>${t.integrations.keys}</h2>
+          ${labelledLine(request, 'client-id', clientId, 'client_id')}
+          ${labelledLine(request, 'sender', title, 'sender')}
+          ${labelledLine(request, 'secret-key', secretKey, 'secret_key')}
+          ${labelledLine(request, 'callback-secret', callbackSecret, t.integrations.callbackSecret)}
+        </section>
+        <section class="card">
+          <h2>.env</h2>
+          <p class="muted">${t.integrations.environmentText}</p>
+          ${codeBlock(request, 'env-file', environmentFile(facts, callbackSecret), '.env')}
+        </section>
       </div>
       <div class="card">
         <h2>${t.integrations.firstRequest}</h2>
         <p class="muted">${t.integrations.firstRequestText}</p>
-        <h3>curl</h3>
-        ${codeBlock(request, 'sample-curl', samples.curl, 'curl')}
-        <h3>TypeScript</h3>
-        ${codeBlock(request, 'sample-typescript', samples.typescript, 'TypeScript')}
-        <h3>Python</h3>
-        ${codeBlock(request, 'sample-python', samples.python, 'Python')}
+        ${codeTabs(request, 'sample', t.integrations.firstRequest, [
+          { id: 'sdk', label: 'Simbi SDK', code: clientSample(facts, params) },
+          { id: 'curl', label: 'curl', code: samples.curl },
+          { id: 'php', label: 'PHP', code: samples.php },
+          { id: 'python', label: 'Python', code: samples.python },
+          { id: 'typescript', label: 'TypeScript', code: samples.typescript },
+        ])}
+        <p><a href="/docs/sdk">${t.integrations.sdkGuide}</a></p>
       </div>
-      ${storedButton(request, created.id)}
+      ${storedButton(request, created)}
     `,
   });
 }

@@ -13,8 +13,9 @@ import {
   styleFile,
 } from '../platform/html.ts';
 import { brandLink, brandOf } from '../ui/brand.ts';
-import { COMPONENTS, menuButton, TOKENS } from '../ui/components.ts';
+import { COMPONENTS, menuButton } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
+import { TOKENS } from '../ui/tokens.ts';
 import { type ConsoleRequest, queryOf } from './console-request.ts';
 import { accountLine, type MenuCounts, type MenuKey, menuCounts, sideMenu, tabBar } from './menu.ts';
 import { type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
@@ -59,6 +60,7 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent, cou
   const page = main(request, content);
   return {
     language: request.language,
+    theme: request.theme,
     title: `${content.title} – ${shownBrand(ctx.config)}`,
     icon: '/favicon.svg',
     styles: [TOKENS, COMPONENTS, STYLE, ...(alone ? [] : [SEARCH_STYLE]), ...(content.styles ?? [])],

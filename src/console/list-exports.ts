@@ -10,6 +10,8 @@ import { refOf } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { formatAmount } from '../platform/money.ts';
+import { auditSentence } from './audit-entries.ts';
+import { readAuditFilter } from './audit-filter.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { DELIVERY_STATES } from './delivery-details.ts';
@@ -120,16 +122,25 @@ async function* callbackRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
 }
 
 async function exportAuditLog(request: HolderRequest): Promise<FastifyReply> {
-  return sendCsv(request, 'audit-log', ['at', 'user', 'action', 'subject', 'details'], auditRows(request));
+  const head = ['at', 'user', 'action', 'subject', 'details', 'sentence'];
+  return sendCsv(request, 'audit-log', head, auditRows(request));
 }
 
-async function* auditRows({ ctx, holder }: HolderRequest): AsyncGenerator<CsvRow[]> {
-  let before: bigint | undefined;
+async function* auditRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
+  const { ctx, holder } = request;
+  let filter = readAuditFilter(request);
   for (;;) {
-    const rows = await listAudit(ctx.db, holder.id, PAGE_ROWS, before);
-    yield rows.map((row) => [dateTimeSeconds(row.at), row.actor, row.action, row.subject, JSON.stringify(row.details)]);
+    const rows = await listAudit(ctx.db, holder.id, PAGE_ROWS, filter);
+    yield rows.map((row) => [
+      dateTimeSeconds(row.at),
+      row.actor,
+      row.action,
+      row.subject,
+      JSON.stringify(row.details),
+      auditSentence(request, row),
+    ]);
     const last = rows.at(-1);
     if (!last || rows.length < PAGE_ROWS) return;
-    before = last.id;
+    filter = { ...filter, before: last.id };
   }
 }

@@ -32,9 +32,9 @@ const GROUPS: readonly Group[] = [
     key: 'developers',
     items: [
       { key: 'integrations', path: '/console/integrations', icon: 'plug', roles: EVERYONE },
+      { key: 'debugger', path: '/console/debugger', icon: 'bug', roles: BUILDERS },
       { key: 'callbacks', path: '/console/callbacks', icon: 'bell', roles: EVERYONE },
       { key: 'requests', path: '/console/requests', icon: 'list', roles: EVERYONE },
-      { key: 'debugger', path: '/console/debugger', icon: 'bug', roles: BUILDERS },
       { key: 'docs', path: '/docs', icon: 'book-open', roles: EVERYONE },
     ],
   },
@@ -58,6 +58,7 @@ const GROUPS: readonly Group[] = [
       { key: 'debts', path: '/console/admin/debts', icon: 'hand-coins', roles: 'admin' },
       { key: 'ledger', path: '/console/admin/ledger', icon: 'scale', roles: 'admin' },
       { key: 'limits', path: '/console/admin/limits', icon: 'gauge', roles: 'admin' },
+      { key: 'system', path: '/console/admin/system', icon: 'server', roles: 'admin' },
       { key: 'auditExport', path: '/console/admin/audit', icon: 'scroll-text', roles: 'admin' },
     ],
   },

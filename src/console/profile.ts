@@ -1,4 +1,4 @@
-// The member's own page: password, two-step authentication, sessions.
+// The member's own page: password, two-step authentication, recovery codes, sessions, theme and language.
 
 import type { FastifyReply } from 'fastify';
 import { listSessions, revokeSession } from '../holders/members.ts';
@@ -6,8 +6,8 @@ import { findPasswordProblem } from '../holders/password-strength.ts';
 import { setPassword } from '../holders/passwords.ts';
 import { endOtherSessions } from '../holders/sign-ins.ts';
 import type { FieldErrors } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
-import { dataTable, tag } from '../ui/components.ts';
+import { type Html, html, THEMES } from '../platform/html.ts';
+import { chips, dataTable, segments, tag, who } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { idOf, type MemberRequest, originOf, paramOf, signedInMember } from './console-request.ts';
 import { newPasswordField } from './credential-fields.ts';
@@ -15,6 +15,7 @@ import { describeDevice } from './device.ts';
 import { factorState } from './factor-pages.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 import { passkeyState } from './passkey-pages.ts';
 import { recoveryCodesState } from './recovery-codes-page.ts';
 import { type ConsoleRoute, forMember } from './route.ts';
@@ -31,6 +32,7 @@ async function accountPage(request: MemberRequest, errors?: FieldErrors): Promis
   return renderPage(request, {
     title: t.profile.title,
     lead: `${session.member.name} · ${session.member.email}`,
+    active: 'account',
     passkeys: true,
     ...(errors ? { status: 400 } : {}),
     body: html`
@@ -50,11 +52,12 @@ async function accountPage(request: MemberRequest, errors?: FieldErrors): Promis
           <h2>${t.profile.factor}</h2>
           ${await passkeyState(request)}
           ${factorState(request)}
-          ${session.hasFactor && (await recoveryCodesState(request))}
+          ${await recoveryCodesState(request)}
         </section>
       </div>
       <h2>${t.profile.sessions}</h2>
       ${await sessionTable(request)}
+      ${appearanceCard(request)}
     `,
   });
 }
@@ -62,29 +65,57 @@ async function accountPage(request: MemberRequest, errors?: FieldErrors): Promis
 async function sessionTable(request: MemberRequest): Promise<Html> {
   const { ctx, t, session } = request;
   const sessions = await listSessions(ctx, session.member.id);
-  const columns = [t.profile.device, t.address, t.profile.started, t.profile.lastSeen, t.action];
   const table = dataTable(
     t.profile.sessions,
-    columns.map((label) => ({ label })),
+    [
+      { label: t.profile.device, phone: 'main' },
+      { label: t.profile.started },
+      { label: t.profile.lastSeen, phone: 'amount' },
+      { label: t.action, phone: 'status', right: true },
+    ],
     sessions.map((each) => {
       const isThisOne = each.id === session.id;
       return [
-        html`
-          ${describeDevice(request, each.user_agent)}
-          ${isThisOne && html` ${tag('success', t.profile.thisOne)}`}
-        `,
-        each.address,
+        who(describeDevice(request, each.user_agent), each.address),
         timeTag(request, each.created_at),
         timeTag(request, each.last_seen_at),
-        !isThisOne &&
-          postButton(request, `/account/sessions/${each.id}/end`, t.profile.endSession, { variant: 'link' }),
+        isThisOne
+          ? tag('success', t.profile.thisOne)
+          : postButton(request, `/account/sessions/${each.id}/end`, t.profile.endSession, { variant: 'link' }),
       ];
     }),
   );
   const others = sessions.some(({ id }) => id !== session.id);
+  const endAll = postButton(request, '/account/sessions/end-others', t.profile.endOthers, { variant: 'secondary' });
+  return html`${table}${others && html`<div class="pager">${endAll}</div>`}`;
+}
+
+/** Light or dark, and the language: of this browser, by links that work without a script. */
+function appearanceCard(request: MemberRequest): Html {
+  const { t, theme, language } = request;
   return html`
-    ${table}
-    ${others && postButton(request, '/account/sessions/end-others', t.profile.endOthers, { variant: 'secondary' })}
+    <section class="card" aria-labelledby="appearance-title">
+      <h2 id="appearance-title">${t.profile.appearance}</h2>
+      <p class="muted">${t.accountSettings.languageText}</p>
+      <h3>${t.profile.theme}</h3>
+      ${segments(
+        t.profile.theme,
+        THEMES.map((each) => ({
+          label: t.profile.themes[each],
+          href: `/console/account?theme=${each}#appearance-title`,
+          current: each === theme,
+        })),
+      )}
+      <h3>${t.accountSettings.language}</h3>
+      ${chips(
+        t.accountSettings.language,
+        LANGUAGE_CODES.map((code) => ({
+          label: LANGUAGES[code].name,
+          href: `/console/account?lang=${code}#appearance-title`,
+          current: code === language,
+        })),
+      )}
+    </section>
   `;
 }
 

@@ -54,6 +54,7 @@ export function recoveryCodesPage(request: MemberRequest, codes: readonly string
 /** On the account page. */
 export async function recoveryCodesState(request: MemberRequest): Promise<Html> {
   const { ctx, t, session } = request;
+  if (!session.hasFactor) return html`<h3>${t.recovery.title}</h3><p class="muted">${t.recovery.factorFirst}</p>`;
   const left = await countRecoveryCodes(ctx.db, session.member.id);
   return html`
     <h3>${t.recovery.title}</h3>

@@ -6,16 +6,18 @@ import { KEPT_DAYS, type LoggedRequest, listRequests } from '../holders/request-
 import { listUnverified, type UnverifiedRequest } from '../holders/unverified-requests.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
-import { type Html, html } from '../platform/html.ts';
+import { type Html, html, styleFile } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
-import { chips, dataTable, emptyState, status as statusText } from '../ui/components.ts';
+import { chips, dataTable, emptyState, status as statusText, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
-import { pager, timeTag, transactionLink } from './components.ts';
+import { copyButton, pager, timeTag, transactionLink, zoneOf } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
+import { isDay, rangeOfDays } from './date-ranges.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
-import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
+import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
+const STYLE = styleFile(new URL('./requests.css', import.meta.url));
 const PAGE_ROWS = 50;
 /** The first digit of the status that was answered. */
 const STATUS_FAMILIES = ['2', '4', '5'] as const;
@@ -27,6 +29,8 @@ type Filter = {
   family: (typeof STATUS_FAMILIES)[number] | undefined;
   code: string;
   id: string;
+  /** 2026-11-14, in the holder's time zone; empty: every day. */
+  day: string;
 };
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
@@ -39,6 +43,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     title: t.menu.requests,
     lead: t.requests.lead,
     active: 'requests',
+    styles: [STYLE],
     body: html`
       ${ctx.config.requestLog === 'off' && html`<p class="box warning">${t.requests.off}</p>`}
       ${familyChips(request, filter)}
@@ -52,22 +57,36 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
 
 function readFilter(request: HolderRequest, integrations: readonly Integration[]): Filter {
   return {
-    integration: integrations.find((each) => String(each.id) === queryOf(request, 'integration')),
+    integration: integrations.find(({ clientId, id }) =>
+      [clientId, String(id)].includes(queryOf(request, 'integration', 64)),
+    ),
     family: STATUS_FAMILIES.find((each) => each === queryOf(request, 'status')),
     code: queryOf(request, 'code', 60),
     id: queryOf(request, 'id', 40),
+    day: isDay(queryOf(request, 'day', 10)) ? queryOf(request, 'day', 10) : '',
   };
 }
 
-function findRows(request: HolderRequest, { integration, family, code, id }: Filter): Promise<LoggedRequest[]> {
+/** The moments between which rows are shown: those of a page, of the chosen day, and of what is kept. */
+function spanOf(request: HolderRequest, { day }: Filter): { since: Date; before: Date | undefined } {
+  const { from, to } = rangeOfDays(day, day, zoneOf(request));
+  const page = new Date(Number(queryOf(request, 'before', 16)) || Number.NaN);
+  const ends = [to, Number.isNaN(page.getTime()) ? undefined : page].flatMap((end) => end ?? []);
+  const kept = new Date(request.ctx.clock.millis() - KEPT_DAYS * DAY_MS);
+  return {
+    since: from && from > kept ? from : kept,
+    before: ends.length === 0 ? undefined : new Date(Math.min(...ends.map((end) => end.getTime()))),
+  };
+}
+
+function findRows(request: HolderRequest, filter: Filter): Promise<LoggedRequest[]> {
   const { ctx, holder } = request;
-  const before = new Date(Number(queryOf(request, 'before', 16)) || Number.NaN);
+  const { integration, family, code, id } = filter;
   return listRequests(
     ctx.db,
     holder.id,
     {
-      since: new Date(ctx.clock.millis() - KEPT_DAYS * DAY_MS),
-      before: Number.isNaN(before.getTime()) ? undefined : before,
+      ...spanOf(request, filter),
       integrationId: integration?.id,
       family: family && Number(family),
       code: code || undefined,
@@ -84,7 +103,12 @@ async function findUnverified(request: HolderRequest, filter: Filter): Promise<U
   return listUnverified(
     request.ctx.db,
     request.holder.id,
-    { integrationId: integration?.id, code: code || undefined, id: uuidFromPublicId('req', id) ?? undefined },
+    {
+      ...spanOf(request, filter),
+      integrationId: integration?.id,
+      code: code || undefined,
+      id: uuidFromPublicId('req', id) ?? undefined,
+    },
     PAGE_ROWS,
   );
 }
@@ -98,33 +122,48 @@ function unverifiedSection(
   const titles = new Map(integrations.map((each) => [each.id, each.title]));
   return html`
     <h2>${t.requests.unverified}</h2>
-    <p class="muted">${t.requests.unverifiedText} <a href="/console/debugger">${t.requests.debug}</a></p>
+    <p class="muted">${t.requests.unverifiedText}</p>
     ${dataTable(
       t.requests.unverified,
-      [t.time, t.requests.request, t.requests.result, t.address, 'request_id'].map((label) => ({ label })),
+      [
+        { label: t.requests.request, phone: 'main' },
+        { label: t.requests.result, phone: 'status' },
+        { label: t.address },
+        { label: 'request_id' },
+        { label: t.time, right: true, phone: 'amount' },
+      ],
       rows.map((row) => [
-        timeTag(request, row.at),
         requestCell(row.route, titles.get(row.integration_id)),
-        resultCell(row),
+        html`${resultCell(row)}${signCheckLink(request, row)}`,
         row.address,
-        html`<code>…${publicId('req', row.id).slice(-8)}</code>`,
+        idCell(request, row.id),
+        timeTag(request, row.at),
       ]),
     )}
   `;
 }
 
-/** The method and the last part of the path, which is what tells two requests apart; the whole path on hover. */
+/** The method and the path on one line, the integration under it. */
 function requestCell(route: string, title: string | undefined): Html {
   const [method = '', path = ''] = route.split(' ');
-  const last =
-    path
-      .split('/')
-      .filter((part) => part !== '' && !part.startsWith(':'))
-      .at(-1) ?? path;
+  const short = path.split('/').findLast((part) => part !== '' && !part.startsWith(':')) ?? path;
+  return who(
+    html`<span class="request-path" title="${route}">${method} <code>${short}</code></span>`,
+    html`<bdi>${title ?? ''}</bdi>`,
+  );
+}
+
+/** The whole id can be copied, with the button or by hand. */
+function idCell(request: HolderRequest, id: string): Html {
+  const text = publicId('req', id);
   return html`
-    <span title="${route}"><b>${method}</b> <code>${last}</code></span>
-    <span class="muted"><bdi>${title ?? ''}</bdi></span>
+    <span class="request-id"><code id="${text}" title="${text}">${text}</code>${copyButton(request, text, text)}</span>
   `;
+}
+
+function signCheckLink({ t, role }: HolderRequest, { code, id }: UnverifiedRequest): Html | false {
+  if (code !== 'signature_mismatch' || !BUILDERS.includes(role)) return false;
+  return html` <a href="/console/debugger?request=${publicId('req', id)}">${t.menu.debugger}</a>`;
 }
 
 function resultCell({ status, code }: { status: number; code: string | null }): Html {
@@ -149,7 +188,7 @@ function familyChips({ t }: HolderRequest, filter: Filter): Html {
 
 function filterForm(request: HolderRequest, filter: Filter, integrations: readonly Integration[]): Html {
   const { t } = request;
-  const isUsed = filter.integration !== undefined || filter.code !== '' || filter.id !== '';
+  const isUsed = filter.integration !== undefined || [filter.code, filter.id, filter.day].some((text) => text !== '');
   const fields = form(request, {
     method: 'get',
     action: '/requests',
@@ -160,9 +199,10 @@ function filterForm(request: HolderRequest, filter: Filter, integrations: readon
         type: 'select',
         name: 'integration',
         label: t.menu.integrations,
-        value: queryOf(request, 'integration'),
-        choices: [['', t.any], ...integrations.map((each) => [String(each.id), each.title] as const)],
+        value: filter.integration?.clientId ?? '',
+        choices: [['', t.any], ...integrations.map((each) => [each.clientId, each.title] as const)],
       },
+      { type: 'date', name: 'day', label: t.day, value: filter.day },
       { name: 'code', label: t.requests.code, value: filter.code },
       { name: 'id', label: 'request_id', value: filter.id },
     ],
@@ -197,17 +237,18 @@ function table(request: HolderRequest, rows: readonly LoggedRequest[], integrati
       `${row.ms.toFixed(1)} ms`,
       row.transaction_id && transactionLink(refOf({ id: row.transaction_id })),
       row.address,
-      html`<code>…${publicId('req', row.id).slice(-8)}</code>`,
+      idCell(request, row.id),
       timeTag(request, row.at),
     ]),
   );
 }
 
-function queryFrom({ integration, family, code }: Filter): URLSearchParams {
+function queryFrom({ integration, family, code, day }: Filter): URLSearchParams {
   const query = new URLSearchParams();
-  if (integration) query.set('integration', String(integration.id));
+  if (integration) query.set('integration', integration.clientId);
   if (family) query.set('status', family);
   if (code) query.set('code', code);
+  if (day) query.set('day', day);
   return query;
 }
 

@@ -11,6 +11,7 @@ import { html, problemText } from '../platform/html.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { adminRoutes } from './admin.ts';
 import { adminHolderRoutes } from './admin-holders.ts';
+import { merchantPaymentRoutes } from './admin-merchant-payments.ts';
 import { approvalSettingRoutes } from './approval-settings.ts';
 import { auditExportRoutes } from './audit-export-page.ts';
 import { auditRoutes } from './audit-page.ts';
@@ -65,7 +66,9 @@ import { settingsRoutes } from './settings-page.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
+import { systemRoutes } from './system-page.ts';
 import { teamRoutes } from './team.ts';
+import { teamMemberRoutes } from './team-member-page.ts';
 import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
@@ -118,7 +121,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...auditRoutes,
   ...auditExportRoutes,
   ...teamRoutes,
+  ...teamMemberRoutes,
   ...adminHolderRoutes,
+  ...merchantPaymentRoutes,
+  ...systemRoutes,
   ...adminRoutes,
   ...connectionsPageRoutes,
   ...connectionRouteRoutes,

@@ -1,5 +1,5 @@
-// Sample requests that run as they are: the same call as a shell command, in TypeScript and in Python, with the
-// integration's values filled in.
+// Sample requests that run as they are: the same call with our client, in PHP, in Python, as a shell command and in TypeScript without
+// our client, with the integration's values filled in.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { listCollectionCountries } from '../catalog/countries.ts';
@@ -7,7 +7,7 @@ import { canonicalJson } from '../platform/canonical-json.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 
 export type SampleFacts = { baseUrl: string; clientId: string; sender: string; secretKey: string };
-export type Samples = { curl: string; typescript: string; python: string };
+export type Samples = { curl: string; typescript: string; python: string; php: string };
 
 /** Written in two parts: a test forbids the system clock in our own source. */
 const CALLERS_CLOCK = ['Date', 'now()'].join('.');
@@ -34,6 +34,7 @@ export function writeSamples(facts: SampleFacts, params: JsonObject, path = CREA
     curl: shellSample(facts, params, path),
     typescript: typescriptSample(facts, params, path),
     python: pythonSample(facts, params, path),
+    php: phpSample(facts, params, path),
   };
 }
 
@@ -93,4 +94,64 @@ canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii
 body["signature"] = hmac.new(${JSON.stringify(facts.secretKey)}.encode(), canonical.encode(), hashlib.sha256).hexdigest()
 request = urllib.request.Request("${facts.baseUrl}${path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
 print(urllib.request.urlopen(request).read().decode())`;
+}
+
+/** With our client, which signs by itself. */
+export function clientSample({ baseUrl, clientId, sender, secretKey }: SampleFacts, params: JsonObject): string {
+  return `import { createClient } from '@simbi/client';
+
+const simbi = createClient({
+  baseUrl: ${JSON.stringify(baseUrl)},
+  clientId: ${JSON.stringify(clientId)},
+  sender: ${JSON.stringify(sender)},
+  secretKey: ${JSON.stringify(secretKey)},
+});
+const { ref } = await simbi.collections.create(${JSON.stringify(params, null, 2)});
+console.log(await simbi.transactions.waitFor(ref));`;
+}
+
+/** Between single quotes PHP interprets only the backslash and the quote. */
+function phpText(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
+function phpSample(facts: SampleFacts, params: JsonObject, path: string): string {
+  const fields = Object.entries(params).map(
+    ([name, value]) =>
+      `        ${phpText(name)} => ${typeof value === 'string' ? phpText(value) : JSON.stringify(value)},`,
+  );
+  return `<?php
+$body = [
+    'client_id' => ${phpText(facts.clientId)},
+    'params' => [
+${fields.join('\n')}
+    ],
+    'salt' => bin2hex(random_bytes(8)),
+    'sender' => ${phpText(facts.sender)},
+    'timestamp' => time(),
+];
+ksort($body);
+ksort($body['params']);
+$canonical = json_encode($body, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE);
+$body['signature'] = hash_hmac('sha256', $canonical, ${phpText(facts.secretKey)});
+echo file_get_contents(${phpText(facts.baseUrl + path)}, false, stream_context_create(['http' => [
+    'method' => 'POST',
+    'header' => 'Content-Type: application/json',
+    'content' => json_encode($body, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE),
+    'ignore_errors' => true,
+]]));`;
+}
+
+/** What a program reads from its environment, as a file. */
+export function environmentFile(
+  { baseUrl, clientId, sender, secretKey }: SampleFacts,
+  callbackSecret?: string,
+): string {
+  const lines = [
+    `SIMBI_URL=${baseUrl}`,
+    `SIMBI_CLIENT_ID=${clientId}`,
+    `SIMBI_SENDER=${JSON.stringify(sender)}`,
+    `SIMBI_SECRET_KEY=${secretKey}`,
+  ];
+  return [...lines, ...(callbackSecret === undefined ? [] : [`SIMBI_CALLBACK_SECRET=${callbackSecret}`])].join('\n');
 }

@@ -4,6 +4,7 @@
 import { listDeliveries } from '../callbacks/resend.ts';
 import { possiblePrefixes } from '../catalog/phone-search.ts';
 import { findReceipt } from '../checkout/receipt-codes.ts';
+import { listHolders } from '../holders/holders.ts';
 import { listIntegrations } from '../holders/integrations.ts';
 import { listTeam } from '../holders/members.ts';
 import { findHolderLink, linkId } from '../links/links.ts';
@@ -112,12 +113,14 @@ function amountsOf({ ctx, language }: HolderRequest, q: string): { amount: bigin
 
 async function findOthers(request: HolderRequest, q: string, limit: number): Promise<OtherHit[]> {
   if (q.length < MIN_TEXT_CHARACTERS) return [];
-  const { ctx, holder } = request;
-  const [team, integrations, links, files] = await Promise.all([
+  const { ctx, holder, session } = request;
+  const [team, integrations, links, files, merchants] = await Promise.all([
     listTeam(ctx.db, holder.id),
     listIntegrations(ctx.db, holder.id),
     findLinksByName(ctx.db, holder.id, q, limit),
     findPayoutFiles(ctx.db, holder.id, q, limit),
+    // Staff look for merchants too, whose rows the database of their own holder does not show.
+    session.member.is_admin ? listHolders((ctx.process ?? ctx).db, { search: q, limit }) : [],
   ]);
   const { t } = request;
   const wanted = q.toLowerCase();
@@ -126,7 +129,7 @@ async function findOthers(request: HolderRequest, q: string, limit: number): Pro
     ...integrations
       .filter((each) => has(each.clientId, each.title))
       .map((each) =>
-        hit(each.title, `${t.find.integration} · ${each.clientId}`, `/console/integrations/${each.id}`, 'plug'),
+        hit(each.title, `${t.find.integration} · ${each.clientId}`, `/console/integrations/${each.clientId}`, 'plug'),
       ),
     ...team
       .filter((each) => has(each.email, each.name))
@@ -138,6 +141,14 @@ async function findOthers(request: HolderRequest, q: string, limit: number): Pro
       const name = link.item_name ?? link.business_name ?? linkId(link);
       return hit(name, `${t.find.link} · ${amount}`, `/console/links/${linkId(link)}`, 'link');
     }),
+    ...merchants.map((each) =>
+      hit(
+        each.name,
+        `${t.admin.holder} · ${t.admin.states[each.status]}`,
+        `/console/admin/holders/${each.id}`,
+        'store',
+      ),
+    ),
     ...files.map((file) => hit(file.name, `${t.find.file} · ${file.payouts}`, filePath(file.id), 'file-text')),
   ];
 }

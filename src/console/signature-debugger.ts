@@ -1,20 +1,24 @@
-// The signature debugger: a pasted request, the result of every check, and the first byte in which the signed text and
-// ours differ.
+// Sign-check: a pasted request, beside it the result of every check, and the first byte in which the signed text and ours
+// differ.
 
 import type { FastifyReply } from 'fastify';
-import { type Html, html } from '../platform/html.ts';
-import { dataTable, tag } from '../ui/components.ts';
-import { fieldOf, type HolderRequest } from './console-request.ts';
+import { listUnverified, type UnverifiedRequest } from '../holders/unverified-requests.ts';
+import { type Html, html, styleFile } from '../platform/html.ts';
+import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { emptyState } from '../ui/components.ts';
+import { timeTag } from './components.ts';
+import { fieldOf, type HolderRequest, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, forRoles } from './route.ts';
-import { type Inspection, inspectRequest, type SignatureStep } from './signature-checks.ts';
+import { type Inspection, inspectRequest, type SignatureStep, type TextDifference } from './signature-checks.ts';
 
+const STYLE = styleFile(new URL('./signature-debugger.css', import.meta.url));
 const MAX_BODY = 64 * 1024;
 const MAX_ADDRESS = 60;
 
 export const debuggerRoutes: ConsoleRoute[] = [
-  forRoles(BUILDERS, 'GET', '/debugger', (request) => debuggerPage(request, null)),
+  forRoles(BUILDERS, 'GET', '/debugger', showPage),
   forRoles(BUILDERS, 'POST', '/debugger', checkRequest, { whenSuspended: true, largeForm: true }),
 ];
 
@@ -28,73 +32,101 @@ async function checkRequest(request: HolderRequest): Promise<FastifyReply> {
   return debuggerPage(request, inspection);
 }
 
-function debuggerPage(request: HolderRequest, inspection: Inspection | null): Promise<FastifyReply> {
+/** A refused request of the request log: its address is filled in. Bodies are not stored, so the body is pasted. */
+async function showPage(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder } = request;
+  const id = uuidFromPublicId('req', queryOf(request, 'request', 40));
+  const [refused] = id === null ? [] : await listUnverified(ctx.db, holder.id, { id }, 1);
+  return debuggerPage(request, null, refused);
+}
+
+function debuggerPage(
+  request: HolderRequest,
+  inspection: Inspection | null,
+  refused?: UnverifiedRequest,
+): Promise<FastifyReply> {
   const { t } = request;
   return renderPage(request, {
     title: t.menu.debugger,
     lead: t.debugger.lead,
     active: 'debugger',
+    styles: [STYLE],
     body: html`
-      ${inspection && results(request, inspection)}
-      <div class="card">
-        ${form(request, {
-          action: '/debugger',
-          fields: [
-            {
-              type: 'textarea',
-              name: 'body',
-              label: t.debugger.body,
-              hint: t.debugger.bodyHint,
-              value: request.form.get('body') ?? '',
-              required: true,
-              rows: 8,
-            },
-            {
-              type: 'textarea',
-              name: 'own_string',
-              label: t.debugger.signedText,
-              hint: t.debugger.signedTextHint,
-              value: request.form.get('own_string') ?? '',
-              rows: 4,
-            },
-            {
-              name: 'address',
-              label: t.debugger.address,
-              hint: t.debugger.addressHint,
-              value: fieldOf(request, 'address', MAX_ADDRESS),
-            },
-          ],
-          submit: t.debugger.button,
-        })}
+      ${refused && refusedBox(request, refused)}
+      <div class="columns${inspection && ' checked'}">
+        <section class="card">${pasteForm(request, refused)}</section>
+        ${inspection ? verdict(request, inspection) : emptyState(t.debugger.noVerdict, t.debugger.noVerdictText, false, 'bug')}
       </div>
+      ${inspection && comparison(request, inspection)}
     `,
   });
 }
 
-function results(request: HolderRequest, inspection: Inspection): Html {
+function refusedBox(request: HolderRequest, { id, route, at, address }: UnverifiedRequest): Html {
   const { t } = request;
-  const failed = inspection.checks.find((check) => check.result === 'failed');
   return html`
-    <div class="box ${failed ? 'error' : 'success'}" role="status">
-      <p>${failed ? explain(request, failed) : t.debugger.allPassed}</p>
-    </div>
-    ${dataTable(
-      t.debugger.checks,
-      [{ label: t.debugger.check }, { label: t.debugger.result }, { label: t.debugger.detail }],
-      inspection.checks.map((check) => [
-        t.debugger.names[check.name],
-        resultTag(request, check),
-        check.result === 'failed' ? explain(request, check) : (check.detail ?? ''),
-      ]),
-    )}
-    ${comparison(request, inspection)}
+    <p class="box neutral">
+      ${t.debugger.refused} <code>${publicId('req', id)}</code>
+      ${' '}· <code>${route}</code> · ${address} · ${timeTag(request, at)}
+    </p>
   `;
 }
 
-function resultTag({ t }: HolderRequest, { result }: SignatureStep): Html {
-  if (result === 'passed') return tag('success', t.debugger.passed);
-  if (result === 'failed') return tag('error', t.debugger.failed);
-  return tag('neutral', t.debugger.skipped);
+function pasteForm(request: HolderRequest, refused: UnverifiedRequest | undefined): Html {
+  const { t } = request;
+  return form(request, {
+    action: '/debugger',
+    fields: [
+      {
+        type: 'textarea',
+        name: 'body',
+        label: t.debugger.body,
+        hint: t.debugger.bodyHint,
+        value: request.form.get('body') ?? '',
+        required: true,
+        rows: 8,
+      },
+      {
+        type: 'textarea',
+        name: 'own_string',
+        label: t.debugger.signedText,
+        hint: t.debugger.signedTextHint,
+        value: request.form.get('own_string') ?? '',
+        rows: 4,
+      },
+      {
+        name: 'address',
+        label: t.debugger.address,
+        hint: t.debugger.addressHint,
+        value: refused?.address ?? fieldOf(request, 'address', MAX_ADDRESS),
+      },
+    ],
+    submit: t.debugger.button,
+  });
+}
+
+/** Only what is wrong has a colour. */
+function verdict(request: HolderRequest, inspection: Inspection): Html {
+  const { t } = request;
+  const failed = inspection.checks.find((check) => check.result === 'failed');
+  const line = (check: SignatureStep) => {
+    const detail = check.result === 'failed' ? explain(request, check) : check.detail;
+    return html`
+      <li${check.result === 'failed' && html` class="wrong"`}>
+        <div>${t.debugger.names[check.name]}${detail && html`<br><span class="muted">${detail}</span>`}</div>
+        <span>${t.debugger[check.result]}</span>
+      </li>
+    `;
+  };
+  return html`
+    <section class="card" aria-labelledby="verdict-title">
+      <h2 id="verdict-title">${t.debugger.checks}</h2>
+      <div class="box ${failed ? 'error' : 'success'}" role="status">
+        <p>${failed ? explain(request, failed) : t.debugger.allPassed}</p>
+      </div>
+      <ul class="plain sign-checks">${inspection.checks.map(line)}</ul>
+    </section>
+  `;
 }
 
 function explain({ t }: HolderRequest, check: SignatureStep): string {
@@ -109,21 +141,26 @@ function comparison(request: HolderRequest, { ours, theirs, difference }: Inspec
   return html`
     <div class="card">
       <h2>${t.debugger.comparison}</h2>
-      ${
-        difference
-          ? html`
-              <p class="box warning" id="difference">
-                ${t.debugger.firstDifference(difference.byte)}
-                ${' '}
-                <code>${difference.ours || t.debugger.end}</code> / <code>${difference.theirs || t.debugger.end}</code>
-              </p>
-            `
-          : html`<p class="box success" id="difference">${t.debugger.same}</p>`
-      }
+      ${difference ? firstDifference(request, difference) : html`<p class="box success" id="difference">${t.debugger.same}</p>`}
       <h3>${t.debugger.ours}</h3>
       ${markedText(ours, byte, t.debugger.ours)}
       <h3>${t.debugger.theirs}</h3>
       ${markedText(theirs, byte, t.debugger.theirs)}
+    </div>
+  `;
+}
+
+/** The same byte of both texts, one under the other. */
+function firstDifference({ t }: HolderRequest, { byte, ours, theirs }: TextDifference): Html {
+  return html`
+    <div class="box warning" id="difference">
+      <p>${t.debugger.firstDifference(byte)}</p>
+      <dl class="difference">
+        <dt>${t.debugger.ours}</dt>
+        <dd><code>${ours || t.debugger.end}</code></dd>
+        <dt>${t.debugger.theirs}</dt>
+        <dd><code>${theirs || t.debugger.end}</code></dd>
+      </dl>
     </div>
   `;
 }

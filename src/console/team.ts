@@ -8,30 +8,24 @@ import {
   type LinkDelivery,
   listInvitations,
   type MadeInvitation,
+  resendInvitation,
   withdrawInvitation,
 } from '../holders/invitations.ts';
 import { mailIsConfigured } from '../holders/mail-queue.ts';
-import { listTeam, type MemberRole, ROLES, type TeamRow } from '../holders/members.ts';
-import {
-  changeMembership,
-  confirmRoleChange,
-  listRoleChanges,
-  type RoleChange,
-  type RoleResult,
-  withdrawRoleChange,
-} from '../holders/role-changes.ts';
+import { listTeam, type MemberRole, type TeamRow } from '../holders/members.ts';
+import { confirmRoleChange, listRoleChanges, type RoleChange, withdrawRoleChange } from '../holders/role-changes.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { dataTable, tag } from '../ui/components.ts';
+import { dataTable, who } from '../ui/components.ts';
 import { copyLine, timeTag } from './components.ts';
-import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf, requireActive } from './console-request.ts';
-import { errorBox, form, postButton, postForm } from './form-components.ts';
+import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf } from './console-request.ts';
+import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { limitMails, nameInMail } from './mail-limits.ts';
-import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
+import { factorTag, readRole, roleField } from './team-member-page.ts';
 
 export const teamRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/team', (request) => teamPage(request)),
@@ -39,12 +33,8 @@ export const teamRoutes: ConsoleRoute[] = [
   forRoles(OWNER, 'POST', '/team/invitations/:id/withdraw', withdraw, { whenSuspended: true }),
   forRoles(OWNER, 'POST', '/team/changes/:id/confirm', confirmChange, { confirm: true }),
   forRoles(EVERYONE, 'POST', '/team/changes/:id/withdraw', withdrawChange, { whenSuspended: true }),
-  forRoles(OWNER, 'POST', '/team/:id', change, { confirm: true, whenSuspended: true }),
+  forRoles(OWNER, 'POST', '/team/invitations/:id/resend', resend, { confirm: true }),
 ];
-
-function roleChoices({ t }: HolderRequest) {
-  return ROLES.map((role) => [role, t.roles[role]] as const);
-}
 
 async function teamPage(request: HolderRequest, problem?: string): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
@@ -73,35 +63,22 @@ function teamTable(request: HolderRequest, team: readonly TeamRow[]): Html {
   const { t } = request;
   return dataTable(
     t.menu.team,
-    [{ label: t.user }, { label: t.team.role }, { label: t.profile.factor }, { label: t.profile.lastSeen }],
+    [
+      { label: t.user, phone: 'main' },
+      { label: t.team.role, phone: 'amount' },
+      { label: t.profile.factor, phone: 'status' },
+      { label: t.profile.lastSeen, right: true },
+    ],
     team.map((each) => [
-      html`
-        <bdi>${each.name}</bdi>
-        <span class="muted"><bdi>${each.email}</bdi>${!each.is_proven && ` (${t.team.unproven})`}</span>
-      `,
-      request.role === 'owner' ? roleForm(request, each) : t.roles[each.role],
-      each.has_factor ? tag('success', t.yes) : tag('warning', t.no),
+      who(
+        html`<bdi>${each.name}</bdi>`,
+        html`<bdi>${each.email}</bdi>${!each.is_proven && ` (${t.team.unproven})`}`,
+        request.role === 'owner' ? { href: `/console/team/${each.id}` } : {},
+      ),
+      t.roles[each.role],
+      factorTag(request, each),
       each.last_seen_at ? timeTag(request, each.last_seen_at) : t.never,
     ]),
-  );
-}
-
-/** No role removes the member. */
-function roleForm(request: HolderRequest, member: TeamRow): Html {
-  const { t } = request;
-  const option = ([code, label]: readonly [string, string]) =>
-    html`<option value="${code}"${code === member.role && html` selected`}>${label}</option>`;
-  return postForm(
-    request,
-    `/team/${member.id}`,
-    html`
-      <div class="copyline">
-        <select name="role" aria-label="${t.team.role}: ${member.email}">
-          ${[...roleChoices(request), ['', t.team.remove] as const].map(option)}
-        </select>
-        <button class="button-secondary">${t.save}</button>
-      </div>
-    `,
   );
 }
 
@@ -141,6 +118,12 @@ function changeTable(request: HolderRequest, changes: readonly RoleChange[]): Ht
 
 function invitationTable(request: HolderRequest, invitations: readonly Invitation[]): Html {
   const { t } = request;
+  const actions = ({ id }: Invitation) => html`
+    <div class="actions">
+      ${postButton(request, `/team/invitations/${id}/resend`, t.team.resend, { variant: 'secondary' })}
+      ${postButton(request, `/team/invitations/${id}/withdraw`, t.team.withdraw, { variant: 'link' })}
+    </div>
+  `;
   return dataTable(
     t.team.open,
     [{ label: t.email }, { label: t.team.role }, { label: t.team.until }, { label: t.action }],
@@ -148,8 +131,7 @@ function invitationTable(request: HolderRequest, invitations: readonly Invitatio
       html`<bdi>${each.email}</bdi>`,
       each.holder && t.roles[each.holder.role],
       timeTag(request, each.expires_at),
-      request.role === 'owner' &&
-        postButton(request, `/team/invitations/${each.id}/withdraw`, t.team.withdraw, { variant: 'link' }),
+      request.role === 'owner' && actions(each),
     ]),
   );
 }
@@ -161,20 +143,11 @@ function inviteCard(request: HolderRequest): Html {
       <h2>${t.team.invite}</h2>
       ${form(request, {
         action: '/team/invite',
-        row: true,
-        fields: [
-          { name: 'email', label: t.email, type: 'email', required: true },
-          { type: 'select', name: 'role', label: t.team.role, value: 'viewer', choices: roleChoices(request) },
-        ],
+        fields: [{ name: 'email', label: t.email, type: 'email', required: true }, roleField(request, 'viewer')],
         submit: t.team.invite,
       })}
-      <ul>${ROLES.map((each) => html`<li><b>${t.roles[each]}</b>: ${t.team.permissions[each]}</li>`)}</ul>
     </section>
   `;
-}
-
-function readRole(text: string): MemberRole | null {
-  return ROLES.find((role) => role === text) ?? null;
 }
 
 async function invite(request: HolderRequest): Promise<FastifyReply> {
@@ -250,21 +223,14 @@ async function withdraw(request: HolderRequest): Promise<FastifyReply> {
   return redirect(request, '/console/team', 'saved');
 }
 
-async function change(request: HolderRequest): Promise<FastifyReply> {
-  const role = readRole(fieldOf(request, 'role'));
-  // Removing a member only takes back.
-  if (role !== null) requireActive(request);
-  const { ctx, holder } = request;
-  const memberId = idOf(paramOf(request, 'id'));
-  let result: RoleResult;
-  try {
-    result = await changeMembership(ctx, request.actor, holder.id, memberId, role);
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'invalid_params') return teamPage(request, request.t.team.lastOwner);
-    throw error;
-  }
-  if (result === 'saved') return redirect(request, '/console/team', 'saved');
-  const waiting = (await listRoleChanges(ctx.db, holder.id)).find((change) => change.member_id === memberId);
-  if (waiting) await tellOwners(request, holder, waiting);
-  return redirect(request, '/console/team', 'roleWaits');
+/** The link of an invitation is stored nowhere, so another one takes its place. */
+async function resend(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, t, holder, actor } = request;
+  const id = idOf(paramOf(request, 'id'));
+  const invitation = (await listInvitations(ctx.db, holder.id, ctx.clock.now())).find((each) => each.id === id);
+  if (!invitation?.holder) throw new Problem('not_found');
+  const { email } = invitation;
+  const delivery = await deliveryOf(request, email, holder.name, invitation.holder.role);
+  const made = await resendInvitation(ctx, actor, holder.id, id, delivery);
+  return invitedPage(request, { title: t.team.invited, email, made, active: 'team', back: '/console/team' });
 }

@@ -11,6 +11,7 @@ import { finishRestore } from '../commands/finish-restore.ts';
 import { connectDatabase, type Reader } from '../platform/db.ts';
 import { migrate } from '../platform/migrate.ts';
 import { COMMAND_LINE, recordAudit } from './audit.ts';
+import type { AuditAction } from './audit-actions.ts';
 import { exportAudit, verifyAudit } from './audit-chain.ts';
 import { createHolder, type Holder } from './holders.ts';
 
@@ -43,7 +44,11 @@ describe('the chain', () => {
   test('a transaction that is undone leaves no link', async () => {
     await assert.rejects(
       ctx.db.transaction(async (tx) => {
-        await recordAudit(tx, { holderId: holder.id, actor: COMMAND_LINE, action: 'undone' }, ctx.clock.now());
+        await recordAudit(
+          tx,
+          { holderId: holder.id, actor: COMMAND_LINE, action: 'undone' as AuditAction },
+          ctx.clock.now(),
+        );
         throw new Error('undone');
       }),
     );
@@ -125,7 +130,7 @@ describe('the chain', () => {
     })();
     await first.promise;
     await ctx.db.transaction(async (tx) => {
-      await recordAudit(tx, { holderId: null, actor: COMMAND_LINE, action: 'late' }, ctx.clock.now());
+      await recordAudit(tx, { holderId: null, actor: COMMAND_LINE, action: 'late' as AuditAction }, ctx.clock.now());
       await write('early');
     });
     await following;
@@ -209,7 +214,9 @@ describe('security events', () => {
 });
 
 function write(action: string, holderId: bigint | null = holder.id): Promise<void> {
-  return ctx.db.transaction((tx) => recordAudit(tx, { holderId, actor: COMMAND_LINE, action }, ctx.clock.now()));
+  return ctx.db.transaction((tx) =>
+    recordAudit(tx, { holderId, actor: COMMAND_LINE, action: action as AuditAction }, ctx.clock.now()),
+  );
 }
 
 async function idOf(action: string): Promise<bigint> {

@@ -2,6 +2,7 @@
 
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { AUDIT_ACTIONS, type AuditAction, type AuditKind } from './audit-actions.ts';
 
 /** Who acts. A command typed on the host acts as "command line". */
 export type Actor = { memberId: bigint | null; name: string };
@@ -11,7 +12,7 @@ export const COMMAND_LINE: Actor = { memberId: null, name: 'command line' };
 type AuditEntry = {
   holderId: bigint | null;
   actor: Actor;
-  action: string;
+  action: AuditAction;
   subject?: string;
   details?: Record<string, unknown>;
 };
@@ -39,10 +40,22 @@ export async function recordAudits(tx: Tx, entries: readonly AuditEntry[], at: D
 export type AuditRow = {
   id: bigint;
   at: Date;
+  /** The e-mail address of the person when they acted, or what acted instead of a person. */
   actor: string;
+  /** The person's name today; null for what is no person. */
+  name: string | null;
   action: string;
   subject: string;
   details: Record<string, unknown>;
+};
+
+export type AuditFilter = {
+  readonly before?: bigint | undefined;
+  readonly actor?: string | undefined;
+  readonly kind?: AuditKind | undefined;
+  /** From this moment, inclusive, to that one, exclusive. */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
 };
 
 /** The newest entries of one holder, older than `before` when given. Null: those of the gateway itself, sign-ins among them. */
@@ -50,12 +63,16 @@ export function listAudit(
   reader: Reader,
   holderId: bigint | null,
   limit: number,
-  before?: bigint,
+  filter: AuditFilter = {},
 ): Promise<AuditRow[]> {
+  const { before, actor, kind, from, to } = filter;
   return reader.query<AuditRow>(
-    `select id, at, actor, action, subject, details from audit_log
-     where holder_id is not distinct from $1 and ($2::bigint is null or id < $2)
-     order by id desc limit $3`,
-    [holderId, before ?? null, limit],
+    `select l.id, l.at, l.actor, m.name, l.action, l.subject, l.details
+     from audit_log l left join members m on m.id = l.member_id
+     where l.holder_id is not distinct from $1 and ($2::bigint is null or l.id < $2)
+       and ($4::text is null or l.actor = $4) and ($5::text[] is null or l.action = any ($5))
+       and ($6::timestamptz is null or l.at >= $6) and ($7::timestamptz is null or l.at < $7)
+     order by l.id desc limit $3`,
+    [holderId, before ?? null, limit, actor ?? null, kind ? AUDIT_ACTIONS[kind] : null, from ?? null, to ?? null],
   );
 }

@@ -4,6 +4,7 @@
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { recordAudit } from './audit.ts';
+import type { AuditAction } from './audit-actions.ts';
 import type { NoticeKind } from './notice-mails.ts';
 import { recordNotice } from './notices.ts';
 import { countRecoveryCodes, forgetRecoveryCodes, issueRecoveryCodes } from './recovery-codes.ts';
@@ -36,7 +37,7 @@ export async function recordFactorChange(
   tx: Tx,
   ctx: Context,
   who: SignedInMember,
-  change: { action: string; kind: NoticeKind; detail?: string },
+  change: { action: AuditAction; kind: NoticeKind; detail?: string },
   at: Date,
 ): Promise<{ recoveryCodes: string[] }> {
   const { memberId, holderId, actor } = who;

@@ -4,6 +4,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
+import type { AuditAction } from './audit-actions.ts';
 
 /** Most holders that one query reads. */
 export const MAX_HOLDERS_LISTED = 1_000;
@@ -56,7 +57,7 @@ export function changeHolder(
       changed.timeZone,
       at,
     ]);
-    const record = (action: string, from: string, to: string) =>
+    const record = (action: AuditAction, from: string, to: string) =>
       recordAudit(tx, { holderId, actor, action, details: { from, to } }, at);
     if (holder.name !== changed.name) await record('holder.renamed', holder.name, changed.name);
     if (holder.time_zone !== changed.timeZone) await record('holder.time_zone', holder.time_zone, changed.timeZone);
@@ -83,12 +84,35 @@ export async function adoptTimeZone(
   await recordAudit(tx, { holderId, actor, action: 'holder.time_zone', details }, at);
 }
 
+export type HolderPage = {
+  limit: number;
+  before?: bigint | undefined;
+  status?: HolderStatus | undefined;
+  /** A part of the name, or of the e-mail address of a member. */
+  search?: string | undefined;
+};
+
 /** A page of holders, the newest first; `before` is the id that the page before it ended with. */
-export function listHolders(reader: Reader, page: { limit: number; before?: bigint | undefined }): Promise<Holder[]> {
+export function listHolders(reader: Reader, { limit, before, status, search }: HolderPage): Promise<Holder[]> {
+  const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
   return reader.query<Holder>(
-    `select ${HOLDER_COLUMNS} from holders where $1::bigint is null or id < $1 order by id desc limit $2`,
-    [page.before ?? null, Math.min(page.limit, MAX_HOLDERS_LISTED)],
+    `select ${HOLDER_COLUMNS} from holders h
+     where ($1::bigint is null or id < $1) and ($3::text is null or status = $3)
+       and ($4::text is null or name ilike $4 or exists (
+         select from memberships s join members m on m.id = s.member_id where s.holder_id = h.id and m.email ilike $4))
+     order by id desc limit $2`,
+    [before ?? null, Math.min(limit, MAX_HOLDERS_LISTED), status ?? null, pattern],
   );
+}
+
+/** When each holder's integrations were last used. */
+export async function lastUseOf(reader: Reader, ids: readonly bigint[]): Promise<Map<bigint, Date>> {
+  const rows = await reader.query<{ holder_id: bigint; at: Date }>(
+    `select holder_id, max(last_used_at) as at from integrations
+     where holder_id = any ($1) and last_used_at is not null group by holder_id`,
+    [ids],
+  );
+  return new Map(rows.map((row) => [row.holder_id, row.at]));
 }
 
 /** The names of some holders, by id. */

@@ -212,6 +212,21 @@ export async function noteUse(reader: Reader, ids: readonly bigint[], at: Date):
 }
 
 /** An integration of this holder, or "not found". */
+export async function requireIntegrationByClient(
+  reader: Reader,
+  holderId: bigint,
+  clientId: string,
+): Promise<Integration> {
+  const [row] = /^\w{1,64}$/.test(clientId)
+    ? await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.client_id = $1 and i.holder_id = $2`, [
+        clientId,
+        holderId,
+      ])
+    : [];
+  if (!row) throw new Problem('not_found', { message: 'There is no such integration.' });
+  return integrationFrom(row);
+}
+
 export async function requireIntegration(reader: Reader, holderId: bigint, id: bigint): Promise<Integration> {
   const [row] = await reader.query<IntegrationRow>(`${SELECT_INTEGRATION} where i.holder_id = $1 and i.id = $2`, [
     holderId,

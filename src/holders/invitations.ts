@@ -133,6 +133,29 @@ export async function findInvitation(reader: Reader, token: string, now: Date): 
   return row ? invitationOf(row) : null;
 }
 
+/** Ends an open invitation and makes another one for the same person and role. */
+export function resendInvitation(
+  ctx: Context,
+  actor: Actor,
+  holderId: bigint,
+  id: bigint,
+  delivery: LinkDelivery,
+): Promise<MadeInvitation> {
+  const at = ctx.clock.now();
+  return ctx.db.transaction(async (tx) => {
+    await lockHolder(tx, holderId);
+    if (actor.memberId !== null && (await roleAt(tx, actor.memberId, holderId)) !== 'owner')
+      throw new Problem('forbidden');
+    const [row] = await tx.query<{ email: string; role: MemberRole }>(
+      `update invitations set withdrawn_at = $3
+       where id = $1 and holder_id = $2 and used_at is null and withdrawn_at is null returning email, role`,
+      [id, holderId, at],
+    );
+    if (!row) throw new Problem('not_found', { message: 'There is no such invitation.' });
+    return insertInvitation(ctx, tx, actor, { email: row.email, right: { holderId, role: row.role } }, delivery, at);
+  });
+}
+
 export function withdrawInvitation(ctx: Context, actor: Actor, holderId: bigint, id: bigint): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {

@@ -65,6 +65,12 @@ export async function countMails(reader: Reader): Promise<number> {
   return row?.mails ?? 0;
 }
 
+/** Since when the oldest of them waits. */
+export async function oldestMail(reader: Reader): Promise<Date | null> {
+  const [row] = await reader.query<{ created_at: Date | null }>('select min(created_at) as created_at from mails');
+  return row?.created_at ?? null;
+}
+
 /** Sends what is due. Returns how many mails it handled. */
 export async function sendMails(ctx: Context): Promise<number> {
   if (!mailIsConfigured(ctx)) return 0;

@@ -322,6 +322,11 @@ export type TeamRow = Member & {
   last_seen_at: Date | null;
 };
 
+/** Everybody who runs the gateway. */
+export function listAdmins(reader: Reader): Promise<Member[]> {
+  return reader.query<Member>(`select ${MEMBER_COLUMNS} from members where is_admin order by email`);
+}
+
 /** The members of a holder. */
 export function listTeam(reader: Reader, holderId: bigint): Promise<TeamRow[]> {
   return reader.query<TeamRow>(

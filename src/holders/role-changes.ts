@@ -99,7 +99,7 @@ async function requestRole(
       new Date(at.getTime() + DELAY_MS),
     ],
   );
-  const entry = { holderId, actor, action: 'role_change.requested', subject: member.email, details: { role } };
+  const entry = { holderId, actor, action: 'role_change.requested', subject: member.email, details: { role } } as const;
   await recordAudit(tx, entry, at);
 }
 

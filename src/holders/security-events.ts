@@ -36,7 +36,7 @@ export async function recordFailedSignIn(ctx: Context, attempt: { email: string;
       action: 'member.sign_in_failed',
       subject: member?.email ?? '',
       details,
-    };
+    } as const;
     await recordAudit(tx, entry, ctx.clock.now());
   });
 }

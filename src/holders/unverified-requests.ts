@@ -94,18 +94,34 @@ export type UnverifiedRequest = {
   code: string | null;
 };
 
+type UnverifiedFilter = {
+  integrationId?: bigint | undefined;
+  code?: string | undefined;
+  id?: string | undefined;
+  since?: Date | undefined;
+  before?: Date | undefined;
+};
+
 /** The newest of a holder that match the filter. */
 export function listUnverified(
   reader: Reader,
   holderId: bigint,
-  filter: { integrationId?: bigint | undefined; code?: string | undefined; id?: string | undefined },
+  filter: UnverifiedFilter,
   limit: number,
 ): Promise<UnverifiedRequest[]> {
   return reader.query<UnverifiedRequest>(
     `select at, id, integration_id, status, route, address, code from unverified_requests
      where holder_id = $1 and ($2::bigint is null or integration_id = $2) and ($3::text is null or code = $3)
-       and ($4::uuid is null or id = $4)
-     order by at desc, id desc limit $5`,
-    [holderId, filter.integrationId ?? null, filter.code ?? null, filter.id ?? null, limit],
+       and ($4::uuid is null or id = $4) and at >= $5 and at < $6
+     order by at desc, id desc limit $7`,
+    [
+      holderId,
+      filter.integrationId ?? null,
+      filter.code ?? null,
+      filter.id ?? null,
+      filter.since ?? '-infinity',
+      filter.before ?? 'infinity',
+      limit,
+    ],
   );
 }

@@ -3,6 +3,7 @@
 
 import type { Direction } from '../catalog/catalog.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
+import type { AuditAction } from '../holders/audit-actions.ts';
 import { findHolder } from '../holders/holders.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -163,7 +164,7 @@ async function changeAndRefresh<T>(ctx: PaymentsContext, work: (tx: Tx) => Promi
 function recordChange(
   tx: Tx,
   actor: Actor,
-  action: string,
+  action: AuditAction,
   { name, holderId }: Connection,
   at: Date,
   details: Record<string, unknown> = {},
@@ -174,7 +175,7 @@ function recordChange(
 function recordRoute(
   tx: Tx,
   actor: Actor,
-  action: string,
+  action: AuditAction,
   { holderId, method, direction }: RouteOf,
   at: Date,
   details: Record<string, unknown>,

@@ -13,7 +13,7 @@ import { listRoutes, type Route } from '../rails/routing.ts';
 import type { PaymentsContext } from './context.ts';
 import { listOperatorBalances, type ReportedBalance } from './operator-balances.ts';
 
-export type { Connection, OperatorEnvironment, RailDefinition, RailSetting, Route, StoredCall };
+export type { Connection, OperatorEnvironment, OperatorHealth, RailDefinition, RailSetting, Route, StoredCall };
 
 const CALLS_SHOWN = 50;
 

@@ -277,7 +277,7 @@ async function requireDecision(ctx: PaymentsContext, ref: string): Promise<Decis
   return decision;
 }
 
-function auditDecision(tx: Tx, actor: Actor, decision: Decision, verb: string, at: Date): Promise<void> {
+function auditDecision(tx: Tx, actor: Actor, decision: Decision, verb: Decision['status'], at: Date): Promise<void> {
   const { action, reason, reference, case_id: caseId } = decision;
   return recordAudit(
     tx,

@@ -100,6 +100,15 @@ export async function countDuePayments(reader: Reader, now: Date): Promise<numbe
   return Number(row?.count ?? 0n);
 }
 
+/** Since when the oldest of them is due. */
+export async function oldestDuePayment(reader: Reader, now: Date): Promise<Date | null> {
+  const [row] = await reader.query<{ due_at: Date }>(
+    'select due_at from payment_jobs where due_at <= $1 order by due_at limit 1',
+    [now],
+  );
+  return row?.due_at ?? null;
+}
+
 /** Queues a payout or refund that was approved. False: it was sent or has ended, so it is not sent again. */
 export async function queueApproved(tx: Tx, holderId: bigint, transactionId: string, at: Date): Promise<boolean> {
   const rows = await tx.query(

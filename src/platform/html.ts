@@ -107,8 +107,21 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
+/** What a person chose, or what their system has. */
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+export const THEME_COOKIE = 'theme';
+
+/** The theme of the visitor's cookie. */
+export function themeOf({ headers }: FastifyRequest): Theme {
+  const chosen = /(?:^|;\s*)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? '')?.[1];
+  return THEMES.find((theme) => theme === chosen) ?? 'system';
+}
+
 export type HtmlPage = {
   language: string;
+  /** Without one: that of the visitor's cookie. */
+  theme?: Theme;
   title: string;
   styles: readonly Inline[];
   scripts?: readonly Inline[];
@@ -125,10 +138,10 @@ export type HtmlPage = {
 
 /** The whole document. */
 export function printPage(page: HtmlPage): string {
-  const { language, title, styles, scripts = [], head, attributes, body } = page;
+  const { language, theme = 'system', title, styles, scripts = [], head, attributes, body } = page;
   return printHtml(html`
     <!doctype html>
-    <html lang="${language}">
+    <html lang="${language}"${theme !== 'system' && html` data-theme="${theme}"`}>
       <head>
         <meta charset="utf-8">
         <title>${title}</title>
@@ -173,7 +186,7 @@ export function pageHeaders(page: Pick<HtmlPage, 'styles' | 'scripts' | 'referre
 export async function sendPage(request: FastifyRequest, reply: FastifyReply, page: HtmlPage): Promise<FastifyReply> {
   void reply.headers(pageHeaders(page)).type('text/html; charset=utf-8');
   if (page.status !== undefined) void reply.code(page.status);
-  return sendCompressed(request, reply, printPage(page));
+  return sendCompressed(request, reply, printPage({ theme: themeOf(request), ...page }));
 }
 
 /** Sends text in the smallest form that the browser takes. */
@@ -200,5 +213,5 @@ export async function sendCompressed(
  */
 export function problemText(reply: FastifyReply, page: HtmlPage): string {
   void reply.headers(pageHeaders(page));
-  return printPage(page);
+  return printPage({ theme: themeOf(reply.request), ...page });
 }

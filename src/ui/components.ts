@@ -3,7 +3,6 @@
 import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts';
 import { icon } from './icons.ts';
 
-export const TOKENS = styleFile(new URL('./tokens.css', import.meta.url));
 export const COMPONENTS = styleFile(new URL('./components.css', import.meta.url));
 
 /** Success is quiet, failure is loud; warning waits, neutral only informs. */
@@ -130,6 +129,15 @@ export function facts(rows: readonly (readonly [label: string, value: HtmlValue]
 /** Money as an addition: lines, and the sum last. */
 export function sum(rows: readonly (readonly [label: HtmlValue, value: HtmlValue])[]): Html {
   return html`<dl class="sum">${rows.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** How much of something: 0.98 of all callbacks. The number stands beside it, so it is only seen. */
+export function shareBar(share: number, tone: Tone = 'success'): Html {
+  return html`
+    <svg class="share-bar ${tone}" width="100%" height="6" aria-hidden="true">
+      <rect class="share-all" width="100%" height="6" rx="3"/><rect width="${(share * 100).toFixed(1)}%" height="6" rx="3"/>
+    </svg>
+  `;
 }
 
 export type Choice = { label: string; href: string; current: boolean; count?: HtmlValue };

@@ -2,6 +2,7 @@
 
 import { account } from './en/account.ts';
 import { admin } from './en/admin.ts';
+import { audit } from './en/audit.ts';
 import { balances } from './en/balances.ts';
 import { callbacks } from './en/callbacks.ts';
 import { cases } from './en/cases.ts';
@@ -12,6 +13,7 @@ import { links } from './en/links.ts';
 import { mails } from './en/mails.ts';
 import { notifications } from './en/notifications.ts';
 import { payouts } from './en/payouts.ts';
+import { rails } from './en/rails.ts';
 import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
@@ -42,4 +44,6 @@ export const english = {
   ...settings,
   ...team,
   ...admin,
+  ...audit,
+  ...rails,
 };

@@ -4,6 +4,7 @@ import { withFrenchSpaces } from '../../platform/french-spaces.ts';
 import type { ConsoleMessages } from './en.ts';
 import { account } from './fr/account.ts';
 import { admin } from './fr/admin.ts';
+import { audit } from './fr/audit.ts';
 import { balances } from './fr/balances.ts';
 import { callbacks } from './fr/callbacks.ts';
 import { cases } from './fr/cases.ts';
@@ -14,6 +15,7 @@ import { links } from './fr/links.ts';
 import { mails } from './fr/mails.ts';
 import { notifications } from './fr/notifications.ts';
 import { payouts } from './fr/payouts.ts';
+import { rails } from './fr/rails.ts';
 import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
@@ -42,4 +44,6 @@ export const french: ConsoleMessages = withFrenchSpaces({
   ...settings,
   ...team,
   ...admin,
+  ...audit,
+  ...rails,
 });

@@ -103,7 +103,7 @@ export const common = {
     integrations: 'Integrations',
     callbacks: 'Callbacks',
     requests: 'Request log',
-    debugger: 'Signature debugger',
+    debugger: 'Sign-check',
     docs: 'Docs',
     account: 'Your profile',
     notifications: 'Notifications',
@@ -117,6 +117,7 @@ export const common = {
     debts: 'Debts',
     ledger: 'Ledger',
     limits: 'Limits',
+    system: 'System',
     auditExport: 'Audit of the gateway',
   },
   notices: {

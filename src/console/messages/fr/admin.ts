@@ -3,7 +3,7 @@
 import type { ConsoleMessages } from '../en.ts';
 import { plural } from './plural.ts';
 
-export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connections' | 'admin'> = {
+export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connections' | 'admin' | 'system'> = {
   auditExport: {
     lead: 'Connexions, refus et changements qui ne concernent aucun compte en particulier. Le fichier contient tous les comptes.',
     since: 'À partir de ce jour',
@@ -131,7 +131,50 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       live: 'La première connexion ni en pause ni en panne prend un nouveau paiement. Un moyen sans route ne peut pas servir.',
     },
   },
+  system: {
+    lead: 'Ce processus et sa base de données. La page se recharge toute seule.',
+    version: 'Version',
+    mode: 'Mode',
+    modes: { sandbox: 'Bac à sable', live: 'Réel' },
+    databaseSize: 'Taille de la base de données',
+    clock: 'Horloge, comparée à la base de données',
+    skew: (ms) => `${ms} ms`,
+    mail: 'E-mail',
+    mailOn: 'Envoyé par SMTP',
+    mailOff: 'Non configuré (SMTP_URL)',
+    restored: 'Dernière restauration d’une sauvegarde',
+    queues: 'Files d’attente',
+    queue: 'File',
+    waiting: 'En attente',
+    oldest: 'Plus ancien depuis',
+    fine: 'À l’heure',
+    late: 'En retard',
+    payments: 'Paiements',
+    mails: 'E-mails',
+    droppedLog: 'Entrées du journal des requêtes perdues',
+    sinceStart: 'depuis le démarrage',
+    errors: 'Erreurs du serveur depuis le démarrage',
+    count: 'Nombre',
+    noErrors: 'Aucune erreur du serveur',
+    noErrorsText: 'Chaque requête depuis le démarrage a reçu sa réponse.',
+  },
   admin: {
+    slow: 'Lent',
+    history: 'Paiements d’aujourd’hui et d’hier',
+    noHistory: 'Aucun paiement',
+    noHistoryText: 'L’issue des paiements de chaque opérateur apparaît ici, pour tous les marchands.',
+    succeeded: 'Réussis',
+    failed: 'Échoués',
+    none: 'Aucun marchand trouvé',
+    noneText: 'Rien ne correspond. Modifiez la recherche ou l’état.',
+    search: 'Nom ou e-mail',
+    volume: 'Encaissé en 30 jours',
+    lastUse: 'Dernière requête API',
+    payments: 'Paiements',
+    paymentsOf: (name) => `Paiements de ${name}`,
+    paymentsLead: 'Lecture seule. Le marchand voit dans son journal d’audit que vous avez consulté cette page.',
+    noPayments: 'Aucun paiement',
+    noPaymentsText: 'Ce marchand n’a encore ni reçu ni envoyé de paiement.',
     holder: 'Marchand',
     ownerEmail: 'E-mail du propriétaire',
     create: 'Créer un marchand',
@@ -139,7 +182,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     ownerUnproven: (email) =>
       `${email} a déjà un compte, et personne n’a confirmé son adresse. ` +
       'Pour que ce lien fonctionne, l’hébergeur crée d’abord un lien de connexion pour cette personne :',
-    states: { active: 'actif', suspended: 'suspendu', closed: 'fermé' },
+    states: { active: 'Actif', suspended: 'Suspendu', closed: 'Fermé' },
     suspend: 'Suspendre',
     suspendMeaning:
       'Jusqu’à la réactivation, les requêtes d’API sont refusées et aucun argent ne sort. Les encaissements en cours sont menés à terme.',
@@ -159,9 +202,6 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     goneMethod: (name: string, count: number) =>
       `${name} n’est plus dans la configuration. L’opérateur ne peut pas être interrogé sur ` +
       `${plural(count, 'transaction ouverte', 'transactions ouvertes')}.`,
-    duePayments: 'paiements en attente de traitement',
-    dueDeliveries: 'callbacks en attente d’envoi',
-    droppedLog: 'entrées du journal des requêtes perdues depuis le démarrage',
     rail: 'Opérateur',
     breaker: 'État',
     breakers: { closed: 'En service', half_open: 'Nouvel essai', open: 'En panne' },

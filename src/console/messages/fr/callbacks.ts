@@ -23,8 +23,15 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replayText: 'Chaque callback non livré depuis ce jour est renvoyé.',
     replaySince: 'Depuis le',
     resume: 'Reprendre les callbacks',
-    paused: (url) => `${url} a répondu 410 Gone. Callbacks suspendus depuis`,
-    healthy: 'Toutes les URL fonctionnent.',
+    endpoints: 'Adresses',
+    newest: (count) => `Sur les ${count} derniers callbacks`,
+    deliveredOf: (delivered, all) => `${delivered} sur ${all} livrés`,
+    givenUpCount: (count) => `${count} abandonnés`,
+    working: 'Fonctionne',
+    failing: 'En échec',
+    failingSince: 'En échec depuis',
+    pausedSince: 'L’adresse a répondu 410 Gone. Les callbacks sont suspendus depuis',
+    receiver: 'Récepteur de test',
     viewTransaction: 'Voir la transaction',
     states: {
       waiting: 'En attente',
@@ -40,7 +47,6 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     unverifiedText:
       'Refusées avant la vérification de la signature : toute personne qui connaît le client_id a pu les envoyer. ' +
       'Quelques-unes sont conservées une semaine.',
-    debug: 'Vérifier une signature',
     lead: 'Les requêtes d’API de vos intégrations ces 30 derniers jours. Le corps des requêtes n’est pas conservé.',
     off: 'Le journal des requêtes est désactivé (REQUEST_LOG=off).',
     none: 'Aucune requête',

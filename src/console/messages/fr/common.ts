@@ -107,7 +107,7 @@ export const common: CommonMessages = {
     integrations: 'Intégrations',
     callbacks: 'Callbacks',
     requests: 'Journal des requêtes',
-    debugger: 'Débogueur de signature',
+    debugger: 'Contrôle de signature',
     docs: 'Documentation',
     account: 'Votre profil',
     notifications: 'Notifications',
@@ -121,6 +121,7 @@ export const common: CommonMessages = {
     debts: 'Dettes',
     ledger: 'Grand livre',
     limits: 'Limites',
+    system: 'Système',
     auditExport: 'Audit de la passerelle',
   },
   notices: {

@@ -1,0 +1,5 @@
+// English: settings of rails. Each rail has its labels in English, so nothing is translated here.
+
+const railLabels: Readonly<Record<string, string>> = {};
+
+export const rails = { railLabels };
