@@ -71,7 +71,7 @@ import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionRetryRoutes } from './transaction-retry.ts';
 import { transactionRoutes } from './transactions.ts';
-import { welcomeRoutes } from './welcome-page.ts';
+import { mustChooseCredential, welcomeRoutes } from './welcome-page.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
 const LARGE_FORM_BYTES = 4 * 1024 * 1024;
@@ -174,6 +174,7 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     const hasHolder = request.holder !== null && request.role !== null;
     if (Array.isArray(route.access) && !hasHolder && session.member.is_admin)
       return redirect(request, '/console/admin');
+    if (!route.withoutCredential && mustChooseCredential(request)) return redirect(request, '/console/welcome');
     requireAccess(request, session, route.access);
   }
   if (route.method === 'POST') requireOwnForm(request);

@@ -40,7 +40,7 @@ export const signInRoutes: ConsoleRoute[] = [
   forAnyone('POST', '/sign-in/link', mailLink),
   forAnyone('GET', '/login/:token', loginLinkPage),
   forAnyone('POST', '/login/:token', signInByLink),
-  forMember('POST', '/sign-out', signOut),
+  forMember('POST', '/sign-out', signOut, { withoutCredential: true }),
   forMember('POST', '/switch', switchHolder),
 ];
 
