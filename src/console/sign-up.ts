@@ -18,6 +18,7 @@ import { type ConsoleRequest, fieldOf, paramOf } from './console-request.ts';
 import { emailField, nameField, newPasswordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
 import { renderPage } from './layout.ts';
+import { mailBoxLink } from './mail-box-link.ts';
 import { continueSignIn } from './pending-sign-in.ts';
 import { type ConsoleRoute, forAnyone } from './route.ts';
 
@@ -103,7 +104,7 @@ async function sendConfirmation(request: ConsoleRequest, details: SignUp): Promi
   return renderPage(request, {
     title: t.mails.sentTitle,
     alone: true,
-    body: html`<div class="card"><p>${t.mails.sent(details.email)}</p></div>`,
+    body: html`<div class="card"><p>${t.mails.sent(details.email)}</p>${mailBoxLink(request)}</div>`,
   });
 }
 

@@ -29,6 +29,7 @@ import { copyLine, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf, requireActive } from './console-request.ts';
 import { errorBox, form, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { mailBoxLink } from './mail-box-link.ts';
 import { limitMails, nameInMail } from './mail-limits.ts';
 import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
@@ -229,6 +230,7 @@ export function invitedPage(
         ${page.note}
         ${token !== null && copyLine(request, 'invitation', invitationUrl(publicUrl(ctx.config), token), t.team.invite)}
         <p class="muted">${t.team.until} ${timeTag(request, expiresAt)}</p>
+        ${token === null && mailBoxLink(request)}
         <p><a class="button" href="${page.back}">${t.back}</a></p>
       </div>
     `,

@@ -6,6 +6,8 @@ import { paragraphs } from '../paragraphs.ts';
 export const mails: Pick<ConsoleMessages, 'mails'> = {
   mails: {
     sentTitle: 'Consultez votre messagerie',
+    caught: 'Les e-mails de ce bac à sable n’en sortent pas.',
+    box: 'Ouvrir la boîte aux lettres',
     sent: (email) => `Si ${email} peut être utilisée, un e-mail y est en route. Son lien fonctionne une seule fois.`,
     invitation: ({ by, holder, role, url }) => ({
       subject: 'Vous êtes invité',
