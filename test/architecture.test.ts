@@ -35,6 +35,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'links',
     'checkout/payers.ts',
     'checkout/receipt-codes.ts',
+    'checkout/receipt-mails.ts',
     'sandbox',
   ],
 };

@@ -69,6 +69,7 @@ import { teamRoutes } from './team.ts';
 import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
+import { transactionReceiptRoutes } from './transaction-receipt.ts';
 import { transactionRetryRoutes } from './transaction-retry.ts';
 import { transactionRoutes } from './transactions.ts';
 import { mustChooseCredential, welcomeRoutes } from './welcome-page.ts';
@@ -101,6 +102,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...transactionPageRoutes,
   ...transactionActionRoutes,
   ...transactionNoteRoutes,
+  ...transactionReceiptRoutes,
   ...transactionRetryRoutes,
   ...refundRoutes,
   ...consoleLinkRoutes,

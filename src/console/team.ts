@@ -24,13 +24,14 @@ import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { nameInMail } from '../platform/mail.ts';
 import { dataTable, tag } from '../ui/components.ts';
 import { copyLine, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf, requireActive } from './console-request.ts';
 import { errorBox, form, postButton, postForm } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { mailBoxLink } from './mail-box-link.ts';
-import { limitMails, nameInMail } from './mail-limits.ts';
+import { limitMails } from './mail-limits.ts';
 import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 

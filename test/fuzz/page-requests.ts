@@ -21,6 +21,7 @@ export const OPEN_ROUTES: readonly string[] = [
   'GET /pay/:id/:ref',
   'GET /pay/:id/:ref/status',
   'GET /r/:code',
+  'POST /r/:code/mail',
   'POST /pay/:id/:ref/code',
   'POST /pay/:id/:ref/resend',
   'GET /pay/:id/qr.svg',

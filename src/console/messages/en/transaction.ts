@@ -141,6 +141,8 @@ export const transaction = {
       whatsapp: 'WhatsApp',
       sms: 'SMS',
       mail: 'E-mail',
+      send: 'Send by e-mail',
+      limited: 'This receipt was sent several times already. Try again in an hour.',
       open: 'Open receipt',
       copy: 'Copy link',
       text: (amount: string, business: string, url: string) =>

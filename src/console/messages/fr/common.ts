@@ -139,6 +139,7 @@ export const common: CommonMessages = {
     tokenRevoked: 'Jeton révoqué.',
     operatorAsked: 'Le statut a été demandé à l’opérateur.',
     noteAdded: 'Note ajoutée.',
+    receiptMailed: 'Le reçu est en route.',
     retried: 'Nouvelle demande envoyée. Le client doit l’approuver.',
     callbackResent: 'Notification renvoyée.',
     callbacksResent: 'Les notifications non livrées sont en cours de renvoi.',

@@ -137,6 +137,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
       whatsapp: 'WhatsApp',
       sms: 'SMS',
       mail: 'E-mail',
+      send: 'Envoyer par e-mail',
+      limited: 'Ce reçu a déjà été envoyé plusieurs fois. Réessayez dans une heure.',
       open: 'Ouvrir le reçu',
       copy: 'Copier le lien',
       text: (amount, business, url) => `Reçu de votre paiement de ${amount} à ${business} : ${url}`,
