@@ -36,6 +36,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'checkout/payers.ts',
     'checkout/receipt-codes.ts',
     'checkout/receipt-mails.ts',
+    'checkout/receipt-texts.ts',
     'sandbox',
   ],
 };

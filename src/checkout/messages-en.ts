@@ -210,6 +210,7 @@ export const english: CheckoutMessages = {
   receiptOperatorCode: (operator) => `${operator} code`,
   receiptPayer: 'Paid from',
   receiptShareText: (amount, business, url) => `Receipt for ${amount} paid to ${business}: ${url}`,
+  receiptSms: (amount, business, code, url) => `${amount} paid to ${business}. Receipt ${code}: ${url}`,
   receiptMail: 'E-mail me the receipt',
   receiptMailSend: 'Send',
   receiptMailSent: 'The receipt is on its way. It can take a few minutes.',

@@ -216,6 +216,7 @@ export const french: CheckoutMessages = {
   receiptOperatorCode: (operator) => `Code ${operator}`,
   receiptPayer: 'Payé depuis',
   receiptShareText: (amount, business, url) => `Reçu de ${amount} payés à ${business} : ${url}`,
+  receiptSms: (amount, business, code, url) => `${amount} payés à ${business}. Reçu ${code} : ${url}`,
   receiptMail: 'M’envoyer le reçu par e-mail',
   receiptMailSend: 'Envoyer',
   receiptMailSent: 'Le reçu est en route. Cela peut prendre quelques minutes.',

@@ -215,6 +215,7 @@ export const portuguese: CheckoutMessages = {
   receiptOperatorCode: (operator) => `Código ${operator}`,
   receiptPayer: 'Pago de',
   receiptShareText: (amount, business, url) => `Recibo de ${amount} pagos a ${business}: ${url}`,
+  receiptSms: (amount, business, code, url) => `${amount} pagos a ${business}. Recibo ${code}: ${url}`,
   receiptMail: 'Enviar-me o recibo por e-mail',
   receiptMailSend: 'Enviar',
   receiptMailSent: 'O recibo vai a caminho. Pode demorar alguns minutos.',

@@ -207,6 +207,7 @@ export const swahili: CheckoutMessages = {
   receiptOperatorCode: (operator) => `Msimbo wa ${operator}`,
   receiptPayer: 'Imelipwa kutoka',
   receiptShareText: (amount, business, url) => `Risiti ya ${amount} kwa ${business}: ${url}`,
+  receiptSms: (amount, business, code, url) => `Umelipa ${amount} kwa ${business}. Risiti ${code}: ${url}`,
   receiptMail: 'Nitumie risiti kwa barua pepe',
   receiptMailSend: 'Tuma',
   receiptMailSent: 'Risiti iko njiani. Inaweza kuchukua dakika chache.',

@@ -172,6 +172,8 @@ export type CheckoutMessages = {
   receiptMailLimited: string;
   receiptMailSubject(amount: string, business: string): string;
   receiptMailWhy: string;
+  /** One SMS of 160 characters, without anything that needs another alphabet. */
+  receiptSms(amount: string, business: string, code: string, url: string): string;
   share: string;
   save: string;
   business: string;

@@ -54,6 +54,7 @@ import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { secondStepRoutes } from './pending-sign-in.ts';
 import { profileRoutes } from './profile.ts';
+import { receiptTextRoutes } from './receipt-text-settings.ts';
 import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
@@ -113,6 +114,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...payoutFileRoutes,
   ...settingsRoutes,
   ...approvalSettingRoutes,
+  ...receiptTextRoutes,
   ...callbackPageRoutes,
   ...requestLogRoutes,
   ...caseRoutes,

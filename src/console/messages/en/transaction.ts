@@ -136,6 +136,12 @@ export const transaction = {
         too_many: 'This payment was retried too often.',
       },
     },
+    receiptTexts: {
+      sending: 'Receipt by SMS: being sent, or not known',
+      sent: 'Receipt sent by SMS',
+      refused: 'The operator refused the receipt by SMS',
+      unknown: 'Receipt by SMS: it is not known whether it was sent',
+    },
     sendReceipt: {
       button: 'Send receipt',
       whatsapp: 'WhatsApp',

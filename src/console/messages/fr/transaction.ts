@@ -132,6 +132,12 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
         too_many: 'Ce paiement a été réessayé trop souvent.',
       },
     },
+    receiptTexts: {
+      sending: 'Reçu par SMS : en cours d’envoi, ou non confirmé',
+      sent: 'Reçu envoyé par SMS',
+      refused: 'L’opérateur a refusé le reçu par SMS',
+      unknown: 'Reçu par SMS : on ne sait pas s’il a été envoyé',
+    },
     sendReceipt: {
       button: 'Envoyer le reçu',
       whatsapp: 'WhatsApp',
