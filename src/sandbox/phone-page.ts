@@ -8,6 +8,7 @@ import type { Config } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platform/html.ts';
 import { formatAmount, formatMoney } from '../platform/money.ts';
 import { dataTable, operatorTile, tag } from '../ui/components.ts';
+import { icon } from '../ui/icons.ts';
 import { messagesFor, type PhoneMessages } from './phone-messages.ts';
 import { sandboxPage } from './sandbox-layout.ts';
 import { COLLECTION_SCENARIOS } from './scenarios.ts';
@@ -41,7 +42,7 @@ export function phonePage(
     title: 'Test phone',
     lead: html`The payer's side of mobile money. No real money, no real operator.`,
     active: 'phone',
-    actions: addPhoneForm(numbers),
+    actions: html`${muteButton()}${addPhoneForm(numbers)}`,
     styles: [PHONE_STYLE],
     scripts: [PHONE_SCRIPT],
     body: html`
@@ -63,6 +64,15 @@ export function phonePage(
 
 export function isRinging({ isOn, prompts }: PhoneView): boolean {
   return isOn && prompts.some((prompt) => prompt.state === 'prompt');
+}
+
+/** Shown by the script, which remembers the choice. */
+function muteButton(): Html {
+  return html`
+    <button type="button" class="button-secondary" id="mute" aria-pressed="false" hidden>
+      ${icon('bell')}Mute
+    </button>
+  `;
 }
 
 function addPhoneForm(numbers: readonly string[]): Html {

@@ -12,7 +12,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { printView } from './http.ts';
 import { isRinging, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
 import { sandboxPage } from './sandbox-layout.ts';
-import { answerOperatorPrompt, type OperatorPrompts } from './simulator-prompts.ts';
+import { answerOperatorPrompt, describePrompts, type OperatorPrompts } from './simulator-prompts.ts';
 import type { PhoneResult, TestPhone } from './test-phone.ts';
 
 const MAX_PHONES = 6;
@@ -63,6 +63,11 @@ export function phoneRoutes(
       const views = await Promise.all(numbers.map((number) => phone.view(number)));
       const notice = await openNotice(ctx, (request.query as Record<string, unknown>).notice);
       return sendPage(request, reply, phonePage(ctx, views, notice, await prompts.list()));
+    });
+
+    scope.get('/sandbox/phone/simulators', async (request, reply) => {
+      void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
+      return sendCompressed(request, reply, JSON.stringify(describePrompts(await prompts.list())));
     });
 
     // For programs and the terminal; with `version` it waits for the next change.

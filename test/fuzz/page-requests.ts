@@ -27,6 +27,7 @@ export const OPEN_ROUTES: readonly string[] = [
   'GET /pay/:id/qr.svg',
   'GET /logos/:hash.webp',
   'GET /sandbox/phone',
+  'GET /sandbox/phone/simulators',
   'GET /sandbox/phone/:msisdn',
   'GET /sandbox/phone/:msisdn/news',
   'POST /sandbox/phone/:msisdn/:action',
