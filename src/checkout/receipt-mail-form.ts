@@ -31,8 +31,10 @@ export function mailForm(
     <details class="no-print">
       <summary>${t.receiptMail}</summary>
       <form method="post" action="/r/${code}/mail${asked && `?lang=${language}`}">
-        <label for="email">${t.email}</label>
-        <input id="email" name="email" type="email" autocomplete="email" maxlength="${MAX_EMAIL_CHARACTERS}" required>
+        <div class="field">
+          <label for="email">${t.email}</label>
+          <input id="email" name="email" type="email" autocomplete="email" maxlength="${MAX_EMAIL_CHARACTERS}" required>
+        </div>
         <button class="secondary">${t.receiptMailSend}</button>
       </form>
     </details>
