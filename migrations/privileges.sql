@@ -97,6 +97,8 @@ insert into wanted (name, service, rows, hidden) values
   ('link_visits', 'select, insert, update', 'own', null),
   ('logos', 'select, insert', 'true', null),
   ('payment_links', 'select, insert, update', 'own', null),
+  ('receipt_text_settings', 'select, insert, update', 'own', null),
+  ('receipt_texts', 'select, insert, update', 'own', null),
   ('receipts', 'select, insert', 'own', null),
   -- callbacks
   ('callback_attempts', 'select, insert', 'own', null),

@@ -2348,6 +2348,32 @@ comment on table notifications_sent is
   'What was said about: a payout, a receiver since a moment, a case, a wallet on a day. Nothing is said twice.';
 CREATE INDEX notifications_sent_at ON public.notifications_sent USING btree (sent_at);
 
+-- 0047_checkout_receipt_texts.sql
+
+create table receipt_text_settings (
+  holder_id bigint not null,
+  is_on boolean not null,
+  position bigint not null,
+  updated_at timestamp with time zone not null,
+  constraint receipt_text_setting_once PRIMARY KEY (holder_id),
+  constraint receipt_text_settings_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table receipt_text_settings is
+  'Holders who chose whether payers get a receipt by SMS. Without a row they do not.';
+comment on column receipt_text_settings.position is
+  'The last event of the feed that was looked at. Payments from before the switch was turned on get no SMS.';
+
+create table receipt_texts (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  state text not null,
+  started_at timestamp with time zone not null,
+  constraint receipt_text_once PRIMARY KEY (holder_id, transaction_id),
+  constraint receipt_text_state_known CHECK ((state = ANY (ARRAY['sending'::text, 'sent'::text, 'refused'::text, 'unknown'::text])))
+);
+comment on table receipt_texts is
+  'An SMS with a receipt, written before the operator is called. After a crash it stays "sending": nobody is texted twice.';
+
 -- 
 
 create table schema_migrations (

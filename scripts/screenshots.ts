@@ -38,7 +38,7 @@ try {
 }
 
 async function takeHostedPages(): Promise<void> {
-  const gateway = await createTestGateway();
+  const gateway = await createTestGateway({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'pay@example.org' });
   try {
     const phones = `${gateway.url}/sandbox/phone?n=254712345679&n=221771234567&n=254712345671`;
     const states = await makeStates(gateway, await openShop(gateway));

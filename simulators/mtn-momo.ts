@@ -68,7 +68,7 @@ export const createMtnMomoSimulator: CreateSimulator = (context, given) => {
   const settings = { ...MTN_MOMO_SIMULATOR_SETTINGS, ...given };
   const access = createMomoAccess(context, settings);
   const payments = createMomoPayments(context, settings);
-  const parts: Parts = { context, settings, access, payments };
+  const parts: Parts = { context, settings, access, payments, texts: [] };
   const oddAnswers = createOddAnswers(ODD_ANSWERS);
   const routes = [
     ...access.routes,
@@ -85,7 +85,11 @@ export const createMtnMomoSimulator: CreateSimulator = (context, given) => {
   return {
     routes: routes.map((route) => oddAnswers.wrap(route)),
     notFound: () => ({ status: 404, body: { statusCode: 404, message: 'Resource not found' } }),
-    actions: { ...payments.actions, odd_answer: (body) => oddAnswers.action(body) },
+    actions: {
+      ...payments.actions,
+      odd_answer: (body) => oddAnswers.action(body),
+      texts: () => ({ status: 200, body: parts.texts }),
+    },
   };
 };
 
@@ -106,7 +110,11 @@ type Parts = {
   settings: Readonly<Record<string, string>>;
   access: MomoAccess;
   payments: MomoPayments;
+  /** The SMS that payers got, oldest first. */
+  texts: PayerText[];
 };
+
+type PayerText = { reference: string; msisdn: string; text: string };
 
 const PARTY: BodyShape = { partyIdType: 'string', partyId: 'string' };
 const COMMON: BodyShape = {
@@ -236,16 +244,21 @@ function answerQuery(parts: Parts, product: MomoProduct, kind: MomoKind, request
   return { status: 200, body };
 }
 
-function notificationRoute({ access, payments }: Parts): SimulatorRoute {
+function notificationRoute({ access, payments, texts }: Parts): SimulatorRoute {
   return {
     method: 'POST',
     path: '/collection/v1_0/requesttopay/:reference/deliverynotification',
     operation: 'other',
     handle(request) {
       const { environment } = access.enter(request, 'collection', 'other');
-      if (!payments.find('collection', environment, request.params.reference ?? '')) throw new Refusal(404, NOT_FOUND);
+      const payment = payments.find('collection', environment, request.params.reference ?? '');
+      if (!payment) throw new Refusal(404, NOT_FOUND);
       const problem = findShapeProblem(request.json, { notificationMessage: 'string' });
       if (problem !== null) throw badRequest(`${problem.field}: ${problem.problem}`);
+      const text = String(request.json?.notificationMessage);
+      if (text.length > LONGEST_NOTE) throw badRequest('notificationMessage: longer than 160 characters');
+      const { reference, msisdn } = payment;
+      texts.push({ reference, msisdn, text });
       return { status: 200, body: '' };
     },
   };

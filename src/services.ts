@@ -3,6 +3,7 @@
 
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
+import { sendReceiptTexts } from './checkout/receipt-texts.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { SEALED_INTEGRATION_SECRETS, SEALED_MAILS, SEALED_SECOND_FACTORS } from './holders/reseal.ts';
 import { extendChain } from './ledger/chain.ts';
@@ -39,6 +40,7 @@ const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
 const CALLS_IDLE_MS = { shortest: 1_000, longest: 1_000 };
 const SIMULATORS_IDLE_MS = { shortest: 5_000, longest: 5_000 };
+const TEXTS_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const RESEAL_IDLE_MS = { shortest: 1_000, longest: 60_000 };
 
 /** Every column with sealed values. A column that is missing here keeps an old key in use for ever. */
@@ -118,6 +120,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },
     { name: 'simulator_addresses', pass: () => registerCallbackAddresses(base), idleMs: SIMULATORS_IDLE_MS },
     { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
+    { name: 'receipt_texts', pass: () => sendReceiptTexts(ctx), idleMs: TEXTS_IDLE_MS },
   ];
   return {
     ctx,

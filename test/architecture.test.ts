@@ -35,6 +35,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'links',
     'checkout/payers.ts',
     'checkout/receipt-codes.ts',
+    'checkout/receipt-mails.ts',
+    'checkout/receipt-texts.ts',
     'sandbox',
   ],
 };

@@ -6,17 +6,19 @@ import { notifyMembers } from '../src/console/notifications.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { sendMails } from '../src/holders/mail-queue.ts';
+import { openCases } from '../src/payments/cases.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { hasMailBox } from '../src/platform/config.ts';
 import { listMails, MAIL_BOX_SENDER, type MailBox, openMailBox } from '../src/sandbox/mail-box.ts';
+import { collectInKenya } from './client.ts';
 import { addPerson, type Person, payOut, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
+import { createShop } from './shop.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
 let gateway: TestGateway;
 let mailBox: MailBox;
-let holderId: bigint;
 let owner: Person;
 let developer: Person;
 
@@ -24,7 +26,7 @@ before(async () => {
   mailBox = await openMailBox();
   gateway = await createTestGateway({ SMTP_URL: mailBox.url, MAIL_FROM: MAIL_BOX_SENDER });
   mailBox.keepIn(gateway.ctx);
-  holderId = (await createHolder(gateway.ctx, COMMAND_LINE, 'Duka la Amani')).id;
+  const { id: holderId } = await createHolder(gateway.ctx, COMMAND_LINE, 'Duka la Amani');
   owner = await addPerson(gateway, holderId, 'owner', 'amina@example.org');
   developer = await addPerson(gateway, holderId, 'developer', 'otieno@example.org');
   await topUpSandbox(gateway.ctx, COMMAND_LINE, holderId, 'KES', 10_000_00n);
@@ -73,6 +75,15 @@ describe('notifications', () => {
     assert.deepEqual([link?.to_address, link?.subject], ['amina@example.org', 'Your login link']);
   });
 
+  test('pages that tell somebody to look for a mail lead to the mail box', async () => {
+    const anybody = visitor(gateway, '');
+    for (const path of ['/console/sign-in', '/console/sign-in/link'])
+      assert.match((await anybody.get(path)).text, /href="\/sandbox\/mail"/, path);
+    const invited = await owner.post('/console/team/invite', { email: 'asha@example.org', role: 'viewer' });
+    assert.match(invited.text, /href="\/sandbox\/mail"/);
+    await newMails();
+  });
+
   test('each person chooses; the summary of a day comes the next morning', async () => {
     await developer.post('/console/notifications', { daily_summary: 'yes' });
     await owner.post('/console/notifications', {});
@@ -91,6 +102,35 @@ describe('notifications', () => {
     assert.match(
       mails[0]?.body ?? '',
       /^2026-03-02: 0 payments succeeded, 0 failed or expired\.\nPaid out: KES.700 \(1\)/,
+    );
+  });
+
+  test('a receiver that is down, a new review and a low balance reach those who handle them, once', async () => {
+    const { ctx } = gateway;
+    const shop = await createShop(ctx, 'Soko');
+    const treasurer = await addPerson(gateway, shop.holderId, 'finance', 'neema@example.org');
+    await addPerson(gateway, shop.holderId, 'developer', 'kofi@example.org');
+    // A receiver counts as down after three callbacks in a row.
+    for (let n = 0; n < 3; n++)
+      await collectInKenya(gateway, shop, { amount: 100, callback_url: 'http://127.0.0.1:9/' });
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'KES', 10_000_00n);
+    await payOut(treasurer, { currency: 'KES', amount: '9500', mobile: '254712000000', payee: 'Supplier' });
+    await gateway.settle();
+    await ctx.db.transaction((tx) =>
+      openCases(tx, ctx, [{ holderId: shop.holderId, transactionId: null, kind: 'unknown_reference', detail: {} }]),
+    );
+    await gateway.advance(16 * 60_000);
+    await notifyMembers(ctx);
+    await notifyMembers(ctx);
+    const mails = await newMails();
+    assert.deepEqual(namesOf(mails).sort(), [
+      'kofi@example.org: Callbacks are failing: Soko',
+      'neema@example.org: A payment needs review: Soko',
+      'neema@example.org: Balance is running low: Soko',
+    ]);
+    assert.match(
+      mails.map(({ body }) => body).join(),
+      /http:\/\/127\.0\.0\.1:9 does not answer\. 3 callbacks are waiting/,
     );
   });
 

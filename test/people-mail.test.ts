@@ -2,12 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { TOTP } from 'otpauth';
 import { setPayoutApproval } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { addressState } from '../src/holders/credentials.ts';
+import { findFactors } from '../src/holders/factor-changes.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { sendMails } from '../src/holders/mail-queue.ts';
-import { findMemberByEmail, roleAt } from '../src/holders/members.ts';
+import { createSession, findMemberByEmail, findSession, roleAt } from '../src/holders/members.ts';
+import { base32, finishFactor, startFactor } from '../src/holders/second-factor.ts';
 import { addPerson, type ConsoleAnswer, csrfOf, type Person, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createMailServer, type MailServer, type ReceivedMail } from './mail-server.ts';
@@ -56,6 +59,23 @@ async function newShop(name?: string) {
   const holder = await createHolder(gateway.ctx, COMMAND_LINE, name ?? `Shop ${shops}`);
   const owner = await addPerson(gateway, holder.id, 'owner', `owner${shops}@example.org`);
   return { holderId: holder.id, owner };
+}
+
+/** An account from before the mail server: its address was never proven, and its owner set up an app. */
+async function newGuardedAccount() {
+  const { ctx } = gateway;
+  const { owner, holderId } = await newShop();
+  const { id: memberId, email } = owner.member;
+  await ctx.db.query('update members set email_proven_at = null where id = $1', [memberId]);
+  const from = { address: '192.0.2.7', userAgent: '', language: 'en' } as const;
+  const session = await findSession(ctx, (await createSession(ctx, memberId, from)).token);
+  const totp = new TOTP({ secret: base32(await startFactor(ctx, memberId)) });
+  const code = () => totp.generate({ timestamp: ctx.clock.millis() });
+  const who = { actor: { memberId, name: email }, memberId, sessionId: session?.id ?? 0n, holderId, from };
+  assert.ok(await finishFactor(ctx, who, code()));
+  ctx.clock.advance(60_000);
+  await receive();
+  return { email, memberId, code };
 }
 
 describe('with a mail server', () => {
@@ -116,6 +136,34 @@ describe('with a mail server', () => {
     );
     const inside = await enter(await person.post(pathOf(mails[0])));
     assert.equal((await inside.get('/console/account')).status, 200);
+  });
+
+  test('a link by mail does not take the second factor of an address that was never proven', async () => {
+    const { email, memberId, code } = await newGuardedAccount();
+    await (await stranger()).post('/console/sign-in/link', { email });
+    const thief = await stranger();
+    const asked = await thief.post(pathOf((await receive())[0]));
+    assert.doesNotMatch(asked.headers.get('set-cookie') ?? '', /simbi_session/);
+    const pending = /name="pending" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
+    assert.equal((await thief.post('/console/sign-in/code', { pending, code: '000000' })).status, 401);
+    assert.equal(await addressState(gateway.ctx.db, email), 'unproven');
+    // Who has both the mailbox and the app is the owner, and keeps everything.
+    const entered = await thief.post('/console/sign-in/code', { pending, code: code() });
+    assert.match(entered.headers.get('set-cookie') ?? '', /simbi_session/);
+    assert.equal(await addressState(gateway.ctx.db, email), 'proven');
+    assert.equal((await findFactors(gateway.ctx.db, memberId)).totp, true);
+  });
+
+  test('neither does an invitation by mail, or a sign-up', async () => {
+    const { email, memberId } = await newGuardedAccount();
+    const { owner } = await newShop();
+    await owner.post('/console/team/invite', { email, role: 'viewer' });
+    const path = pathOf((await receive())[0]);
+    const invited = await (await stranger()).post(path, { name: 'Thief', password: OTHER_PASSWORD });
+    assert.match(invited.text, /Sign in/);
+    await (await stranger()).post('/console/sign-up', { business: 'B', name: 'N', email });
+    assert.match((await receive())[0]?.text ?? '', /You have one already/);
+    assert.equal((await findFactors(gateway.ctx.db, memberId)).totp, true);
   });
 
   test('review: asking for a link does the same work whether or not the address has an account', async () => {

@@ -15,6 +15,7 @@ import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop } from './shop.ts';
 
 const MINUTE_MS = 60_000;
+const LIVE = { MODE: 'live', MASTER_KEY: '11'.repeat(32), PUBLIC_URL: 'https://pay.example.org' };
 const PASSWORD = 'violet harbour 42 lamps';
 const CHROME =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36';
@@ -114,12 +115,35 @@ describe('second factors', () => {
     return rows.map(({ text }) => text);
   }
 
+  test('in live mode a first sign-in by link leads to nothing but a password or a passkey', async () => {
+    const live = await createTestGateway(LIVE);
+    try {
+      const shop = await createShop(live.ctx, 'Live shop');
+      const person = { email: 'new@example.org', name: 'New', holderId: shop.holderId, role: 'owner' } as const;
+      const member = await addMember(live.ctx, COMMAND_LINE, person);
+      const browser = openBrowser(live);
+      await browser.signInByLink(member);
+      for (const path of ['/console', '/console/account', '/console/transactions', '/console/account/factor'])
+        assert.equal((await browser.get(path)).location, '/console/welcome', path);
+      await browser.get('/console/welcome');
+      assert.equal((await browser.post('/console/account/password', {})).location, '/console/welcome');
+      assert.equal((await browser.post('/console/account/passkeys/options')).status, 200);
+      live.ctx.clock.advance(11 * MINUTE_MS);
+      assert.match((await browser.get('/console/welcome')).text, /npx simbi login-link new@example\.org/);
+      assert.equal((await browser.post('/console/welcome', { password: PASSWORD })).location, '/console/welcome');
+      await browser.signInByLink(member);
+      const asked = await browser.get('/console/welcome');
+      assert.match(asked.text, /name="password"/);
+      assert.doesNotMatch(asked.text, /Skip for now/);
+      assert.equal((await browser.post('/console/welcome', { password: PASSWORD })).location, '/console?done=saved');
+      assert.equal((await browser.get('/console')).status, 200);
+    } finally {
+      await live.close();
+    }
+  });
+
   test('security S11: in live mode a copied cookie sets up no second factor', async () => {
-    const live = await createTestGateway({
-      MODE: 'live',
-      MASTER_KEY: '11'.repeat(32),
-      PUBLIC_URL: 'https://pay.example.org',
-    });
+    const live = await createTestGateway(LIVE);
     try {
       const shop = await createShop(live.ctx, 'Live shop');
       const member = await addPasswordOwner(live, shop.holderId);

@@ -86,6 +86,8 @@ describe('a sandbox that is connected to a simulator', () => {
     await collectInKenya(gateway, shop, { mobile: '254708374149' });
     const [prompt = ''] = await openPrompts();
     assert.equal((await openPrompts()).length, 1);
+    const polled = JSON.parse((await page('/sandbox/phone/simulators')).text) as { count: number; html: string };
+    assert.deepEqual([polled.count, polled.html.includes(prompt)], [1, true]);
     const wrong = await page('/sandbox/phone/simulators/other', { prompt, decision: 'approve' });
     assert.match(wrong.text, /not open any more/);
     const sent = await page('/sandbox/phone/simulators/daraja', { prompt, decision: 'approve' });

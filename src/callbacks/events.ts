@@ -189,3 +189,31 @@ export function listEventOwners(
     [after.holderId, after.id, from, limit],
   );
 }
+
+/** Where a reader of a holder's feed stands: after the event at this position. */
+export type FeedPlace = { holderId: bigint; position: bigint };
+
+type PlacedEvent = { holder_id: bigint; position: bigint; transaction_id: string; type: EventType };
+
+/** The next events after each place, at most `limit` of each holder, in order. */
+export function listEventsAfter(reader: Reader, places: readonly FeedPlace[], limit: number): Promise<PlacedEvent[]> {
+  return reader.query<PlacedEvent>(
+    `select e.holder_id, e.position, e.transaction_id, e.type
+     from unnest($1::bigint[], $2::bigint[]) as place (holder_id, position)
+     join event_feeds f on f.holder_id = place.holder_id and f.last_position > place.position
+     cross join lateral (
+       select e.holder_id, e.position, e.transaction_id, e.type from events e
+       where e.holder_id = place.holder_id and e.position > place.position order by e.position limit $3) as e
+     order by e.holder_id, e.position`,
+    [places.map(({ holderId }) => holderId), places.map(({ position }) => position), limit],
+  );
+}
+
+/** The position of the newest event of a holder; 0 before the first. */
+export async function lastFeedPosition(reader: Reader, holderId: bigint): Promise<bigint> {
+  const [row] = await reader.query<{ last_position: bigint }>(
+    'select last_position from event_feeds where holder_id = $1',
+    [holderId],
+  );
+  return row?.last_position ?? 0n;
+}

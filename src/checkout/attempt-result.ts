@@ -7,6 +7,7 @@ import { type Html, html } from '../platform/html.ts';
 import { facts, icon, linkButton, liveRegion, outwardButton, total } from './layout.ts';
 import { addressWith, type LinkView } from './link-view.ts';
 import { shownMethod } from './names.ts';
+import { mailForm } from './receipt-mail-form.ts';
 
 /** Redirect automatically only right after paying, not when the receipt is opened again later. */
 const RETURN_WITHIN_MS = 10 * 60_000;
@@ -43,6 +44,7 @@ export function paidBody(
       ])}
       ${back !== null && returnButton(view, back, undefined, isFresh && html` data-return`)}
       ${receipt !== null && linkButton(addressWith(view, `/r/${receipt}`), t.receipt, 'secondary')}
+      ${receipt !== null && mailForm(ctx, view.locale, { transaction, code: receipt })}
       ${
         back !== null &&
         isFresh &&

@@ -163,6 +163,15 @@ export type CheckoutMessages = {
   receiptOperatorCode(operator: string): string;
   receiptPayer: string;
   receiptShareText(amount: string, business: string, url: string): string;
+  /** "E-mail me the receipt", how that went, and the mail itself. */
+  receiptMail: string;
+  receiptMailSend: string;
+  receiptMailSent: string;
+  receiptMailLimited: string;
+  receiptMailSubject(amount: string, business: string): string;
+  receiptMailWhy: string;
+  /** One SMS of 160 characters, without anything that needs another alphabet. */
+  receiptSms(amount: string, business: string, code: string, url: string): string;
   share: string;
   save: string;
   business: string;

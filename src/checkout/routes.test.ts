@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { openShop, type Shop } from '../../test/browser/shop.ts';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
@@ -66,6 +67,14 @@ describe('the hosted page', () => {
     await gateway.settle();
     return location;
   }
+
+  test('a page of an error is compressed like any other', async () => {
+    const gone = (encoding: string) => get('/pay/pl_nothing?lang=fr', { 'accept-encoding': encoding });
+    const [plain, small] = [await gone('identity'), await gone('gzip')];
+    assert.deepEqual([plain.statusCode, small.statusCode], [404, 404]);
+    assert.equal(small.headers['content-encoding'], 'gzip');
+    assert.equal(gunzipSync(small.rawPayload).toString('utf8'), plain.body);
+  });
 
   test('speaks the language that was asked for, then the one remembered, the browser’s, the country’s', async () => {
     const { path } = await kenya();

@@ -24,6 +24,7 @@ import { showPreview } from './link-preview.ts';
 import { openAttempt, openLink, requestedAttempt, requestedLink } from './link-view.ts';
 import { createLongPolls } from './long-poll.ts';
 import { messagePage } from './message-page.ts';
+import { sendReceiptMail } from './receipt-mail-form.ts';
 import { showReceipt } from './receipt-page.ts';
 import { createShortAddress } from './short-address.ts';
 import { createFormSubmitter } from './submit.ts';
@@ -76,6 +77,7 @@ export function checkoutRoutes(
     scope.post('/pay/:id/:ref/resend', { config }, (request, reply) => sendCodeAgain(ctx, request, reply));
     scope.get('/p/:code', { config }, createShortAddress(ctx));
     scope.get('/r/:code', { config }, (request, reply) => showReceipt(ctx, request, reply));
+    scope.post('/r/:code/mail', { config }, (request, reply) => sendReceiptMail(ctx, request, reply));
     done();
   });
 }

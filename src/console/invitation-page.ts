@@ -22,6 +22,7 @@ import { type ConsoleRequest, fieldOf, paramOf } from './console-request.ts';
 import { nameField, newPasswordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { mailBoxLink } from './mail-box-link.ts';
 import { continueSignIn } from './pending-sign-in.ts';
 import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, forAnyone } from './route.ts';
@@ -83,6 +84,7 @@ async function stepForm(
       <p class="box warning">${t.invitation.unproven(email)}</p>
       <p><code>npx simbi login-link ${email}</code></p>
       ${mailIsConfigured(request.ctx) && html`<p><a href="/console/sign-in/link">${t.signIn.mailLink}</a></p>`}
+      ${mailBoxLink(request)}
     `;
   if (request.session?.member.email === email)
     return form(request, { action, fields: [browserZoneField()], submit: t.invitation.accept });

@@ -13,11 +13,3 @@ export async function limitMails(
   const result = await takeGuess(ctx, { kind, person: to.toLowerCase(), address: addressOf(raw) });
   if (!result.allowed) throw new Problem('rate_limited', { retryAfterSeconds: result.retryAfterSeconds });
 }
-
-/** A name in a mail of ours: on one line, and nothing in it that a mail program makes a link of. */
-export function nameInMail(name: string): string {
-  return name
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-    .replace(/[:/@.\\]+(?=\S)/g, ' ')
-    .trim();
-}

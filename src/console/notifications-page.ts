@@ -7,7 +7,7 @@ import { fieldOf, type HolderRequest } from './console-request.ts';
 import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { NOTIFICATION_KINDS } from './notification-facts.ts';
-import { readChoice, saveChoice } from './notifications.ts';
+import { readChoices, saveChoice } from './notifications.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
 export const notificationRoutes: ConsoleRoute[] = [
@@ -17,7 +17,7 @@ export const notificationRoutes: ConsoleRoute[] = [
 
 async function choicePage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, holder, role, session } = request;
-  const choice = await readChoice(ctx.db, holder.id, { id: session.member.id, role });
+  const [chosen] = await readChoices(ctx.db, holder.id, [{ id: session.member.id, role }]);
   return renderPage(request, {
     title: t.notifications.title,
     lead: t.notifications.lead(session.member.email, holder.name),
@@ -31,7 +31,7 @@ async function choicePage(request: HolderRequest): Promise<FastifyReply> {
             type: 'checkbox' as const,
             name: kind,
             label: t.notifications.kinds[kind],
-            checked: choice.kinds.includes(kind),
+            checked: chosen?.choice.kinds.includes(kind) ?? false,
           })),
           submit: t.save,
         })}

@@ -26,16 +26,24 @@ const DEFAULTS: Record<MemberRole, readonly NotificationKind[]> = {
 
 export type NotificationChoice = { kinds: readonly NotificationKind[]; language: ConsoleLanguage };
 
-export async function readChoice(
+type Chooser = { id: bigint; role: MemberRole };
+type ChoiceRow = { member_id: bigint; kinds: NotificationKind[]; language: ConsoleLanguage };
+
+/** What each of these members of a holder chose. Without a choice the role decides. */
+export async function readChoices<T extends Chooser>(
   reader: Reader,
   holderId: bigint,
-  member: { id: bigint; role: MemberRole },
-): Promise<NotificationChoice> {
-  const [row] = await reader.query<{ kinds: NotificationKind[]; language: ConsoleLanguage }>(
-    'select kinds, language from notification_choices where holder_id = $1 and member_id = $2',
-    [holderId, member.id],
+  members: readonly T[],
+): Promise<{ member: T; choice: NotificationChoice }[]> {
+  const rows = await reader.query<ChoiceRow>(
+    'select member_id, kinds, language from notification_choices where holder_id = $1 and member_id = any ($2)',
+    [holderId, members.map(({ id }) => id)],
   );
-  return row ?? { kinds: DEFAULTS[member.role], language: 'en' };
+  const chosen = new Map(rows.map(({ member_id, kinds, language }) => [member_id, { kinds, language }]));
+  return members.map((member) => ({
+    member,
+    choice: chosen.get(member.id) ?? { kinds: DEFAULTS[member.role], language: 'en' },
+  }));
 }
 
 export async function saveChoice(
@@ -101,7 +109,7 @@ async function notifyHolder(ctx: Context, holder: { id: bigint; name: string; ti
 async function listRecipients(ctx: Context, holderId: bigint): Promise<Recipient[]> {
   const team = await listTeam(ctx.db, holderId);
   const reachable = team.filter((member) => member.is_proven || ctx.config.mode === 'sandbox');
-  return Promise.all(reachable.map(async (member) => ({ member, choice: await readChoice(ctx.db, holderId, member) })));
+  return readChoices(ctx.db, holderId, reachable);
 }
 
 /** Those that were not reported yet. */

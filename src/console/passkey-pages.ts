@@ -30,8 +30,8 @@ const NAME_CHARACTERS = 60;
 
 export const passkeyRoutes: ConsoleRoute[] = [
   forMember('POST', '/account/passkeys/proof', async (request) => askForProof(request, '/console/account')),
-  forMember('POST', '/account/passkeys/options', newOptions),
-  forMember('POST', '/account/passkeys', add),
+  forMember('POST', '/account/passkeys/options', newOptions, { withoutCredential: true }),
+  forMember('POST', '/account/passkeys', add, { withoutCredential: true }),
   forMember('POST', '/account/passkeys/:id/remove', remove, { confirm: true }),
 ];
 

@@ -3,6 +3,7 @@
 // its user needs no first proof.
 
 import type { FastifyReply } from 'fastify';
+import { proveEmailWithFactor } from '../holders/credentials.ts';
 import { findFactors, hasAnyFactor } from '../holders/factor-changes.ts';
 import { type NewSession, revokeSession } from '../holders/members.ts';
 import type { PasskeyQuestion } from '../holders/passkey-challenges.ts';
@@ -39,8 +40,8 @@ export const secondStepRoutes: ConsoleRoute[] = [
   forAnyone('POST', '/sign-in/passkey', checkPasskey),
 ];
 
-type PendingNote = { member: string; version: string; next: string; until: number };
-type PendingSignIn = { memberId: bigint; credentialsVersion: bigint; next: string; note: string };
+type PendingNote = { member: string; version: string; next: string; until: number; byLink: boolean };
+type PendingSignIn = { memberId: bigint; credentialsVersion: bigint; next: string; byLink: boolean; note: string };
 
 type SessionStart = {
   /** That of a password which was compared: when it was forgotten since then, no session begins. */
@@ -60,10 +61,10 @@ export async function continueSignIn(
   const { ctx } = request;
   const factors = await findFactors(ctx.db, memberId);
   const credentialsVersion = start.credentialsVersion ?? factors.credentialsVersion;
-  if (hasAnyFactor(factors))
-    return secondStepPage(request, sealPending(request, { memberId, credentialsVersion, next }));
-  const until = new Date(ctx.clock.millis() + CONFIRMED_MS);
   const { holderId, byLink = false } = start;
+  if (hasAnyFactor(factors))
+    return secondStepPage(request, sealPending(request, { memberId, credentialsVersion, next, byLink }));
+  const until = new Date(ctx.clock.millis() + CONFIRMED_MS);
   const proved = { credentialsVersion, holderId, confirmedUntil: until, enrolUntil: byLink ? until : null };
   return finishSignIn(request, memberId, next, proved);
 }
@@ -129,8 +130,9 @@ async function secondStepPage(
   });
 }
 
-function finishPending(request: ConsoleRequest, pending: PendingSignIn): Promise<FastifyReply> {
-  const { memberId, credentialsVersion, next } = pending;
+async function finishPending(request: ConsoleRequest, pending: PendingSignIn): Promise<FastifyReply> {
+  const { memberId, credentialsVersion, next, byLink } = pending;
+  if (byLink) await proveEmailWithFactor(request.ctx, memberId);
   return finishSignIn(request, memberId, next, { credentialsVersion });
 }
 
@@ -149,9 +151,9 @@ async function finishSignIn(
 }
 
 function sealPending({ ctx }: ConsoleRequest, signIn: Omit<PendingSignIn, 'note'>): PendingSignIn {
-  const { memberId, credentialsVersion, next } = signIn;
+  const { memberId, credentialsVersion, next, byLink } = signIn;
   const until = ctx.clock.millis() + PENDING_MS;
-  const note: PendingNote = { member: String(memberId), version: String(credentialsVersion), next, until };
+  const note: PendingNote = { member: String(memberId), version: String(credentialsVersion), next, until, byLink };
   return { ...signIn, note: ctx.vault.seal(JSON.stringify(note), SEAL_PURPOSE).toString('base64url') };
 }
 
@@ -160,9 +162,9 @@ async function openPending(request: ConsoleRequest): Promise<PendingSignIn> {
   const note = fieldOf(request, 'pending', 1_000);
   try {
     const opened = JSON.parse(await ctx.vault.open(Buffer.from(note, 'base64url'), SEAL_PURPOSE)) as PendingNote;
-    const { member, version, next, until } = opened;
+    const { member, version, next, until, byLink } = opened;
     if (until > ctx.clock.millis())
-      return { memberId: BigInt(member), credentialsVersion: BigInt(version), next: safePath(next), note };
+      return { memberId: BigInt(member), credentialsVersion: BigInt(version), next: safePath(next), byLink, note };
   } catch {
     // A note that cannot be read is answered like one that is too old.
   }

@@ -4,8 +4,8 @@ import type { Holder } from '../holders/holders.ts';
 import { mailIsConfigured, queueMail } from '../holders/mail-queue.ts';
 import { listTeam, type MemberRole } from '../holders/members.ts';
 import { publicUrl } from '../platform/config.ts';
+import { nameInMail } from '../platform/mail.ts';
 import type { ConsoleRequest } from './console-request.ts';
-import { nameInMail } from './mail-limits.ts';
 
 export async function tellOwners(
   { ctx, t }: ConsoleRequest,

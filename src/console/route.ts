@@ -18,6 +18,8 @@ export type ConsoleRoute = {
   confirm: boolean;
   /** A form that only stops or takes back: it works while the holder is suspended or closed. Every other form is refused then. */
   whenSuspended: boolean;
+  /** Works for a member of a live gateway who has neither a password nor a passkey yet. Everything else leads to /welcome. */
+  withoutCredential: boolean;
   /** Its form carries a file. It is only read for a visitor with a session. */
   largeForm: boolean;
   handle(request: ConsoleRequest): Promise<FastifyReply>;
@@ -29,7 +31,8 @@ export const BUILDERS: readonly MemberRole[] = ['owner', 'developer'];
 export const TREASURERS: readonly MemberRole[] = ['owner', 'finance'];
 export const MAKERS: readonly MemberRole[] = ['owner', 'developer', 'finance'];
 
-type Options = { confirm?: true; whenSuspended?: true; largeForm?: true };
+type Options = { confirm?: true; whenSuspended?: true; withoutCredential?: true; largeForm?: true };
+type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'largeForm';
 
 export function forAnyone(
   method: ConsoleRoute['method'],
@@ -93,10 +96,11 @@ export function forRoles(
   };
 }
 
-function flagsOf(options: Options): Pick<ConsoleRoute, 'confirm' | 'whenSuspended' | 'largeForm'> {
+function flagsOf(options: Options): Pick<ConsoleRoute, Flags> {
   return {
     confirm: options.confirm ?? false,
     whenSuspended: options.whenSuspended ?? false,
+    withoutCredential: options.withoutCredential ?? false,
     largeForm: options.largeForm ?? false,
   };
 }

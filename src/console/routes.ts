@@ -55,6 +55,7 @@ import { payoutImportRoutes } from './payout-import-page.ts';
 import { payoutRoutes } from './payouts.ts';
 import { secondStepRoutes } from './pending-sign-in.ts';
 import { profileRoutes } from './profile.ts';
+import { receiptTextRoutes } from './receipt-text-settings.ts';
 import { recoveryCodeRoutes } from './recovery-codes-page.ts';
 import { refundRoutes } from './refund-page.ts';
 import { requestLogRoutes } from './requests-page.ts';
@@ -72,9 +73,10 @@ import { teamMemberRoutes } from './team-member-page.ts';
 import { transactionActionRoutes } from './transaction-actions.ts';
 import { transactionNoteRoutes } from './transaction-notes.ts';
 import { transactionPageRoutes } from './transaction-page.ts';
+import { transactionReceiptRoutes } from './transaction-receipt.ts';
 import { transactionRetryRoutes } from './transaction-retry.ts';
 import { transactionRoutes } from './transactions.ts';
-import { welcomeRoutes } from './welcome-page.ts';
+import { mustChooseCredential, welcomeRoutes } from './welcome-page.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
 const LARGE_FORM_BYTES = 4 * 1024 * 1024;
@@ -104,6 +106,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...transactionPageRoutes,
   ...transactionActionRoutes,
   ...transactionNoteRoutes,
+  ...transactionReceiptRoutes,
   ...transactionRetryRoutes,
   ...refundRoutes,
   ...consoleLinkRoutes,
@@ -114,6 +117,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...payoutFileRoutes,
   ...settingsRoutes,
   ...approvalSettingRoutes,
+  ...receiptTextRoutes,
   ...callbackPageRoutes,
   ...requestLogRoutes,
   ...caseRoutes,
@@ -180,6 +184,7 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     const hasHolder = request.holder !== null && request.role !== null;
     if (Array.isArray(route.access) && !hasHolder && session.member.is_admin)
       return redirect(request, '/console/admin');
+    if (!route.withoutCredential && mustChooseCredential(request)) return redirect(request, '/console/welcome');
     requireAccess(request, session, route.access);
   }
   if (route.method === 'POST') requireOwnForm(request);

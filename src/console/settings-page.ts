@@ -1,5 +1,5 @@
-// The settings of an account, in one place: its name and time zone, the language, and the rule of two people. Owners change
-// them; everybody else reads them.
+// The settings of an account, in one place: its name and time zone, the language, receipts by SMS, and the rule of two people.
+// Owners change them; everybody else reads them.
 
 import type { FastifyReply } from 'fastify';
 import { changeHolder } from '../holders/holders.ts';
@@ -12,6 +12,7 @@ import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { LANGUAGE_CODES, LANGUAGES } from './messages.ts';
+import { receiptTextCard } from './receipt-text-settings.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 
 const MAX_NAME_CHARACTERS = 120;
@@ -32,6 +33,7 @@ async function settingsPage(request: HolderRequest, errors?: FieldErrors): Promi
     body: html`
       ${businessCard(request, errors)}
       ${await approvalSection(request)}
+      ${await receiptTextCard(request)}
       ${languageCard(request)}
     `,
   });

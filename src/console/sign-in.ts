@@ -26,6 +26,7 @@ import { errorBox, form, postButton } from './form-components.ts';
 import { knownBrowser, rememberBrowser } from './known-browser.ts';
 import { redirect, renderPage } from './layout.ts';
 import { loginLinkHint } from './login-link-hint.ts';
+import { mailBoxLink } from './mail-box-link.ts';
 import { limitMails } from './mail-limits.ts';
 import { passkeyForm } from './passkey-form.ts';
 import { continueSignIn } from './pending-sign-in.ts';
@@ -40,7 +41,7 @@ export const signInRoutes: ConsoleRoute[] = [
   forAnyone('POST', '/sign-in/link', mailLink),
   forAnyone('GET', '/login/:token', loginLinkPage),
   forAnyone('POST', '/login/:token', signInByLink),
-  forMember('POST', '/sign-out', signOut),
+  forMember('POST', '/sign-out', signOut, { withoutCredential: true }),
   forMember('POST', '/switch', switchHolder),
 ];
 
@@ -83,7 +84,10 @@ async function signInPage(
 function signInHelp(request: ConsoleRequest): Html {
   const { ctx, t } = request;
   if (mailIsConfigured(ctx))
-    return html`<p><a href="/console/sign-in/link">${t.forgot}</a> · <a href="/docs">${t.docsLink}</a></p>`;
+    return html`
+      <p><a href="/console/sign-in/link">${t.forgot}</a> · <a href="/docs">${t.docsLink}</a></p>
+      ${mailBoxLink(request)}
+    `;
   const hint = ctx.config.mode === 'sandbox' ? t.sandboxSignIn : t.signIn.noPassword;
   return html`
     <p class="muted">${hint} <code>npx simbi login-link</code></p>
@@ -119,6 +123,7 @@ async function mailLinkPage(request: ConsoleRequest, message?: string): Promise<
         ${message && errorBox(request, undefined, message)}
         ${form(request, { action: '/sign-in/link', fields: [emailField(request)], submit: t.continue })}
       </div>
+      ${mailBoxLink(request)}
     `,
   });
 }
@@ -134,7 +139,7 @@ async function mailLink(request: ConsoleRequest): Promise<FastifyReply> {
   return renderPage(request, {
     title: t.mails.sentTitle,
     alone: true,
-    body: html`<div class="card"><p>${t.mails.sent(email)}</p></div>`,
+    body: html`<div class="card"><p>${t.mails.sent(email)}</p>${mailBoxLink(request)}</div>`,
   });
 }
 

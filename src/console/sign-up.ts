@@ -3,7 +3,7 @@
 // unproven.
 
 import type { FastifyReply } from 'fastify';
-import { addressState } from '../holders/credentials.ts';
+import { addressState, isGuarded } from '../holders/credentials.ts';
 import { takeGuess } from '../holders/guesses.ts';
 import { mailIsConfigured, queueMail } from '../holders/mail-queue.ts';
 import { findPasswordProblem } from '../holders/password-strength.ts';
@@ -18,6 +18,7 @@ import { type ConsoleRequest, fieldOf, paramOf } from './console-request.ts';
 import { emailField, nameField, newPasswordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
 import { renderPage } from './layout.ts';
+import { mailBoxLink } from './mail-box-link.ts';
 import { continueSignIn } from './pending-sign-in.ts';
 import { type ConsoleRoute, forAnyone } from './route.ts';
 
@@ -95,14 +96,15 @@ async function signUp(request: ConsoleRequest): Promise<FastifyReply> {
 async function sendConfirmation(request: ConsoleRequest, details: SignUp): Promise<FastifyReply> {
   const { ctx, t } = request;
   const at = ctx.clock.now();
-  if ((await addressState(ctx.db, details.email)) === 'proven') {
+  const isTaken = (await addressState(ctx.db, details.email)) === 'proven' || (await isGuarded(ctx.db, details.email));
+  if (isTaken) {
     const mail = t.mails.signUpTaken(`${publicUrl(ctx.config)}/console/sign-in`);
     await ctx.db.transaction((tx) => queueMail(tx, { to: details.email, ...mail }, at));
   } else await startSignUp(ctx, details, t.mails.signUp);
   return renderPage(request, {
     title: t.mails.sentTitle,
     alone: true,
-    body: html`<div class="card"><p>${t.mails.sent(details.email)}</p></div>`,
+    body: html`<div class="card"><p>${t.mails.sent(details.email)}</p>${mailBoxLink(request)}</div>`,
   });
 }
 

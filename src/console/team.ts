@@ -18,12 +18,14 @@ import { publicUrl } from '../platform/config.ts';
 import { isEmail } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { nameInMail } from '../platform/mail.ts';
 import { dataTable, who } from '../ui/components.ts';
 import { copyLine, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, type MemberRequest, paramOf } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { limitMails, nameInMail } from './mail-limits.ts';
+import { mailBoxLink } from './mail-box-link.ts';
+import { limitMails } from './mail-limits.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 import { factorTag, readRole, roleField } from './team-member-page.ts';
 
@@ -202,6 +204,7 @@ export function invitedPage(
         ${page.note}
         ${token !== null && copyLine(request, 'invitation', invitationUrl(publicUrl(ctx.config), token), t.team.invite)}
         <p class="muted">${t.team.until} ${timeTag(request, expiresAt)}</p>
+        ${token === null && mailBoxLink(request)}
         <p><a class="button" href="${page.back}">${t.back}</a></p>
       </div>
     `,

@@ -2,6 +2,7 @@
 
 import { type Delivery, listDeliveries } from '../callbacks/resend.ts';
 import { findPayer, type Payer } from '../checkout/payers.ts';
+import { findReceiptText, type ReceiptText } from '../checkout/receipt-texts.ts';
 import { findActiveIntegration, type Integration, requireIntegration } from '../holders/integrations.ts';
 import { listTeam } from '../holders/members.ts';
 import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
@@ -40,6 +41,8 @@ export type TransactionDetails = {
   refunds: Refund[];
   refundable: Refundable | null;
   notes: TransactionNote[];
+  /** The receipt by SMS of a collection. */
+  receiptText: ReceiptText | null;
   /** Its retries, newest first, and what it is a retry of. */
   retries: Retry[];
   retryFor: Retry | null;
@@ -103,13 +106,17 @@ export async function readTransactionDetails(request: HolderRequest): Promise<Tr
   };
 }
 
-type Around = Pick<TransactionDetails, 'notes' | 'retries' | 'retryFor' | 'link' | 'payer' | 'integration' | 'names'>;
+type Around = Pick<
+  TransactionDetails,
+  'notes' | 'receiptText' | 'retries' | 'retryFor' | 'link' | 'payer' | 'integration' | 'names'
+>;
 
 /** People, links and other transactions that this one has to do with. */
 async function readAround({ ctx, holder }: HolderRequest, transaction: Transaction): Promise<Around> {
   const { id, link_id: linkId, integration_id: integrationId } = transaction;
-  const [notes, retries, retryFor, link, payer, integration, team] = await Promise.all([
+  const [notes, receiptText, retries, retryFor, link, payer, integration, team] = await Promise.all([
     listNotes(ctx.db, holder.id, id),
+    transaction.status === 'success' ? findReceiptText(ctx.db, holder.id, id) : null,
     listRetriesOf(ctx.db, holder.id, id),
     findRetryFor(ctx.db, holder.id, id),
     linkId === null ? null : findHolderLink(ctx.db, holder.id, linkId),
@@ -120,5 +127,5 @@ async function readAround({ ctx, holder }: HolderRequest, transaction: Transacti
     listTeam(ctx.db, holder.id),
   ]);
   const names = new Map(team.map((member) => [member.email, member.name]));
-  return { notes, retries, retryFor, link, payer, integration, names };
+  return { notes, receiptText, retries, retryFor, link, payer, integration, names };
 }

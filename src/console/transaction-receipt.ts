@@ -1,12 +1,26 @@
-// "Send receipt": the address of the receipt, by WhatsApp, SMS or mail from the phone or computer of the member, or copied.
-// The gateway sends nothing here, so nothing is promised that did not happen.
+// "Send receipt": the address of the receipt, by WhatsApp or SMS from the phone or computer of the member, or copied. The gateway
+// itself sends it only by e-mail, where it has a mail server; otherwise the member's own mail program does.
 
+import type { FastifyReply } from 'fastify';
 import { receiptCode } from '../checkout/receipt-codes.ts';
+import { canMailReceipt, mailReceipt } from '../checkout/receipt-mails.ts';
+import { recordAudit } from '../holders/audit.ts';
+import { refOf } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
+import { isEmail, MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
+import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { addressOf } from '../platform/http.ts';
 import { icon } from '../ui/icons.ts';
-import { type HolderRequest, money } from './console-request.ts';
-import type { TransactionDetails } from './transaction-details.ts';
+import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { form } from './form-components.ts';
+import { redirect } from './layout.ts';
+import { type ConsoleRoute, forRoles, MAKERS } from './route.ts';
+import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
+
+export const transactionReceiptRoutes: ConsoleRoute[] = [
+  forRoles(MAKERS, 'POST', '/transactions/:ref/receipt', sendByMail),
+];
 
 export async function receiptMenu(request: HolderRequest, details: TransactionDetails): Promise<Html | false> {
   const { ctx, t, holder } = request;
@@ -18,7 +32,7 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
   const text = sendReceipt.text(money(request, transaction.amount, transaction.currency), business, url);
   const number = transaction.msisdn;
   const email = payer?.email ?? link?.email ?? null;
-  const mail = email === null ? null : mailAddress(email, sendReceipt.subject(business), text);
+  const mail = () => email !== null && mailAddress(email, sendReceipt.subject(business), text);
   return html`
     <details class="unfold">
       <summary class="button button-secondary">${icon('receipt')}${sendReceipt.button}</summary>
@@ -32,7 +46,7 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
             <a href="sms:+${number}?&body=${encodeURIComponent(text)}">${icon('smartphone')}${sendReceipt.sms}</a>
           `
         }
-        ${mail !== null && html`<a href="${mail}">${icon('mail')}${sendReceipt.mail}</a>`}
+        ${canMailReceipt(ctx, transaction) ? mailForm(request, details, email) : mailLink(request, mail())}
         <a href="${url}" target="_blank" rel="noopener">${icon('external-link')}${sendReceipt.open}</a>
         <div class="copyline">
           <code id="receipt-url">${url}</code>
@@ -43,6 +57,46 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
       </div>
     </details>
   `;
+}
+
+/** Asks for the address, and offers the one that is known. */
+function mailForm(request: HolderRequest, { transaction }: TransactionDetails, email: string | null): Html | false {
+  const { t, role } = request;
+  const { sendReceipt } = t.transaction;
+  if (!MAKERS.includes(role)) return false;
+  return form(request, {
+    action: `/transactions/${refOf(transaction)}/receipt`,
+    fields: [
+      {
+        type: 'email',
+        name: 'email',
+        label: sendReceipt.mail,
+        value: email ?? '',
+        required: true,
+        attributes: html`maxlength="${MAX_EMAIL_CHARACTERS}"`,
+      },
+    ],
+    submit: sendReceipt.send,
+    variant: 'secondary',
+  });
+}
+
+function mailLink({ t }: HolderRequest, address: string | false): Html | false {
+  return address !== false && html`<a href="${address}">${icon('mail')}${t.transaction.sendReceipt.mail}</a>`;
+}
+
+async function sendByMail(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, t, actor, holder, raw } = request;
+  const transaction = await requireTransaction(request);
+  if (!canMailReceipt(ctx, transaction)) throw new Problem('not_found');
+  const email = fieldOf(request, 'email', MAX_EMAIL_CHARACTERS + 1);
+  if (!isEmail(email)) throw new Problem('invalid_params', { message: t.emailInvalid });
+  const audited = { holderId: holder.id, actor, action: 'receipt.mailed', subject: refOf(transaction) } as const;
+  const result = await mailReceipt(ctx, { transaction, email, address: addressOf(raw) }, (tx) =>
+    recordAudit(tx, audited, ctx.clock.now()),
+  );
+  if (result === 'limited') throw new Problem('invalid_params', { message: t.transaction.sendReceipt.limited });
+  return redirect(request, `/console/transactions/${refOf(transaction)}`, 'receiptMailed');
 }
 
 function mailAddress(email: string, subject: string, text: string): string {

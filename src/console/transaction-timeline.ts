@@ -42,6 +42,7 @@ export function timeline(request: HolderRequest, details: TransactionDetails): H
     ...evidenceEntries(request, details.transaction, details.evidence.entries, posted),
     ...refundEntries(request, details),
     ...details.deliveries.flatMap((delivery) => deliveryEntries(request, delivery)),
+    ...receiptEntries(request, details),
     ...caseEntries(request, details),
     ...peopleEntries(request, details),
   ];
@@ -225,6 +226,13 @@ function attemptRuns(attempts: Delivery['attempts']): AttemptRun[] {
     else runs.push([attempt]);
   }
   return runs;
+}
+
+/** The receipt by SMS. While it is being sent, and after a crash, nobody knows whether it arrived. */
+function receiptEntries({ t }: HolderRequest, { receiptText }: TransactionDetails): TimelineEntry[] {
+  if (receiptText === null) return [];
+  const tone = receiptText.state === 'sent' ? 'success' : 'warning';
+  return [{ at: receiptText.started_at, tone, title: t.transaction.receiptTexts[receiptText.state] }];
 }
 
 function caseEntries({ t }: HolderRequest, details: TransactionDetails): TimelineEntry[] {

@@ -19,6 +19,17 @@ export async function addressState(reader: Reader, email: string): Promise<Addre
   return row.proven ? 'proven' : 'unproven';
 }
 
+const HAS_FACTOR = '(totp_sealed is not null or exists (select from passkeys p where p.member_id = m.id))';
+
+/** Whether a second factor stands before an account whose address was never proven. */
+export async function isGuarded(reader: Reader, email: string): Promise<boolean> {
+  const rows = await reader.query(
+    `select from members m where email = lower($1) and email_proven_at is null and ${HAS_FACTOR}`,
+    [email],
+  );
+  return rows.length > 0;
+}
+
 /**
  * Takes away everything that a person can sign in with, and ends what is signed in. The version ends also what is on its way: a
  * sign-in or a change of the password that began before.
@@ -49,15 +60,40 @@ export function resetCredentials(ctx: Context, actor: Actor, member: { id: bigin
   });
 }
 
-/** The person used a link that only the owner of the address could have. What was set before is forgotten. False: it was proven. */
-export async function proveEmail(tx: Tx, memberId: bigint, at: Date): Promise<boolean> {
+/** Where the link came from that proves an address. The host has the database anyway; a mailbox may be read by others. */
+export type LinkOrigin = 'mail' | 'host';
+
+/**
+ * The person used a link that only the owner of the address could have. What was set before is forgotten; but a mailbox alone does
+ * not outrank a second factor, so behind one a link by mail proves nothing yet. False: nothing was changed.
+ */
+export async function proveEmail(tx: Tx, memberId: bigint, origin: LinkOrigin, at: Date): Promise<boolean> {
   const [row] = await tx.query<{ email: string }>(
-    'update members set email_proven_at = $2 where id = $1 and email_proven_at is null returning email',
-    [memberId, at],
+    `update members m set email_proven_at = $2
+     where id = $1 and email_proven_at is null and ($3 = 'host' or not ${HAS_FACTOR}) returning email`,
+    [memberId, at, origin],
   );
   if (!row) return false;
   await forgetCredentials(tx, memberId, at);
-  const actor = { memberId, name: row.email };
-  await recordAudit(tx, { holderId: null, actor, action: 'member.email_proven', subject: row.email }, at);
+  await recordProof(tx, memberId, row.email, at);
   return true;
+}
+
+/** The person used such a link and proved the second factor too. So what was set before is theirs, and stays. */
+export function proveEmailWithFactor(ctx: Context, memberId: bigint): Promise<void> {
+  return ctx.db.transaction((tx) => keepAndProve(tx, memberId, ctx.clock.now()));
+}
+
+/** The same in the transaction of the caller. */
+export async function keepAndProve(tx: Tx, memberId: bigint, at: Date): Promise<void> {
+  const [row] = await tx.query<{ email: string }>(
+    `update members m set email_proven_at = $2 where id = $1 and email_proven_at is null and ${HAS_FACTOR} returning email`,
+    [memberId, at],
+  );
+  if (row) await recordProof(tx, memberId, row.email, at);
+}
+
+async function recordProof(tx: Tx, memberId: bigint, email: string, at: Date): Promise<void> {
+  const actor = { memberId, name: email };
+  await recordAudit(tx, { holderId: null, actor, action: 'member.email_proven', subject: email }, at);
 }

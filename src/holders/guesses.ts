@@ -25,7 +25,15 @@ const GUESSES_OF_AN_ADDRESS: Limit = { seconds: MINUTE, guesses: 10 };
 /** Mails that strangers can make us send to one address, and sign-ups for it. */
 const MAILS_TO_A_PERSON: readonly Limit[] = [{ seconds: HOUR, guesses: 5 }];
 
-export type GuessKind = 'password' | 'code' | 'recovery_code' | 'passkey' | 'sign_up' | 'mail' | 'invitation';
+export type GuessKind =
+  | 'password'
+  | 'code'
+  | 'recovery_code'
+  | 'passkey'
+  | 'sign_up'
+  | 'mail'
+  | 'invitation'
+  | 'receipt';
 
 const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = {
   password: { person: GUESSES_OF_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
@@ -36,6 +44,8 @@ const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = 
   mail: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
   // Apart from what strangers ask for: they could keep an owner from inviting somebody.
   invitation: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
+  // Mails of one receipt, or receipts to one mailbox. Many payers share one address of their mobile operator.
+  receipt: { person: MAILS_TO_A_PERSON, address: { seconds: MINUTE, guesses: 60 } },
 };
 
 /** Counts older than this are of no use. */

@@ -14,7 +14,7 @@ import { randomSecret } from '../platform/ids.ts';
 import type { Mail } from '../platform/mail.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type Actor, recordAudit } from './audit.ts';
-import { addressState, proveEmail } from './credentials.ts';
+import { addressState, isGuarded, keepAndProve, type LinkOrigin, proveEmail } from './credentials.ts';
 import { adoptTimeZone, lockHolder } from './holders.ts';
 import { queueLinkMail } from './mail-queue.ts';
 import { findMemberByEmail, giveAdmin, insertMember, type Member, type MemberRole, roleAt } from './members.ts';
@@ -172,11 +172,18 @@ export function withdrawInvitation(ctx: Context, actor: Actor, holderId: bigint,
 /** What the person who opens an invitation has to do first. `blocked`: prove the address by a link of the host. */
 export type AcceptanceStep = 'choose_password' | 'sign_in' | 'blocked';
 
-export async function acceptanceStep(reader: Reader, { email, proves_email }: Invitation): Promise<AcceptanceStep> {
+export async function acceptanceStep(reader: Reader, invitation: Invitation): Promise<AcceptanceStep> {
+  const { email, proves_email } = invitation;
   const state = await addressState(reader, email);
   if (state === 'new') return 'choose_password';
   if (state === 'proven') return 'sign_in';
-  return proves_email ? 'choose_password' : 'blocked';
+  if (!proves_email) return 'blocked';
+  return originOf(invitation) === 'mail' && (await isGuarded(reader, email)) ? 'sign_in' : 'choose_password';
+}
+
+/** Only the host invites admins. Any other invitation may have come by mail. */
+function originOf({ holder }: Invitation): LinkOrigin {
+  return holder === null ? 'host' : 'mail';
 }
 
 /** Who accepts: a member who is signed in, or a person who chooses a name and a password. */
@@ -197,8 +204,10 @@ export async function acceptInvitation(
     const { email, holder } = invitation;
     const step = await acceptanceStep(tx, invitation);
     let member: Member;
-    if (step === 'sign_in') member = await requireSelf(tx, email, accepter);
-    else if (step === 'choose_password' && chosen) member = await enterWithPassword(tx, invitation, chosen, at);
+    if (step === 'sign_in') {
+      member = await requireSelf(tx, email, accepter);
+      if (invitation.proves_email) await keepAndProve(tx, member.id, at);
+    } else if (step === 'choose_password' && chosen) member = await enterWithPassword(tx, invitation, chosen, at);
     else throw new Problem('unauthenticated', { message: 'The address of this account was never confirmed.' });
     const themselves = { memberId: member.id, name: member.email };
     if (!holder) {
@@ -241,14 +250,15 @@ async function requireSelf(tx: Tx, email: string, accepter: Accepter): Promise<M
 /** A new person, or one whose unproven account becomes theirs with this link: what others set there is forgotten. */
 async function enterWithPassword(
   tx: Tx,
-  { email, proves_email, holder }: Invitation,
+  invitation: Invitation,
   { name, hashed }: { name: string; hashed: string },
   at: Date,
 ): Promise<Member> {
+  const { email, proves_email, holder } = invitation;
   const inserted = await insertMember(tx, { email, name, provenAt: proves_email ? at : null }, at);
   const member = inserted ?? (await findMemberByEmail(tx, email));
   // Somebody else signed up, or proved the address, at this moment.
-  const isTheirs = inserted || (proves_email && member && (await proveEmail(tx, member.id, at)));
+  const isTheirs = inserted || (proves_email && member && (await proveEmail(tx, member.id, originOf(invitation), at)));
   if (!member || !isTheirs) throw new Problem('unauthenticated');
   const keep = { sessionId: null, holderId: holder?.id ?? null };
   await storePassword(tx, { memberId: member.id, name: member.email }, member.id, hashed, keep, at);

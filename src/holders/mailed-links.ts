@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts';
 import { randomSecret } from '../platform/ids.ts';
 import type { Mail } from '../platform/mail.ts';
 import { dropMail, queueLinkMail } from './mail-queue.ts';
-import { findMemberByEmail, insertLoginLink } from './members.ts';
+import { findMemberByEmail, insertLoginLink, MAILED_LINK } from './members.ts';
 
 /**
  * Sends a login link to the person with this address. For an address without an account the mail is written and taken back:
@@ -15,7 +15,7 @@ export async function mailLoginLink(
   email: string,
   write: (token: string) => Pick<Mail, 'subject' | 'text'>,
 ): Promise<void> {
-  const token = `otl_${randomSecret()}`;
+  const token = `${MAILED_LINK}${randomSecret()}`;
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     const member = await findMemberByEmail(tx, email);

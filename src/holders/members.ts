@@ -10,6 +10,9 @@ import { type Actor, recordAudit } from './audit.ts';
 import { proveEmail } from './credentials.ts';
 
 const LOGIN_LINK_MS = 30 * 60_000;
+/** How tokens of sign-in links begin: the token itself says whether it was made on the host or sent by mail. */
+const HOST_LINK = 'otl_';
+export const MAILED_LINK = 'otm_';
 const SESSION_MS = 12 * 3_600_000;
 
 export const ROLES = ['owner', 'developer', 'finance', 'viewer'] as const;
@@ -132,7 +135,7 @@ export async function roleAt(reader: Reader, memberId: bigint, holderId: bigint)
 
 /** Creates a token that signs this member in once, within 30 minutes. */
 export async function createLoginLink(ctx: Context, memberId: bigint): Promise<{ token: string; expiresAt: Date }> {
-  const token = `otl_${randomSecret()}`;
+  const token = `${HOST_LINK}${randomSecret()}`;
   const expiresAt = await ctx.db.transaction((tx) => insertLoginLink(tx, token, memberId, ctx.clock.now()));
   return { token, expiresAt };
 }
@@ -161,7 +164,7 @@ export async function peekLoginLink(ctx: Context, token: string): Promise<Member
 
 /**
  * Uses a sign-in link. Of two requests with one link, the update lets the first pass. Such links are made on the host or sent by
- * mail, so they prove the address: what was set before that is forgotten.
+ * mail, so they prove the address: see `proveEmail`.
  */
 export async function useLoginLink(ctx: Context, token: string): Promise<bigint> {
   const at = ctx.clock.now();
@@ -174,7 +177,7 @@ export async function useLoginLink(ctx: Context, token: string): Promise<bigint>
       throw new Problem('unauthenticated', {
         message: 'This link was already used or has expired. Ask for a new one.',
       });
-    await proveEmail(tx, row.member_id, at);
+    await proveEmail(tx, row.member_id, token.startsWith(MAILED_LINK) ? 'mail' : 'host', at);
     return row.member_id;
   });
 }

@@ -107,7 +107,7 @@ export async function finishSignUp(
     if (!details) throw new Problem('unauthenticated');
     const inserted = await insertMember(tx, { ...details, provenAt: at }, at);
     const member = inserted ?? (await findMemberByEmail(tx, details.email));
-    const isTheirs = inserted || (member && (await proveEmail(tx, member.id, at)));
+    const isTheirs = inserted || (member && (await proveEmail(tx, member.id, 'mail', at)));
     if (!member || !isTheirs) return null;
     await openHolder(tx, member, { name: details.business, timeZone }, hashed, at);
     return member;

@@ -15,6 +15,7 @@ import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.
 import { publicUrl } from './config.ts';
 import type { Context } from './context.ts';
 import { Problem, type ProblemCode } from './errors.ts';
+import { sendCompressed } from './html.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
 
@@ -210,7 +211,11 @@ function answerProblems(app: HttpServer, ctx: Context, send: SendProblem): void 
   });
 }
 
-type SendProblem = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+type SendProblem = (
+  problem: Problem,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | Promise<FastifyReply>;
 
 function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem {
   return (problem, request, reply) => {
@@ -223,7 +228,7 @@ function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem 
     const { problemPage, problemBody } = request.routeOptions.config;
     const forBrowsers = BROWSER_PAGE_STATUSES.has(problem.status) && isBrowser(request) ? browserPage : undefined;
     const page = problemPage ?? forBrowsers;
-    if (page) return reply.type('text/html; charset=utf-8').send(page(problem, request, reply));
+    if (page) return sendCompressed(request, reply.type('text/html; charset=utf-8'), page(problem, request, reply));
     void reply.header('Link', withHelp(ctx, reply, problem));
     const body = {
       success: false,

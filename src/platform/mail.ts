@@ -80,6 +80,14 @@ export function requirePlainMail({ to, subject, text }: Mail): void {
   if (text.length > MAX_TEXT_CHARACTERS) throw new Error('a mail is too long');
 }
 
+/** A name in a mail of ours: on one line, and nothing in it that a mail program makes a link of. */
+export function nameInMail(name: string): string {
+  return name
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+    .replace(/[:/@.\\]+(?=\S)/g, ' ')
+    .trim();
+}
+
 function hasControlCharacter(text: string): boolean {
   return /[\p{Cc}\u2028\u2029]/u.test(text);
 }

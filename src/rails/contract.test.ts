@@ -384,6 +384,21 @@ function describeRail(name: string, createHarness: () => Promise<Harness>): void
       assert.equal((await harness.impatientRail.sendToken?.(token))?.sent, false);
     });
 
+    test('a text to the payer is sent, refused or not known: never an exception', async () => {
+      const { rail, method, payer, impatientRail } = harness;
+      if (rail.sendPayerText === undefined) return;
+      assert.equal(rail.capabilitiesOf(method, 'collection')?.textsPayers, true);
+      const given = call();
+      await rail.collect(given);
+      const text = { reference: given.reference, railReference: null, method, msisdn: payer, text: 'Receipt' };
+      assert.equal((await rail.sendPayerText(text)).state, 'sent');
+      for (const how of SPOILT_AFTER) {
+        harness.spoil({ accepted: true, how });
+        const state = (await impatientRail.sendPayerText?.(text))?.state;
+        assert.notEqual(state, 'refused', `${how}: it may have been sent`);
+      }
+    });
+
     describe('callbacks', () => {
       let given: CollectCall;
       let genuine: CallbackRequest;

@@ -14,6 +14,7 @@ const CALLS: ReadonlySet<PropertyKey> = new Set([
   'balance',
   'lookUpName',
   'sendToken',
+  'sendPayerText',
   'check',
 ] satisfies (keyof Rail)[]);
 /** Somebody who has just looked the rail up may not have begun the call yet. */

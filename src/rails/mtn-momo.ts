@@ -7,8 +7,9 @@ import type { FailureCode } from '../catalog/failures.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readAccessToken } from './access-tokens.ts';
 import type { RailConnection, RailDefinition, RailSetting } from './connection.ts';
-import { createScrub, openExchange, replyOf, type Scrub } from './evidence.ts';
+import { createScrub, evidenceOf, openExchange, replyOf, type Scrub } from './evidence.ts';
 import type { Exchange, ExchangeRequest, OperatorConnection } from './exchange.ts';
+import { textStateOf } from './payer-texts.ts';
 import type {
   BalanceReply,
   CallbackReading,
@@ -18,6 +19,8 @@ import type {
   MoneyDirection,
   NameCall,
   Observation,
+  PayerTextCall,
+  PayerTextReply,
   PayoutCall,
   QueryCall,
   Rail,
@@ -142,7 +145,8 @@ function openMtnMomo(connection: RailConnection): Rail {
     capabilitiesOf(method, direction) {
       if (!connection.methods.includes(method.code)) return null;
       if (direction === 'payout' && !paysOut) return null;
-      return { ...CAPABILITIES, refunds: refunds ? 'partial' : 'none' };
+      const texts = direction === 'collection' ? { textsPayers: true as const } : {};
+      return { ...CAPABILITIES, ...texts, refunds: refunds ? 'partial' : 'none' };
     },
     verificationFor: (method) => method.verification,
     collect: (call) => submit(connection, api, call, 'collection'),
@@ -151,6 +155,7 @@ function openMtnMomo(connection: RailConnection): Rail {
     ...(refunds ? { refund: (call: RefundCall) => refund(connection, api, call) } : {}),
     balance: () => balance(api, paysOut ? ['collection', 'disbursement'] : ['collection']),
     lookUpName: (call) => lookUpName(api, call),
+    sendPayerText: (call) => sendPayerText(api, call),
     readCallback: (request) => readCallback(connection, request),
     check: () => check(connection, api, paysOut),
     close: () => operator.close(),
@@ -398,6 +403,15 @@ async function lookUpName(api: Api, { msisdn }: NameCall): Promise<string | null
   return names.length > 0 ? names.join(' ') : null;
 }
 
+/** An SMS about a payment of MTN's own, to its payer. MTN knows no way to ask whether it was sent. */
+async function sendPayerText(api: Api, { reference, railReference, text }: PayerTextCall): Promise<PayerTextReply> {
+  const path = `${PATHS.collection.path}/${railReference ?? uuid4Of(reference)}/deliverynotification`;
+  const body = { notificationMessage: plainText(text).slice(0, MAX_NOTE) };
+  const answer = await api.call('collection', { method: 'POST', path, body });
+  if (!answer.answered) return { state: 'unknown', raw: '' };
+  return { state: textStateOf(answer.status), raw: evidenceOf(api.scrub, answer.body) };
+}
+
 async function check(
   { environment, publicUrl }: RailConnection,
   api: Api,
@@ -418,6 +432,11 @@ async function check(
     problem: needsHttps ? 'MTN sends callbacks only to https. Set PUBLIC_URL to an https address.' : null,
   });
   return checks;
+}
+
+/** Without accents and typographic signs, as the note of a payment; but an address must stay one. */
+function plainText(text: string): string {
+  return text.normalize('NFD').replace(/[^A-Za-z0-9 .,:/?=&_-]/g, '');
 }
 
 /** MTN refuses apostrophes, ampersands and the like. */

@@ -128,6 +128,16 @@ export type CodeCall = Omit<QueryCall, 'direction' | 'receipt'> & { msisdn: stri
 export type NameCall = { msisdn: string; method: RailMethod };
 export type TokenCall = { msisdn: string; text: string; method: RailMethod };
 export type TokenReply = { sent: boolean; raw: string };
+/** A short text to the payer of a collection that succeeded: our reference, the operator's own, and what to say. */
+export type PayerTextCall = {
+  reference: string;
+  railReference: string | null;
+  method: RailMethod;
+  msisdn: string;
+  text: string;
+};
+/** `refused`: the operator did not send it. `unknown`: it may have. It is not sent again in either case. */
+export type PayerTextReply = { state: 'sent' | 'refused' | 'unknown'; raw: string };
 /** Either what the next call needs, or how it ended: `failed` (nothing was sent, nothing will be) or `unknown` (try again). */
 export type PrepareReply = { prepared: Prepared } | RailReply;
 
@@ -220,6 +230,8 @@ export type RailCapabilities = {
   readonly refunds: 'none' | 'whole' | 'partial';
   /** The operator sends our one-time tokens by SMS. */
   readonly sendsTokens: boolean;
+  /** Of collections: the operator sends the payer a text of ours about the payment (`sendPayerText`). */
+  readonly textsPayers?: true;
   /** Decimals that the operator takes; fewer than the currency's are refused before anything is sent. */
   readonly decimals: 0 | 2;
 };
@@ -262,6 +274,8 @@ export interface Rail {
   lookUpName?(call: NameCall): Promise<string | null>;
   /** Present when `sendsTokens`. A token that may not have arrived is sent again. */
   sendToken?(call: TokenCall): Promise<TokenReply>;
+  /** Present where `textsPayers`. Never throws, and says nothing about the payment. */
+  sendPayerText?(call: PayerTextCall): Promise<PayerTextReply>;
   /** Verifies and reads a callback. Pure apart from the rail's keys: it never throws and makes no network call. */
   readCallback(request: CallbackRequest): CallbackReading[];
   /** The answer in the operator's form; without it 200 {"success":true}, or 401 for what was rejected. */

@@ -8,6 +8,7 @@ import type { Context } from '../platform/context.ts';
 import { amountFrom, formatAmount, LARGEST_AMOUNT } from '../platform/money.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import { connectOperator, type Exchange, type OperatorConnection } from './exchange.ts';
+import { textStateOf } from './payer-texts.ts';
 import {
   type CallbackReading,
   type CallbackRequest,
@@ -21,6 +22,7 @@ import {
   type RailCapabilities,
   type RailReply,
   type RefundCall,
+  type TokenCall,
 } from './rail.ts';
 
 export const SANDBOX_RAIL = 'sandbox';
@@ -47,6 +49,7 @@ const CAPABILITIES: RailCapabilities = {
   callsPerSecond: null,
   refunds: 'partial',
   sendsTokens: true,
+  textsPayers: true,
   decimals: 2,
 };
 
@@ -98,11 +101,16 @@ export function createSandboxRail(ctx: Pick<Context, 'vault'>, options: SandboxR
     refund: (call) => refund(operator, call),
     lookUpName: (call) => lookUpName(operator, call.msisdn),
     async sendToken(call) {
-      const body = JSON.stringify({ msisdn: call.msisdn, sender: call.method.name, text: call.text });
-      const answer = await operator.exchange({ method: 'POST', path: '/v1/messages', body });
+      const answer = await sendMessage(operator, call);
       return answer.answered
         ? { sent: answer.status === 200, raw: cut(answer.body) }
         : { sent: false, raw: answer.reason };
+    },
+    async sendPayerText(call) {
+      const answer = await sendMessage(operator, call);
+      return answer.answered
+        ? { state: textStateOf(answer.status), raw: cut(answer.body) }
+        : { state: 'unknown', raw: answer.reason };
     },
     readCallback: (request) => readCallback(ctx.vault.deriveKeys(SANDBOX_CALLBACK_KEY_PURPOSE), request),
     check: async () => [await checkOperator(operator)],
@@ -131,6 +139,12 @@ async function refund(operator: OperatorConnection, call: RefundCall): Promise<R
   const answer = await operator.exchange({ method: 'POST', path: '/v1/refunds', body });
   if (isOperatorError(answer, 409, 'not_refundable')) return { observation: NOT_REFUNDABLE, raw: cut(answer.body) };
   return readReply(answer, call.reference);
+}
+
+/** An SMS on the phone of this number. */
+function sendMessage(operator: OperatorConnection, { msisdn, method, text }: TokenCall): Promise<Exchange> {
+  const body = JSON.stringify({ msisdn, sender: method.name, text });
+  return operator.exchange({ method: 'POST', path: '/v1/messages', body });
 }
 
 async function lookUpName(operator: OperatorConnection, msisdn: string): Promise<string | null> {

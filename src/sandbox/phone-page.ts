@@ -42,7 +42,7 @@ export function phonePage(
     title: 'Test phone',
     lead: html`The payer's side of mobile money. No real money, no real operator.`,
     active: 'phone',
-    actions: addPhoneForm(numbers),
+    actions: html`${muteButton()}${addPhoneForm(numbers)}`,
     styles: [PHONE_STYLE],
     scripts: [PHONE_SCRIPT],
     body: html`
@@ -74,6 +74,15 @@ function laterForm(numbers: readonly string[]): Html {
       <input type="hidden" name="seconds" value="600">
       <button class="button-secondary">${icon('clock')}10 minutes later</button>
     </form>
+  `;
+}
+
+/** Shown by the script, which remembers the choice. */
+function muteButton(): Html {
+  return html`
+    <button type="button" class="button-secondary" id="mute" aria-pressed="false" hidden>
+      ${icon('bell')}Mute
+    </button>
   `;
 }
 

@@ -1,6 +1,6 @@
 // The addresses of the test phones, in sandbox mode only: the page, the changes of one phone, and every action on it.
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
@@ -12,7 +12,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { printView } from './http.ts';
 import { isRinging, type PhoneNotice, phonePage, queryOf, screenOf } from './phone-page.ts';
 import { sandboxPage } from './sandbox-layout.ts';
-import { answerOperatorPrompt, type OperatorPrompts } from './simulator-prompts.ts';
+import { answerOperatorPrompt, describePrompts, type OperatorPrompts } from './simulator-prompts.ts';
 import type { PhoneResult, TestPhone } from './test-phone.ts';
 
 const MAX_PHONES = 6;
@@ -87,15 +87,7 @@ export function phoneRoutes(
       );
     });
 
-    scope.post('/sandbox/phone/simulators/:connection', { config }, async (request, reply) => {
-      refuseForeignForm(request);
-      const { connection } = request.params as { connection: string };
-      const result = await answerOperatorPrompt(prompts, connection, formOf(request));
-      if (request.headers.accept === 'application/json') return reply.send({ ok: result.ok, message: result.message });
-      const notice = sealNotice(ctx, { msisdn: '', ok: result.ok, message: result.message });
-      return reply.redirect(`/sandbox/phone?notice=${notice}`, 303);
-    });
-
+    simulatorRoutes(scope, ctx, prompts);
     scope.post('/sandbox/phone/:msisdn/:action', { config }, async (request, reply) => {
       refuseForeignForm(request);
       const { msisdn, action } = request.params as Params;
@@ -109,6 +101,27 @@ export function phoneRoutes(
     });
     done();
   });
+}
+
+/** Prompts of operators' simulators: those that are open, and the decision about one. */
+function simulatorRoutes(scope: FastifyInstance, ctx: Context, prompts: OperatorPrompts): void {
+  scope.get('/sandbox/phone/simulators', async (request, reply) => {
+    void reply.header('Cache-Control', 'no-store').type('application/json; charset=utf-8');
+    return sendCompressed(request, reply, JSON.stringify(describePrompts(await prompts.list())));
+  });
+
+  scope.post(
+    '/sandbox/phone/simulators/:connection',
+    { config: { problemPage: problemPageOf(ctx.config) } },
+    async (request, reply) => {
+      refuseForeignForm(request);
+      const { connection } = request.params as { connection: string };
+      const result = await answerOperatorPrompt(prompts, connection, formOf(request));
+      if (request.headers.accept === 'application/json') return reply.send({ ok: result.ok, message: result.message });
+      const notice = sealNotice(ctx, { msisdn: '', ok: result.ok, message: result.message });
+      return reply.redirect(`/sandbox/phone?notice=${notice}`, 303);
+    },
+  );
 }
 
 function act(phone: TestPhone, msisdn: string, action: string, form: Form): Promise<PhoneResult> {

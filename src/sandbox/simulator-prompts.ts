@@ -3,7 +3,7 @@
 
 import type { Form } from '../platform/forms.ts';
 import { field } from '../platform/forms.ts';
-import { type Html, html } from '../platform/html.ts';
+import { type Html, html, printHtml } from '../platform/html.ts';
 import type { PhoneResult } from './test-phone.ts';
 
 /** A prompt that waits at a simulator. `connection`: the name of the connection that leads to it. */
@@ -22,7 +22,26 @@ export interface OperatorPrompts {
   decide(connection: string, id: string, decision: 'approve' | 'cancel'): Promise<boolean>;
 }
 
-export function operatorPromptSection(prompts: readonly OperatorPrompt[]): Html | false {
+/** Where the prompts are, also when there are none: the script puts new ones there. */
+export function operatorPromptSection(prompts: readonly OperatorPrompt[]): Html {
+  return html`
+    <div id="simulators" aria-live="polite" data-version="${versionOf(prompts)}" data-count="${prompts.length}">
+      ${promptList(prompts)}
+    </div>
+  `;
+}
+
+/** The same for the script of the page. */
+export function describePrompts(prompts: readonly OperatorPrompt[]): { version: string; count: number; html: string } {
+  const list = promptList(prompts);
+  return { version: versionOf(prompts), count: prompts.length, html: list === false ? '' : printHtml(list) };
+}
+
+function versionOf(prompts: readonly OperatorPrompt[]): string {
+  return prompts.map(({ connection, id }) => `${connection} ${id}`).join(', ');
+}
+
+function promptList(prompts: readonly OperatorPrompt[]): Html | false {
   if (prompts.length === 0) return false;
   return html`
     <section class="simulators" aria-label="Prompts of simulators">
@@ -41,7 +60,7 @@ export function operatorPromptSection(prompts: readonly OperatorPrompt[]): Html 
           </div>
         `,
       )}
-      <p><a href="/sandbox/phone">Reload</a></p>
+      <noscript><p><a href="/sandbox/phone">Reload</a></p></noscript>
     </section>
   `;
 }

@@ -30,6 +30,18 @@ describe('the front door', { skip: browserMissing() ?? false }, () => {
     await gateway.close();
   });
 
+  test('the sound of the test phone can be muted, and stays so', async () => {
+    const { page, complaints, close } = await visit(browser, { width: 360, dark: false });
+    const mute = page.getByRole('button', { name: 'Mute' });
+    for (const pressed of ['false', 'true']) {
+      await page.goto(`${gateway.url}/sandbox/phone?n=254712345678`);
+      assert.equal(await mute.getAttribute('aria-pressed'), pressed);
+      if (pressed === 'false') await mute.click();
+    }
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   for (const [width, dark] of [
     [320, false],
     [360, true],

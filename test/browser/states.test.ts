@@ -39,7 +39,8 @@ describe('every state of the checkout', { skip: browserMissing() ?? false }, () 
   let states: State[];
 
   before(async () => {
-    gateway = await createTestGateway();
+    // With a mail server: the pages after a payment then have one form more.
+    gateway = await createTestGateway({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'pay@example.org' });
     shop = await openShop(gateway);
     browser = await startBrowser();
     states = await makeStates(gateway, shop);

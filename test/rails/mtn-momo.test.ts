@@ -7,7 +7,7 @@ import { createMtnMomoSimulator } from '../../simulators/mtn-momo.ts';
 import { mtnMomoRail } from '../../src/rails/mtn-momo.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { uuid4Of } from '../../src/rails/wire-ids.ts';
-import { newRefundReference } from '../rail-calls.ts';
+import { newRefundReference, queryOf } from '../rail-calls.ts';
 import { testConnection } from '../rail-connection.ts';
 import { endOf, movementsOf, newCall, submit } from './rail-steps.ts';
 
@@ -52,6 +52,24 @@ describe('MTN', () => {
     const ended = await endOf(rail, call, 'collection', await submit(rail, call, 'collection'));
     assert.ok(ended.state === 'failed');
     assert.equal(ended.failureCode, 'INSUFFICIENT_FUNDS');
+  });
+
+  test('a text to the payer: sent, refused, or not known; never an exception', async () => {
+    const call = newCall(METHOD, PAYER);
+    await endOf(rail, call, 'collection', await submit(rail, call, 'collection'));
+    const text = { ...call, railReference: null, text: 'UGX 5,000 paid to Café “Zoé”. Receipt: https://x.org/r/7K3' };
+    const send = async (changes = {}) => (await rail.sendPayerText?.({ ...text, ...changes }))?.state;
+    assert.equal(await send(), 'sent');
+    const arrived = { reference: uuid4Of(call.reference), msisdn: PAYER };
+    const said = 'UGX 5,000 paid to Cafe Zoe. Receipt: https://x.org/r/7K3';
+    assert.deepEqual((await simulator.act('texts', {})).body, [{ ...arrived, text: said }]);
+    assert.equal(await send({ reference: newCall(METHOD, PAYER).reference }), 'refused');
+    for (const fault of ['answer_lost', 'error_while_processing', 'error_before_processing', 'html_error'] as const) {
+      simulator.faults.add({ fault, operation: 'other' });
+      assert.equal(await send(), 'unknown', fault);
+    }
+    const observed = await rail.query(queryOf(call.reference, call.method));
+    assert.equal(observed.observation.state, 'succeeded', 'the payment is as it was');
   });
 
   for (const direction of ['collection', 'payout'] as const)

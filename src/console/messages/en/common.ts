@@ -136,6 +136,7 @@ export const common = {
     tokenRevoked: 'Token revoked.',
     operatorAsked: 'The operator was asked for the current status.',
     noteAdded: 'Note added.',
+    receiptMailed: 'The receipt is on its way.',
     retried: 'New request sent. The customer has to approve it.',
     callbackResent: 'Callback resent.',
     callbacksResent: 'Undelivered callbacks are being resent.',

@@ -8,6 +8,8 @@ type RoleFacts = { email: string; role: string; holder: string; url: string };
 export const mails = {
   mails: {
     sentTitle: 'Check your e-mail',
+    caught: 'Mails of this sandbox do not leave it.',
+    box: 'Open the mail box',
     sent: (email: string) => `If ${email} can be used, a mail is on its way there. Its link works once.`,
     invitation: ({ by, holder, role, url }: InvitationFacts) => ({
       subject: 'You are invited',

@@ -136,11 +136,19 @@ export const transaction = {
         too_many: 'This payment was retried too often.',
       },
     },
+    receiptTexts: {
+      sending: 'Receipt by SMS: being sent, or not known',
+      sent: 'Receipt sent by SMS',
+      refused: 'The operator refused the receipt by SMS',
+      unknown: 'Receipt by SMS: it is not known whether it was sent',
+    },
     sendReceipt: {
       button: 'Send receipt',
       whatsapp: 'WhatsApp',
       sms: 'SMS',
       mail: 'E-mail',
+      send: 'Send by e-mail',
+      limited: 'This receipt was sent several times already. Try again in an hour.',
       open: 'Open receipt',
       copy: 'Copy link',
       text: (amount: string, business: string, url: string) =>

@@ -140,6 +140,7 @@ export const common: CommonMessages = {
     tokenRevoked: 'Jeton révoqué.',
     operatorAsked: 'Le statut a été demandé à l’opérateur.',
     noteAdded: 'Note ajoutée.',
+    receiptMailed: 'Le reçu est en route.',
     retried: 'Nouvelle demande envoyée. Le client doit l’approuver.',
     callbackResent: 'Callback renvoyé.',
     callbacksResent: 'Les callbacks non livrés sont en cours de renvoi.',

@@ -6,6 +6,8 @@ import { paragraphs } from '../paragraphs.ts';
 export const mails: Pick<ConsoleMessages, 'mails'> = {
   mails: {
     sentTitle: 'Consultez votre messagerie',
+    caught: 'Les e-mails du mode test n’en sortent pas.',
+    box: 'Ouvrir la boîte aux lettres',
     sent: (email) => `Si ${email} peut être utilisée, un e-mail vient d’y être envoyé. Son lien ne sert qu’une fois.`,
     invitation: ({ by, holder, role, url }) => ({
       subject: 'Vous êtes invité',

@@ -1,0 +1,47 @@
+// What a receipt says, on its page, in a mail and in an SMS. Of the payer it shows the last digits only.
+
+import { findHolder } from '../holders/holders.ts';
+import { findLink, type PaymentLink } from '../links/links.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import { refOf, type Transaction } from '../payments/transactions.ts';
+import { publicUrl, shownBrand } from '../platform/config.ts';
+import type { PayerLocale } from './language.ts';
+import { showName } from './names.ts';
+
+/** Enough for the payer to recognise the number, too few for anybody else. */
+const SHOWN_DIGITS = 3;
+
+export type Receipt = {
+  transaction: Transaction;
+  link: PaymentLink | null;
+  business: string;
+  code: string;
+  url: string;
+};
+
+/** The receipt of a transaction. `code`: as it is printed. */
+export async function readReceipt(ctx: PaymentsContext, transaction: Transaction, code: string): Promise<Receipt> {
+  const link = transaction.link_id === null ? null : await findLink(ctx.db, transaction.link_id);
+  const holder = link?.business_name ? null : await findHolder(ctx.db, transaction.holder_id);
+  const business = showName(link?.business_name ?? holder?.name ?? shownBrand(ctx.config));
+  return { transaction, link, business, code, url: `${publicUrl(ctx.config)}/r/${code}` };
+}
+
+/** The facts below the amount: name and value. */
+export function receiptFacts(
+  ctx: PaymentsContext,
+  { t, date }: PayerLocale,
+  { transaction, business, code }: Receipt,
+): (readonly [string, string | null])[] {
+  const { msisdn, reference_1: reference } = transaction;
+  const method = ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
+  return [
+    [t.business, business],
+    [t.paidOn, date(transaction.settled_at ?? transaction.updated_at)],
+    [t.paidWith, method],
+    [t.receiptOperatorCode(method), transaction.receipt],
+    [t.receiptPayer, msisdn && `•••• ${msisdn.slice(-SHOWN_DIGITS)}`],
+    [t.reference, reference === null ? refOf(transaction) : showName(reference)],
+    [t.receiptCode, code],
+  ];
+}
