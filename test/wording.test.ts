@@ -11,7 +11,7 @@ const CONSOLE = ['src/console/messages/en/*.ts'];
 const PAYERS = ['src/checkout/messages-en.ts'];
 const SANDBOX = ['src/sandbox/*.ts'];
 const COMMANDS = ['src/commands/*.ts'];
-const GUIDES = ['README.md', 'docs/*.md', 'docs/rails/*.md'];
+const GUIDES = ['README.md', 'docs/*.md', 'docs/merchants/*.md', 'docs/rails/*.md'];
 const EVERYWHERE = [...CONSOLE, ...PAYERS, ...SANDBOX, ...COMMANDS, ...GUIDES];
 
 /** Each phrase, and where it may not stand. */
