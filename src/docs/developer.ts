@@ -86,3 +86,8 @@ export function keysNote(developer: Developer | null): Html {
     </p>
   `;
 }
+
+/** The note below the title of the page. */
+export function withNote(page: Html, note: Html): Html {
+  return trusted(printHtml(page).replace('</h1>', () => `</h1>${printHtml(note)}`));
+}

@@ -3,6 +3,11 @@
 (function () {
   var say = document.querySelector('#say');
 
+  // The menu shows where one is.
+  var side = document.querySelector('.side');
+  var here = side.querySelector('[aria-current]');
+  if (here) side.scrollTop = here.offsetTop - side.clientHeight / 2;
+
   // Copy buttons
   if (navigator.clipboard)
     document.querySelectorAll('button.copy').forEach(function (button) {

@@ -53,8 +53,11 @@ function createMarked(options: MarkdownOptions): Marked {
       },
       table({ header, rows }) {
         const labels = header.map(({ tokens }) => textOf(tokens));
-        const headings = header.map(
-          ({ tokens }) => html`<th scope="col">${trusted(this.parser.parseInline(tokens))}</th>`,
+        // A heading without a text would be read out as a heading of nothing.
+        const headings = header.map(({ tokens }, index) =>
+          labels[index] === ''
+            ? html`<td></td>`
+            : html`<th scope="col">${trusted(this.parser.parseInline(tokens))}</th>`,
         );
         const cell = ({ tokens }: Tokens.TableCell, index: number) => html`
           <td data-label="${labels[index] ?? ''}"><div>${trusted(this.parser.parseInline(tokens))}</div></td>

@@ -108,7 +108,9 @@ function singular(word: string): string {
 function excerptOf(text: string, asked: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = asked.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
-  const start = Math.max(0, Math.min(...(found.length > 0 ? found : [0])) - EXCERPT_LENGTH / 4);
+  const first = Math.min(...(found.length > 0 ? found : [0]));
+  // A text whose beginning shows the word is read from its beginning.
+  const start = first < EXCERPT_LENGTH * 0.7 ? 0 : first - EXCERPT_LENGTH / 4;
   const from = start === 0 ? 0 : text.indexOf(' ', start) + 1;
   const end = from + EXCERPT_LENGTH < text.length ? text.lastIndexOf(' ', from + EXCERPT_LENGTH) : text.length;
   const shown = text.slice(from, end > from ? end : from + EXCERPT_LENGTH).trim();

@@ -2,9 +2,9 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../platform/context.ts';
-import { html, pageHeaders, printPage, sendCompressed, sendPage } from '../platform/html.ts';
+import { pageHeaders, printPage, sendCompressed, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { type Developer, type DeveloperAccess, fillIn, hasPlaceholders, keysNote } from './developer.ts';
+import { type Developer, type DeveloperAccess, fillIn, hasPlaceholders, keysNote, withNote } from './developer.ts';
 import type { Documentation } from './documentation.ts';
 import { type DocsContent, layoutDocs } from './layout.ts';
 
@@ -54,7 +54,7 @@ export async function sendWithKeys(
   const { ctx, docs, developers } = site;
   if (ctx.config.mode !== 'sandbox' || !hasPlaceholders(content.body)) return sendDocs(site, request, reply, content);
   const developer = known === undefined ? await developers.find(request, reply) : known;
-  const body = html`${keysNote(developer)}${developer ? fillIn(content.body, developer.keys) : content.body}`;
+  const body = withNote(developer ? fillIn(content.body, developer.keys) : content.body, keysNote(developer));
   const page = layoutDocs(ctx.config, docs.groups(), { ...content, body });
   void reply.headers({ ...pageHeaders(page), 'Cache-Control': 'private, no-store' }).type('text/html; charset=utf-8');
   if (page.status !== undefined) void reply.code(page.status);
