@@ -96,6 +96,14 @@ describe('keys in the examples', () => {
     assert.match((await owner.post(PAGE, form)).text, /role="alert">Too many requests/);
   });
 
+  test('pictures are served and kept for a day; one that is not there is not found', async () => {
+    const [picture = ''] = readLibrary('').pictures.keys();
+    const answer = await visitor(gateway, '').get(`/docs/images/${picture}`);
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'image/png']);
+    assert.equal(answer.headers.get('cache-control'), 'public, max-age=86400');
+    assert.equal((await visitor(gateway, '').get('/docs/images/..%2Fopenapi.json')).status, 404);
+  });
+
   test('a name that could end a quotation is not filled in', () => {
     const keys = { clientId: 'client_1', sender: "Amina's", secretKey: null, callbackSecret: null };
     const filled = printHtml(fillIn(html`<code>YOUR_CLIENT_ID 'YOUR_SENDER' YOUR_SECRET_KEY</code>`, keys));
