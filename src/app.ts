@@ -4,6 +4,7 @@ import { checkReceived } from './callbacks/check-received.ts';
 import { countDueDeliveries } from './callbacks/endpoints.ts';
 import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
+import { createDeveloperAccess } from './console/developer-access.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { problemPageFor } from './front/problem-page.ts';
@@ -51,8 +52,13 @@ export type AppOptions = {
 export function createApp(services: Services, options: AppOptions = {}): HttpServer {
   const { ctx, payments } = services;
   const app = createHttpServer(ctx, { browserPage: problemPageFor(ctx.config) });
+  const gateway = {
+    ...services,
+    requestLog: keepRequestLog(app, ctx),
+    sampleShop: options.sampleShop ?? null,
+  };
   // First: it collects the routes that follow.
-  docsRoutes(app, ctx);
+  docsRoutes(app, ctx, createDeveloperAccess(app, gateway));
   const hasMails = ctx.config.mailFrom === MAIL_BOX_SENDER;
   frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null, hasMails });
   healthRoutes(app, ctx, backlogsOf(services));
@@ -61,11 +67,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);
-  consoleRoutes(app, {
-    ...services,
-    requestLog: keepRequestLog(app, ctx),
-    sampleShop: options.sampleShop ?? null,
-  });
+  consoleRoutes(app, gateway);
   if (services.operator)
     phoneRoutes(app, ctx, services.operator.phone, {
       list: () => listSimulatorPrompts(ctx),

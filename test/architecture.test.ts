@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
-  docs: ['platform', 'callbacks/events.ts'],
+  docs: ['platform', 'ui', 'callbacks/events.ts'],
   front: ['platform', 'ui'],
   console: [
     'platform',

@@ -13,7 +13,12 @@ import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, REFUND_SCENARIOS, type Scenario
 import { BANNED_IN_PROSE } from './rules.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-const GUIDES = [...globSync('docs/*.md', { cwd: ROOT }), 'README.md', 'sdk/README.md', 'ops/alerts.yml'];
+const GUIDES = [
+  ...globSync(['docs/*.md', 'docs/merchants/*.md'], { cwd: ROOT }),
+  'README.md',
+  'sdk/README.md',
+  'ops/alerts.yml',
+];
 
 const MAX_DECISION_LINES = 40;
 

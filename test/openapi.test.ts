@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { generatedFiles, withApp } from '../scripts/openapi.ts';
@@ -337,10 +338,12 @@ describe('schemas and operations do not drift: what an operation takes, its sche
 describe('the pages', () => {
   const page = (url: string, accept = 'text/html') => gateway.app.inject({ url, headers: { accept } });
 
-  test('the reference is served from our own origin under a strict policy, without scripts', async () => {
+  test('pages are served from our own origin under a strict policy, within 60 kB', async () => {
     for (const url of [
       '/docs',
       '/docs/reference',
+      '/docs/reference/collections',
+      '/docs/signing',
       '/docs/errors',
       '/docs/quickstart',
       '/docs/errors/signature_mismatch',
@@ -348,8 +351,12 @@ describe('the pages', () => {
       const reply = await page(url);
       assert.equal(reply.statusCode, 200, url);
       assert.match(textOf(reply.headers['content-type']), /^text\/html/);
-      assert.match(textOf(reply.headers['content-security-policy']), /default-src 'none'.*script-src 'none'/);
-      assert.ok(!/<script|javascript:| on\w+=|<(img|link|iframe)[^>]+(?:src|href)="https?:/i.test(reply.body), url);
+      assert.match(textOf(reply.headers['content-security-policy']), /default-src 'none'.*script-src 'sha256-/);
+      assert.ok(
+        !/javascript:|<[^>]+ on\w+=|<(?:img|link|iframe|script)[^>]+(?:src|href)="https?:/i.test(reply.body),
+        url,
+      );
+      assert.ok(brotliCompressSync(reply.body).length < 60_000, url);
     }
   });
 

@@ -11,7 +11,7 @@ const CONSOLE = ['src/console/messages/en/*.ts'];
 const PAYERS = ['src/checkout/messages-en.ts'];
 const SANDBOX = ['src/sandbox/*.ts'];
 const COMMANDS = ['src/commands/*.ts'];
-const GUIDES = ['README.md', 'docs/*.md', 'docs/rails/*.md'];
+const GUIDES = ['README.md', 'docs/*.md', 'docs/merchants/*.md', 'docs/rails/*.md'];
 const FRENCH = [
   'src/console/messages/fr/*.ts',
   'src/checkout/messages-fr.ts',

@@ -2,12 +2,18 @@
 // render this text; programs can read it directly.
 
 import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
+import { referencePath } from './contents.ts';
 import { anchorOf } from './markdown.ts';
 import type { ApiDocument, MediaObject, OperationObject, ResponseObject, SchemaObject } from './openapi.ts';
 
 const JSON_TYPE = 'application/json';
 
-type OperationEntry = { path: string; method: string; operation: OperationObject };
+export type OperationEntry = { path: string; method: string; operation: OperationObject };
+
+/** A program that makes a call, as the tab of a language. */
+export type Sample = { label: string; language: string; code: string };
+/** The programs of a signed call, with placeholders for the keys. */
+export type WriteSamples = (path: string, params: unknown) => readonly Sample[];
 
 export function listOperations(document: ApiDocument): OperationEntry[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -15,62 +21,136 @@ export function listOperations(document: ApiDocument): OperationEntry[] {
   );
 }
 
-/** Where the reference describes an operation. */
+/** The operations of one group. */
+export function operationsOf(document: ApiDocument, tag: string): OperationEntry[] {
+  return listOperations(document).filter(({ operation }) => operation.tags?.[0] === tag);
+}
+
+/** The name of an operation on its page. */
 export function anchorOfOperation({ path, method }: OperationEntry): string {
   return anchorOf(`${method} ${path}`);
+}
+
+/** Where the reference describes an operation. */
+export function linkToOperation(entry: OperationEntry): string {
+  return `${referencePath(entry.operation.tags?.[0] ?? '')}#${anchorOfOperation(entry)}`;
 }
 
 /** Every operation on a line, with a link to its description. */
 export function writeOperations(document: ApiDocument): string {
   const rows = listOperations(document).map(
     (entry) =>
-      `| [${entry.method} ${entry.path}](/docs/reference#${anchorOfOperation(entry)}) | ${cell(entry.operation.summary ?? '')} |`,
+      `| [${entry.method} ${entry.path}](${linkToOperation(entry)}) | ${cell(entry.operation.summary ?? '')} |`,
   );
   return ['| operation | what it does |', '|---|---|', ...rows].join('\n');
 }
 
-export function writeReference(document: ApiDocument): string {
-  const operations = listOperations(document);
-  const sections = document.tags.map(({ name, description }) => {
-    const own = operations.filter(({ operation }) => operation.tags?.[0] === name);
-    return `## ${name}\n\n${description}\n\n${own.map(writeOperation).join('\n\n')}`;
-  });
+/** The whole reference as one text, for programs. */
+export function writeReference(document: ApiDocument, samples: WriteSamples): string {
   return `# API reference
 
-${document.info.description}
-
-Base URL: \`${document.servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).
+${writeIntroduction(document)}
 
 ${writeOperations(document)}
 
-${sections.join('\n\n')}
+${document.tags.map((tag) => writeGroup(document, tag, samples)).join('\n\n')}
 `;
 }
 
-function writeOperation(entry: OperationEntry): string {
+/** What all operations have in common. */
+export function writeIntroduction({ info, servers }: ApiDocument): string {
+  return `${info.description}
+
+Base URL: \`${servers[0]?.url ?? ''}\`. The same as data: [openapi.json](/openapi.json).`;
+}
+
+/** The operations of one group as a text. */
+export function writeGroup(
+  document: ApiDocument,
+  { name, description }: ApiDocument['tags'][number],
+  samples: WriteSamples,
+): string {
+  const operations = operationsOf(document, name).map((entry) => {
+    const { about, answer, request, refusals } = describeOperation(document, entry, samples);
+    return [`### ${entry.method} ${entry.path}`, about, request, answer, `Refusals:\n\n${refusals}`].join('\n\n');
+  });
+  return `## ${name}\n\n${description}\n\n${operations.join('\n\n')}`;
+}
+
+export type OperationText = {
+  /** What it does, what it needs, and what its answer contains. */
+  about: string;
+  /** The call in several languages. */
+  request: string;
+  /** An answer as an example; empty where there is none. */
+  answer: string;
+  refusals: string;
+};
+
+/** An operation in parts, so that a page can place them beside each other. */
+export function describeOperation(document: ApiDocument, entry: OperationEntry, samples: WriteSamples): OperationText {
   const { operation } = entry;
   const body = operation.requestBody?.content[JSON_TYPE];
   const params = memberOf(body?.schema, 'params');
   const success = operation.responses['200'];
-  return [
-    `### ${entry.method} ${entry.path}`,
+  const about = [
     `**${operation.summary ?? ''}**${operation.deprecated ? ' (superseded)' : ''} ${operation.description ?? ''}`,
-    `Authentication: ${describeSecurity(operation, params !== null)}.`,
+    `Authentication: ${describeSecurity(operation)}.`,
     operation.parameters ? writeParameters(operation) : null,
     params ? `Members of \`params\`:\n\n${writeMembers(params)}` : body?.schema ? writeMembers(body.schema) : null,
-    body?.example === undefined ? null : `Request:\n\n${writeJson(body.example)}`,
-    success ? writeSuccess(success) : null,
-    `Refusals:\n\n${writeRefusals(operation)}`,
-  ]
-    .filter((part) => part !== null)
-    .join('\n\n');
+    success ? writeAnswerMembers(success) : null,
+  ];
+  const example = success?.content?.[JSON_TYPE]?.example;
+  return {
+    about: about.filter((part) => part !== null).join('\n\n'),
+    request: writeRequest(document, entry, samples),
+    answer: example === undefined ? '' : `Answer 200:\n\n${writeJson(example)}`,
+    refusals: writeRefusals(operation),
+  };
 }
 
-function describeSecurity(operation: OperationObject, isSigned: boolean): string {
-  const token = operation.security?.some((scheme) => 'bearerAuth' in scheme);
+export type SecurityKind = 'signed' | 'token' | 'none';
+
+/** How a caller proves who they are. */
+export function securityOf({ requestBody, security }: OperationObject): SecurityKind {
+  if (security?.some((scheme) => 'bearerAuth' in scheme)) return 'token';
+  return memberOf(requestBody?.content[JSON_TYPE]?.schema, 'params') ? 'signed' : 'none';
+}
+
+function describeSecurity(operation: OperationObject): string {
+  const kind = securityOf(operation);
+  if (kind !== 'signed') return kind === 'token' ? 'bearer token' : 'none';
   const apiKey = operation.security?.some((scheme) => 'apiKeyAuth' in scheme);
-  if (isSigned) return apiKey ? 'signed envelope; `X-API-Key` optional' : 'signed envelope';
-  return token ? 'bearer token' : 'none';
+  return apiKey ? '[signed envelope](/docs/signing); `X-API-Key` optional' : '[signed envelope](/docs/signing)';
+}
+
+/** The call as programs and as JSON, a tab each. */
+function writeRequest(document: ApiDocument, entry: OperationEntry, samples: WriteSamples): string {
+  const example = exampleOf(entry);
+  const signed = securityOf(entry.operation) === 'signed';
+  const programs = signed
+    ? samples(entry.path, (example as { params?: unknown } | undefined)?.params ?? {})
+    : [{ label: 'curl', language: 'bash', code: writeCurl(document, entry) }];
+  const json = { label: 'JSON', language: 'json', code: JSON.stringify(example, null, 2) };
+  const tabs = [...programs, ...(example === undefined ? [] : [json])].map(
+    ({ label, language, code }) => `#### ${label}\n\n\`\`\`${language}\n${code}\n\`\`\``,
+  );
+  return `<!-- tabs -->\n\n${tabs.join('\n\n')}\n\n<!-- /tabs -->`;
+}
+
+/** The body of the example request. */
+export function exampleOf({ operation }: OperationEntry): unknown {
+  return operation.requestBody?.content[JSON_TYPE]?.example;
+}
+
+function writeCurl({ servers }: ApiDocument, entry: OperationEntry): string {
+  const example = exampleOf(entry);
+  const lines = [
+    `curl -sS${entry.method === 'GET' ? '' : ` -X ${entry.method}`} '${servers[0]?.url ?? ''}${entry.path}'`,
+    ...(securityOf(entry.operation) === 'token' ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example)}'`]),
+  ];
+  return lines.join(' \\\n  ');
 }
 
 function writeParameters(operation: OperationObject): string {
@@ -89,19 +169,13 @@ function writeMembers(schema: SchemaObject): string {
   return ['| member | type | required | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function writeSuccess(answer: ResponseObject): string {
+function writeAnswerMembers(answer: ResponseObject): string | null {
   const media: MediaObject | undefined = answer.content?.[JSON_TYPE];
   const data = memberOf(media?.schema, 'data');
   const record = data?.type === 'array' ? (data.items as SchemaObject) : data;
-  const members = record && Object.keys(propertiesOf(record)).length > 0 ? writeMembers(record) : null;
-  return [
-    '200:',
-    media?.example === undefined ? null : writeJson(media.example),
-    members &&
-      `Members of ${data?.type === 'array' ? 'an entry of `data`' : '`data`'} (always present unless "required" says no):\n\n${members}`,
-  ]
-    .filter(Boolean)
-    .join('\n\n');
+  if (!record || Object.keys(propertiesOf(record)).length === 0) return null;
+  const place = data?.type === 'array' ? 'an entry of `data`' : '`data`';
+  return `Members of ${place} in the answer (always present unless "required" says no):\n\n${writeMembers(record)}`;
 }
 
 function writeRefusals(operation: OperationObject): string {
@@ -164,7 +238,7 @@ export function writeProblem(code: ProblemCode, document: ApiDocument | null): s
     if (!found) return [];
     const value = found[1].content?.[JSON_TYPE]?.examples?.[code]?.value as { message?: string };
     return [
-      `| [${entry.method} ${entry.path}](/docs/reference#${anchorOfOperation(entry)}) | ${found[0]} | ${cell(value.message ?? '')} |`,
+      `| [${entry.method} ${entry.path}](${linkToOperation(entry)}) | ${found[0]} | ${cell(value.message ?? '')} |`,
     ];
   });
   const table =

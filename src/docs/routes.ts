@@ -1,57 +1,43 @@
 // The documentation that the gateway serves: /docs (guides, reference, one page an error), each page also as Markdown, a
-// search over all of them, /openapi.json and /llms.txt. No scripts, nothing from other hosts.
+// search over all of them, /openapi.json and /llms.txt. Pages work without scripts and load nothing from other hosts.
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readFile } from 'node:fs/promises';
+import cookie from '@fastify/cookie';
 import { publicUrl, shownBrand } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
-import { PROBLEMS, Problem, type ProblemCode } from '../platform/errors.ts';
-import { sendCompressed, sendPage } from '../platform/html.ts';
+import { PROBLEMS, Problem } from '../platform/errors.ts';
+import { parseForms } from '../platform/forms.ts';
+import { sendCompressed } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { type Guide, type Library, readLibrary } from './library.ts';
-import { renderMarkdown, summaryOf, titleOf } from './markdown.ts';
-import { type ApiDocument, collectRoutes } from './openapi.ts';
-import { type Contents, docsPage, searchResults } from './pages.ts';
-import { describeProblem, isProblemCode, writeOperations, writeProblem, writeReference } from './reference.ts';
-import { indexPlaces, type SearchIndex, type SearchPlace, search, sectionsOf } from './search.ts';
+import type { DeveloperAccess } from './developer.ts';
+import { createDocumentation, type Documentation } from './documentation.ts';
+import { headingsOf, renderMarkdown } from './markdown.ts';
+import { overviewBody, writeOverview } from './overview.ts';
+import { describeProblem, isProblemCode, writeProblem } from './reference.ts';
+import { referenceRoutes } from './reference-routes.ts';
+import { search } from './search.ts';
+import { searchResults } from './search-page.ts';
+import { isForPrograms, prefers, type Site, sendDocs, sendMarkdown, sendWithKeys } from './site.ts';
 
-/** Everything that is served. The routes are known when the app is ready, so what describes them is written on first use. */
-type Documentation = {
-  library: Library;
-  contents: Contents;
-  api: () => ApiDocument;
-  reference: () => string;
-  searchIndex: () => SearchIndex;
-};
+const PICTURE_SECONDS = 24 * 3_600;
+const SUMMARY =
+  'Payment links, mobile-money collections, payouts, balances and signed callbacks behind one signed API.';
 
 /** Adds the documentation. Call it before the routes that it documents are added. */
-export function docsRoutes(app: HttpServer, ctx: Context): void {
-  const docs = describeGateway(collectRoutes(app, ctx), readLibrary(publicUrl(ctx.config)));
+export function docsRoutes(app: HttpServer, ctx: Context, developers: DeveloperAccess): void {
+  const docs = createDocumentation(app, ctx, developers);
   textRoutes(app, ctx, docs);
-  guideRoutes(app, ctx, docs);
-  searchRoute(app, ctx, docs);
-}
-
-function describeGateway(api: () => ApiDocument, library: Library): Documentation {
-  let reference: string | null = null;
-  let index: SearchIndex | null = null;
-  const docs: Documentation = {
-    library,
-    contents: [
-      { title: 'Overview', url: '/docs' },
-      ...library.guides.map(({ name, title }) => ({ title, url: `/docs/${name}` })),
-      { title: 'API reference', url: '/docs/reference' },
-    ],
-    api,
-    reference() {
-      reference ??= writeReference(api());
-      return reference;
-    },
-    searchIndex() {
-      index ??= indexPlaces(listPlaces(library, docs.reference()));
-      return index;
-    },
-  };
-  return docs;
+  app.register(async (scope) => {
+    await scope.register(cookie);
+    parseForms(scope);
+    const site: Site = { app: scope, ctx, docs, developers };
+    overviewRoutes(site);
+    guideRoutes(site);
+    referenceRoutes(site);
+    errorRoute(site);
+    searchRoute(site);
+    pictureRoute(site);
+  });
 }
 
 /** What programs read. */
@@ -68,53 +54,66 @@ function textRoutes(app: HttpServer, ctx: Context, docs: Documentation): void {
   );
 }
 
-function guideRoutes(app: HttpServer, ctx: Context, docs: Documentation): void {
-  const { library, contents } = docs;
+function overviewRoutes(site: Site): void {
+  const { app, ctx, docs } = site;
+  const text = () => writeOverview(ctx.config, docs.groups());
+  app.get('/docs', async (request, reply) => {
+    if (isForPrograms(request, reply, '')) return sendMarkdown(request, reply, text());
+    const body = overviewBody(ctx.config, docs.groups());
+    return sendDocs(site, request, reply, {
+      title: 'Overview',
+      path: '/docs',
+      body,
+      markdownPath: '/docs/overview.md',
+    });
+  });
+  app.get('/docs/overview.md', async (request, reply) => sendMarkdown(request, reply, text()));
+}
 
-  async function send(request: FastifyRequest, reply: FastifyReply, text: string, path: string, asMarkdown: boolean) {
-    void reply.header('Vary', 'Accept');
-    if (asMarkdown || prefers(request, 'text/markdown'))
-      return sendCompressed(request, reply.type('text/markdown; charset=utf-8'), text);
-    const body = renderMarkdown(text, linkFrom);
-    const page = docsPage(shownBrand(ctx.config), titleOf(text), contents, body, { markdownUrl: `${path}.md` });
-    return sendPage(request, reply, page);
-  }
+function guideRoutes(site: Site): void {
+  const { app, docs } = site;
+  const { guides, data } = docs.library;
+  for (const address of ['/docs/:page', '/docs/:folder/:page'])
+    app.get(address, async (request, reply) => {
+      const { folder, page } = request.params as { folder?: string; page: string };
+      const file = folder === undefined ? data.get(page) : undefined;
+      if (file !== undefined) return sendCompressed(request, reply.type('application/json; charset=utf-8'), file);
+      const path = `/docs/${folder === undefined ? '' : `${folder}/`}${page.replace(/\.md$/, '')}`;
+      const guide = guides.get(path);
+      if (!guide) throw new Problem('not_found');
+      if (isForPrograms(request, reply, page)) return sendMarkdown(request, reply, guide.text);
+      const { title } = guide;
+      const content = { title, path, ...docs.render(guide), markdownPath: `${path}.md` };
+      return sendWithKeys(site, request, reply, content);
+    });
+}
 
-  app.get('/docs', (request, reply) => send(request, reply, writeOverview(ctx, docs), '/docs/overview', false));
-  app.get('/docs/overview.md', (request, reply) => send(request, reply, writeOverview(ctx, docs), '/docs', true));
-  app.get('/docs/:page', (request, reply) => {
-    const { page } = request.params as { page: string };
-    const data = library.data.get(page);
-    if (data !== undefined) return sendCompressed(request, reply.type('application/json; charset=utf-8'), data);
-    const name = page.replace(/\.md$/, '');
-    const text = name === 'reference' ? docs.reference() : textOf(library.guides, name);
-    return send(request, reply, text, `/docs/${name}`, page !== name);
-  });
-  app.get('/docs/decisions/:page', (request, reply) => {
-    const { page } = request.params as { page: string };
-    const name = page.replace(/\.md$/, '');
-    return send(request, reply, textOf(library.decisions, name), `/docs/decisions/${name}`, page !== name);
-  });
-  app.get('/docs/rails/:page', (request, reply) => {
-    const { page } = request.params as { page: string };
-    const name = page.replace(/\.md$/, '');
-    return send(request, reply, textOf(library.rails, name), `/docs/rails/${name}`, page !== name);
-  });
+function errorRoute(site: Site): void {
+  const { app, docs } = site;
   app.get('/docs/errors/:code', async (request, reply) => {
     const { code: page } = request.params as { code: string };
     const code = page.replace(/\.(md|json)$/, '');
     if (!isProblemCode(code)) throw new Problem('not_found', { message: 'There is no such error code.' });
     if (page.endsWith('.json') || prefers(request, 'application/json'))
       return { success: true, message: 'Error described.', data: describeProblem(code) };
-    return send(request, reply, writeProblem(code, docs.api()), `/docs/errors/${code}`, page.endsWith('.md'));
+    const text = writeProblem(code, docs.api());
+    if (isForPrograms(request, reply, page)) return sendMarkdown(request, reply, text);
+    return sendDocs(site, request, reply, {
+      title: code,
+      path: '/docs/errors',
+      body: renderMarkdown(text),
+      headings: headingsOf(text),
+      markdownPath: `/docs/errors/${code}.md`,
+    });
   });
 }
 
-function searchRoute(app: HttpServer, ctx: Context, docs: Documentation): void {
+function searchRoute(site: Site): void {
+  const { app, docs } = site;
   app.get('/docs/search', async (request, reply) => {
     const { q } = request.query as Record<string, unknown>;
     const query = typeof q === 'string' ? q.trim() : '';
-    const found = search(docs.searchIndex(), query);
+    const found = search(await docs.searchIndex(), query);
     if (prefers(request, 'application/json'))
       return {
         success: true,
@@ -122,97 +121,40 @@ function searchRoute(app: HttpServer, ctx: Context, docs: Documentation): void {
         data: found.map(({ kind, title, page, url, excerpt }) => ({ kind, title, page, url, excerpt })),
       };
     const body = searchResults(query, found);
-    return sendPage(request, reply, docsPage(shownBrand(ctx.config), 'Search', docs.contents, body, { query }));
+    return sendDocs(site, request, reply, { title: 'Search', path: '/docs/search', body, query });
   });
 }
 
-/** Whether the caller names this type before HTML. */
-function prefers(request: FastifyRequest, type: string): boolean {
-  const accept = String(request.headers.accept ?? '').toLowerCase();
-  const place = accept.indexOf(type);
-  const htmlPlace = accept.indexOf('text/html');
-  return place >= 0 && (htmlPlace < 0 || place < htmlPlace);
-}
-
-/** Guides link to each other as files of one folder; as pages they have no file extension. */
-function linkFrom(target: string): string {
-  if (/^(?:[a-z]+:|\/|#)/i.test(target)) return target;
-  return `/docs/${target.replace(/^\.\//, '').replace(/\.md(?=$|#)/, '')}`;
-}
-
-function textOf(guides: Guide[], name: string): string {
-  const guide = guides.find((one) => one.name === name);
-  if (!guide) throw new Problem('not_found');
-  return guide.text;
-}
-
-/** Everything that search covers. Errors have a page each, so the table in the guide of errors is left out. */
-function listPlaces(library: Library, reference: string): SearchPlace[] {
-  const codes = Object.keys(PROBLEMS) as ProblemCode[];
-  return [
-    ...library.guides
-      .filter(({ name }) => name !== 'decisions')
-      .flatMap(({ name, title, text }) =>
-        name === 'errors'
-          ? sectionsOf('guide', title, '/docs/errors', text.slice(0, text.indexOf('\n| code |')))
-          : sectionsOf('guide', title, `/docs/${name}`, text),
-      ),
-    ...library.decisions.flatMap(({ name, title, text }) =>
-      sectionsOf('guide', title, `/docs/decisions/${name}`, text),
-    ),
-    ...library.rails
-      .filter(({ name }) => name !== 'README')
-      .flatMap(({ name, title, text }) => sectionsOf('guide', title, `/docs/rails/${name}`, text)),
-    ...sectionsOf('operation', 'API reference', '/docs/reference', reference).map((place) =>
-      /^[A-Z]+ \//.test(place.title) ? place : { ...place, kind: 'guide' as const },
-    ),
-    ...codes.map((code) => {
-      const { message, cause, fix } = PROBLEMS[code];
-      return {
-        kind: 'error' as const,
-        title: code,
-        page: 'Errors',
-        url: `/docs/errors/${code}`,
-        text: `${message} ${cause} ${fix}`,
-      };
-    }),
-  ];
-}
-
-const SANDBOX_NOTE = `
-This gateway runs in sandbox mode: no real money moves. Payments appear on the [test phone](/sandbox/phone).
-`;
-
-function writeOverview(ctx: Context, { library, api }: Documentation): string {
-  const rows = library.guides.map(({ name, title, summary }) => `- [${title}](/docs/${name}): ${summary}`);
-  return `# ${shownBrand(ctx.config)} documentation
-
-${rows.join('\n')}
-- [API reference](/docs/reference): every operation, with its members, an example and its refusals.
-- [openapi.json](/openapi.json): the API as OpenAPI 3.1. [llms.txt](/llms.txt): this overview for programs.
-
-## Operations
-
-${writeOperations(api())}
-${ctx.config.mode === 'sandbox' ? SANDBOX_NOTE : ''}`;
+/** Pictures of the guides. They change with the version of the gateway. */
+function pictureRoute({ app, docs }: Site): void {
+  app.get('/docs/images/:name', async (request, reply) => {
+    const picture = docs.library.pictures.get((request.params as { name: string }).name);
+    if (!picture) throw new Problem('not_found');
+    void reply.type('image/png').header('Cache-Control', `public, max-age=${PICTURE_SECONDS}`);
+    return reply.header('X-Content-Type-Options', 'nosniff').send(await readFile(picture.file));
+  });
 }
 
 /** https://llmstxt.org: a title, a summary, and links to the pages as Markdown. */
-function writeIndexForPrograms(ctx: Context, { library, api }: Documentation): string {
+function writeIndexForPrograms(ctx: Context, { groups, library }: Documentation): string {
   const base = publicUrl(ctx.config);
-  const guides = library.guides.map(({ name, title, summary }) => `- [${title}](${base}/docs/${name}.md): ${summary}`);
-  const decisions = library.decisions.map(({ name, title }) => `- [${title}](${base}/docs/decisions/${name}.md)`);
+  const sections = groups().map(({ title, pages }) => {
+    const listed = pages.flatMap((page) => [page, ...(page.children ?? [])]);
+    const lines = listed.map((page) => `- [${page.title}](${base}${page.path}.md): ${page.description}`);
+    return `## ${title}\n\n${lines.join('\n')}`;
+  });
+  const decisions = [...library.guides.values()]
+    .filter(({ path }) => path.startsWith('/docs/decisions/'))
+    .map(({ path, title }) => `- [${title}](${base}${path}.md)`);
   return `# ${shownBrand(ctx.config)}
 
-> ${summaryOf(api().info.description)}
+> ${SUMMARY}
 
-## Guides
+${sections.join('\n\n')}
 
-${guides.join('\n')}
+## For programs
 
-## API
-
-- [API reference](${base}/docs/reference.md): every operation, with its members, an example and its refusals
+- [The whole reference](${base}/docs/reference.md): every operation, with its members, an example and its refusals
 - [OpenAPI 3.1](${base}/openapi.json)
 - Errors: ${Object.keys(PROBLEMS).length} codes; one page each at ${base}/docs/errors/<code>.md
 

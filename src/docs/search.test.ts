@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { PROBLEMS } from '../platform/errors.ts';
-import { indexPlaces, type SearchPlace, search, sectionsOf, tokensOf } from './search.ts';
+import { indexPlaces, placesOf, type SearchPlace, search, tokensOf } from './search.ts';
 
 const place = (title: string, text: string): SearchPlace => ({
   kind: 'guide',
@@ -14,7 +14,7 @@ const place = (title: string, text: string): SearchPlace => ({
   text,
 });
 
-describe('the index', () => {
+describe('the index', async () => {
   test('words have no accents, capitals or plurals, and names count as their parts too', () => {
     assert.deepEqual(tokensOf('Côte d’Ivoire: callback_url, v3, Links, address'), [
       'cote',
@@ -30,12 +30,7 @@ describe('the index', () => {
   });
 
   test('a section is a place with the address of its heading; code is text, its comments are no headings', () => {
-    const places = sectionsOf(
-      'guide',
-      'Page',
-      '/p',
-      '# Page\n\nfirst\n\n## The `second`\n\n```sh\n## no heading\n```\n',
-    );
+    const places = placesOf('guide', 'Page', '/p', '# Page\n\nfirst\n\n## The `second`\n\n```sh\n## no heading\n```\n');
     assert.deepEqual(
       places.map(({ title, url, text }) => [title, url, text]),
       [
@@ -45,7 +40,7 @@ describe('the index', () => {
     );
   });
 
-  const index = indexPlaces([
+  const index = await indexPlaces([
     place('salt', 'a fresh one for every request'),
     place('signing', 'the envelope has a salt, a timestamp, a signature'),
     place('long', `${Array.from({ length: 400 }, (_, number) => `word${number}`).join(' ')} salt`),
@@ -84,7 +79,7 @@ describe('the page', () => {
 
   test('finds guides, operations and every error code', async () => {
     assert.equal((await urls('idempotency_conflict'))[0], '/docs/errors/idempotency_conflict');
-    assert.equal((await urls('get-unified-balance'))[0], '/docs/reference#post-api-v3-get-unified-balance');
+    assert.equal((await urls('get-unified-balance'))[0], '/docs/reference/balance#post-api-v3-get-unified-balance');
     assert.equal((await urls('callback'))[0], '/docs/callbacks');
     assert.equal((await urls('payment link'))[0], '/docs/payment-links');
     assert.ok((await urls('test numbers')).includes('/docs/collections#test-numbers'));
@@ -101,14 +96,33 @@ describe('the page', () => {
     }
   });
 
-  test('is a page without scripts; the query is escaped; every page has the search box', async () => {
+  test('finds the page about a word that the page itself may write otherwise', async () => {
+    for (const [query, url] of [
+      ['mpesa', '/docs/rails/daraja'],
+      ['2fa', '/docs/merchants/roles'],
+      ['refund', '/docs/refunds'],
+      ['refund customer', '/docs/merchants/refunds'],
+      ['csv', '/docs/merchants/statements'],
+      ['salary', '/docs/merchants/payouts'],
+      ['webhook', '/docs/callbacks'],
+      ['momo', '/docs/rails/mtn-momo'],
+      ['excel', '/docs/merchants/statements'],
+    ] as const)
+      assert.equal((await urls(query))[0]?.split('#')[0], url, query);
+  });
+
+  test('works without scripts; the query is escaped; every page has the search box', async () => {
     const { body, statusCode } = await ask('"><script>alert(1)</script>', 'text/html');
     assert.equal(statusCode, 200);
-    assert.ok(!body.includes('<script') && body.includes('value="&#34;&#62;&#60;script'));
+    assert.ok(!body.includes('<script>alert') && body.includes('value="&#34;&#62;&#60;script'));
     assert.match((await ask('', 'text/html')).body, /<h1>Search<\/h1>/);
     assert.match((await ask('zzzzz', 'text/html')).body, /Nothing found/);
     for (const url of ['/docs', '/docs/quickstart', '/docs/reference', '/docs/errors/rate_limited', '/docs/decisions'])
-      assert.match((await gateway.app.inject({ url })).body, /<form role="search" action="\/docs\/search">/, url);
+      assert.match(
+        (await gateway.app.inject({ url })).body,
+        /<form class="docs-search" role="search" action="\/docs\/search">/,
+        url,
+      );
   });
 
   test('guides are in the order a newcomer reads them', async () => {

@@ -2,18 +2,37 @@
 // counts more than one in the text, a rare word more than a common one, a whole word more than its beginning.
 
 import MiniSearch from 'minisearch';
-import { anchorOf } from './markdown.ts';
+import { sectionsOf } from './markdown.ts';
 
 const MAX_QUERY_LENGTH = 200;
 const MAX_TOKENS = 8;
 const MAX_RESULTS = 20;
 const EXCERPT_LENGTH = 200;
+const INDEXED_AT_ONCE = 10;
 /** Shorter beginnings match too much to be useful. */
 const MIN_PREFIX_LENGTH = 3;
 const PREFIX_WEIGHT = 0.4;
-const FIELD_WEIGHTS = { title: 6, page: 1, text: 1 };
+const FIELD_WEIGHTS = { title: 6, keywords: 5, page: 1, text: 1 };
 /** A page about the word, an operation and an error rank above a mention in a guide. */
-const RANK = { page: 1.6, operation: 1.3, error: 1.3, guide: 1 };
+const RANK = { page: 1.6, operation: 1.3, error: 1.3, guide: 1, background: 0.5 };
+
+/** Words of which people type one and our pages write the other. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ['webhook', 'callback'],
+  ['hook', 'callback'],
+  ['momo', 'mtn'],
+  ['signin', 'login'],
+  ['signup', 'register'],
+  ['disbursement', 'payout'],
+  ['chargeback', 'reversal'],
+]);
+/** Names that are written with a dash, and without. */
+const ONE_WORD: readonly (readonly [pattern: RegExp, word: string])[] = [
+  [/\bm-pesa\b/gi, 'mpesa'],
+  [/\be-mail/gi, 'email'],
+  [/\bsign-in\b/gi, 'login'],
+  [/\b(?:two-step verification|two-factor|second factor)/gi, '2fa'],
+];
 
 /** A section of a page, with its address. */
 export type SearchPlace = {
@@ -22,13 +41,19 @@ export type SearchPlace = {
   page: string;
   url: string;
   text: string;
+  /** What people call it otherwise. */
+  keywords?: string;
+  /** Read by few: it comes after pages that people use. */
+  isBackground?: boolean;
 };
 export type SearchHit = SearchPlace & { excerpt: string };
 export type SearchIndex = { places: readonly SearchPlace[]; index: MiniSearch };
 
-export function indexPlaces(places: readonly SearchPlace[]): SearchIndex {
+/** In small portions: payments are served meanwhile. */
+export async function indexPlaces(places: readonly SearchPlace[]): Promise<SearchIndex> {
   const index = new MiniSearch({ fields: Object.keys(FIELD_WEIGHTS), tokenize: tokensOf, processTerm: (word) => word });
-  index.addAll(places.map(({ title, page, text }, id) => ({ id, title, page, text })));
+  const documents = places.map(({ title, page, text, keywords = '' }, id) => ({ id, title, page, text, keywords }));
+  await index.addAllAsync(documents, { chunkSize: INDEXED_AT_ONCE });
   return { places, index };
 }
 
@@ -47,25 +72,32 @@ export function search({ places, index }: SearchIndex, query: string): SearchHit
     .slice(0, MAX_RESULTS)
     .flatMap(({ id }) => {
       const place = places[id as number];
-      return place ? [{ ...place, excerpt: excerptOf(place.text, asked) }] : [];
+      return place ? [{ ...place, excerpt: excerptOf(place.text, [...plainTerms(query), ...asked]) }] : [];
     });
 }
 
 function rankOf(place: SearchPlace | undefined, word: string): number {
-  const isAbout = place !== undefined && place.title === place.page && tokensOf(place.title).includes(word);
+  const names = place ? tokensOf(`${place.title} ${place.keywords ?? ''}`) : [];
+  const isAbout = place !== undefined && place.title === place.page && names.includes(word);
+  if (place?.isBackground) return RANK.background;
   return RANK[isAbout ? 'page' : (place?.kind ?? 'guide')];
 }
 
 /** Words without accents, capitals and plurals. A name such as `callback_url` is indexed as itself and as its parts. */
 export function tokensOf(text: string): string[] {
-  const plain = text
-    .normalize('NFD')
-    .replace(/\p{Mark}/gu, '')
-    .toLowerCase();
-  return [...plain.matchAll(/[\p{Letter}\p{Number}_]+/gu)].flatMap(([word]) => {
+  return plainTerms(text).flatMap((word) => {
     const parts = word.split('_').filter((part) => part !== '');
-    return (parts.length > 1 ? [word, ...parts] : parts).map(singular);
+    return (parts.length > 1 ? [word, ...parts] : parts).map((part) => {
+      const one = singular(part);
+      return SYNONYMS.get(one) ?? one;
+    });
   });
+}
+
+function plainTerms(text: string): string[] {
+  let plain = text.normalize('NFD').replace(/\p{Mark}/gu, '');
+  for (const [pattern, word] of ONE_WORD) plain = plain.replace(pattern, word);
+  return [...plain.toLowerCase().matchAll(/[\p{Letter}\p{Number}_]+/gu)].map(([word]) => word);
 }
 
 function singular(word: string): string {
@@ -76,40 +108,23 @@ function singular(word: string): string {
 function excerptOf(text: string, asked: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = asked.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
-  const start = Math.max(0, Math.min(...(found.length > 0 ? found : [0])) - EXCERPT_LENGTH / 4);
+  const first = Math.min(...(found.length > 0 ? found : [0]));
+  // A text whose beginning shows the word is read from its beginning.
+  const start = first < EXCERPT_LENGTH * 0.7 ? 0 : first - EXCERPT_LENGTH / 4;
   const from = start === 0 ? 0 : text.indexOf(' ', start) + 1;
   const end = from + EXCERPT_LENGTH < text.length ? text.lastIndexOf(' ', from + EXCERPT_LENGTH) : text.length;
   const shown = text.slice(from, end > from ? end : from + EXCERPT_LENGTH).trim();
   return `${from > 0 ? '… ' : ''}${shown}${end < text.length ? ' …' : ''}`;
 }
 
-/** A text split at its headings: each section is a place. */
-export function sectionsOf(kind: SearchPlace['kind'], page: string, url: string, text: string): SearchPlace[] {
-  const places: SearchPlace[] = [];
-  let current = { title: page, url, lines: [] as string[] };
-  const close = () => places.push({ kind, page, title: current.title, url: current.url, text: plain(current.lines) });
-  let inCode = false;
-  for (const line of text.split('\n')) {
-    if (line.startsWith('```')) inCode = !inCode;
-    const heading = inCode ? null : /^#{2,4} (.+)$/.exec(line)?.[1];
-    if (!heading) {
-      if (!line.startsWith('# ') || inCode) current.lines.push(line);
-      continue;
-    }
-    close();
-    current = { title: plain([heading]), url: `${url}#${anchorOf(heading)}`, lines: [] };
-  }
-  close();
-  return places;
-}
-
-/** Markdown as plain text. */
-function plain(lines: string[]): string {
-  return lines
-    .join(' ')
-    .replace(/```\w*|\|(?:\s*:?-+:?\s*\|)+|\*\*|[`<>]/g, ' ')
-    .replace(/\[([^\]]+)\]\([^)\s]+\)/g, '$1')
-    .replace(/\|/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+/** A text by its headings: each section is a place. */
+export function placesOf(kind: SearchPlace['kind'], page: string, url: string, text: string): SearchPlace[] {
+  return sectionsOf(text)
+    .filter(({ heading, text: content }) => heading !== null || content !== '')
+    .map(({ heading, text: content }) => {
+      const isWhole = heading === null || heading.depth === 1;
+      return isWhole
+        ? { kind, page, title: page, url, text: content }
+        : { kind, page, title: heading.text, url: `${url}#${heading.anchor}`, text: content };
+    });
 }
