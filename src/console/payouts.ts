@@ -65,7 +65,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     <a class="button button-secondary" href="/console/payouts/import">${icon('upload')}${t.payouts.import}</a>
   `;
   const approvalLink = html`
-    <a class="button button-secondary" href="${APPROVAL_ADDRESS}">${icon('shield')}${t.approval.title}</a>
+    <a class="button button-secondary" href="${APPROVAL_ADDRESS}">${icon('shield')}<span class="button-label">${t.approval.title}</span></a>
   `;
   const isOpen = payouts.some((payout) => !isFinal(payout.status));
   return renderPage(request, {
