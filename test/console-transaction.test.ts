@@ -58,7 +58,7 @@ describe('what the page says', () => {
   test('who, how much and which status are its title, and the number is written as people say it', async () => {
     const page = await pageOf(await collect('000', { third_party_reference_1: 'order-9' }));
     assert.match(textOf(page), /Transactions › TX_….{8,12} KES 2.?500 Succeeded/u);
-    assert.match(textOf(page), /0712 345000 · M-PESA · /);
+    assert.match(textOf(page), /0712 345 000 · M-PESA · /);
     assert.match(page, /order-9/);
   });
 

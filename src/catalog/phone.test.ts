@@ -182,7 +182,7 @@ describe('contact numbers', () => {
   });
 
   test('are shown as people write them', () => {
-    assert.equal(formatNumber('256772123456'), '0772 123456');
+    assert.equal(formatNumber('256772123456'), '0772 123 456');
     assert.equal(formatNumber('2290197123456'), '01 97 12 34 56');
     assert.equal(formatNumber('1'), '1');
   });

@@ -67,9 +67,10 @@ export function predictOperator(digits: string, country: Country): string | null
   return null;
 }
 
-/** A normalised number in its national format, "0772 123456"; unchanged if that is not known. */
+/** A normalised number in its national form, in groups that can be read aloud, "0772 123 456"; unchanged if that is not known. */
 export function formatNumber(digits: string): string {
-  return parsePhoneNumberFromString(`+${digits}`)?.formatNational() ?? digits;
+  const national = parsePhoneNumberFromString(`+${digits}`)?.formatNational() ?? digits;
+  return national.replace(/(?<= )(\d{3})(\d{3})$/, '$1 $2');
 }
 
 /** "256772123456 or 0772123456". */

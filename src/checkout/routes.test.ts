@@ -205,7 +205,7 @@ describe('the hosted page', () => {
     for (const form of ['', 'AAAA', await formOf(other.path)]) {
       const { location } = await post(path, { ...fields, form });
       assert.match(location, /\?d=/);
-      assert.match((await get(location)).body, /open for too long.*value="0711 999555"/s);
+      assert.match((await get(location)).body, /open for too long.*value="0711 999 555"/s);
     }
     gateway.ctx.clock.advance(13 * 3_600_000);
     assert.match((await post(path, { ...fields, form: old })).location, /\?d=/);

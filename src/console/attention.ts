@@ -14,6 +14,7 @@ import { timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import type { DailyStats } from './daily-stats.ts';
 import { AVERAGE_DAYS, lowWallets } from './low-wallets.ts';
+import { teamNames } from './team-names.ts';
 
 /** Beyond this many only their number is exact. */
 const MAX_REFUNDS = 100;
@@ -58,7 +59,7 @@ async function approvalNotes(request: HolderRequest): Promise<Note[]> {
   const payouts = waiting.reduce((sum, each) => sum + each.payouts, 0);
   if (payouts === 0) return [];
   const title = t.home.approvals(payouts);
-  return [{ tone: 'warning', title, text: orderText(request, waiting), path: 'payouts', button: t.home.review }];
+  return [{ tone: 'warning', title, text: await orderText(request, waiting), path: 'payouts', button: t.home.review }];
 }
 
 async function refundNotes(request: HolderRequest): Promise<Note[]> {
@@ -67,14 +68,15 @@ async function refundNotes(request: HolderRequest): Promise<Note[]> {
   if (refunds.length === 0) return [];
   const count = refunds.length === MAX_REFUNDS ? await countWaitingRefunds(ctx.db, holder.id) : refunds.length;
   const title = t.home.refundApprovals(count);
-  return [{ tone: 'warning', title, text: orderText(request, refunds), path: 'payouts', button: t.home.review }];
+  return [{ tone: 'warning', title, text: await orderText(request, refunds), path: 'payouts', button: t.home.review }];
 }
 
-/** "KES 36 800 · by brian@example.org, 14:31" */
-function orderText(
+/** "KES 36 800 · by Brian Kamau, 14:31" */
+async function orderText(
   request: HolderRequest,
   orders: readonly Pick<WaitingPayouts, 'amount' | 'currency' | 'created_by' | 'created_at'>[],
-): Html {
+): Promise<Html> {
+  const nameOf = await teamNames(request);
   const newest = orders.toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime())[0];
   const sums = [...Map.groupBy(orders, (order) => order.currency)].map(([currency, same]) =>
     money(
@@ -85,7 +87,7 @@ function orderText(
   );
   return html`
     ${sums.join(', ')}${' · '}
-    ${newest && html`<bdi class="wrap">${request.t.home.by(newest.created_by)}</bdi>, ${timeTag(request, newest.created_at)}`}
+    ${newest && html`<bdi class="wrap">${request.t.home.by(nameOf(newest.created_by))}</bdi>, ${timeTag(request, newest.created_at)}`}
   `;
 }
 

@@ -26,13 +26,17 @@
     document.addEventListener('click', function (event) {
       var button = event.target.closest && event.target.closest('button[data-copy]');
       if (!button) return;
-      var label = button.textContent;
+      // Beside an icon the text has an element of its own.
+      var place = button.querySelector('.button-label') || button;
+      var label = place.textContent;
       var done = button.dataset.done;
       void navigator.clipboard.writeText(find(button.dataset.copy).textContent).then(function () {
-        button.textContent = done;
+        place.textContent = done;
+        button.classList.add('done');
         find('#say').textContent = done;
         setTimeout(function () {
-          button.textContent = label;
+          place.textContent = label;
+          button.classList.remove('done');
         }, COPIED_MS);
       });
     });

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { daysToRead, readRange } from './home-range.ts';
 
-test('seven and fourteen days end today and are compared with as many before', () => {
+test('seven, fourteen and sixty days end today and are compared with as many before', () => {
   const week = readRange('7d', '2026-03-02');
   assert.deepEqual([week.days[0], week.days.at(-1), week.days.length], ['2026-02-24', '2026-03-02', 7]);
   assert.deepEqual([week.before[0], week.before.at(-1), week.before.length], ['2026-02-17', '2026-02-23', 7]);
   assert.equal(readRange('14d', '2026-03-02').days.length, 14);
+  assert.equal(daysToRead(readRange('60d', '2026-03-02')).length, 120);
   assert.equal(readRange('anything else', '2026-03-02').key, '14d');
 });
 

@@ -2,9 +2,10 @@
 
 import { addDays } from '../platform/time-zones.ts';
 
-export const RANGES = ['today', '7d', '14d', 'month'] as const;
+export const RANGES = ['today', '7d', '14d', '60d', 'month'] as const;
 export type RangeKey = (typeof RANGES)[number];
 const DEFAULT_RANGE: RangeKey = '14d';
+const COUNTS = { '7d': 7, '14d': 14, '60d': 60 } as const;
 /** One day makes no chart: today is shown at the end of its week. */
 const TODAY_CHART_DAYS = 7;
 
@@ -14,7 +15,7 @@ export type HomeRange = DaySpan & { key: RangeKey; chart: DaySpan };
 export function readRange(asked: string, today: string): HomeRange {
   const key = RANGES.find((known) => known === asked) ?? DEFAULT_RANGE;
   if (key === 'today') return { key, ...lastDays(today, 1), chart: lastDays(today, TODAY_CHART_DAYS) };
-  const span = key === 'month' ? monthOf(today) : lastDays(today, key === '7d' ? 7 : 14);
+  const span = key === 'month' ? monthOf(today) : lastDays(today, COUNTS[key]);
   return { key, ...span, chart: span };
 }
 

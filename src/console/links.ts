@@ -21,7 +21,7 @@ import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { type Choice, chips, dataTable, emptyState, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
-import { copyButton, pager, timeTag } from './components.ts';
+import { pager, timeTag } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { exportButton } from './csv-export.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -124,7 +124,7 @@ function linkTable(request: HolderRequest, links: readonly PaymentLink[]): Html 
       { label: t.state, phone: 'status' },
       { label: t.links.paid, right: true },
       { label: t.created },
-      { label: t.links.share },
+      { label: t.links.share, phone: 'buttons' },
     ],
     links.map((link) => [
       itemCell(request, link),
@@ -151,12 +151,14 @@ function itemCell({ ctx, t }: HolderRequest, link: PaymentLink): Html {
 
 /** A button that copies the address of the row, and the code to scan. */
 function shareCell(request: HolderRequest, link: PaymentLink): Html {
+  const { t } = request;
   const name = link.item_name ?? link.business_name ?? link.code;
   return html`
     <div class="row-actions">
-      ${copyButton(request, `url-${link.code}`, name)}
+      <button type="button" class="button-secondary" data-copy="#url-${link.code}" data-done="${t.copied}"
+        aria-label="${t.copy}: ${name}" hidden>${icon('copy')}<span class="button-label">${t.copy}</span></button>
       <a class="button button-secondary" href="/pay/${linkId(link)}/qr.svg" target="_blank" rel="noopener"
-        aria-label="${request.t.links.qr}: ${name}">${icon('qr-code')}QR</a>
+        aria-label="${t.links.qr}: ${name}">${icon('qr-code')}<span class="button-label">QR</span></a>
     </div>
   `;
 }

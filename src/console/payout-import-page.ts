@@ -36,6 +36,7 @@ import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
+import { payeeTable, shortageBox } from './payout-check-list.ts';
 import { PAYOUT_FIELDS } from './payout-fields.ts';
 import { totalCards } from './payout-file-page.ts';
 import { confirmedRepeats, fingerprintOf } from './payout-form.ts';
@@ -159,6 +160,8 @@ async function checkedPage(request: HolderRequest, file: ReadFile, problem?: str
     body: html`
       ${problem ? errorBox(request, undefined, problem) : html`<p class="box neutral">${t.payouts.nothingSent}</p>`}
       ${totalCards(request, [...totalsOf(rows)])}
+      ${!problem && (await shortageBox(request, rows))}
+      ${payeeTable(request, rows)}
       ${!isComplete && errorCard(request, file)}
       ${similar.length > 0 && repeatsCard(request, rows, similar)}
       ${isComplete && orderForm(request, orders, similar)}

@@ -36,6 +36,7 @@ import { findRepeats, orderOnce } from './payout-form.ts';
 import { waitingRefunds } from './refund-page.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { sampleShopButton } from './sample-shop-button.ts';
+import { teamNames } from './team-names.ts';
 
 const PAGE_ROWS = 50;
 const LIVE_SECONDS = 5;
@@ -50,13 +51,14 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role, holder } = request;
   const group = PAYOUT_GROUPS.find((each) => each === queryOf(request, 'show'));
   const before = idFromRef(queryOf(request, 'before', 40)) ?? undefined;
-  const [found, toApprove, files, waiting, refunds, ruleNotes] = await Promise.all([
+  const [found, toApprove, files, waiting, refunds, ruleNotes, nameOf] = await Promise.all([
     listPayouts(ctx, holder.id, { group, before, limit: PAGE_ROWS + 1 }),
     countWaitingApprovals(ctx.db, holder.id),
     listPayoutFiles(ctx.db, holder.id),
     waitingFiles(request),
     listWaitingRefunds(ctx.db, holder.id, PAGE_ROWS),
     ruleChangeNotes(request),
+    teamNames(request),
   ]);
   const payouts = found.slice(0, PAGE_ROWS);
   const canCreate = TREASURERS.includes(role);
@@ -65,7 +67,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     <a class="button button-secondary" href="/console/payouts/import">${icon('upload')}${t.payouts.import}</a>
   `;
   const approvalLink = html`
-    <a class="button button-secondary" href="${APPROVAL_ADDRESS}">${icon('shield')}${t.approval.title}</a>
+    <a class="button button-secondary" href="${APPROVAL_ADDRESS}">${icon('shield')}<span class="button-label">${t.approval.title}</span></a>
   `;
   const isOpen = payouts.some((payout) => !isFinal(payout.status));
   return renderPage(request, {
@@ -84,7 +86,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${groupChips(request, group, toApprove)}
       ${
         payouts.length > 0
-          ? payoutTable(request, payouts)
+          ? payoutTable(request, payouts, nameOf)
           : group || before
             ? emptyState(t.payouts.noneHere, t.payouts.noneHereText, false, 'send')
             : emptyState(
@@ -116,7 +118,7 @@ function nextPage(found: readonly PayoutRow[], group: PayoutGroup | undefined): 
   return `/console/payouts?${new URLSearchParams({ ...(group ? { show: group } : {}), before: refOf(last) }).toString()}`;
 }
 
-function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Html {
+function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[], nameOf: (email: string) => string): Html {
   const { t } = request;
   return dataTable(
     t.menu.payouts,
@@ -135,8 +137,8 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[]): Htm
       payout.waits_for_approval
         ? status('warning', t.payouts.needsApproval)
         : statusTag(request, payout.status, 'payout'),
-      html`<bdi>${payout.created_by}</bdi>`,
-      approvalCell(request, payout),
+      html`<bdi>${nameOf(payout.created_by ?? '')}</bdi>`,
+      approvalCell(request, payout, nameOf),
       html`<span class="amount">${money(request, payout.amount, payout.currency)}</span>`,
       timeTag(request, payout.created_at),
     ]),
@@ -153,7 +155,7 @@ function payeeCell(request: HolderRequest, payout: PayoutRow): Html {
 }
 
 /** The approver, or the button for a member who may approve: not the one who created the payout. */
-function approvalCell(request: HolderRequest, payout: PayoutRow): Html | '' | null {
+function approvalCell(request: HolderRequest, payout: PayoutRow, nameOf: (email: string) => string): Html | '' | null {
   const { t, session, role } = request;
   if (
     payout.waits_for_approval &&
@@ -162,7 +164,7 @@ function approvalCell(request: HolderRequest, payout: PayoutRow): Html | '' | nu
     payout.created_by !== session.member.email
   )
     return postButton(request, `/transactions/${refOf(payout)}/approve`, t.payouts.approve, { variant: 'secondary' });
-  return payout.approved_by && html`<bdi>${payout.approved_by}</bdi>`;
+  return payout.approved_by && html`<bdi>${nameOf(payout.approved_by)}</bdi>`;
 }
 
 /** `once`: the id of this form, where it was shown before and its payout was not ordered. */

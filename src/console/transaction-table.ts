@@ -76,10 +76,12 @@ function customer(request: HolderRequest, row: Transaction, name: string | null)
   return who(link, second, { tile: operatorTile(method) });
 }
 
-/** "0712 345 678": the national form, in groups that can be read aloud. */
-export function spokenNumber(row: Pick<Transaction, 'msisdn' | 'account_number'>): string | null {
-  if (row.msisdn === null) return row.account_number;
-  return formatNumber(row.msisdn).replace(/(?<!\d)(\d{3})(\d{3})$/, '$1 $2');
+/** "0712 345 678", or the account that was paid. */
+export function spokenNumber({
+  msisdn,
+  account_number,
+}: Pick<Transaction, 'msisdn' | 'account_number'>): string | null {
+  return msisdn === null ? account_number : formatNumber(msisdn);
 }
 
 function purposeOf({ t }: HolderRequest, row: Transaction, known: string | undefined): Html {

@@ -53,16 +53,19 @@ export function totalsLine(request: HolderRequest, { totals, complete }: Filtere
       counted.filter((total) => total.direction === 'collection'),
       t.transactions.sumIn,
     ),
-    ...sums(
-      request,
-      counted.filter((total) => total.direction !== 'collection'),
-      t.transactions.sumOut,
-    ),
     ...(rate === null ? [] : [t.transactions.rate(rate.toLocaleString(numberLocale(request.language)))]),
     ...(complete ? [] : [t.transactions.ofNewest(figure(request, COUNTED_ROWS))]),
-    t.transactions.zone(zoneOf(request)),
   ];
-  return html`<p class="totals muted">${parts.join(' · ')}</p>`;
+  const sumsOut = sums(
+    request,
+    counted.filter((total) => total.direction !== 'collection'),
+    t.transactions.sumOut,
+  );
+  // A phone shows more rows instead.
+  const more = [...sumsOut, t.transactions.zone(zoneOf(request))];
+  return html`
+    <p class="totals muted">${parts.join(' · ')}<span class="wide-only"> · ${more.join(' · ')}</span></p>
+  `;
 }
 
 /** One sum for each currency, those with the most payments first. */

@@ -3,8 +3,9 @@
 import type { Config } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platform/html.ts';
 import { brandOf } from '../ui/brand.ts';
-import { COMPONENTS, TOKENS } from '../ui/components.ts';
+import { COMPONENTS } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
+import { TOKENS } from '../ui/tokens.ts';
 import { type DocsGroup, type DocsPage, listPages } from './contents.ts';
 import type { Heading } from './markdown.ts';
 

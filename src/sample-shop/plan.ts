@@ -51,6 +51,7 @@ const ITEMS: readonly (readonly [name: string, price: number])[] = [
   ['Coffee, 1 kg', 1_250],
   ['Leather sandals', 1_950],
   ['Gift card', 5_000],
+  ['Weaving class, Saturday', 3_500],
 ];
 
 export const LINKS: readonly { item: string; amount: string; reusable: boolean }[] = [

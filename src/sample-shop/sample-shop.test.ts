@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { differencesOf } from '../../test/books.ts';
+import { signIn } from '../../test/console-harness.ts';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { listFailingReceivers } from '../callbacks/endpoints.ts';
 import type { Holder } from '../holders/holders.ts';
+import { findMemberByEmail } from '../holders/members.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { countOpenCases } from '../payments/case-list.ts';
 import { countWaitingApprovals } from '../payments/payout-orders.ts';
@@ -63,6 +65,21 @@ test('nothing of the past waits for a job, and what needs a person is there', as
     (await listFailingReceivers(ctx.db, shop.id)).map(({ origin }) => origin),
     ['https://shop.example'],
   );
+});
+
+test('the home page shows sixty days of business, most of them busy', async () => {
+  const owner = await findMemberByEmail(gateway.ctx.db, 'amina@sample-shop.example');
+  assert.ok(owner);
+  const { get } = await signIn(gateway, owner, { holderId: shop.id });
+  // On a busy machine the first looks come before all days are counted.
+  let text = '';
+  for (let looks = 0; looks < 30 && !text.includes('money-chart'); looks++)
+    ({ text } = await get('/console?range=60d&currency=KES'));
+  const [table = ''] = /<table[\s\S]*?<\/table>/.exec(text.slice(text.indexOf('money-chart'))) ?? [];
+  const days = [...table.matchAll(/<tr>\s*<td[\s\S]*?<\/tr>/g)].map(([row]) => row);
+  const busy = days.filter((row) => /KES\s[1-9]/.test(row));
+  assert.equal(days.length, 60);
+  assert.ok(busy.length >= 50, `${busy.length} days with money`);
 });
 
 test('ledger verify finds nothing', async () => {

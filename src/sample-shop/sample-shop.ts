@@ -21,6 +21,7 @@ const FIRST_INTEGRATION = 'Point of sale';
 const LAST_INTEGRATION = 'Website';
 const OPENED_DAYS_AGO = 61;
 const MAX_SHOPS = 20;
+const ORDERED_MS_AGO = 20 * 60_000;
 /** "shop" in ASCII. With this lock, only one of several processes makes the shop. */
 const SHOP_LOCK = '1936221040';
 const TEAM = [
@@ -87,14 +88,16 @@ export async function makeSampleShop(ctx: PaymentsContext, engine: Pick<PaymentE
   const past = contextAt(ctx, new Date(now.getTime() - OPENED_DAYS_AGO * DAY_MS));
   const first: Actor = { ...COMMAND_LINE, name: 'sample shop' };
   const shop = await createHolder(past.ctx, first, NAME, ZONE);
-  const [owner] = await Promise.all(TEAM.map((person) => addMember(past.ctx, first, { ...person, holderId: shop.id })));
-  const actor: Actor = owner ? { memberId: owner.id, name: owner.email } : first;
+  const people = await Promise.all(TEAM.map((person) => addMember(past.ctx, first, { ...person, holderId: shop.id })));
+  const [actor = first, clerk = first] = people.map(({ id, email }): Actor => ({ memberId: id, name: email }));
   const integration = await createIntegration(past.ctx, actor, shop.id, FIRST_INTEGRATION, {});
   await writeHistory({ ...past, holderId: shop.id, integrationId: integration.id, actor }, now);
   await setPayoutApproval(ctx, actor, shop.id, true);
+  past.clock.set(new Date(now.getTime() - ORDERED_MS_AGO));
   for (const { mobile, ...rest } of WAITING_PAYOUTS) {
-    const reading = await readPayout(ctx, shop.id, { ...rest, mobile, currency: 'KES' });
-    if (reading.ok) await orderPayouts(ctx, engine, actor, shop.id, [reading.order]);
+    const reading = await readPayout(past.ctx, shop.id, { ...rest, mobile, currency: 'KES' });
+    // By the clerk, so that the owner can approve them.
+    if (reading.ok) await orderPayouts(past.ctx, engine, clerk, shop.id, [reading.order]);
   }
   await createIntegration(ctx, actor, shop.id, LAST_INTEGRATION, {});
   return shop;

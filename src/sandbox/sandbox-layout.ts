@@ -4,8 +4,8 @@ import { type Config, shownBrand } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, type Inline, styleFile } from '../platform/html.ts';
 import { brandLink, brandOf } from '../ui/brand.ts';
 import { COMPONENTS } from '../ui/components.ts';
-import { TOKENS } from '../ui/tokens.ts';
 import { icon } from '../ui/icons.ts';
+import { TOKENS } from '../ui/tokens.ts';
 
 const STYLE = styleFile(new URL('./sandbox.css', import.meta.url));
 

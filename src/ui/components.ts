@@ -20,8 +20,8 @@ export function tag(tone: Tone, text: string): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** Where a column goes on a phone, where a row has two lines: who, amount and status. Others are not shown there. */
-export type PhonePlace = 'main' | 'amount' | 'status';
+/** Where a column goes on a phone, where a row has two lines: who, amount and status, small buttons beside them. Others are not shown. */
+export type PhonePlace = 'main' | 'amount' | 'status' | 'buttons';
 export type Column = { label: string; right?: true; phone?: PhonePlace };
 
 /** A table. On a phone: two lines a row where columns have a place, else names and values. */

@@ -160,7 +160,10 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
     receiver,
     pages: [
       at('login link', `/login/${token}`),
+      at('welcome', '/welcome'),
+      at('sample shop', '/sample-shop'),
       at('home', ''),
+      at('home month', '?range=month'),
       at('transactions', '/transactions'),
       at('transactions filtered', '/transactions?status=failed&type=collection'),
       at('case file', `/transactions/${refs.find((_, index) => index === 0) ?? ''}`),
@@ -184,6 +187,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('payout import', '/payouts/import'),
       at('payout file', filePath),
       at('settings', '/settings'),
+      at('notifications', '/notifications'),
       at('balances', '/balances'),
       at('statement', '/balances/KES?day=2026-03-02'),
       at('cases', '/cases'),

@@ -22,6 +22,7 @@ import { type FullConsole, fillConsole } from './console-pages.ts';
 
 const COLLECTION: JsonObject = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000' };
 
+const PAGE_LIMIT_BYTES = 60_000;
 const SENTENCE = /\w+ \w+ \w+/;
 
 /** What English says in three words or more, where the other language says something else. */
@@ -268,6 +269,30 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
       for (const { name, url } of full.pages)
         assert.deepEqual(await englishOn(url, code, sentences), [], `${name} in ${code}`);
     }
+  });
+
+  test('every page is at most 60 kB compressed, with all that it loads', async () => {
+    const headers = { cookie: full.person.cookie, 'accept-encoding': 'br' };
+    const sizes = new Map<string, number>();
+    /** Bytes as they are sent; what several pages load is asked for once. */
+    async function bytesOf(url: string): Promise<{ bytes: number; text: string }> {
+      const answer = await fetch(url, { headers });
+      const text = await answer.text();
+      const length = answer.headers.get('content-length');
+      return { bytes: length === null ? Buffer.byteLength(text) : Number(length), text };
+    }
+    const heaviest = { name: '', total: 0 };
+    for (const { name, url } of full.pages) {
+      const { bytes, text } = await bytesOf(url);
+      const loaded = [...text.matchAll(/<(?:img|script|link)\b[^>]*?(?:src|href)="(\/[^"]+)"/g)].map(
+        ([, path = '']) => path,
+      );
+      for (const path of loaded) if (!sizes.has(path)) sizes.set(path, (await bytesOf(gateway.url + path)).bytes);
+      const total = loaded.reduce((sum, path) => sum + (sizes.get(path) ?? 0), bytes);
+      assert.ok(bytes > 0 && total <= PAGE_LIMIT_BYTES, `${name}: ${total} bytes`);
+      if (total > heaviest.total) Object.assign(heaviest, { name, total });
+    }
+    console.log(`The heaviest page is "${heaviest.name}": ${heaviest.total} bytes.`);
   });
 
   test('every page is accessible on a desktop, in the dark and on a phone, and fits 360 px', async () => {

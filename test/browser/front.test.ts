@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { MAIL_BOX_SENDER } from '../../src/sandbox/mail-box.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
 
@@ -14,13 +15,21 @@ const PAGES = [
   '/sandbox/phone?n=254712345678&n=221771234567',
   '/sandbox/callbacks',
   '/sandbox/components',
+  '/sandbox/mail',
+  '/sandbox/mail/1',
 ];
 
 describe('the front door', { skip: browserMissing() ?? false }, () => {
   let gateway: TestGateway;
   let browser: Browser;
   before(async () => {
-    [gateway, browser] = await Promise.all([createTestGateway(), startBrowser()]);
+    const settings = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: MAIL_BOX_SENDER };
+    [gateway, browser] = await Promise.all([createTestGateway(settings), startBrowser()]);
+    await gateway.ctx.db.query(
+      `insert into sandbox_mails (to_address, subject, body, received_at)
+       values ('new@example.org', 'You were invited', 'Open http://127.0.0.1/console/invitations/a', $1)`,
+      [gateway.ctx.clock.now()],
+    );
     const payload = { type: 'collection.success', data: { ref: 'TX_1', status: 'success' } };
     const headers = { 'content-type': 'application/json' };
     await fetch(`${gateway.url}/sandbox/callbacks`, { method: 'POST', headers, body: JSON.stringify(payload) });
