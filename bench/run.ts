@@ -29,6 +29,7 @@ import { createLogger } from '../src/platform/log.ts';
 import { migrate } from '../src/platform/migrate.ts';
 import { browserMissing, startBrowser } from '../test/browser/browser.ts';
 import { measureFirstPaint } from '../test/browser/paint.ts';
+import { cpuMs, residentMb, stopProcess, treeCpuMs } from './gateway-process.ts';
 import { type Client, type LoadResult, percentile, runLoad, signRequests } from './load.ts';
 import { routeOverPawapay } from './pawapay.ts';
 import { measurePgbench, singleClientLatencyMs } from './pgbench.ts';
@@ -446,33 +447,6 @@ async function readCounters(bench: Bench): Promise<Counters> {
   };
 }
 
-/** User and system time of a process, in milliseconds (Linux only). */
-function cpuMs(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-/** PostgreSQL's backends come and go; those that ended are counted with their parent. */
-function treeCpuMs(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    const own = (Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])) * 10;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
-    return own + children.reduce((sum, child) => sum + (cpuMs(Number(child)) || 0), 0);
-  } catch {
-    return Number.NaN;
-  }
-}
-
-function residentMb(pid: number): number {
-  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes ?? Number.NaN) / 1024;
-}
-
 async function measureHttp(): Promise<number> {
   const child = fork(join(root, 'bench/baseline-http.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
@@ -634,14 +608,6 @@ function firstMessage<T>(child: ChildProcess): Promise<T> {
       child.off('exit', onExit);
       resolve(message as T);
     });
-  });
-}
-
-function stopProcess(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) resolve();
-    child.once('exit', () => resolve());
-    child.kill('SIGTERM');
   });
 }
 
