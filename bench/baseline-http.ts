@@ -1,9 +1,25 @@
 // H: what Fastify alone does with the same body: stock JSON parser, the HMAC over the canonical body, an answer of the
-// same size, no database. A process of its own.
+// same size, no database. With the address of a database it also writes the rows of one accept, one statement a request.
+// A process of its own.
 
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { fastify } from 'fastify';
+import pg from 'pg';
+
+const CONNECTIONS = 16;
+const INSERT = `
+  with spent as (
+    insert into spent_signatures (signed_at, signature) values (date_trunc('second', now()), $1)
+  ), accepted as (
+    insert into transactions (holder_id, id, integration_id, direction, status, amount, fee, currency, country_id, method, rail,
+      msisdn, detail, reference_1, callback_url, verification, created_at, updated_at)
+    values (1 + floor(random() * 1000)::int, uuidv7(), 1, 'collection', 'pending', 100000, 1000, 'UGX', 11, 'MTN_MOMO_UGA', 'sandbox',
+      '256772123000', 'Collection from 256772123000 by MTN MoMo', 'order-1', 'http://127.0.0.1:8080/cb/1', 'prompt', now(), now())
+    returning holder_id, id
+  )
+  insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+  select holder_id, id, 'query', now() + interval '30 s', now() from accepted`;
 
 const key = createSecretKey(Buffer.from('bench-secret'));
 const answer = {
@@ -32,12 +48,20 @@ const answer = {
 };
 
 const app = fastify({ logger: false });
-app.post('/accept', (request, reply) => {
+const url = process.argv[2] ?? '';
+const pool = url === '' ? null : new pg.Pool({ connectionString: url, max: CONNECTIONS });
+app.post('/accept', async (request, reply) => {
   const { signature, ...signed } = request.body as { signature: string };
   const expected = createHmac('sha256', key)
     .update(canonicalize(signed) ?? '')
     .digest('hex');
-  return expected === signature ? reply.send(answer) : reply.code(403).send({ success: false });
+  if (expected !== signature) return reply.code(403).send({ success: false });
+  await pool?.query({
+    name: 'accept',
+    text: INSERT,
+    values: [createHash('sha256').update(signature).update(randomUUID()).digest()],
+  });
+  return reply.send(answer);
 });
 await app.listen({ port: 0, host: '127.0.0.1' });
 const address = app.server.address();

@@ -9,6 +9,7 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
 import { ensureWallets } from '../src/ledger/accounts.ts';
+import { extendChain } from '../src/ledger/chain.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import type { Context } from '../src/platform/context.ts';
 import type { Database, Tx } from '../src/platform/db.ts';
@@ -53,13 +54,14 @@ export async function createMerchants(ctx: Context, count: number): Promise<Seed
   return merchants;
 }
 
-/** What autovacuum would have done in the meantime. */
-export async function collectStatistics(owner: Database): Promise<void> {
+/** What the background jobs of the gateway and of PostgreSQL would have done in the meantime. */
+export async function finishHistory(ctx: Context, owner: Database): Promise<void> {
   await owner.withConnection(async (connection) => {
     await connection.query('set statement_timeout = 0');
     await connection.query('vacuum analyze');
     await connection.query('reset statement_timeout');
   });
+  while ((await extendChain(ctx, { partial: true })) > 0);
 }
 
 /** `owner` is a connection pool of the owner of the tables. */

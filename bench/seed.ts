@@ -2,12 +2,11 @@
 // payments, to see how the gateway does with years of history. Then start the gateway with the same settings.
 
 import { parseArgs } from 'node:util';
-import { extendChain } from '../src/ledger/chain.ts';
 import { createContext, migrateDatabase, openCommandDatabase } from '../src/open-context.ts';
 import { readConfig } from '../src/platform/config.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
-import { collectStatistics, createMerchants, methodOf, writePaymentRows } from './payment-rows.ts';
+import { createMerchants, finishHistory, methodOf, writePaymentRows } from './payment-rows.ts';
 
 const METHOD = 'MTN_MOMO_UGA';
 const SAY_EVERY = 500_000;
@@ -48,10 +47,8 @@ await writePaymentRows(ctx, owner, {
     if (written % SAY_EVERY === 0 || written === payments) say(`${written} payments in ${seconds().toFixed(0)} s`);
   },
 });
-say('collecting statistics of the tables');
-await collectStatistics(owner);
-say('sealing the chain of the ledger');
-while ((await extendChain(ctx, { partial: true })) > 0);
+say('collecting statistics of the tables and sealing the chain of the ledger');
+await finishHistory(ctx, owner);
 say(`${payments} payments of ${merchantCount} merchants in ${seconds().toFixed(0)} s`);
 await owner.close();
 await ctx.db.close();

@@ -2,11 +2,10 @@
 // node bench/verify.ts --transactions 1000000. It makes its own database and removes it.
 
 import { parseArgs } from 'node:util';
-import { extendChain } from '../src/ledger/chain.ts';
 import { verifyBooks } from '../src/payments/verify-books.ts';
 import { addVerifyRun } from '../src/payments/verify-runs.ts';
 import { createTestContext } from '../test/harness.ts';
-import { collectStatistics, createMerchants, methodOf, writePaymentRows } from './payment-rows.ts';
+import { createMerchants, finishHistory, methodOf, writePaymentRows } from './payment-rows.ts';
 
 const { values } = parseArgs({ options: { transactions: { type: 'string', default: '1000000' } } });
 const TRANSACTIONS = Number(values.transactions);
@@ -26,8 +25,7 @@ await writePaymentRows(ctx, db, {
   days: DAYS,
   until: ctx.clock.now(),
 });
-await collectStatistics(db);
-while ((await extendChain(ctx, { partial: true })) > 0);
+await finishHistory(ctx, db);
 
 console.error('Verifying…');
 const seconds = new Map<string, number>();

@@ -23,7 +23,7 @@ export function signedCall(request: FastifyRequest, reply: FastifyReply): Signed
     route: routeOf(request),
     logged: request.logged,
     setHeaders: (headers) => void reply.headers(headers),
-    callerKnown: () => request.place?.callerKnown(),
+    admitCaller: (integrationId) => request.admitCaller(integrationId),
   };
 }
 
@@ -43,7 +43,7 @@ export async function requireTokenCaller<C extends Context>(
   request.logged.client_id = caller.integration.clientId;
   request.logged.key_id = String(caller.key.id);
   request.logged.token_id = String(caller.tokenId);
-  request.place?.callerKnown();
+  request.admitCaller(caller.integration.id);
   limitRate(ctx, caller.integration, { setHeaders: (headers) => void reply.headers(headers) });
   requireScope(caller.key, routeOf(request));
   refuseInactiveHolder(caller.integration.holderStatus, refusal);

@@ -78,8 +78,8 @@ export type SignedCall = {
   route: string;
   logged: Record<string, unknown>;
   setHeaders(headers: Record<string, string>): void;
-  /** Called once the signature is verified: the request no longer counts against the share of its address. */
-  callerKnown(): void;
+  /** Called once the signature is verified: from then on the request counts against the share of its integration. */
+  admitCaller(integrationId: bigint): void;
 };
 
 /** The bytes that are signed: the canonical JSON of the body without its signature. */
@@ -104,7 +104,7 @@ export async function handleSigned<T, C extends Context>(
   perform: (request: SignedRequest, own: C) => Promise<T>,
 ): Promise<T> {
   const request = await verifyEnvelope(ctx, messages, call);
-  call.callerKnown();
+  call.admitCaller(request.integration.id);
   limitRate(ctx, request.integration, call);
   try {
     requireScope(request.key, call.route);

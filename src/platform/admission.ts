@@ -1,11 +1,14 @@
 // What is refused before an operation sees a request: too many sockets of one address, an ambiguous host, too many requests
 // of one address, a body that does not arrive, too much work in flight. In that order, the cheapest first.
 
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createRangeSet, limitKey } from './addresses.ts';
 import type { Context } from './context.ts';
 import { Problem } from './errors.ts';
-import { createPlaces, type Place } from './places.ts';
+import { createUuid, publicId } from './ids.ts';
+import type { Place, Places } from './places.ts';
 import { tooManyRequests } from './rate-limit-headers.ts';
 import { createSharedLimiter } from './shared-limits.ts';
 
@@ -29,6 +32,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The place of this request among those in flight; null until its body is complete. */
     place: Place | null;
+    /** The request comes from this integration. Refuses it when places are scarce and the integration has its share. */
+    admitCaller(integrationId: bigint): void;
   }
 }
 
@@ -142,16 +147,23 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
   });
 }
 
-/** Refuses what is over the number of requests in flight. A request counts from the moment its body is complete. */
-export function limitWorkInFlight(app: FastifyInstance, ctx: Context): void {
-  const places = createPlaces(ctx.config.maxInFlight);
+/**
+ * Refuses what is over the number of requests in flight. A request counts from the moment its body is complete.
+ */
+export function limitWorkInFlight(app: FastifyInstance, ctx: Context, places: Places, callers: SocketCallers): void {
   const overloaded = () => {
     ctx.metrics.shed.inc();
     return new Problem('overloaded', { retryAfterSeconds: 1 });
   };
   app.addHook('onRequest', (request, _reply, done) => {
     request.place = null;
-    done(places.isFull() && !request.routeOptions.config.unlimited ? overloaded() : undefined);
+    request.admitCaller = (integrationId) => {
+      const caller = String(integrationId);
+      callers.note(request.raw.socket, caller);
+      if (request.place?.callerKnown(caller) === false) throw overloaded();
+    };
+    const isRefused = !request.routeOptions.config.unlimited && places.isFull(callers.of(request.raw.socket));
+    done(isRefused ? overloaded() : undefined);
   });
   app.addHook('preValidation', (request, reply, done) => {
     let isGone = false;
@@ -173,4 +185,51 @@ export function limitWorkInFlight(app: FastifyInstance, ctx: Context): void {
       } else done(overloaded());
     });
   });
+}
+
+/** The integration that was last seen on a connection: a merchant's server keeps its connections to itself. */
+export type SocketCallers = {
+  of(socket: Socket): string | undefined;
+  note(socket: Socket, caller: string): void;
+};
+
+export function createSocketCallers({ config }: Context): SocketCallers {
+  const proxies = createRangeSet(config.trustedProxies);
+  const callers = new WeakMap<Socket, string>();
+  return {
+    of: (socket) => callers.get(socket),
+    note(socket, caller) {
+      // Behind a proxy the requests of many merchants share a connection.
+      if (!proxies.has(socket.remoteAddress ?? '')) callers.set(socket, caller);
+    },
+  };
+}
+
+/** Operations of the API whose refusals all have one shape. */
+const QUICK_PATHS = '/api/v3/';
+
+/**
+ * The cheapest refusal: before a route is looked up, a body read or a line logged. With ten times the requests that the
+ * gateway can serve, refusing must cost a tenth of serving at most.
+ */
+export function refuseQuickly(ctx: Context, places: Places, callers: SocketCallers) {
+  const { message, status } = new Problem('overloaded');
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (!request.url?.startsWith(QUICK_PATHS) || !places.isFull(callers.of(request.socket))) return false;
+    ctx.metrics.shed.inc();
+    const id = publicId('req', createUuid(ctx.clock.millis()));
+    const body = JSON.stringify({ success: false, message, code: 'overloaded', request_id: id });
+    response.writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'Retry-After': '1',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': id,
+      ...(ctx.config.mode === 'sandbox' ? { 'X-Simbi-Mode': 'sandbox' } : {}),
+    });
+    response.end(body);
+    // The body is read to its end, so that the connection can be used again.
+    request.resume();
+    return true;
+  };
 }

@@ -14,6 +14,7 @@ type OpenContext = Awaited<ReturnType<typeof createTestContext>>;
 function createEcho(ctx: OpenContext): { app: HttpServer; letGo: () => void } {
   const app = createHttpServer(ctx);
   const waiting: (() => void)[] = [];
+  app.post('/api/v3/echo', async () => ({ success: true, message: 'Echo.' }));
   app.post('/echo', async (request) => ({ success: true, message: 'Echo.', data: request.body ?? null }));
   app.get('/items/:id', async (request) => ({ success: true, message: 'Item.', data: request.params }));
   app.put('/items/:id', async () => ({ success: true, message: 'Put.' }));
@@ -41,6 +42,8 @@ async function ask(app: HttpServer, options: InjectOptions) {
 
 const post = (app: HttpServer, payload: string | Buffer, headers: Record<string, string> = {}) =>
   ask(app, { method: 'POST', url: '/echo', headers: { 'content-type': 'application/json', ...headers }, payload });
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
 
 describe('the door', () => {
   let ctx: OpenContext;
@@ -174,6 +177,25 @@ describe('the door', () => {
       [200, 200, 200],
     );
     assert.equal((await post(app, '{}')).status, 200);
+  });
+
+  test('a refused call of the API has the shape of every refusal, though no route has seen it', async () => {
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const held = [1, 2, 3].map(() => fetch(`${url}/wait`));
+    const call = () => fetch(`${url}/api/v3/echo`, { method: 'POST', body: '{}', headers: JSON_HEADERS });
+    let refused = await call();
+    while (refused.status !== 503) refused = await call();
+    const body = (await refused.json()) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(body), ['success', 'message', 'code', 'request_id']);
+    assert.deepEqual(
+      [body.success, body.code, body.request_id],
+      [false, 'overloaded', refused.headers.get('x-request-id')],
+    );
+    assert.equal(refused.headers.get('retry-after'), '1');
+    assert.equal(refused.headers.get('x-simbi-mode'), 'sandbox');
+    letGo();
+    await Promise.all(held);
+    assert.equal((await call()).status, 200);
   });
 
   test('sandbox answers say that they are, refusals too', async () => {

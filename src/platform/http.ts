@@ -1,14 +1,16 @@
 // The HTTP server: one strict body parser, one shape of error, limits before a body is read. Modules add their routes to it.
 
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import {
   BODY_LIMIT_BYTES,
+  createSocketCallers,
   limitAddresses,
   limitBodyTime,
   limitSockets,
   limitWorkInFlight,
   refuseNulInPaths,
+  refuseQuickly,
   requireOneHost,
 } from './admission.ts';
 import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
@@ -18,6 +20,7 @@ import { Problem, type ProblemCode } from './errors.ts';
 import { sendCompressed } from './html.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
+import { createPlaces } from './places.ts';
 
 export { rateLimitHeaders, tooManyRequests } from './rate-limit-headers.ts';
 
@@ -51,23 +54,30 @@ export type HttpOptions = {
 
 export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpServer {
   const send = problemSender(ctx, options);
+  const [places, callers] = [createPlaces(ctx.config.maxInFlight), createSocketCallers(ctx)];
+  const refuse = refuseQuickly(ctx, places, callers);
   const app = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     trustProxy: ctx.config.trustedProxies.length > 0 ? ctx.config.trustedProxies : false,
     genReqId: () => publicId('req', createUuid(ctx.clock.millis())),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     // Requests that arrive on an open connection during the stop are still answered: the stop waits for them.
     return503OnClosing: false,
-    http: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      // Checked by requireOneHost, whose refusal is JSON.
-      requireHostHeader: false,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    },
+    serverFactory: (handle) =>
+      createServer(
+        {
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          headersTimeout: HEADERS_TIMEOUT_MS,
+          // Checked by requireOneHost, whose refusal is JSON.
+          requireHostHeader: false,
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        },
+        (request, response) => {
+          if (!refuse(request, response)) handle(request, response);
+        },
+      ),
     clientErrorHandler: answerBrokenRequest,
     // A URL that cannot be decoded is refused before any hook runs; the error has the same shape.
     frameworkErrors: (error, request, reply) => {
@@ -84,7 +94,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   refuseNulInPaths(app);
   limitAddresses(app, ctx);
   limitBodyTime(app, answer);
-  limitWorkInFlight(app, ctx);
+  limitWorkInFlight(app, ctx, places, callers);
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
   answerProblems(app, ctx, send);

@@ -76,4 +76,43 @@ describe('places', () => {
     place?.leave();
     assert.equal(served(enterMany(places, null, 2)), 1);
   });
+
+  describe('when they are scarce', () => {
+    /** Ten places for integrations, though there are a hundred. */
+    const scarcePlaces = () => createPlaces(100, { limit: () => 10, ended: () => undefined });
+
+    function enterAs(places: Places, caller: string): Place | null {
+      const { place } = enter(places, null);
+      if (place?.callerKnown(caller)) return place;
+      place?.leave();
+      return null;
+    }
+
+    test('an integration beyond its equal share is refused, one within it is served', () => {
+      const places = scarcePlaces();
+      const flood = Array.from({ length: 30 }, () => enterAs(places, 'flood'));
+      assert.equal(flood.filter(Boolean).length, 10);
+      assert.equal(places.isFull('flood'), true);
+      assert.equal(places.isFull('small'), false);
+      const small = Array.from({ length: 8 }, () => enterAs(places, 'small'));
+      assert.equal(small.filter(Boolean).length, 5, 'half of them, because there are two');
+      assert.equal(enterAs(places, 'flood'), null);
+    });
+
+    test('unknown callers are heard up to a reserve, so that a new connection of a small one is found', () => {
+      const places = scarcePlaces();
+      for (let count = 0; count < 10; count++) enterAs(places, 'flood');
+      assert.equal(places.isFull(), false);
+      assert.equal(served(enterMany(places, null, 30)), 10);
+      assert.equal(places.isFull(), true);
+    });
+
+    test('how long integrations took is measured, pages are not', () => {
+      const times: number[] = [];
+      const places = createPlaces(100, { limit: () => 100, ended: (milliseconds) => times.push(milliseconds) });
+      enter(places, null).place?.leave();
+      enterAs(places, 'shop')?.leave();
+      assert.equal(times.length, 1);
+    });
+  });
 });

@@ -1,6 +1,10 @@
-// Places for requests in flight. There are MAX_IN_FLIGHT of them. A request takes one when its body is complete. Until its
-// caller is known (a signature, a token, a session), it also counts against the share of its address, so that no stranger
-// takes the places of others. A request over the share of its address waits for one of that address to end.
+// Places for requests in flight. There are MAX_IN_FLIGHT of them, and fewer while requests are delayed (delay-control.ts). A
+// request takes one when its body is complete. Until its caller is known (a signature, a token, a session), it also counts
+// against the share of its address, so that no stranger takes the places of others. A request over the share of its address
+// waits for one of that address to end. When places are scarce, every integration has an equal share of them: one that holds
+// less is served, and one that fills the rest is refused.
+
+import { createDelayControl, type DelayControl } from './delay-control.ts';
 
 /** One address may hold one place in this many with requests of unknown callers. */
 const ADDRESS_SHARE = 10;
@@ -11,68 +15,145 @@ const LONG_POLL_SHARE = 4;
 const LONGEST_WAIT_MS = 1_000;
 
 export interface Place {
-  /** The caller is known: the place no longer counts against its address. */
-  callerKnown(): void;
+  /**
+   * The caller is known: the place no longer counts against its address, but against the share of the caller, where it is an
+   * integration. False when places are scarce and the caller has its share already.
+   */
+  callerKnown(caller?: string): boolean;
   /** The request waits for a change: it gives its place back. False when too many wait already. */
   startLongPoll(): boolean;
   leave(): void;
 }
 
 export interface Places {
-  isFull(): boolean;
+  /** Whether a request would be refused now. `caller`: the integration that sends it, as far as is known. */
+  isFull(caller?: string): boolean;
   /** Takes a place, at once or after a wait. `entered` gets null when there is none. Without an address no share applies. */
   enter(address: string | null, entered: (place: Place | null) => void): void;
   /** Takes a place even when there is none left: health checks and operators. */
   enterAlways(): Place;
 }
 
-export function createPlaces(total: number): Places {
-  const shares = createShares(Math.max(LEAST_PER_ADDRESS, Math.floor(total / ADDRESS_SHARE)));
-  const maxLongPolls = Math.max(1, Math.floor(total / LONG_POLL_SHARE));
-  let taken = 0;
-  let longPolls = 0;
-
-  /** A place that counts against the share of `address`, which was taken before. */
-  function takePlace(address: string | null): Place {
-    taken++;
-    let countedFor = address;
-    let state: 'working' | 'long_poll' | 'left' = 'working';
-    const callerKnown = () => {
-      const counted = countedFor;
-      countedFor = null;
-      if (counted !== null) shares.giveBack(counted);
-    };
-    return {
-      callerKnown,
-      startLongPoll() {
-        if (state !== 'working' || longPolls >= maxLongPolls) return false;
-        state = 'long_poll';
-        taken--;
-        longPolls++;
-        callerKnown();
-        return true;
-      },
-      leave() {
-        if (state === 'working') taken--;
-        if (state === 'long_poll') longPolls--;
-        state = 'left';
-        callerKnown();
-      },
-    };
-  }
-
+export function createPlaces(total: number, control: DelayControl = createDelayControl(total)): Places {
+  const room = createRoom(total, control);
   return {
-    isFull: () => taken >= total,
+    isFull: (caller) => isScarce(room, room.taken, caller),
     enter(address, entered) {
-      if (taken >= total) return entered(null);
-      if (address === null) return entered(takePlace(null));
-      shares.take(address, (granted) => {
-        if (granted && taken < total) return entered(takePlace(address));
-        if (granted) shares.giveBack(address);
+      if (isScarce(room, room.taken)) return entered(null);
+      if (address === null) return entered(takePlace(room, null));
+      room.shares.take(address, (granted) => {
+        if (granted && !isScarce(room, room.taken)) return entered(takePlace(room, address));
+        if (granted) room.shares.giveBack(address);
         entered(null);
       });
     },
-    enterAlways: () => takePlace(null),
+    enterAlways: () => takePlace(room, null),
+  };
+}
+
+type Room = {
+  readonly total: number;
+  readonly control: DelayControl;
+  readonly callers: Callers;
+  readonly shares: Shares;
+  /** Requests of callers that are not known yet, beyond the limit: somebody with a free share may be among them. */
+  readonly reserve: number;
+  readonly maxLongPolls: number;
+  taken: number;
+  longPolls: number;
+};
+
+function createRoom(total: number, control: DelayControl): Room {
+  const perAddress = Math.max(LEAST_PER_ADDRESS, Math.floor(total / ADDRESS_SHARE));
+  return {
+    total,
+    control,
+    callers: createCallers(),
+    shares: createShares(perAddress),
+    reserve: perAddress,
+    maxLongPolls: Math.max(1, Math.floor(total / LONG_POLL_SHARE)),
+    taken: 0,
+    longPolls: 0,
+  };
+}
+
+/** `taken` of the places, or one less where the caller has one already. */
+function isScarce({ total, control, callers, reserve }: Room, taken: number, caller?: string): boolean {
+  const limit = control.limit();
+  if (taken < limit) return false;
+  if (taken >= total) return true;
+  if (caller === undefined) return taken >= limit + reserve;
+  return callers.placesOf(caller) >= Math.max(1, Math.floor(limit / callers.countWith(caller)));
+}
+
+/** A place that counts against the share of `address`, which was taken before. */
+function takePlace(room: Room, address: string | null): Place {
+  room.taken++;
+  let countedFor = address;
+  let state: 'working' | 'long_poll' | 'left' = 'working';
+  let knownCaller: string | null = null;
+  const since = performance.now();
+  const giveBackShare = () => {
+    const counted = countedFor;
+    countedFor = null;
+    if (counted !== null) room.shares.giveBack(counted);
+  };
+  const forgetCaller = () => {
+    if (knownCaller !== null) room.callers.remove(knownCaller);
+    knownCaller = null;
+  };
+  return {
+    callerKnown(caller) {
+      giveBackShare();
+      if (caller === undefined || knownCaller !== null || state !== 'working') return true;
+      if (isScarce(room, room.taken - 1, caller)) return false;
+      knownCaller = caller;
+      room.callers.add(caller);
+      return true;
+    },
+    startLongPoll() {
+      if (state !== 'working' || room.longPolls >= room.maxLongPolls) return false;
+      state = 'long_poll';
+      room.taken--;
+      room.longPolls++;
+      giveBackShare();
+      forgetCaller();
+      return true;
+    },
+    leave() {
+      if (state === 'working') {
+        // Only what integrations ask for: a page or an export may take long without any queue.
+        if (knownCaller !== null) room.control.ended(performance.now() - since, room.taken);
+        room.taken--;
+      }
+      if (state === 'long_poll') room.longPolls--;
+      state = 'left';
+      giveBackShare();
+      forgetCaller();
+    },
+  };
+}
+
+interface Callers {
+  placesOf(caller: string): number;
+  /** How many callers hold places, together with this one. */
+  countWith(caller: string): number;
+  add(caller: string): void;
+  remove(caller: string): void;
+}
+
+function createCallers(): Callers {
+  const held = new Map<string, number>();
+  const placesOf = (caller: string) => held.get(caller) ?? 0;
+  return {
+    placesOf,
+    countWith: (caller) => held.size + (held.has(caller) ? 0 : 1),
+    add: (caller) => held.set(caller, placesOf(caller) + 1),
+    remove(caller) {
+      const left = placesOf(caller) - 1;
+      if (left > 0) held.set(caller, left);
+      else held.delete(caller);
+    },
   };
 }
 

@@ -1,0 +1,142 @@
+// A gateway started as users start it (launcher, log in its file), for measurements: processor time of each of its processes,
+// and a CPU profile of a stretch of time. The code may be another checkout, so that two versions are compared in turns.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type GatewayProcess = {
+  readonly pid: number;
+  readonly url: string;
+  /** Profiles the process while `work` runs. */
+  profile(work: () => Promise<unknown>): Promise<CpuProfile>;
+  stop(): Promise<void>;
+};
+
+export type CpuProfile = {
+  nodes: { id: number; callFrame: CallFrame; children?: number[] }[];
+  samples: number[];
+  timeDeltas: number[];
+};
+
+export type CallFrame = { functionName: string; url: string; lineNumber: number };
+
+const START_MS = 60_000;
+
+export async function startGatewayProcess(code: string, settings: Record<string, string>): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [join(code, 'bin/run.mjs'), 'src/cli.ts', 'up'], {
+    cwd: code,
+    // The inspector listens only after the signal that asks for it.
+    env: { PATH: process.env.PATH, NODE_OPTIONS: '--inspect-port=0', ...settings },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const inspector = inspectorOf(child);
+  const url = `http://127.0.0.1:${settings.PORT}`;
+  const until = Date.now() + START_MS;
+  while (!(await isReady(url))) {
+    if (Date.now() > until || child.exitCode !== null) throw new Error(`the gateway in ${code} did not start`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return {
+    pid: child.pid ?? 0,
+    url,
+    async profile(work) {
+      child.kill('SIGUSR1');
+      const session = await openSession(await inspector);
+      await session.send('Profiler.enable');
+      await session.send('Profiler.setSamplingInterval', { interval: 500 });
+      await session.send('Profiler.start');
+      await work();
+      const { profile } = (await session.send('Profiler.stop')) as { profile: CpuProfile };
+      session.close();
+      return profile;
+    },
+    stop: () => stopProcess(child),
+  };
+}
+
+function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+}
+
+/** The address that Node prints once its inspector listens. */
+function inspectorOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    let printed = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      printed = (printed + chunk.toString()).slice(-10_000);
+      const address = /Debugger listening on (ws:\S+)/.exec(printed)?.[1];
+      if (address) resolve(address);
+    });
+  });
+}
+
+type Session = { send(method: string, params?: object): Promise<unknown>; close(): void };
+
+async function openSession(address: string): Promise<Session> {
+  const socket = new WebSocket(address);
+  const waiting = new Map<number, (result: unknown) => void>();
+  let last = 0;
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = reject;
+  });
+  socket.onmessage = ({ data }) => {
+    const { id, result } = JSON.parse(String(data)) as { id?: number; result?: unknown };
+    if (id !== undefined) waiting.get(id)?.(result);
+  };
+  return {
+    send: (method, params = {}) =>
+      new Promise((resolve) => {
+        waiting.set(++last, resolve);
+        socket.send(JSON.stringify({ id: last, method, params }));
+      }),
+    close: () => socket.close(),
+  };
+}
+
+export function stopProcess(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null) resolve();
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
+
+/** User and system time of one process in milliseconds, without its children (Linux only). */
+export function cpuMs(pid: number): number {
+  const fields = statOf(pid);
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** The same with all children, also those that ended: PostgreSQL's backends come and go. */
+export function treeCpuMs(pid: number): number {
+  const fields = statOf(pid);
+  const own = (Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])) * 10;
+  return own + childrenOf(pid).reduce((sum, child) => sum + (treeCpuMs(child) || 0), 0);
+}
+
+export function residentMb(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? Number.NaN) / 1024;
+}
+
+export function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function statOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  } catch {
+    return [];
+  }
+}

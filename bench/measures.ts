@@ -1,0 +1,106 @@
+// What a run of the benchmark found: printed as a table, and appended to a file that a person can plot.
+
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'csv-stringify/sync';
+
+export type Measure = {
+  readonly name: string;
+  /** Null: not measured here; the note says why. */
+  readonly value: number | null;
+  readonly unit: string;
+  readonly floor?: string;
+  readonly goal?: string;
+  readonly note?: string;
+};
+
+export type Measures = {
+  add(measure: Measure): void;
+  all(): readonly Measure[];
+};
+
+export type Machine = Record<string, string | number>;
+
+export function createMeasures(): Measures {
+  const list: Measure[] = [];
+  return {
+    add: (measure) => {
+      list.push(measure);
+      say(`  → ${measure.name}: ${shown(measure)}`);
+    },
+    all: () => list,
+  };
+}
+
+export function say(sentence: string): void {
+  process.stderr.write(`  ${sentence}\n`);
+}
+
+export function ratio(value: number, base: number | null | undefined): number | null {
+  return base === undefined || base === null ? null : value / base;
+}
+
+const FSYNC_ROUNDS = 500;
+
+export function describeMachine(): Machine {
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-fsync-'));
+  const file = openSync(join(folder, 'fsync'), 'w');
+  const block = Buffer.alloc(8192);
+  const started = performance.now();
+  for (let round = 0; round < FSYNC_ROUNDS; round++) {
+    writeSync(file, block, 0, block.length, 0);
+    fdatasyncSync(file);
+  }
+  const microseconds = Math.round(((performance.now() - started) / FSYNC_ROUNDS) * 1000);
+  closeSync(file);
+  rmSync(folder, { recursive: true });
+  return {
+    cpu: cpus()[0]?.model.trim() || process.arch,
+    cores: cpus().length,
+    memory_gb: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    fdatasync_us: microseconds,
+    postgresql: 'embedded 18, fsync, synchronous_commit and full_page_writes on',
+  };
+}
+
+export function printTable(machine: Machine, measures: readonly Measure[]): void {
+  const lines = measures.map(
+    (measure) =>
+      `| ${measure.name} | ${shown(measure)} | ${measure.floor ?? ''} | ${measure.goal ?? ''} | ${measure.note ?? ''} |`,
+  );
+  process.stdout.write(
+    `${Object.entries(machine)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join(' · ')}\n\n| measure | value | floor | goal | |\n|---|---|---|---|---|\n${lines.join('\n')}\n`,
+  );
+}
+
+function shown({ value, unit }: Measure): string {
+  if (value === null) return 'not measured';
+  return `${value >= 100 ? value.toFixed(0) : value.toFixed(2)} ${unit}`.trim();
+}
+
+const COLUMNS = ['at', 'commit', 'cpu', 'cores', 'node', 'measure', 'value', 'unit'];
+
+/** One row a measure, so that a spreadsheet can plot one measure over time or by machine. */
+export function appendResults(file: string, machine: Machine, measures: readonly Measure[]): void {
+  const commit = execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
+  const at = new Date().toISOString();
+  const { cpu = '', cores = '', node = '' } = machine;
+  const rows = measures
+    .filter(({ value }) => value !== null)
+    .map(({ name, value, unit }) => [at, commit, cpu, cores, node, name, value?.toPrecision(5), unit]);
+  appendFileSync(file, stringify(existsSync(file) ? rows : [COLUMNS, ...rows]));
+}
