@@ -21,7 +21,7 @@ import { type Config, dataPath, hasMailBox, publicUrl } from './platform/config.
 import type { Context } from './platform/context.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
-import { createLogger, openLogFile } from './platform/log.ts';
+import { createLogger, openLogFile, openStandardLog } from './platform/log.ts';
 import { createSampleShop } from './sample-shop/sample-shop.ts';
 import { MAIL_BOX_SENDER, type MailBox, openMailBox } from './sandbox/mail-box.ts';
 import { createServices, type Services } from './services.ts';
@@ -49,7 +49,7 @@ export type Server = {
 
 type Opened = {
   lock: DataDirLock;
-  log: { logger: Logger; flush(): Promise<void> };
+  log: { logger: Logger; flush(): void };
   database?: OpenDatabase;
   ctx?: Context;
   services?: Services;
@@ -137,7 +137,7 @@ async function close(opened: Opened): Promise<void> {
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();
-  await opened.log.flush();
+  opened.log.flush();
 }
 
 async function drain(app: HttpServer, until: number): Promise<void> {
@@ -167,8 +167,7 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
 }
 
 async function openLog(config: Config, path: string | undefined) {
-  if (!path) return { logger: createLogger(config.logLevel), flush: async () => undefined };
-  await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
-  const file = openLogFile(path);
-  return { logger: createLogger(config.logLevel, file), flush: () => file.flush() };
+  if (path) await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
+  const log = path ? openLogFile(path) : openStandardLog();
+  return { logger: createLogger(config.logLevel, log), flush: () => log.flushSync() };
 }
