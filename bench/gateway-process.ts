@@ -26,8 +26,12 @@ const START_MS = 60_000;
 export async function startGatewayProcess(code: string, settings: Record<string, string>): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [join(code, 'bin/run.mjs'), 'src/cli.ts', 'up'], {
     cwd: code,
-    // The inspector listens only after the signal that asks for it.
-    env: { PATH: process.env.PATH, NODE_OPTIONS: '--inspect-port=0', ...settings },
+    // The inspector listens only after the signal that asks for it. PROFILE_NODE_OPTIONS are options of V8 to try.
+    env: {
+      PATH: process.env.PATH,
+      NODE_OPTIONS: `--inspect-port=0 ${process.env.PROFILE_NODE_OPTIONS ?? ''}`,
+      ...settings,
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const inspector = inspectorOf(child);

@@ -40,7 +40,7 @@ export async function run(argv) {
     return;
   }
   // The channel lets the child notice that we are gone, however we went.
-  const child = spawn(pinnedNode, [file, ...rest], {
+  const child = spawn(pinnedNode, [...process.execArgv, file, ...rest], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
   });

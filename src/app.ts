@@ -1,6 +1,5 @@
 // Every HTTP route, one line per module.
 
-import { checkReceived } from './callbacks/check-received.ts';
 import { countDueDeliveries } from './callbacks/endpoints.ts';
 import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
@@ -9,7 +8,6 @@ import { consoleRoutes } from './console/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { problemPageFor } from './front/problem-page.ts';
 import { frontRoutes } from './front/routes.ts';
-import { callbackSecrets } from './holders/integrations.ts';
 import { countMails } from './holders/mail-queue.ts';
 import { keepRequestLog } from './holders/request-log.ts';
 import { holderRoutes } from './holders/routes.ts';
@@ -68,8 +66,8 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);
   consoleRoutes(app, gateway);
-  if (services.operator)
-    phoneRoutes(app, ctx, services.operator.phone, {
+  if (services.sandbox)
+    phoneRoutes(app, ctx, services.sandbox.phone, {
       list: () => listSimulatorPrompts(ctx),
       decide: (connection, id, decision) => decideSimulatorPrompt(ctx, connection, id, decision),
     });
@@ -81,7 +79,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   );
   if (hasMails) mailRoutes(app, ctx);
   componentsRoute(app, ctx);
-  callbackReceiverRoutes(app, ctx, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
+  callbackReceiverRoutes(app, ctx, services.received);
   return app;
 }
 

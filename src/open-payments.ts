@@ -11,7 +11,7 @@ import type { Context } from './platform/context.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
 import type { RailDefinition } from './rails/connection.ts';
 import { createRails, type LiveRails } from './rails/registry.ts';
-import { CALLBACKS_PATH } from './sandbox/callback-receiver.ts';
+import { CALLBACKS_PATH } from './sandbox/received-callbacks.ts';
 
 type PaymentsOptions = {
   /** Where the simulated operator listens; null where none runs in this process. */
@@ -21,6 +21,8 @@ type PaymentsOptions = {
   outbound?: Partial<OutboundOptions> | undefined;
   /** Ports of this machine that callbacks never go to, besides the gateway's own. */
   ownPorts?: readonly number[];
+  /** Where the built-in receiver listens besides the gateway's own port. */
+  receiverPort?: number | undefined;
   railTimeoutMs?: number | undefined;
   /** Other rails than those of the registry, in tests. */
   railDefinitions?: readonly RailDefinition[] | undefined;
@@ -39,7 +41,7 @@ export async function openPayments(base: Context, options: PaymentsOptions): Pro
     thisMachine: {
       isOpen: isLoopback(config.host) && !config.allowSignUp,
       ownPorts: [config.port, ...(options.ownPorts ?? [])],
-      receiver: { port: config.port, path: CALLBACKS_PATH },
+      receiver: { port: config.port, path: CALLBACKS_PATH, listensOn: options.receiverPort ?? config.port },
     },
     ...options.outbound,
   });

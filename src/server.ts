@@ -24,6 +24,7 @@ import type { HttpServer } from './platform/http.ts';
 import { createLogger, openLogFile, openStandardLog } from './platform/log.ts';
 import { createSampleShop } from './sample-shop/sample-shop.ts';
 import { MAIL_BOX_SENDER, type MailBox, openMailBox } from './sandbox/mail-box.ts';
+import { prepareSandbox, type WaitingSandbox } from './sandbox-process.ts';
 import { createServices, type Services } from './services.ts';
 import { startWorkers, type Workers } from './worker.ts';
 
@@ -49,13 +50,14 @@ export type Server = {
 
 type Opened = {
   lock: DataDirLock;
-  log: { logger: Logger; flush(): Promise<void> };
+  log: { logger: Logger; flush(): void };
   database?: OpenDatabase;
   ctx?: Context;
   services?: Services;
   app?: HttpServer;
   workers?: Workers;
   mailBox?: MailBox;
+  sandbox?: WaitingSandbox;
   /** Ends the search for new versions of the keys. */
   stopVault?: () => void;
   /** Ends the search for changes of connections. */
@@ -83,6 +85,8 @@ export async function startServer(settings: Config, options: ServerOptions = {})
 async function start(opened: Opened, settings: Config, onProgress: Progress): Promise<Omit<Server, 'stop'>> {
   armFailpoint(settings.failpoint);
   const config = { ...settings, port: await findPort(settings), ...(await mailOf(settings, opened)) };
+  // A process that only answers requests hardly calls its operator, and runs it itself.
+  if (config.mode === 'sandbox' && config.role !== 'api') opened.sandbox = prepareSandbox();
   const database = await openDatabase(config, onProgress);
   opened.database = database;
   // Many migrations are shown as one step.
@@ -94,7 +98,8 @@ async function start(opened: Opened, settings: Config, onProgress: Progress): Pr
   opened.mailBox?.keepIn(ctx);
   opened.stopVault = ctx.vault.watch();
   await maintainSignatures(ctx);
-  const services = await createServices(ctx, { databaseUrl: database.url });
+  const sandbox = (await opened.sandbox?.open(config, database.url, ctx.log)) ?? null;
+  const services = await createServices(ctx, { databaseUrl: database.url, sandbox });
   opened.services = services;
   opened.stopConnections = services.watchConnections();
   const demo = config.mode === 'sandbox' && config.role !== 'worker' ? await prepareDemo(services.ctx) : null;
@@ -134,10 +139,11 @@ async function close(opened: Opened): Promise<void> {
   await within(until, opened.mailBox?.close());
   // Payments and callbacks in progress are finished; the others stay in the database for the next start.
   await within(until, opened.services?.stop());
+  await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.sandbox?.end());
   await within(Math.max(until, performance.now() + POOL_CLOSE_MS), opened.ctx?.db.close());
   await opened.database?.close();
   opened.lock.release();
-  await opened.log.flush();
+  opened.log.flush();
 }
 
 async function drain(app: HttpServer, until: number): Promise<void> {
@@ -169,5 +175,5 @@ async function listen(app: HttpServer, config: Config): Promise<void> {
 async function openLog(config: Config, path: string | undefined) {
   if (path) await mkdir(dataPath(config), { recursive: true, mode: 0o700 });
   const log = path ? openLogFile(path) : openStandardLog();
-  return { logger: createLogger(config.logLevel, log), flush: () => log.flush() };
+  return { logger: createLogger(config.logLevel, log), flush: () => log.flushSync() };
 }

@@ -1,6 +1,7 @@
 // Creates the services of a gateway: catalogue, rails, the simulated operator, the payment engine and the callback deliverer.
 // The server creates them once per process; a test creates its own and runs their passes by hand.
 
+import { checkReceived } from './callbacks/check-received.ts';
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
 import { sendReceiptTexts } from './checkout/receipt-texts.ts';
@@ -27,11 +28,14 @@ import { resealPass, type SealedColumns } from './platform/reseal.ts';
 import type { RailDefinition } from './rails/connection.ts';
 import { SEALED_CONNECTION_TOKENS, SEALED_CONNECTIONS } from './rails/reseal.ts';
 import { registerCallbackAddresses } from './rails/simulators.ts';
+import { createReceivedCallbacks, type ReceivedCallbacks } from './sandbox/received-callbacks.ts';
 import {
   createSimulatedOperator,
+  type RunningOperator,
   type SimulatedOperator,
   type SimulatedOperatorOptions,
 } from './sandbox/simulated-operator.ts';
+import type { SandboxProcess } from './sandbox-process.ts';
 
 const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
@@ -57,6 +61,8 @@ export type ServicesOptions = {
   /** Where the embedded database listens; left out with DATABASE_URL. */
   databaseUrl?: string;
   operator?: SimulatedOperatorOptions;
+  /** The process of the simulated operator and the built-in receiver; left out, they run in this process. */
+  sandbox?: SandboxProcess | null;
   outbound?: Partial<OutboundOptions>;
   /** Timeout of a call to an operator; tests shorten it. */
   railTimeoutMs?: number;
@@ -69,8 +75,12 @@ export type Services = {
   readonly ctx: PaymentsContext;
   readonly payments: PaymentServices;
   readonly deliverer: Deliverer;
-  /** Null in live mode. */
+  /** Null in live mode, and where it runs in a process of its own. */
   readonly operator: SimulatedOperator | null;
+  /** The same, wherever it runs; null in live mode. */
+  readonly sandbox: RunningOperator | null;
+  /** What the built-in receiver took. */
+  readonly received: ReceivedCallbacks;
   /** Sees changes of connections until the returned function is called. */
   watchConnections(): () => void;
   /** Background work; worker.ts runs it. */
@@ -82,18 +92,20 @@ export type Services = {
 export async function createServices(base: Context, options: ServicesOptions = {}): Promise<Services> {
   const { config } = base;
   const operator =
-    config.mode === 'sandbox'
+    config.mode === 'sandbox' && !options.sandbox
       ? createSimulatedOperator(base, { gatewayUrl: `http://127.0.0.1:${config.port}`, ...options.operator })
       : null;
   await operator?.listen();
-  const operatorUrl = operator?.url();
+  const sandbox = options.sandbox ?? operator;
+  const operatorUrl = sandbox?.url();
   const payments = await openPayments(base, {
-    sandboxOperatorUrl: () => operator?.url() ?? null,
+    sandboxOperatorUrl: () => sandbox?.url() ?? null,
     sendCallbacksNow: (events) => deliverer.deliverFresh(events),
     ownPorts: [
       databasePort(options.databaseUrl ?? config.databaseUrl),
       ...(operatorUrl ? [Number(new URL(operatorUrl).port)] : []),
     ],
+    receiverPort: options.sandbox?.port,
     outbound: options.outbound,
     railTimeoutMs: options.railTimeoutMs,
     railDefinitions: options.railDefinitions,
@@ -127,14 +139,20 @@ export async function createServices(base: Context, options: ServicesOptions = {
     payments: { engine, collections: createCollectionWriter(ctx, engine), inbox },
     deliverer,
     operator,
+    sandbox,
+    received: options.sandbox?.received ?? receivedHere(base),
     watchConnections: () => payments.rails.watch(),
     jobs,
     async stop() {
       await engine.stop();
       await inbox.idle();
       await deliverer.stop();
-      await operator?.close();
+      await sandbox?.close();
       await payments.close();
     },
   };
+}
+
+function receivedHere(ctx: Context): ReceivedCallbacks {
+  return createReceivedCallbacks(ctx.clock, (request) => checkReceived(ctx, (id) => callbackSecrets(ctx, id), request));
 }

@@ -38,7 +38,7 @@ export function startWorkers(services: Services): Workers {
     job.onCapacity?.(() => loop.wake());
     return loop;
   });
-  services.operator?.start();
+  services.sandbox?.start();
   return {
     async stop() {
       await Promise.all(running.map((job) => job.stop()));

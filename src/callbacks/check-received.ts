@@ -1,9 +1,32 @@
 // Checks a callback that this gateway sent to itself, for the built-in receiver of the sandbox. The event is looked up by
 // its id, so that the reason can tell a changed body from a wrong secret.
 
+import { createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
-import { holderOfUuid, uuidFromPublicId } from '../platform/ids.ts';
+import { uuidFromPublicId } from '../platform/ids.ts';
+import { perProcess } from '../platform/memory.ts';
+import { EVENT_KEYS } from './claim.ts';
 import { type SignatureCheck, verifyCallback } from './signature.ts';
+
+type SentEvent = { id: string; integration_id: bigint; body: Buffer };
+
+/** Callbacks that come at the same time are looked up together. */
+const sentEvents = perProcess((ctx: Context) =>
+  createBatch<string, SentEvent | null>({
+    async run(ids) {
+      const rows = await ctx.db.query<SentEvent>(
+        {
+          name: 'find_sent_events',
+          text: `select e.id, e.integration_id, e.body from ${EVENT_KEYS.rows}
+                 join events e on e.holder_id = input.holder_id and e.id = input.event_id`,
+        },
+        EVENT_KEYS.arrays(ids),
+      );
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      return ids.map((id) => byId.get(id) ?? null);
+    },
+  }),
+);
 
 /** Verifies a received callback with the secrets of the integration whose event it is. */
 export async function checkReceived(
@@ -13,12 +36,7 @@ export async function checkReceived(
 ): Promise<SignatureCheck> {
   const { headers, body } = request;
   const id = uuidFromPublicId('evt', headers['webhook-id'] ?? '');
-  const [event] = id
-    ? await ctx.db.query<{ integration_id: bigint; body: Buffer }>(
-        'select integration_id, body from events where holder_id = $1 and id = $2',
-        [holderOfUuid(id), id],
-      )
-    : [];
+  const event = id ? await sentEvents(ctx).add(id) : null;
   if (headers['webhook-id'] && !event) return { verified: false, why: 'webhook-id names no event of this gateway.' };
   return verifyCallback({
     headers,

@@ -95,7 +95,7 @@ export function claimDeliveries(
 }
 
 /** Keys of events of any holders: each id contains its holder. */
-const EVENT_KEYS = columns<string>(1, { holder_id: ['bigint', holderOfUuid], event_id: ['uuid', (id) => id] });
+export const EVENT_KEYS = columns<string>(1, { holder_id: ['bigint', holderOfUuid], event_id: ['uuid', (id) => id] });
 
 /** Ends leases of this process early, so that another process can claim the deliveries at once. */
 export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<void> {

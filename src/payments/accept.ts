@@ -139,8 +139,26 @@ const ONCE_TYPES = {
   counted: 'boolean',
   account_reference: 'text',
 };
-const ACCEPTED = columns<AcceptedRow>(6, { ...TRANSACTION_TYPES, ...ONCE_TYPES });
-const TRANSACTION = columns<Transaction>(0, TRANSACTION_TYPES);
+
+/** Equal for all collections of a batch, or null until an outcome or a payout sets them: not sent row by row. */
+const NOT_SENT: ReadonlySet<string> = new Set<keyof Transaction>([
+  'direction',
+  'status',
+  'payee',
+  'invoice_no',
+  'account_number',
+  'rail_reference',
+  'receipt',
+  'failure_code',
+  'failure_message',
+  'balance_after',
+  'created_at',
+  'updated_at',
+  'settled_at',
+]);
+const SENT_TYPES = Object.fromEntries(Object.entries(TRANSACTION_TYPES).filter(([name]) => !NOT_SENT.has(name)));
+const ACCEPTED = columns<AcceptedRow>(6, { ...SENT_TYPES, ...ONCE_TYPES });
+const SENT = columns<Transaction>(0, SENT_TYPES);
 
 const WRITE = {
   name: 'accept_collections',
@@ -169,8 +187,8 @@ const WRITE = {
         where known.created_at <= $3
       returning integration_id, key
     ), accepted as (
-      insert into transactions (${TRANSACTION.names})
-      select ${TRANSACTION.names} from input
+      insert into transactions (${SENT.names}, direction, status, created_at, updated_at)
+      select ${SENT.names}, 'collection', 'pending', $1, $1 from input
       where (signature is null or signature in (select signature from spent))
         and id in (select id from allowed)
         and (key is null or (integration_id, key) in (select integration_id, key from keyed))

@@ -317,7 +317,7 @@ async function holdInSuspense(tx: Tx, ctx: PaymentsContext, unmatched: Match[]):
  */
 export const EXPECT_CONFIRMATIONS = `
   insert into payment_instructions (account_reference, holder_id, transaction_id, rail, pay_to, expires_at)
-  select account_reference, holder_id, id, rail, 'null', created_at + interval '1 day'
+  select account_reference, holder_id, id, rail, 'null', $1 + interval '1 day'
   from input where account_reference is not null and id in (select id from accepted)`;
 
 export type NewInstructions = { row: Transaction; instructions: PayInstructions };

@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop, probeRoute, signBody } from '../../test/shop.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/server.ts';
+import { columns } from './columns.ts';
 import { connectDatabase, type Database, isDataError, type Reader, type Tx, violatedConstraint } from './db.ts';
 import { createHttpServer } from './http.ts';
 import { migrate } from './migrate.ts';
@@ -25,6 +26,24 @@ describe('the database', () => {
   after(async () => {
     await db.close();
     await database.drop();
+  });
+
+  test('columns of odd values arrive as they were written', async () => {
+    const texts = ['', 'NULL', 'null', ' a ', 'a,b', '{x}', '"', '\\', '\\"', "it's", '\n\t', 'é€😀', '\\x00', null];
+    const rows = texts.map((text, index) => ({
+      text,
+      number: index === 0 ? null : BigInt(index) * -9_007_199_254_740_993n,
+      moment: index === 1 ? null : new Date(Date.UTC(1970 + index * 20, 1, 3, 4, 5, 6, 789)),
+      bytes: index === 2 ? null : Buffer.from(Array.from({ length: index }, (_, at) => 255 - at)),
+      body: index === 3 ? null : { text, list: ['\\', '"', index] },
+      flag: index % 2 === 0,
+      real: index / 4,
+    }));
+    const types = { text: 'text', number: 'bigint', moment: 'timestamptz', bytes: 'bytea', body: 'jsonb' };
+    const list = columns<(typeof rows)[number]>(1, { ...types, flag: 'boolean', real: 'real' });
+    const read = await db.query(`select ${list.names} from ${list.rows}`, list.arrays(rows));
+    assert.deepEqual(read, rows);
+    assert.deepEqual(await db.query(`select ${list.names} from ${list.rows}`, list.arrays([])), []);
   });
 
   test('a transaction is all or nothing, and numbers come back as they went', async () => {

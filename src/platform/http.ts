@@ -56,6 +56,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const send = problemSender(ctx, options);
   const [places, callers] = [createPlaces(ctx.config.maxInFlight), createSocketCallers(ctx)];
   const refuse = refuseQuickly(ctx, places, callers);
+  const common = commonHeaders(ctx);
   const app = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -81,7 +82,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
     clientErrorHandler: answerBrokenRequest,
     // A URL that cannot be decoded is refused before any hook runs; the error has the same shape.
     frameworkErrors: (error, request, reply) => {
-      setCommonHeaders(ctx, reply);
+      void reply.headers(common);
       void send(problemOf(error), request, reply);
     },
   });
@@ -89,7 +90,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   limitSockets(app, ctx);
   refuseExpectations(app);
   countCommits(app);
-  beginRequests(app, ctx);
+  beginRequests(app, common);
   requireOneHost(app);
   refuseNulInPaths(app);
   limitAddresses(app, ctx);
@@ -138,22 +139,23 @@ function parseOnlyStrictJson(app: HttpServer): void {
   });
 }
 
-function beginRequests(app: HttpServer, ctx: Context): void {
+function beginRequests(app: HttpServer, common: Record<string, string>): void {
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
     void reply.header('X-Request-Id', request.id);
-    setCommonHeaders(ctx, reply);
+    void reply.headers(common);
     done();
   });
 }
 
 /** On every answer, refusals included. */
-function setCommonHeaders(ctx: Context, reply: FastifyReply): void {
-  void reply.header('X-Content-Type-Options', 'nosniff');
-  // The proxy in front may not say that it speaks https, so PUBLIC_URL decides.
-  if (publicUrl(ctx.config).startsWith('https:'))
-    void reply.header('Strict-Transport-Security', `max-age=${HSTS_SECONDS}`);
-  if (ctx.config.mode === 'sandbox') void reply.header('X-Simbi-Mode', 'sandbox');
+function commonHeaders(ctx: Context): Record<string, string> {
+  return {
+    'X-Content-Type-Options': 'nosniff',
+    // The proxy in front may not say that it speaks https, so PUBLIC_URL decides.
+    ...(publicUrl(ctx.config).startsWith('https:') ? { 'Strict-Transport-Security': `max-age=${HSTS_SECONDS}` } : {}),
+    ...(ctx.config.mode === 'sandbox' ? { 'X-Simbi-Mode': 'sandbox' } : {}),
+  };
 }
 
 function logRequests(app: HttpServer, ctx: Context): void {

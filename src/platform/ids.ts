@@ -8,6 +8,10 @@ import { hash, randomBytes } from 'node:crypto';
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PUBLIC_LENGTH = 26;
 const DIGIT_NINE = 0x39;
+const HEX_DIGITS = '0123456789abcdef';
+const DIGIT_VALUES: readonly number[] = Array.from({ length: 128 }, (_, code) =>
+  ALPHABET.indexOf(String.fromCharCode(code).toUpperCase()),
+);
 
 /** One prefix for each kind of row. A public id of one kind is never accepted in place of another. */
 export type IdPrefix = 'TX' | 'RF' | 'pl' | 'evt' | 'case' | 'dec' | 'req' | 'bat';
@@ -124,18 +128,27 @@ export function shortId(id: string): string {
 export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null {
   if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;
   if (text.slice(0, prefix.length + 1).toLowerCase() !== `${prefix}_`.toLowerCase()) return null;
-  let value = 0n;
-  const digits = text.slice(prefix.length + 1);
-  // Some letters outside ASCII have an ASCII capital (the long s, for one) and would pass as another id.
-  if (!/^[0-9A-Za-z]+$/.test(digits)) return null;
-  for (const character of digits.toUpperCase()) {
-    const digit = ALPHABET.indexOf(character);
-    if (digit < 0) return null;
-    value = (value << 5n) | BigInt(digit);
+  let hex = '';
+  let bits = 0;
+  let held = 0;
+  for (let index = prefix.length + 1; index < text.length; index++) {
+    const digit = valueOfDigit(text.charCodeAt(index));
+    // The first digit holds three bits.
+    if (digit < 0 || (index === prefix.length + 1 && digit > 7)) return null;
+    bits = (bits << 5) | digit;
+    held += index === prefix.length + 1 ? 3 : 5;
+    while (held >= 4) {
+      held -= 4;
+      hex += HEX_DIGITS.charAt((bits >> held) & 15);
+    }
+    bits &= 15;
   }
-  if (value >> 128n !== 0n) return null;
-  const hex = value.toString(16).padStart(32, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** The value of a digit in either case, or -1. Letters outside ASCII have none, whatever their capital is. */
+function valueOfDigit(code: number): number {
+  return code < DIGIT_VALUES.length ? (DIGIT_VALUES[code] ?? -1) : -1;
 }
 
 /** A secret of `bytes` random bytes in URL-safe base 64. */

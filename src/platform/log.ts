@@ -1,8 +1,7 @@
 // Logs: one JSON line each, on standard output or to a file. Phone numbers keep their last three digits; secrets, tokens and
 // signatures are never written. A file is rotated by size while the process runs.
 
-import { once } from 'node:events';
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 /** The file that is written, and these older ones: `name.1` is the newest of them. */
@@ -76,67 +75,48 @@ function shownValue(name: string, member: unknown, depth: number): unknown {
 }
 
 export type Log = DestinationStream & {
-  flush(): Promise<void>;
-  /** Called by pino before a line that ends the process. */
+  /** Writes the lines that wait. Pino calls it for a line that ends the process. */
   flushSync(): void;
 };
 
 /** A log file of limited size: when it is full it gets the ending `.1`, and the oldest one is deleted. */
 export function openLogFile(path: string, maxBytes = MAX_FILE_BYTES): Log {
-  const destination = pino.destination({ dest: path, sync: false, mode: 0o600 });
-  let bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  // Lines that wait go to the new file. It must be open before it is rotated in its turn.
-  let isOpen = false;
-  destination.on('ready', () => {
-    isOpen = true;
-  });
+  const open = () => openSync(path, 'a', 0o600);
+  let file = open();
+  let bytes = fstatSync(file).size;
   function rotate(): void {
     rmSync(`${path}.${KEPT_FILES}`, { force: true });
     for (let number = KEPT_FILES; number > 0; number--) {
       const from = number === 1 ? path : `${path}.${number - 1}`;
       if (existsSync(from)) renameSync(from, `${path}.${number}`);
     }
-    isOpen = false;
-    destination.reopen();
+    const full = file;
+    file = open();
+    closeSync(full);
     bytes = 0;
   }
-  const lines = collectLines((text) => {
-    if (bytes >= maxBytes && isOpen) rotate();
-    bytes += Buffer.byteLength(text);
-    destination.write(text);
+  return collectLines((text) => {
+    try {
+      if (bytes >= maxBytes) rotate();
+      bytes += writeSync(file, text);
+    } catch {
+      // A full disk must not end the process. What cannot be written can be said nowhere.
+    }
   });
-  return {
-    write: lines.write,
-    flushSync() {
-      lines.pass();
-      if (isOpen) destination.flushSync();
-    },
-    async flush() {
-      lines.pass();
-      // A start that fails at once flushes before the file is open. A file that cannot be opened has nothing to flush.
-      if (!isOpen && !(await opens(destination))) return;
-      destination.flushSync();
-    },
-  };
 }
 
 /** Standard output, for a process manager. */
 export function openStandardLog(): Log {
-  const destination = pino.destination({ fd: process.stdout.fd, sync: false });
-  const lines = collectLines((text) => void destination.write(text));
-  const flushSync = () => {
-    lines.pass();
-    destination.flushSync();
-  };
-  return { write: lines.write, flushSync, flush: async () => flushSync() };
+  const destination = pino.destination({ fd: process.stdout.fd, sync: true });
+  return collectLines((text) => void destination.write(text));
 }
 
 /** A line at a time costs a call of the system each; together they cost one. */
-function collectLines(writeText: (text: string) => void): { write: (line: string) => void; pass: () => void } {
+function collectLines(writeText: (text: string) => void): Log {
   let lines: string[] = [];
   let characters = 0;
   let timer: NodeJS.Timeout | null = null;
-  function pass(): void {
+  function flushSync(): void {
     if (timer) clearTimeout(timer);
     timer = null;
     if (lines.length === 0) return;
@@ -146,23 +126,14 @@ function collectLines(writeText: (text: string) => void): { write: (line: string
     writeText(text);
   }
   return {
-    pass,
+    flushSync,
     write(line) {
       lines.push(line);
       characters += line.length;
-      if (characters >= COLLECT_CHARACTERS || !ROUTINE_LINE.test(line)) pass();
-      else timer ??= setTimeout(pass, COLLECT_MS).unref();
+      if (characters >= COLLECT_CHARACTERS || !ROUTINE_LINE.test(line)) flushSync();
+      else timer ??= setTimeout(flushSync, COLLECT_MS).unref();
     },
   };
-}
-
-async function opens(destination: ReturnType<typeof pino.destination>): Promise<boolean> {
-  try {
-    await once(destination, 'ready');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** `254712345678` → `*********678`. */

@@ -23,7 +23,8 @@ export function connectReceiver(
   done: (...result: [error: null, socket: Socket | TLSSocket] | [error: Error, socket: null]) => void,
 ): void {
   const { hostname } = target;
-  const socket = openApproved(target, addresses, options.openSocket ?? openTcp);
+  const port = options.policy.portFor(target);
+  const socket = openApproved({ ...target, port }, addresses, options.openSocket ?? openTcp);
   const deadline = setTimeout(
     () => socket.destroy(new OutboundError('timeout', timeoutReason(CONNECT_TIMEOUT_MS))),
     CONNECT_TIMEOUT_MS,

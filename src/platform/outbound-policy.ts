@@ -34,8 +34,8 @@ export type ThisMachine = {
   isOpen: boolean;
   /** Ports of the gateway, its database and its simulated operator: never called. */
   ownPorts: readonly number[];
-  /** The built-in receiver is the exception. */
-  receiver: { port: number; path: string };
+  /** The built-in receiver is the exception. Its URL names the gateway's port; `listensOn` is where it is connected to. */
+  receiver: { port: number; path: string; listensOn?: number };
 };
 
 /** A URL that may be called, so far as its text shows. */
@@ -46,6 +46,8 @@ export interface OutboundPolicy {
   readUrl(text: string): OutboundTarget | { refusal: string };
   /** The addresses of a target. One address that may not be called refuses the whole name. */
   resolve(target: OutboundTarget): Promise<string[]>;
+  /** The port that a connection for this target goes to. */
+  portFor(target: OutboundTarget): number;
   /** Whether a connection to this address may be used for this target. */
   mayReach(address: string, target?: OutboundTarget): boolean;
 }
@@ -65,13 +67,12 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
   }
 
   /** Why a target on this machine may not be called, in sandbox mode. */
-  function refuseThisMachine({ url, hostname, port }: OutboundTarget, isAllowed: boolean): string | null {
+  function refuseThisMachine(target: OutboundTarget, isAllowed: boolean): string | null {
     if (!options.thisMachine) return null;
-    const { isOpen, ownPorts, receiver } = options.thisMachine;
-    // Only under its plain names, which `readUrl` checks for every request: a connection is shared by all paths of a name.
-    if (isThisMachine(hostname) && port === receiver.port && url.pathname === receiver.path) return null;
-    if (ownPorts.includes(port))
-      return `Port ${port} of this machine belongs to the gateway itself and is never called.`;
+    const { isOpen, ownPorts } = options.thisMachine;
+    if (isReceiver(options, target)) return null;
+    if (ownPorts.includes(target.port))
+      return `Port ${target.port} of this machine belongs to the gateway itself and is never called.`;
     return isOpen || isAllowed ? null : NOT_OPEN;
   }
 
@@ -104,6 +105,8 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
 
   return {
     mayReach,
+    portFor: (target) =>
+      (isReceiver(options, target) ? options.thisMachine?.receiver.listensOn : undefined) ?? target.port,
     readUrl(text) {
       if (text.length > MAX_URL_LENGTH) return { refusal: `The address is longer than ${MAX_URL_LENGTH} characters.` };
       const url = URL.parse(text);
@@ -123,6 +126,12 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       return addresses;
     },
   };
+}
+
+/** Only under its plain names, which `readUrl` checks for every request: a connection is shared by all paths of a name. */
+function isReceiver({ mode, thisMachine }: OutboundPolicyOptions, { url, hostname, port }: OutboundTarget): boolean {
+  if (mode === 'live' || !thisMachine || !isThisMachine(hostname)) return false;
+  return port === thisMachine.receiver.port && url.pathname === thisMachine.receiver.path;
 }
 
 /** Live mode asks the DNS itself: the system's resolver has four threads, and slow names would block them all. */

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { callbackReceiverRoutes } from './callback-receiver.ts';
+import { createReceivedCallbacks } from './received-callbacks.ts';
 
 type Listed = { number: number; body: string; headers: Record<string, string>; verdict: { verified: boolean } };
 
@@ -15,9 +16,10 @@ describe('the built-in receiver', () => {
   before(async () => {
     const ctx = await createTestContext();
     app = createHttpServer(ctx);
-    callbackReceiverRoutes(app, ctx, async ({ headers }) =>
+    const received = createReceivedCallbacks(ctx.clock, async ({ headers }) =>
       headers['webhook-signature'] === 'good' ? { verified: true } : { verified: false, why: 'no signature' },
     );
+    callbackReceiverRoutes(app, ctx, received);
     await app.ready();
     close = async () => {
       await app.close();

@@ -2,8 +2,9 @@
 //   the gateway   POST /v1/payments · GET /v1/payments/<reference> · POST /v1/refunds · GET /v1/refunds/<reference>
 //                 POST /v1/messages · GET /v1/names/<number> · GET /v1/book (for tests)
 //   read a phone  GET /phones/<number> · GET /phones/<number>/news?version=&wait_ms=
-//   use a phone   POST /phones/<number>/answer/<id> · cancel/<id> · ignore/<id> · switch · dial · pay
+//   use a phone   POST /phones/<number>/answer/<id> · cancel/<id> · ignore/<id> · expire/<id> · switch · dial · pay
 //   scripts       GET, POST, DELETE /script
+//   callbacks     POST, GET /sandbox/callbacks, where this process also has the built-in receiver
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,6 +14,7 @@ import type { BookEntry } from './book.ts';
 import type { OperatorCalls } from './calls.ts';
 import { registeredName } from './names.ts';
 import { describeFact, paymentReply } from './operator-callbacks.ts';
+import { CALLBACKS_PATH, RECEIVED_LIMIT_BYTES, type ReceivedCallbacks, serveReceived } from './received-callbacks.ts';
 import { NOT_REFUNDABLE, type RefundAnswer } from './refunds.ts';
 import { type CallName, readScript, ScriptError, type Scripts } from './scripts.ts';
 import { readAmount, readMsisdn, readRefund, readSubmission, SubmissionError } from './submissions.ts';
@@ -35,6 +37,8 @@ export type OperatorServerOptions = {
   log: Logger;
   port: number;
   silenceMs: number;
+  /** Null: the built-in receiver is in another process. */
+  received: ReceivedCallbacks | null;
 };
 
 type Answer = { status: number; body: unknown } | 'silence';
@@ -72,8 +76,12 @@ export async function serveOperator(options: OperatorServerOptions): Promise<Ope
 
 async function handle(options: OperatorServerOptions, request: IncomingMessage, response: ServerResponse) {
   try {
-    const body = request.method === 'POST' ? await readBody(request) : null;
     const path = request.url ?? '/';
+    if (options.received && path.startsWith(CALLBACKS_PATH)) {
+      const bytes = request.method === 'POST' ? await readBytes(request, RECEIVED_LIMIT_BYTES) : Buffer.alloc(0);
+      return await serveReceived(options.received, request, response, bytes);
+    }
+    const body = request.method === 'POST' ? readJson(await readBytes(request, MAX_BODY_BYTES)) : null;
     const answer = path.startsWith('/v1/')
       ? await serveGateway(options, request.method ?? '', path, body, response)
       : await servePhoneAndScripts(options, request, response, path, body);
@@ -250,6 +258,8 @@ function usePhone(phone: TestPhone, msisdn: string, action: string, id: string, 
       return phone.cancel(msisdn, id);
     case 'ignore':
       return phone.ignore(msisdn, id);
+    case 'expire':
+      return phone.expire(msisdn, id);
     case 'switch':
       return phone.switchTo(msisdn, given.get('on') === true);
     case 'dial':
@@ -299,26 +309,29 @@ export function printView(view: PhoneView) {
 }
 
 /** Uses events because an asynchronous iterator over the request costs several times as much. */
-function readBody(request: IncomingMessage): Promise<unknown> {
+function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+      if (length <= maxBytes) chunks.push(chunk);
       else reject(new RequestError(413, 'too_large', 'The body is too large.'));
     });
     request.on('error', reject);
     request.on('end', () => {
       const [first] = chunks;
-      const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks);
-      try {
-        resolve(length === 0 ? {} : JSON.parse(bytes.toString('utf8')));
-      } catch {
-        reject(new RequestError(400, 'not_understood', 'The body is not JSON.'));
-      }
+      resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
     });
   });
+}
+
+function readJson(bytes: Buffer): unknown {
+  try {
+    return bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new RequestError(400, 'not_understood', 'The body is not JSON.');
+  }
 }
 
 function fields(body: unknown): Map<string, unknown> {

@@ -3,21 +3,13 @@
 import type { Config } from '../platform/config.ts';
 import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platform/html.ts';
 import { emptyState, facts, status } from '../ui/components.ts';
+import type { ReceivedCallback } from './received-callbacks.ts';
 import { sandboxPage } from './sandbox-layout.ts';
 
 const STYLE = styleFile(new URL('./received.css', import.meta.url));
 const SCRIPT = scriptFile(new URL('./received.js', import.meta.url));
 /** The headers that verification needs, and those that help to find a mistake. */
 const SHOWN_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'content-type', 'user-agent'];
-
-export type ReceivedCallback = {
-  /** Counts up, so that a client can ask for what is new. */
-  number: number;
-  at: Date;
-  headers: Record<string, string>;
-  body: string;
-  verdict: { verified: true } | { verified: false; why: string };
-};
 
 export function receivedPage(config: Config, callbacks: readonly ReceivedCallback[], text: string): HtmlPage {
   return sandboxPage(config, {

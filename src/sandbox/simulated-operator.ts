@@ -12,6 +12,7 @@ import { createOperatorCallbackSender, type OperatorCallbackSender } from './ope
 import { decidePayment, recordDecisions, reversePayment, type SandboxDecision } from './outcomes.ts';
 import { lockDuePayments, type SandboxPayment, updatePayments } from './payments-table.ts';
 import { createPhoneChanges } from './phone-changes.ts';
+import type { ReceivedCallbacks } from './received-callbacks.ts';
 import { decideDueRefunds, endRefundsOfReversed } from './refunds.ts';
 import { createScripts, type Scripts } from './scripts.ts';
 import type { PaymentLifetimes } from './submissions.ts';
@@ -36,14 +37,23 @@ export type SimulatedOperatorOptions = {
   dialLifeMs?: number;
   instructionsLifeMs?: number;
   silenceMs?: number;
+  /** The built-in receiver, where the process of the operator has it too. */
+  received?: ReceivedCallbacks;
 };
 
-export interface SimulatedOperator {
+/** What a gateway needs of its operator, wherever that runs. */
+export interface RunningOperator {
   /** The address it listens on; null before `listen` and after `close`. */
   url: () => string | null;
+  readonly phone: TestPhone;
+  /** Decides and reports in the background from now on. */
+  start(): unknown;
+  close(): Promise<void>;
+}
+
+export interface SimulatedOperator extends RunningOperator {
   /** Opens the listener on 127.0.0.1 and returns its address. */
   listen(): Promise<string>;
-  close(): Promise<void>;
   setGatewayUrl(url: string | null): void;
   /** One pass: decides the payments that are due, then sends the callbacks that are due; returns how many there were. */
   runDueOutcomes(): Promise<number>;
@@ -53,7 +63,6 @@ export interface SimulatedOperator {
   reverse(reference: string): Promise<void>;
   /** What the operator holds for the gateway by its own records. */
   book(): Promise<BookEntry[]>;
-  readonly phone: TestPhone;
   readonly scripts: Scripts;
 }
 
@@ -89,6 +98,7 @@ export function createSimulatedOperator(ctx: Context, options: SimulatedOperator
         log: ctx.log,
         port: options.port ?? 0,
         silenceMs: options.silenceMs ?? SILENCE_MS,
+        received: options.received ?? null,
       });
       return server.url;
     },

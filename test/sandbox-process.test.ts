@@ -1,0 +1,115 @@
+// The simulated operator and the built-in receiver in a process of their own: used like those in the process of the gateway,
+// started again when it ends, and gone with the gateway.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { isAlive } from '../src/embedded-postgres/processes.ts';
+import { readConfig } from '../src/platform/config.ts';
+import { type Server, startServer } from '../src/server.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { reservePort } from './ports.ts';
+import { signBody } from './shop.ts';
+
+const PAYER = '256772123456';
+
+/** Those that this process started and that are still there. */
+function children(): number[] {
+  const text = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
+  const pids = text.trim().split(' ').filter(Boolean);
+  return pids.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sandbox-child')).map(Number);
+}
+
+describe('the process of the sandbox', () => {
+  let folder: string;
+  let database: TestDatabase;
+  let server: Server;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'simbi-sandbox-'));
+    database = await createTestDatabase();
+    const PORT = String(await reservePort());
+    const settings = { DATABASE_URL: database.url, DATA_DIR: folder, LOG_LEVEL: 'silent', PORT };
+    server = await startServer(readConfig(settings));
+  });
+  after(async () => {
+    await server.stop();
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const address = (path: string) => `http://127.0.0.1:${server.ctx.config.port}${path}`;
+
+  async function read<T>(path: string): Promise<T> {
+    const answer = await fetch(address(path), { headers: { accept: 'application/json' } });
+    assert.equal(answer.status, 200, path);
+    return (await answer.json()) as T;
+  }
+
+  /** Pays as the demo's program and its customer do, and returns the callback that the demo's receiver took. */
+  async function pay(): Promise<{ verdict: { verified: boolean }; headers: Record<string, string> }> {
+    const file = server.demo?.file;
+    assert.ok(file);
+    const shop = { clientId: file.client_id, title: file.sender, secretKey: file.secret_key ?? '' };
+    const params = { amount: 1_000, mobile: PAYER, country_id: 11, currency: 'UGX' };
+    const answer = await fetch(address('/api/v3/service-unified-collections'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(signBody(shop, Date.now(), params)),
+    });
+    const { data } = (await answer.json()) as { data: { ref: string } };
+    for (;;) {
+      const { prompts } = await read<{ prompts: { id: string; state: string; amount: string }[] }>(
+        `/sandbox/phone/${PAYER}`,
+      ).catch(() => ({ prompts: [] }));
+      const prompt = prompts.find(({ id, state }) => id === data.ref && state === 'prompt');
+      if (!prompt) continue;
+      const headers = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' };
+      const body = new URLSearchParams({ prompt: prompt.id, pin: '1234' });
+      const done = await fetch(address(`/sandbox/phone/${PAYER}/answer`), { method: 'POST', headers, body });
+      assert.deepEqual(await done.json(), { ok: true, message: 'Paid.' });
+      break;
+    }
+    for (;;) {
+      const list = await read<{ data: Awaited<ReturnType<typeof pay>>[] }>(`/sandbox/callbacks?q=${data.ref}`);
+      const [callback] = list.data;
+      if (callback) return callback;
+    }
+  }
+
+  test('a payment goes from the prompt on the phone to the verified callback', async () => {
+    const { verdict, headers } = await pay();
+    assert.equal(verdict.verified, true);
+    // The address that the merchant set, although another process took it.
+    assert.equal(headers.host, `localhost:${server.ctx.config.port}`);
+  });
+
+  test('what others send to the address of the receiver is kept too', async () => {
+    const answer = await fetch(address('/sandbox/callbacks'), {
+      method: 'POST',
+      body: 'by-hand',
+      headers: { 'x-a': 'b' },
+    });
+    const { number } = (await answer.json()) as { number: number };
+    const { data } = await read<{ data: { number: number; body: string; headers: Record<string, string> }[] }>(
+      `/sandbox/callbacks?after=${number - 1}`,
+    );
+    assert.deepEqual([data[0]?.body, data[0]?.headers['x-a']], ['by-hand', 'b']);
+  });
+
+  test('it is started again when it ends, and payments go on', async () => {
+    const [pid = 0] = children();
+    process.kill(pid, 'SIGKILL');
+    while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal((await pay()).verdict.verified, true);
+    assert.notEqual(children()[0], pid);
+  });
+
+  test('it ends with the gateway', async () => {
+    const [pid = 0] = children();
+    assert.ok(isAlive(pid));
+    await server.stop();
+    assert.deepEqual(children(), []);
+  });
+});
