@@ -42,7 +42,9 @@ describe('pages of developers', () => {
     await pay('/good', 200);
     const found = await summariseEndpoints(ctx.db, shop.holderId);
     assert.deepEqual(
-      found.map(({ url, events, delivered, waiting }) => [new URL(url).pathname, events, delivered, waiting]).sort(),
+      found
+        .map(({ url, events, delivered, waiting }) => [new URL(url).pathname, events, delivered, waiting] as const)
+        .sort(([left], [right]) => left.localeCompare(right)),
       [
         ['/bad', 1, 0, 1],
         ['/good', 2, 2, 0],

@@ -10,7 +10,7 @@ function createWindows(most: number) {
   const control = createDelayControl(most, () => time);
   return {
     control,
-    pass(windows: number, milliseconds: number, inFlight: number, requests = 20): number {
+    pass: (windows: number, milliseconds: number, inFlight: number, requests = 20): number => {
       for (let window = 0; window < windows; window++) {
         for (let request = 0; request < requests; request++) control.ended(milliseconds, inFlight);
         time += 100;

@@ -18,8 +18,8 @@
   function isMuted() {
     try {
       return localStorage.getItem(MUTED) === '1';
-    } catch (error) {
-      return false;
+    } catch (forbidden) {
+      return !forbidden;
     }
   }
 
@@ -64,7 +64,8 @@
     mute.addEventListener('click', function () {
       try {
         localStorage.setItem(MUTED, isMuted() ? '0' : '1');
-      } catch (error) {
+      } catch (forbidden) {
+        mute.hidden = Boolean(forbidden);
         return;
       }
       showMute();
