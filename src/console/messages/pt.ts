@@ -3,6 +3,7 @@
 import type { ConsoleMessages } from './en.ts';
 import { account } from './pt/account.ts';
 import { admin } from './pt/admin.ts';
+import { audit } from './pt/audit.ts';
 import { balances } from './pt/balances.ts';
 import { callbacks } from './pt/callbacks.ts';
 import { cases } from './pt/cases.ts';
@@ -13,6 +14,7 @@ import { links } from './pt/links.ts';
 import { mails } from './pt/mails.ts';
 import { notifications } from './pt/notifications.ts';
 import { payouts } from './pt/payouts.ts';
+import { rails } from './pt/rails.ts';
 import { search } from './pt/search.ts';
 import { settings } from './pt/settings.ts';
 import { signIn } from './pt/sign-in.ts';
@@ -41,4 +43,6 @@ export const portuguese: ConsoleMessages = {
   ...settings,
   ...team,
   ...admin,
+  ...audit,
+  ...rails,
 };

@@ -6,6 +6,9 @@ import { plural } from './plural.ts';
 export const account: Pick<ConsoleMessages, 'profile' | 'passkeys' | 'recovery' | 'device' | 'securityNotices'> = {
   profile: {
     title: 'O seu perfil',
+    appearance: 'Aparência e idioma',
+    theme: 'Tema',
+    themes: { system: 'Sistema', light: 'Claro', dark: 'Escuro' },
     password: 'Palavra-passe',
     passwordChange: 'Mudar a palavra-passe termina todas as suas outras sessões.',
     passwordNone: 'Ainda não tem palavra-passe. Entrou com uma ligação de uso único.',

@@ -3,7 +3,7 @@
 import type { ConsoleMessages } from '../en.ts';
 import { plural } from './plural.ts';
 
-export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connections' | 'admin'> = {
+export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connections' | 'system' | 'admin'> = {
   auditExport: {
     lead: 'Acessos, acessos recusados e alterações que não dizem respeito a uma só conta. O ficheiro tem todas as contas.',
     since: 'A partir deste dia',
@@ -35,6 +35,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       password: 'Palavras-passe erradas',
       code: 'Códigos de aplicação errados',
       recovery_code: 'Códigos de recuperação errados',
+      receipt: 'Recibos por e-mail',
       passkey: 'Chaves de acesso erradas',
       sign_up: 'Registos de novas contas',
       invitation: 'Convites por e-mail',
@@ -125,7 +126,50 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       live: 'A primeira conexão que não esteja em pausa nem em baixo recebe um novo pagamento. Sem rota, não é possível pagar.',
     },
   },
+  system: {
+    lead: 'Este processo e a sua base de dados. A página recarrega sozinha.',
+    version: 'Versão',
+    mode: 'Modo',
+    modes: { sandbox: 'Teste', live: 'Real' },
+    databaseSize: 'Tamanho da base de dados',
+    clock: 'Relógio, comparado com a base de dados',
+    skew: (ms) => `${ms} ms`,
+    mail: 'E-mail',
+    mailOn: 'Enviado por SMTP',
+    mailOff: 'Não configurado (SMTP_URL)',
+    restored: 'Última reposição de uma cópia de segurança',
+    queues: 'Filas',
+    queue: 'Fila',
+    waiting: 'Em espera',
+    oldest: 'O mais antigo desde',
+    fine: 'Em dia',
+    late: 'Em atraso',
+    payments: 'Pagamentos',
+    mails: 'E-mails',
+    droppedLog: 'Entradas do registo de pedidos perdidas',
+    sinceStart: 'desde o arranque',
+    errors: 'Erros do servidor desde o arranque',
+    count: 'Número',
+    noErrors: 'Sem erros do servidor',
+    noErrorsText: 'Todos os pedidos desde o arranque tiveram resposta.',
+  },
   admin: {
+    slow: 'Lenta',
+    history: 'Pagamentos de hoje e de ontem',
+    noHistory: 'Ainda sem pagamentos',
+    noHistoryText: 'Aqui aparece como terminaram os pagamentos de cada operadora, de todos os comerciantes.',
+    succeeded: 'Concluídos',
+    failed: 'Falhados',
+    none: 'Nenhum comerciante encontrado',
+    noneText: 'Nada corresponde. Altere a pesquisa ou o estado.',
+    search: 'Nome ou e-mail',
+    volume: 'Recebido em 30 dias',
+    lastUse: 'Último pedido à API',
+    payments: 'Pagamentos',
+    paymentsOf: (name) => `Pagamentos de ${name}`,
+    paymentsLead: 'Só leitura. O comerciante vê no seu registo de auditoria que os consultou.',
+    noPayments: 'Sem pagamentos',
+    noPaymentsText: 'Este comerciante ainda não recebeu nem enviou nenhum pagamento.',
     holder: 'Comerciante',
     ownerEmail: 'E-mail do proprietário',
     create: 'Adicionar um comerciante',
@@ -133,7 +177,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     ownerUnproven: (email) =>
       `${email} já tem uma conta, e ninguém confirmou o endereço. ` +
       'Para que esta ligação funcione, quem gere o servidor cria antes uma ligação de acesso para essa pessoa:',
-    states: { active: 'ativo', suspended: 'suspenso', closed: 'fechado' },
+    states: { active: 'Ativo', suspended: 'Suspenso', closed: 'Fechado' },
     suspend: 'Suspender',
     suspendMeaning:
       'Os pedidos à API são rejeitados e não sai dinheiro até o comerciante ser reativado. Os recebimentos em curso são concluídos.',
@@ -153,9 +197,6 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     goneMethod: (name, count) =>
       `${name} já não está na configuração. Não é possível perguntar à operadora por ` +
       `${plural(count, 'transação em aberto', 'transações em aberto')}.`,
-    duePayments: 'pagamentos à espera de processamento',
-    dueDeliveries: 'callbacks à espera de envio',
-    droppedLog: 'entradas do registo de pedidos perdidas desde o arranque',
     rail: 'Operadora',
     breaker: 'Estado',
     breakers: { closed: 'Em serviço', half_open: 'A tentar de novo', open: 'Em baixo' },

@@ -23,8 +23,15 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replayText: 'Todos os callbacks não entregues desde este dia são enviados de novo.',
     replaySince: 'Desde',
     resume: 'Retomar os callbacks',
-    paused: (url) => `${url} respondeu 410 Gone. Os callbacks estão em pausa desde`,
-    healthy: 'Todos os URL funcionam.',
+    endpoints: 'Destinos',
+    newest: (count) => `Dos últimos ${count} callbacks`,
+    deliveredOf: (delivered, all) => `${delivered} de ${all} entregues`,
+    givenUpCount: (count) => plural(count, 'abandonado', 'abandonados'),
+    working: 'Funciona',
+    failing: 'A falhar',
+    failingSince: 'A falhar desde',
+    pausedSince: 'Respondeu 410 Gone. Os callbacks para este URL estão em pausa desde',
+    receiver: 'Recetor de teste',
     viewTransaction: 'Ver a transação',
     states: {
       waiting: 'Em espera',
@@ -40,7 +47,6 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     unverifiedText:
       'Recusados antes de a assinatura ser verificada: qualquer pessoa que conheça o client_id pode tê-los enviado. ' +
       'Alguns são guardados durante uma semana.',
-    debug: 'Verificar uma assinatura',
     lead: 'Os pedidos das suas integrações à API nos últimos 30 dias. O corpo dos pedidos não é guardado.',
     off: 'O registo de pedidos está desligado (REQUEST_LOG=off).',
     none: 'Ainda sem pedidos',

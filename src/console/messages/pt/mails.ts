@@ -6,6 +6,8 @@ import { paragraphs } from '../paragraphs.ts';
 export const mails: Pick<ConsoleMessages, 'mails'> = {
   mails: {
     sentTitle: 'Consulte o seu e-mail',
+    caught: 'Os e-mails deste ambiente de teste não saem dele.',
+    box: 'Abrir a caixa de correio',
     sent: (email) => `Se ${email} puder ser usado, uma mensagem vai a caminho. A ligação funciona uma vez.`,
     invitation: ({ by, holder, role, url }) => ({
       subject: 'Tem um convite',
