@@ -13,7 +13,8 @@ const valuesOf = (text: string) => [...new Set([...text.matchAll(/‹\w+›/g)].
 
 for (const code of LANGUAGE_CODES.filter((each) => each !== 'en'))
   describe(`the console in ${LANGUAGES[code].name}`, () => {
-    const own = allTexts(LANGUAGES[code].messages);
+    // English has the labels of rails from the rails themselves.
+    const own = allTexts(LANGUAGES[code].messages).filter(([path]) => !path.startsWith('.railLabels.'));
 
     test('says everything, with the same values', () => {
       assert.deepEqual(own.map(([path]) => path).sort(), [...english.keys()].sort());
