@@ -3,6 +3,7 @@
 import type { ConsoleMessages } from './en.ts';
 import { account } from './sw/account.ts';
 import { admin } from './sw/admin.ts';
+import { audit } from './sw/audit.ts';
 import { balances } from './sw/balances.ts';
 import { callbacks } from './sw/callbacks.ts';
 import { cases } from './sw/cases.ts';
@@ -13,6 +14,7 @@ import { links } from './sw/links.ts';
 import { mails } from './sw/mails.ts';
 import { notifications } from './sw/notifications.ts';
 import { payouts } from './sw/payouts.ts';
+import { rails } from './sw/rails.ts';
 import { search } from './sw/search.ts';
 import { settings } from './sw/settings.ts';
 import { signIn } from './sw/sign-in.ts';
@@ -41,4 +43,6 @@ export const swahili: ConsoleMessages = {
   ...settings,
   ...team,
   ...admin,
+  ...audit,
+  ...rails,
 };

@@ -3,7 +3,7 @@
 import type { ConsoleMessages } from '../en.ts';
 import { plural } from './plural.ts';
 
-export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connections' | 'admin'> = {
+export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connections' | 'system' | 'admin'> = {
   auditExport: {
     lead: 'Kuingia, kuingia kulikokataliwa na mabadiliko yasiyohusu akaunti moja. Faili ya kupakua ina akaunti zote.',
     since: 'Kuanzia siku hii',
@@ -35,6 +35,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       password: 'Nenosiri lililokosewa',
       code: 'Misimbo ya programu iliyokosewa',
       recovery_code: 'Misimbo ya dharura iliyokosewa',
+      receipt: 'Risiti kwa barua pepe',
       passkey: 'Passkey zisizo sahihi',
       sign_up: 'Kujisajili',
       invitation: 'Mialiko kwa barua pepe',
@@ -127,7 +128,50 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
         'Njia ya malipo isiyo na muunganisho haiwezi kutumika.',
     },
   },
+  system: {
+    lead: 'Mchakato huu na hifadhidata yake. Ukurasa unajisasisha wenyewe.',
+    version: 'Toleo',
+    mode: 'Hali ya matumizi',
+    modes: { sandbox: 'Majaribio', live: 'Pesa halisi' },
+    databaseSize: 'Ukubwa wa hifadhidata',
+    clock: 'Saa, ikilinganishwa na ya hifadhidata',
+    skew: (ms) => `${ms} ms`,
+    mail: 'Barua pepe',
+    mailOn: 'Zinatumwa kwa SMTP',
+    mailOff: 'Hazijawekwa (SMTP_URL)',
+    restored: 'Kurejeshwa kwa mwisho kutoka nakala rudufu',
+    queues: 'Foleni',
+    queue: 'Foleni',
+    waiting: 'Zinazosubiri',
+    oldest: 'Ya zamani zaidi tangu',
+    fine: 'Kwa wakati',
+    late: 'Imechelewa',
+    payments: 'Malipo',
+    mails: 'Barua pepe',
+    droppedLog: 'Rekodi za maombi zilizoachwa',
+    sinceStart: 'tangu kuanza',
+    errors: 'Hitilafu za seva tangu kuanza',
+    count: 'Idadi',
+    noErrors: 'Hakuna hitilafu za seva',
+    noErrorsText: 'Kila ombi tangu kuanza limejibiwa.',
+  },
   admin: {
+    slow: 'Polepole',
+    history: 'Malipo ya leo na jana',
+    noHistory: 'Bado hakuna malipo',
+    noHistoryText: 'Matokeo ya malipo ya kila mtandao yataonekana hapa, kwa wafanyabiashara wote.',
+    succeeded: 'Yaliyofanikiwa',
+    failed: 'Yaliyoshindikana',
+    none: 'Hakuna mfanyabiashara aliyepatikana',
+    noneText: 'Hakuna kinacholingana. Badilisha utafutaji au hali.',
+    search: 'Jina au barua pepe',
+    volume: 'Iliyoingia kwa siku 30',
+    lastUse: 'Ombi la mwisho la API',
+    payments: 'Malipo',
+    paymentsOf: (name) => `Malipo ya ${name}`,
+    paymentsLead: 'Kusoma tu. Mfanyabiashara ataona kwenye rekodi yake ya matendo kwamba uliangalia.',
+    noPayments: 'Hakuna malipo',
+    noPaymentsText: 'Mfanyabiashara huyu bado hajapokea wala kutuma malipo.',
     holder: 'Mfanyabiashara',
     ownerEmail: 'Barua pepe ya mmiliki',
     create: 'Ongeza mfanyabiashara',
@@ -135,7 +179,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     ownerUnproven: (email) =>
       `${email} tayari ina akaunti, na anwani yake haijathibitishwa na mtu. ` +
       'Kabla kiungo hiki kifanye kazi, msimamizi wa seva anamtengenezea mtu huyo kiungo cha kuingia:',
-    states: { active: 'inatumika', suspended: 'imesimamishwa', closed: 'imefungwa' },
+    states: { active: 'Inatumika', suspended: 'Imesimamishwa', closed: 'Imefungwa' },
     suspend: 'Simamisha',
     suspendMeaning:
       'Maombi ya API yatakataliwa na hakuna pesa itakayotoka hadi akaunti irudishwe. ' +
@@ -156,9 +200,6 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     goneMethod: (name, count) =>
       `${name} haipo tena kwenye mipangilio. Mtandao hauwezi kuulizwa kuhusu ` +
       `${plural(count, 'muamala wake ulio wazi:', 'miamala yake iliyo wazi:')}.`,
-    duePayments: 'malipo yanayosubiri kushughulikiwa',
-    dueDeliveries: 'callback zinazosubiri kutumwa',
-    droppedLog: 'rekodi za maombi zilizoachwa tangu kuanza',
     rail: 'Mtandao',
     breaker: 'Hali',
     breakers: { closed: 'Unafanya kazi', half_open: 'Unajaribiwa tena', open: 'Umezimika' },

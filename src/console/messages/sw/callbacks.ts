@@ -22,8 +22,15 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replayText: 'Kila callback tangu siku hii ambayo haikufika itatumwa tena.',
     replaySince: 'Tangu',
     resume: 'Endelea kutuma callback',
-    paused: (url) => `${url} ilijibu 410 Gone. Callback kwenda huko zimesimamishwa tangu`,
-    healthy: 'Callback URL zote zinafanya kazi.',
+    endpoints: 'Callback URL',
+    newest: (count) => `Kati ya callback ${count} za mwisho`,
+    deliveredOf: (delivered, all) => `${delivered} kati ya ${all} zimefika`,
+    givenUpCount: (count) => `${count} zimeachwa`,
+    working: 'Inafanya kazi',
+    failing: 'Haifanyi kazi',
+    failingSince: 'Haifanyi kazi tangu',
+    pausedSince: 'Ilijibu 410 Gone. Callback kwenda huko zimesimamishwa tangu',
+    receiver: 'Kipokezi cha majaribio',
     viewTransaction: 'Ona muamala',
     states: {
       waiting: 'Inasubiri',
@@ -39,7 +46,6 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     unverifiedText:
       'Yalikataliwa kabla ya saini kuthibitishwa, kwa hiyo yeyote anayejua client_id anaweza kuwa aliyatuma. ' +
       'Machache huhifadhiwa kwa wiki moja.',
-    debug: 'Kagua saini',
     lead: 'Maombi ya API ya miunganisho yako ya siku 30 zilizopita. Yaliyomo kwenye maombi hayahifadhiwi.',
     off: 'Rekodi ya maombi imezimwa (REQUEST_LOG=off).',
     none: 'Bado hakuna maombi',

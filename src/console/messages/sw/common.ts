@@ -116,6 +116,7 @@ export const common: CommonMessages = {
     debts: 'Madeni',
     ledger: 'Leja',
     limits: 'Vikomo',
+    system: 'Hali ya mfumo',
     auditExport: 'Matendo ya mfumo',
   },
   notices: {
@@ -134,6 +135,7 @@ export const common: CommonMessages = {
     tokenRevoked: 'Token imefutwa.',
     operatorAsked: 'Mtandao umeulizwa hali ya sasa.',
     noteAdded: 'Dokezo limeongezwa.',
+    receiptMailed: 'Risiti inatumwa.',
     retried: 'Ombi jipya limetumwa. Mteja anapaswa kuliidhinisha.',
     callbackResent: 'Callback imetumwa tena.',
     callbacksResent: 'Callback ambazo hazikufika zinatumwa tena.',

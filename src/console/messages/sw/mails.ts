@@ -6,6 +6,8 @@ import { paragraphs } from '../paragraphs.ts';
 export const mails: Pick<ConsoleMessages, 'mails'> = {
   mails: {
     sentTitle: 'Angalia barua pepe yako',
+    caught: 'Barua pepe za mfumo huu wa majaribio hazitoki nje.',
+    box: 'Fungua sanduku la barua',
     sent: (email) => `Kama ${email} inaweza kutumika, barua inaelekea huko. Kiungo chake hutumika mara moja.`,
     invitation: ({ by, holder, role, url }) => ({
       subject: 'Umealikwa',

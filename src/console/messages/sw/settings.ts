@@ -15,5 +15,15 @@ export const settings: Pick<ConsoleMessages, 'accountSettings'> = {
     ownerOnly: 'Mmiliki pekee anaweza kubadilisha hili.',
     language: 'Lugha',
     languageText: 'Kwako, kwenye kivinjari hiki.',
+    receiptTexts: {
+      title: 'Risiti kwa SMS',
+      text: 'Baada ya malipo, mlipaji anapata SMS moja yenye kiasi, jina lako na anwani ya risiti.',
+      label: 'Tuma risiti kwa SMS',
+      on: 'Imewashwa',
+      off: 'Imezimwa',
+      reachesAll: 'Inawafikia walipaji wa kila njia ya pesa za simu unayotumia.',
+      reaches: (methods) => `Inawafikia walipaji wa: ${methods}. Mitandao mingine haiwezi kuituma.`,
+      reachesNone: 'Hakuna mtandao wako unaoweza kutuma SMS kwa sasa. MTN MoMo inaweza.',
+    },
   },
 };
