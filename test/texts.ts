@@ -1,10 +1,12 @@
 // The texts of a catalogue of messages, with the values of its functions marked.
 
+const FACT_NAMES = 'action amount by connection day email failed holder key name payouts role succeeded to url'.split(
+  ' ',
+);
+
 /** Where a message takes an object: every member that one has. */
 const FACTS: Readonly<Record<string, string | string[]>> = {
-  ...Object.fromEntries(
-    ['by', 'holder', 'role', 'url', 'email', 'day', 'succeeded', 'failed'].map((name) => [name, `‹${name}›`]),
-  ),
+  ...Object.fromEntries(FACT_NAMES.map((name) => [name, `‹${name}›`])),
   kind: 'low_float',
   lines: ['‹lines›'],
   money: ['‹money›'],
