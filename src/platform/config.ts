@@ -241,7 +241,7 @@ export const SETTINGS = {
     1_000,
   ),
   MAX_IN_FLIGHT: integer(
-    'Requests that one process handles at the same time; further ones get 503 at once.',
+    'Requests that one process handles at most at the same time, fewer while they are delayed; further ones get 503 at once.',
     1_000,
     1,
     100_000,
