@@ -24,7 +24,7 @@ export type CallFrame = { functionName: string; url: string; lineNumber: number 
 const START_MS = 60_000;
 
 export async function startGatewayProcess(code: string, settings: Record<string, string>): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [join(code, 'bin/run.mjs'), 'src/cli.ts', 'up'], {
+  const child = spawn(process.execPath, startArguments(code), {
     cwd: code,
     // The inspector listens only after the signal that asks for it. PROFILE_NODE_OPTIONS are options of V8 to try.
     env: {
@@ -57,6 +57,12 @@ export async function startGatewayProcess(code: string, settings: Record<string,
     },
     stop: () => stopProcess(child),
   };
+}
+
+/** Those of `npm start` of that checkout, options of Node included. */
+function startArguments(code: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(code, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  return scripts.start.split(' ').slice(1);
 }
 
 function isReady(url: string): Promise<boolean> {
