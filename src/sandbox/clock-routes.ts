@@ -48,5 +48,5 @@ function readSeconds(text: string): number {
 
 function sentenceOf({ payments, callbacks }: Forwarded): string {
   if (payments + callbacks === 0) return 'Nothing is waiting.';
-  return `Time has passed for what is waiting: ${payments} open payments, ${callbacks} callbacks.`;
+  return `Time has passed for what is waiting. Open payments: ${payments}. Callbacks: ${callbacks}.`;
 }
