@@ -59,7 +59,7 @@ describe('a receipt by e-mail', () => {
     assert.match((await get(`${receipt}?lang=fr&mail=sent`)).body, /role="status">Le reçu est en route/);
     const [mail, ...others] = await receive();
     assert.deepEqual([mail?.to, others], [['wanjiku@example.org'], []]);
-    assert.match(mail?.text ?? '', /^Reçu de TEST : .*\n\nVous avez payé 2.500.KES à Duka\.\n\n/);
+    assert.match(mail?.text ?? '', /^Reçu de TEST\u00a0: .*\n\nVous avez payé 2.500.KES à Duka\.\n\n/);
     assert.match(mail?.text ?? '', new RegExp(`Payé depuis.: •••• 000[^]*http://[^ ]+${receipt}`));
     assert.doesNotMatch(mail?.text ?? '', /712345/);
   });

@@ -267,7 +267,8 @@ describe('the hosted page', () => {
     const cookie = String(answer.headers['set-cookie']);
     assert.match(cookie, new RegExp(`^simbi_payer=[\\w-]+; Max-Age=900; Path=${path}; HttpOnly; SameSite=Lax$`));
     const again = `${path}?again=${String(answer.headers.location).split('/').at(-1)}`;
-    const ending = phone.slice(-6);
+    // As the field shows it: in groups of three.
+    const ending = phone.slice(-6).replace(/(...)(...)/, '$1 $2');
     const own = (await get(again, { cookie: cookie.split(';')[0] ?? '' })).body;
     assert.ok(own.includes(ending), 'the own browser');
     for (const other of ['', 'simbi_payer=AAAA', (cookie.split(';')[0] ?? '').replace('=', '=A')]) {

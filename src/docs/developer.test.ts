@@ -115,8 +115,12 @@ test('in live mode nobody sees keys or a form', async () => {
   const gateway = await createTestGateway(LIVE);
   try {
     const shop = await createShop(gateway.ctx);
-    const person = await addPerson(gateway, shop.holderId, 'owner');
-    const owner = visitor(gateway, `__Host-${person.cookie}`);
+    const { member } = await addPerson(gateway, shop.holderId, 'owner');
+    await setPassword(gateway.ctx, COMMAND_LINE, member.id, 'a sentence that is long', {
+      sessionId: null,
+      holderId: null,
+    });
+    const owner = visitor(gateway, `__Host-${(await signIn(gateway, member, { holderId: shop.holderId })).cookie}`);
     assert.equal((await owner.get('/console/account')).status, 200);
     const page = await owner.get(PAGE);
     assert.equal(page.status, 200);
