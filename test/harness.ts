@@ -13,8 +13,8 @@ import { createMetrics } from '../src/platform/metrics.ts';
 import { createVault } from '../src/platform/secrets.ts';
 import { createTestDatabase } from './database.ts';
 
-/** Most tests ask one number again and again. Those of the limits set them. */
-const NO_NUMBER_LIMITS = { OPEN_PROMPTS_PER_NUMBER: '0', PROMPTS_PER_NUMBER_PER_DAY: '0' };
+/** Most tests ask one number again and again, on a machine that others use too. Those of the limits set them. */
+const WITHOUT_LIMITS = { OPEN_PROMPTS_PER_NUMBER: '0', PROMPTS_PER_NUMBER_PER_DAY: '0', MAX_REQUEST_DELAY_MS: '0' };
 
 export const START_TIME = '2026-03-02T09:00:00.000Z';
 
@@ -35,7 +35,7 @@ export type TestContext = Context & {
 /** A context on a fresh database. `settings` are environment variables, as an operator would set them. */
 export async function createTestContext(settings: Environment = {}): Promise<TestContext & { close(): Promise<void> }> {
   const database = await createTestDatabase();
-  const config = readConfig({ LOG_LEVEL: 'silent', DATABASE_URL: database.url, ...NO_NUMBER_LIMITS, ...settings });
+  const config = readConfig({ LOG_LEVEL: 'silent', DATABASE_URL: database.url, ...WITHOUT_LIMITS, ...settings });
   const db = connectDatabase({
     url: database.url,
     poolSize: config.databasePoolSize,

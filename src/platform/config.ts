@@ -241,10 +241,16 @@ export const SETTINGS = {
     1_000,
   ),
   MAX_IN_FLIGHT: integer(
-    'Requests that one process handles at most at the same time, fewer while they are delayed; further ones get 503 at once.',
+    'Requests that one process handles at most at the same time; further ones get 503 at once.',
     1_000,
     1,
     100_000,
+  ),
+  MAX_REQUEST_DELAY_MS: integer(
+    'When even the fastest API request takes longer, a process handles fewer at the same time than MAX_IN_FLIGHT. 0: it never does.',
+    250,
+    0,
+    10_000,
   ),
   TRUSTED_PROXIES: list(
     'Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted.',

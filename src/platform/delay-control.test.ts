@@ -7,7 +7,7 @@ import { createDelayControl } from './delay-control.ts';
 /** Windows of requests that all take as long; returns the limit after them. */
 function createWindows(most: number) {
   let time = 0;
-  const control = createDelayControl(most, () => time);
+  const control = createDelayControl(most, 80, () => time);
   return {
     control,
     pass: (windows: number, milliseconds: number, inFlight: number, requests = 20): number => {
@@ -45,6 +45,12 @@ describe('delay control', () => {
     assert.equal(control.limit(), 1_000);
     const quiet = createWindows(1_000);
     assert.equal(quiet.pass(5, 5_000, 3, 3), 1_000);
+  });
+
+  test('without a longest delay nothing changes', () => {
+    const control = createDelayControl(1_000, 0);
+    for (let request = 0; request < 100; request++) control.ended(60_000, 1_000);
+    assert.equal(control.limit(), 1_000);
   });
 
   test('a small machine that allows fewer keeps its own number', () => {

@@ -3,8 +3,6 @@
 // a queue. Then fewer are let in, and the others are refused at once instead of after a long wait. Without delay the limit
 // grows again.
 
-/** When even the fastest request of a window took this long, there is a standing queue. */
-const TARGET_MS = 80;
 const WINDOW_MS = 100;
 /** A window with fewer requests proves nothing. */
 const LEAST_SAMPLES = 10;
@@ -19,7 +17,13 @@ export interface DelayControl {
   ended(milliseconds: number, inFlight: number): void;
 }
 
-export function createDelayControl(most: number, now: () => number = () => performance.now()): DelayControl {
+/** When even the fastest request of a window took longer than `targetMs`, there is a standing queue. 0: nobody looks. */
+export function createDelayControl(
+  most: number,
+  targetMs: number,
+  now: () => number = () => performance.now(),
+): DelayControl {
+  if (targetMs === 0) return { limit: () => most, ended: () => undefined };
   const least = Math.min(LEAST, most);
   let limit = most;
   let windowEnds = 0;
@@ -29,7 +33,7 @@ export function createDelayControl(most: number, now: () => number = () => perfo
 
   function endWindow(): void {
     if (samples >= LEAST_SAMPLES) {
-      if (shortest > TARGET_MS) limit = Math.max(least, Math.floor(Math.min(limit, busiest) * SHRINK));
+      if (shortest > targetMs) limit = Math.max(least, Math.floor(Math.min(limit, busiest) * SHRINK));
       else if (busiest >= limit) limit = Math.min(most, Math.ceil(limit * GROW));
     }
     samples = 0;

@@ -16,6 +16,7 @@ import {
 import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
 import { publicUrl } from './config.ts';
 import type { Context } from './context.ts';
+import { createDelayControl } from './delay-control.ts';
 import { Problem, type ProblemCode } from './errors.ts';
 import { sendCompressed } from './html.ts';
 import { createUuid, publicId } from './ids.ts';
@@ -54,7 +55,9 @@ export type HttpOptions = {
 
 export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpServer {
   const send = problemSender(ctx, options);
-  const [places, callers] = [createPlaces(ctx.config.maxInFlight), createSocketCallers(ctx)];
+  const { maxInFlight, maxRequestDelayMs } = ctx.config;
+  const places = createPlaces(maxInFlight, createDelayControl(maxInFlight, maxRequestDelayMs));
+  const callers = createSocketCallers(ctx);
   const refuse = refuseQuickly(ctx, places, callers);
   const common = commonHeaders(ctx);
   const app = fastify({

@@ -34,7 +34,7 @@ export interface Places {
   enterAlways(): Place;
 }
 
-export function createPlaces(total: number, control: DelayControl = createDelayControl(total)): Places {
+export function createPlaces(total: number, control: DelayControl = createDelayControl(total, 0)): Places {
   const room = createRoom(total, control);
   return {
     isFull: (caller) => isScarce(room, room.taken, caller),
@@ -79,7 +79,8 @@ function createRoom(total: number, control: DelayControl): Room {
 
 /** `taken` of the places, or one less where the caller has one already. */
 function isScarce({ total, control, callers, reserve }: Room, taken: number, caller?: string): boolean {
-  const limit = control.limit();
+  // The last tenth is for callers that hold less than their share.
+  const limit = Math.min(control.limit(), total - Math.floor(total / ADDRESS_SHARE));
   if (taken < limit) return false;
   if (taken >= total) return true;
   if (caller === undefined) return taken >= limit + reserve;
