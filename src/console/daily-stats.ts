@@ -4,7 +4,7 @@
 
 import type { Holder } from '../holders/holders.ts';
 import { type MoneyTotal, sumMoney } from '../ledger/daily-money.ts';
-import { countTransactions, type TransactionTotal } from '../payments/listing.ts';
+import { countTransactions, hasManyTransactions, type TransactionTotal } from '../payments/listing.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { addDays, startsOfDays } from '../platform/time-zones.ts';
@@ -18,8 +18,7 @@ const RECENT_MS = 3 * DAY_MS;
 const FEW_TRANSACTIONS = 2_000;
 const RECENT_FEW_FRESH_MS = 60_000;
 /** How long a page waits for a count before it shows what is stored. A small day takes this long only on a busy machine. */
-const PATIENCE_MS = 100;
-const FIRST_PATIENCE_MS = 300;
+const PATIENCE_MS = 40;
 const FEW_PATIENCE_MS = 1_000;
 /** Days that one statement counts. */
 const DAYS_AT_ONCE = 10;
@@ -79,7 +78,7 @@ export function createDailyStats(): DailyStatsReader {
       const work = countAll(ctx, holder, stale);
       work.catch((error: unknown) => ctx.log.warn({ err: error }, 'the statistics of a day could not be counted'));
       // Real time, not the gateway's clock: it is how long the viewer waits.
-      const patienceMs = Math.max(...stale.map((day) => patienceFor(stored.get(day.name))));
+      const patienceMs = (await countsQuickly(ctx, holder, stale, stored)) ? FEW_PATIENCE_MS : PATIENCE_MS;
       const timeout = new Promise((resolve) => setTimeout(resolve, patienceMs).unref());
       await Promise.race([work, timeout]).catch(() => null);
       const fresh = await readStored(ctx, holder, names);
@@ -130,9 +129,16 @@ function isSmallDay({ figures }: Row): boolean {
   return figures.attempts.reduce((sum, each) => sum + each.transactions, 0) < FEW_TRANSACTIONS;
 }
 
-function patienceFor(row: Row | undefined): number {
-  if (!row) return FIRST_PATIENCE_MS;
-  return isSmallDay(row) ? FEW_PATIENCE_MS : PATIENCE_MS;
+/** Whether these days are counted quickly. Of a day that was never counted, the number of all transactions says it. */
+async function countsQuickly(
+  ctx: Context,
+  holder: DaysOf,
+  days: readonly Day[],
+  stored: Map<string, Row>,
+): Promise<boolean> {
+  const rows = days.map((day) => stored.get(day.name));
+  if (rows.some((row) => row && !isSmallDay(row))) return false;
+  return rows.every(Boolean) || !(await hasManyTransactions(ctx.db, holder.id));
 }
 
 function isStale(ctx: Context, { to }: Day, row: Row | undefined): boolean {

@@ -232,6 +232,15 @@ export async function countTransactions(
 }
 
 /** `complete` is false when there are more rows than were read: the totals are those of the newest. */
+/** More than a page counts: reads that many keys of an index at most. */
+export async function hasManyTransactions(reader: Reader, holderId: bigint): Promise<boolean> {
+  const rows = await reader.query(
+    `select 1 as one from transactions where holder_id = $1 order by id desc offset ${COUNTED_ROWS} limit 1`,
+    [holderId],
+  );
+  return rows.length > 0;
+}
+
 export type FilteredTotals = { totals: TransactionTotal[]; complete: boolean };
 
 /** Totals of what a filter matches, of the newest rows at most. */

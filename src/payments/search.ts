@@ -7,7 +7,7 @@ import { refOf, TRANSACTION_COLUMNS, type Transaction } from './transactions.ts'
 
 const MAX_NUMBERS = 20;
 /** The middle of a reference is in no index; its newest ids are compared. The statement reads the index only. */
-const COMPARED_IDS = 250_000;
+const COMPARED_IDS = 150_000;
 const NAMED_ROWS = 2_000;
 const REF_DIGITS = 26;
 const ALPHABET = /^[0-9A-HJKMNP-TV-Z]+$/;
