@@ -2,4 +2,4 @@
 
 import { testSeeds } from './seeds.ts';
 
-testSeeds({ from: 101, to: 200 });
+testSeeds({ from: 61, to: 120 });
