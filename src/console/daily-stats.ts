@@ -18,7 +18,7 @@ const RECENT_MS = 3 * DAY_MS;
 const FEW_TRANSACTIONS = 2_000;
 const RECENT_FEW_FRESH_MS = 60_000;
 /** How long a page waits for a count before it shows what is stored. A small day takes this long only on a busy machine. */
-const PATIENCE_MS = 40;
+const PATIENCE_MS = 10;
 const FEW_PATIENCE_MS = 1_000;
 /** Days that one statement counts. */
 const DAYS_AT_ONCE = 10;
