@@ -248,7 +248,7 @@ export const SETTINGS = {
   ),
   MAX_REQUEST_DELAY_MS: integer(
     'When even the fastest API request takes longer, a process handles fewer at the same time than MAX_IN_FLIGHT. 0: it never does.',
-    250,
+    0,
     0,
     10_000,
   ),
