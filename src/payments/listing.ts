@@ -231,7 +231,6 @@ export async function countTransactions(
   return totals;
 }
 
-/** `complete` is false when there are more rows than were read: the totals are those of the newest. */
 /** More than a page counts: reads that many keys of an index at most. */
 export async function hasManyTransactions(reader: Reader, holderId: bigint): Promise<boolean> {
   const rows = await reader.query(
@@ -241,6 +240,7 @@ export async function hasManyTransactions(reader: Reader, holderId: bigint): Pro
   return rows.length > 0;
 }
 
+/** `complete` is false when there are more rows than were read: the totals are those of the newest. */
 export type FilteredTotals = { totals: TransactionTotal[]; complete: boolean };
 
 /** Totals of what a filter matches, of the newest rows at most. */

@@ -147,9 +147,7 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
   });
 }
 
-/**
- * Refuses what is over the number of requests in flight. A request counts from the moment its body is complete.
- */
+/** Refuses what is over the number of requests in flight. A request counts from the moment its body is complete. */
 export function limitWorkInFlight(app: FastifyInstance, ctx: Context, places: Places, callers: SocketCallers): void {
   const overloaded = () => {
     ctx.metrics.shed.inc();
@@ -210,22 +208,27 @@ const QUICK_PATHS = '/api/v3/';
 
 /**
  * The cheapest refusal: before a route is looked up, a body read or a line logged. With ten times the requests that the
- * gateway can serve, refusing must cost a tenth of serving at most.
+ * gateway can serve, refusing must cost a tenth of serving at most. `headers` are those of every refusal.
  */
-export function refuseQuickly(ctx: Context, places: Places, callers: SocketCallers) {
-  const { message, status } = new Problem('overloaded');
+export function refuseQuickly(
+  ctx: Context,
+  places: Places,
+  callers: SocketCallers,
+  headers: Readonly<Record<string, string>>,
+) {
+  const { message, status, code } = new Problem('overloaded');
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (!request.url?.startsWith(QUICK_PATHS) || !places.isFull(callers.of(request.socket))) return false;
     ctx.metrics.shed.inc();
+    ctx.metrics.refusals.inc({ code });
     const id = publicId('req', createUuid(ctx.clock.millis()));
-    const body = JSON.stringify({ success: false, message, code: 'overloaded', request_id: id });
+    const body = JSON.stringify({ success: false, message, code, request_id: id });
     response.writeHead(status, {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
       'Retry-After': '1',
-      'X-Content-Type-Options': 'nosniff',
       'X-Request-Id': id,
-      ...(ctx.config.mode === 'sandbox' ? { 'X-Simbi-Mode': 'sandbox' } : {}),
+      ...headers,
     });
     response.end(body);
     // The body is read to its end, so that the connection can be used again.

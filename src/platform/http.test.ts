@@ -192,7 +192,10 @@ describe('the door', () => {
       [false, 'overloaded', refused.headers.get('x-request-id')],
     );
     assert.equal(refused.headers.get('retry-after'), '1');
-    assert.equal(refused.headers.get('x-simbi-mode'), 'sandbox');
+    const ordinary = await fetch(`${url}/nothing`);
+    for (const name of ['x-simbi-mode', 'x-content-type-options', 'strict-transport-security'])
+      assert.equal(refused.headers.get(name), ordinary.headers.get(name), name);
+    assert.match(refused.headers.get('link') ?? '', /\/docs\/errors\/overloaded>; rel="help"$/);
     letGo();
     await Promise.all(held);
     assert.equal((await call()).status, 200);

@@ -58,8 +58,8 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const { maxInFlight, maxRequestDelayMs } = ctx.config;
   const places = createPlaces(maxInFlight, createDelayControl(maxInFlight, maxRequestDelayMs));
   const callers = createSocketCallers(ctx);
-  const refuse = refuseQuickly(ctx, places, callers);
   const common = commonHeaders(ctx);
+  const refuse = refuseQuickly(ctx, places, callers, { ...common, Link: helpLink(ctx, 'overloaded') });
   const app = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -257,12 +257,14 @@ function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem 
   };
 }
 
+function helpLink(ctx: Context, code: ProblemCode): string {
+  return `<${publicUrl(ctx.config)}/docs/errors/${code}>; rel="help"`;
+}
+
 /** The page about the code, beside the links that the route has set. */
 function withHelp(ctx: Context, reply: FastifyReply, { code }: Problem): string {
   const others = reply.getHeader('Link');
-  return [...(others === undefined ? [] : [others]), `<${publicUrl(ctx.config)}/docs/errors/${code}>; rel="help"`].join(
-    ', ',
-  );
+  return [...(others === undefined ? [] : [others]), helpLink(ctx, code)].join(', ');
 }
 
 /** Refusals that protect the gateway from strangers stay short. */
