@@ -19,6 +19,7 @@ function routeOf(request: FastifyRequest): string {
 export function signedCall(request: FastifyRequest, reply: FastifyReply): SignedCall {
   return {
     body: request.body as JsonValue,
+    members: request.canonicalMembers ?? [],
     address: addressOf(request),
     route: routeOf(request),
     logged: request.logged,

@@ -12,7 +12,7 @@ import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
 import { findLastRestore } from '../platform/restores.ts';
 import { findMissingScope, missingScopeMessage } from '../platform/scopes.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
-import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
+import { type CanonicalMember, type JsonObject, type JsonValue, joinMembers } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from './integrations.ts';
 import { holderRate, integrationRate } from './limits.ts';
@@ -73,6 +73,8 @@ type VerifiedRequest = SignedRequest & { key: LiveKey };
 
 export type SignedCall = {
   body: JsonValue;
+  /** The canonical text of each member of the body, from the same reading. */
+  members: readonly CanonicalMember[];
   address: string;
   /** Method and path, as the table of scopes names them. */
   route: string;
@@ -168,7 +170,7 @@ async function verifyAgainst(
   const restoredAt = (await findLastRestore(ctx))?.getTime() ?? Number.NEGATIVE_INFINITY;
   if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds || envelope.timestamp * 1000 <= restoredAt)
     throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
-  const canonical = canonicalEnvelope(call.body as JsonObject);
+  const canonical = joinMembers(call.members, 'signature');
   const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;
   const key = findSigningKey(integration, canonical, claimed);
   if (claimed === null || !key)

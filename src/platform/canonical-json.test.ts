@@ -5,9 +5,14 @@ import { describe, test } from 'node:test';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonicalJson } from './canonical-json.ts';
-import { type JsonObject, type JsonValue, parseStrictJson } from './strict-json.ts';
+import { type JsonObject, type JsonValue, joinMembers, parseStrictJson, readStrictJson } from './strict-json.ts';
 
-const canonical = (text: string): string => canonicalJson(parseStrictJson(Buffer.from(text)) as JsonObject);
+/** The canonical text of an object: written from its value, and made while it is read. They must be the same. */
+function canonical(text: string): string {
+  const written = canonicalJson(parseStrictJson(Buffer.from(text)) as JsonObject);
+  assert.equal(joinMembers(readStrictJson(Buffer.from(text)).members), written);
+  return written;
+}
 
 /** RFC 8785, appendix B: the bits of a double and how it is written. */
 const NUMBERS: [bits: string, text: string][] = [

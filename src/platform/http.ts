@@ -131,7 +131,7 @@ function parseOnlyStrictJson(app: HttpServer): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, parseJsonBody(request.headers['content-type'], body as Buffer));
+      done(null, parseJsonBody(request, body as Buffer));
     } catch (error) {
       done(error as Error);
     }

@@ -1,14 +1,27 @@
 // The body of a request as JSON: its content type, and the refusal of what the strict parser does not take.
 
+import type { FastifyRequest } from 'fastify';
 import { Problem } from './errors.ts';
-import { JsonError, type JsonValue, parseStrictJson } from './strict-json.ts';
+import { type CanonicalMember, JsonError, type JsonValue, readStrictJson } from './strict-json.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a JSON body that is an object: the canonical text of each member, which callers sign. */
+    canonicalMembers?: readonly CanonicalMember[];
+  }
+}
 
 const JSON_TYPE = /^application\/json(?:[ ]*;[ ]*charset=(?:utf-8|"utf-8"))?$/i;
 
-export function parseJsonBody(contentType: string | undefined, body: Uint8Array): JsonValue {
-  if (!JSON_TYPE.test(contentType ?? '')) throw new Problem('unsupported_media_type');
+export function parseJsonBody(request: FastifyRequest, body: Uint8Array): JsonValue {
+  const contentType = request.headers['content-type'];
+  // The usual one is compared before the expression looks at the others.
+  if (contentType !== 'application/json' && !JSON_TYPE.test(contentType ?? ''))
+    throw new Problem('unsupported_media_type');
   try {
-    return parseStrictJson(body);
+    const { value, members } = readStrictJson(body);
+    request.canonicalMembers = members;
+    return value;
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const message = `The request body is not acceptable JSON: ${error.message}, at position ${error.position}.`;

@@ -63,7 +63,7 @@ export function parseLargeJson(scope: FastifyInstance, ctx: Context, options: La
         end ??= begin(request);
       };
       const body = await gather(payload, Number(request.headers['content-length'] ?? 0), options, beginOnce);
-      return parseJsonBody(request.headers['content-type'], body);
+      return parseJsonBody(request, body);
     } finally {
       (end as (() => void) | null)?.();
     }

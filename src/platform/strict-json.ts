@@ -2,6 +2,8 @@
 // for storage, so that what is verified is what is executed. It rejects what lenient parsers accept: repeated keys (in any
 // spelling), bad UTF-8, a byte order mark, lone surrogates, NUL, keys that reach prototypes, deep nesting, too many members,
 // and numbers whose digits a double would lose.
+//
+// The canonical text of RFC 8785, which is what callers sign, is made on the way: most strings are canonical as they were sent.
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [key: string]: JsonValue };
@@ -15,6 +17,19 @@ const PLAIN_RUN = /[^"\\\u0000-\u001f]*/y;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
+const MINUS = 0x2d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const ZERO = 0x30;
+const NINE = 0x39;
+/** Up to here a loop is faster than a regular expression. */
+const SHORT_STRING = 64;
+/** So many digits are exact as a double. */
+const EXACT_DIGITS = 15;
 /** The letters after a backslash that stand for one character. */
 const SIMPLE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
@@ -30,7 +45,15 @@ export class JsonError extends Error {
   }
 }
 
+/** A value, and the canonical texts of its members where it is an object: `["amount", '"amount":1000']`, in canonical order. */
+export type CanonicalReading = { value: JsonValue; members: readonly CanonicalMember[] };
+export type CanonicalMember = readonly [name: string, text: string];
+
 export function parseStrictJson(bytes: Uint8Array): JsonValue {
+  return readStrictJson(bytes).value;
+}
+
+export function readStrictJson(bytes: Uint8Array): CanonicalReading {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -60,15 +83,22 @@ function countValidCharacters(bytes: Uint8Array): number {
   return characters;
 }
 
-/** The text and how far it has been read. */
-type JsonSource = { readonly text: string; at: number; members: number };
+/** The text, how far it has been read, and the canonical text of the value that was read last. */
+type JsonSource = {
+  readonly text: string;
+  at: number;
+  members: number;
+  canonical: string;
+  /** Of the outermost object, once it has been read. */
+  outermost: readonly CanonicalMember[];
+};
 
-function parseText(text: string): JsonValue {
-  const source: JsonSource = { text, at: 0, members: 0 };
+function parseText(text: string): CanonicalReading {
+  const source: JsonSource = { text, at: 0, members: 0, canonical: '', outermost: [] };
   const value = parseValue(source, 0);
   skipSpace(source);
   if (source.at < text.length) fail(source, 'there is more text after the value');
-  return value;
+  return { value, members: source.outermost };
 }
 
 function fail(source: JsonSource, message: string, position = source.at): never {
@@ -83,8 +113,10 @@ function skipSpace(source: JsonSource): void {
   }
 }
 
-function advance<T extends JsonValue>(source: JsonSource, length: number, value: T): T {
-  source.at += length;
+/** A value that is written in one way only; `left`: how much of it is still to be read. */
+function literal<T extends JsonValue>(source: JsonSource, written: string, value: T, left = written.length): T {
+  source.at += left;
+  source.canonical = written;
   return value;
 }
 
@@ -96,42 +128,67 @@ function parseValue(source: JsonSource, depth: number): JsonValue {
   skipSpace(source);
   const { text, at } = source;
   if (at >= text.length) fail(source, 'the text ends too early');
-  const character = text.charAt(at);
-  if (character === '{') return parseObject(source, depth + 1);
-  if (character === '[') return parseArray(source, depth + 1);
-  if (character === '"') return parseString(source);
-  if (character === '-' || (character >= '0' && character <= '9')) return parseNumber(source);
-  if (text.startsWith('true', at)) return advance(source, 4, true);
-  if (text.startsWith('false', at)) return advance(source, 5, false);
-  if (text.startsWith('null', at)) return advance(source, 4, null);
-  return fail(source, `unexpected ${JSON.stringify(character)}`);
+  const code = text.charCodeAt(at);
+  if (code === QUOTE) return parseString(source);
+  if (code === MINUS || isDigit(code)) return parseNumber(source);
+  if (code === OPEN_OBJECT) return parseObject(source, depth + 1);
+  if (code === OPEN_ARRAY) return parseArray(source, depth + 1);
+  if (text.startsWith('true', at)) return literal(source, 'true', true);
+  if (text.startsWith('false', at)) return literal(source, 'false', false);
+  if (text.startsWith('null', at)) return literal(source, 'null', null);
+  return fail(source, `unexpected ${JSON.stringify(text.charAt(at))}`);
 }
 
 function parseObject(source: JsonSource, depth: number): JsonObject {
   if (depth > MAX_DEPTH) fail(source, `nested deeper than ${MAX_DEPTH}`);
   const { text } = source;
   const object: JsonObject = {};
+  const members: CanonicalMember[] = [];
   source.at++;
   skipSpace(source);
-  if (text.charAt(source.at) === '}') return advance(source, 1, object);
+  if (text.charCodeAt(source.at) === CLOSE_OBJECT) return literal(source, '{}', object, 1);
   for (;;) {
     const key = parseKey(source, object);
+    const canonicalKey = source.canonical;
     skipSpace(source);
-    if (text.charAt(source.at) !== ':') fail(source, 'expected ":"');
+    if (text.charCodeAt(source.at) !== COLON) fail(source, 'expected ":"');
     source.at++;
     object[key] = parseValue(source, depth);
+    members.push([key, `${canonicalKey}:${source.canonical}`]);
     skipSpace(source);
-    const next = text.charAt(source.at);
-    if (next === '}') return advance(source, 1, object);
-    if (next !== ',') fail(source, 'expected "," or "}"');
+    const next = text.charCodeAt(source.at);
+    if (next !== COMMA && next !== CLOSE_OBJECT) fail(source, 'expected "," or "}"');
     source.at++;
+    if (next === CLOSE_OBJECT) break;
   }
+  sortMembers(members);
+  source.canonical = joinMembers(members);
+  if (depth === 1) source.outermost = members;
+  return object;
+}
+
+/** By the UTF-16 code units of their names. A few members, often sorted already: inserting beats the general sort. */
+function sortMembers(members: CanonicalMember[]): void {
+  for (let index = 1; index < members.length; index++) {
+    const member = members[index] as CanonicalMember;
+    let place = index;
+    for (let before = members[place - 1]; before && before[0] > member[0]; before = members[place - 1])
+      members[place--] = before;
+    members[place] = member;
+  }
+}
+
+/** The canonical text of the object with these members, or with some of them. */
+export function joinMembers(members: readonly CanonicalMember[], without?: string): string {
+  let text = '';
+  for (const [name, member] of members) if (name !== without) text += text === '' ? member : `,${member}`;
+  return `{${text}}`;
 }
 
 function parseKey(source: JsonSource, object: JsonObject): string {
   skipSpace(source);
   const start = source.at;
-  if (source.text.charAt(start) !== '"') fail(source, 'expected a key in quotes');
+  if (source.text.charCodeAt(start) !== QUOTE) fail(source, 'expected a key in quotes');
   const key = parseString(source);
   if (FORBIDDEN_KEYS.has(key)) fail(source, `the key ${JSON.stringify(key)} is not allowed`, start);
   if (Object.hasOwn(object, key)) fail(source, `the key ${JSON.stringify(key)} appears twice`, start);
@@ -143,18 +200,22 @@ function parseArray(source: JsonSource, depth: number): JsonValue[] {
   if (depth > MAX_DEPTH) fail(source, `nested deeper than ${MAX_DEPTH}`);
   const { text } = source;
   const array: JsonValue[] = [];
+  const elements: string[] = [];
   source.at++;
   skipSpace(source);
-  if (text.charAt(source.at) === ']') return advance(source, 1, array);
+  if (text.charCodeAt(source.at) === CLOSE_ARRAY) return literal(source, '[]', array, 1);
   for (;;) {
     countMember(source);
     array.push(parseValue(source, depth));
+    elements.push(source.canonical);
     skipSpace(source);
-    const next = text.charAt(source.at);
-    if (next === ']') return advance(source, 1, array);
-    if (next !== ',') fail(source, 'expected "," or "]"');
+    const next = text.charCodeAt(source.at);
+    if (next !== COMMA && next !== CLOSE_ARRAY) fail(source, 'expected "," or "]"');
     source.at++;
+    if (next === CLOSE_ARRAY) break;
   }
+  source.canonical = `[${elements.join(',')}]`;
+  return array;
 }
 
 /** Finds the end of the string and checks every escape on the way; the text is copied once, not piece by piece. */
@@ -162,15 +223,18 @@ function parseString(source: JsonSource): string {
   const { text } = source;
   const start = source.at;
   let hasEscapes = false;
-  // Most strings are one run; only what follows an escape is read character by character.
-  PLAIN_RUN.lastIndex = start + 1;
-  PLAIN_RUN.test(text);
-  for (let at = PLAIN_RUN.lastIndex; at < text.length; at++) {
+  for (let at = plainEnd(text, start + 1); at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       source.at = at + 1;
-      // Every escape was checked, so the built-in parser only has to replace them.
-      return hasEscapes ? (JSON.parse(text.slice(start, at + 1)) as string) : text.slice(start + 1, at);
+      if (!hasEscapes) {
+        source.canonical = text.slice(start, at + 1);
+        return text.slice(start + 1, at);
+      }
+      // Every escape was checked, so the built-in parser only has to replace them, and writes them in the canonical way.
+      const value = JSON.parse(text.slice(start, at + 1)) as string;
+      source.canonical = JSON.stringify(value);
+      return value;
     }
     if (code < 0x20) fail(source, 'a control character inside a string must be escaped', at);
     if (code === BACKSLASH) {
@@ -179,6 +243,18 @@ function parseString(source: JsonSource): string {
     }
   }
   return fail(source, 'the text ends inside a string', start);
+}
+
+/** Where the first character is that does not stand for itself. Short strings are read here, the rest of a long one by the expression. */
+function plainEnd(text: string, start: number): number {
+  const end = Math.min(text.length, start + SHORT_STRING);
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE || code === BACKSLASH || code < 0x20) return at;
+  }
+  PLAIN_RUN.lastIndex = end;
+  PLAIN_RUN.test(text);
+  return PLAIN_RUN.lastIndex;
 }
 
 /** The length of the escape at this position. */
@@ -217,7 +293,29 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
+const isDigit = (code: number) => code >= ZERO && code <= NINE;
+
 function parseNumber(source: JsonSource): number {
+  const value = parseShortInteger(source) ?? parseAnyNumber(source);
+  source.canonical = String(value);
+  return value;
+}
+
+/** What most numbers are: digits without a sign, a point or an exponent. Null: it is something else. */
+function parseShortInteger(source: JsonSource): number | null {
+  const { text, at: start } = source;
+  let value = 0;
+  let at = start;
+  for (let code = text.charCodeAt(at); isDigit(code); code = text.charCodeAt(++at)) value = value * 10 + (code - ZERO);
+  const digits = at - start;
+  const next = text.charCodeAt(at);
+  const ends = next === COMMA || next === CLOSE_OBJECT || next === CLOSE_ARRAY;
+  if (!ends || digits === 0 || digits > EXACT_DIGITS || (digits > 1 && text.charCodeAt(start) === ZERO)) return null;
+  source.at = at;
+  return value;
+}
+
+function parseAnyNumber(source: JsonSource): number {
   const start = source.at;
   NUMBER.lastIndex = start;
   const written = NUMBER.exec(source.text)?.[0];
@@ -226,7 +324,7 @@ function parseNumber(source: JsonSource): number {
   if (/[0-9.eE+-]/.test(source.text.charAt(source.at))) fail(source, 'not a number', start);
   const value = Number(written);
   // Up to 15 characters without an exponent are always exact; with one, very small numbers lose digits too.
-  const mayLose = written.length > 15 || /[eE]/.test(written);
+  const mayLose = written.length > EXACT_DIGITS || /[eE]/.test(written);
   if (!Number.isFinite(value) || (mayLose && significantDigits(written) !== significantDigits(String(value))))
     fail(source, 'the number has more digits than can be kept exactly; send it as a string', start);
   return value === 0 ? 0 : value;
