@@ -21,6 +21,8 @@ const LEASE_MARGIN_MS = SEND_TIMEOUT_MS + 2_000;
 const TIDY_EVERY_MS = 5_000;
 const RESULTS_PER_STATEMENT = 256;
 const MAX_WAITING_RESULTS = 100_000;
+/** Nobody waits for the record of an attempt. */
+const RESULT_REST = { times: 3, longestMs: 200 } as const;
 const keyCacheOf = perProcess(createKeyCache);
 
 export type DelivererOptions = {
@@ -189,6 +191,7 @@ function createResultBatch(ctx: Context): Batch<DeliveryResult, null> {
     // One batch at a time: the queue does not wait for results, so larger batches delay no delivery.
     concurrency: 1,
     maxWaiting: MAX_WAITING_RESULTS,
+    rest: RESULT_REST,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'callback_attempts' }, items),
   });
 }

@@ -31,6 +31,8 @@ const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
 /** How long a payout of a suspended holder waits before it is looked at again; resuming the holder makes it due at once. */
 const SUSPENDED_PAUSE_MS = 60_000;
+/** Payers wait for outcomes, so the rest is short; it leaves half of the time to requests. */
+const OUTCOME_REST = { times: 1, longestMs: 50 } as const;
 /** How long a submit waits when the operator has too many calls before it. */
 const TURN_PAUSE_MS = 2_000;
 /** How long a submit waits when a call that must come before it was not answered. */
@@ -136,6 +138,7 @@ function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
     maxItems: 256,
     maxWaiting: 20_000,
     concurrency: 1,
+    rest: OUTCOME_REST,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
     async run(items) {
       const { applied, events } = await applyBatch(ctx, items);

@@ -219,4 +219,50 @@ describe('group commit', () => {
     await quiet;
     await Promise.all(calls);
   });
+
+  test('after a batch the next one rests, unless it is full; a call after the rest is written at once', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({
+      run,
+      maxItems: 3,
+      concurrency: 1,
+      rest: { times: 1_000_000, longestMs: 60_000 },
+    });
+    const first = batch.add(1);
+    await turn();
+    await turn();
+    assert.deepEqual(
+      runs.map(({ items }) => items),
+      [[1]],
+      'the first call does not wait',
+    );
+    runs[0]?.commit();
+    await first;
+    const resting = [batch.add(2), batch.add(3)];
+    await turn();
+    await turn();
+    assert.equal(runs.length, 1, 'two calls wait for the rest to end');
+    resting.push(batch.add(4));
+    await turn();
+    await turn();
+    assert.deepEqual(runs[1]?.items, [2, 3, 4], 'a full batch does not wait');
+    runs[1]?.commit();
+    assert.deepEqual(await Promise.all(resting), [20, 30, 40]);
+  });
+
+  test('what waits for the end of a rest is written when it ends', async () => {
+    const sizes: number[] = [];
+    const batch = createBatch<number, number>({
+      concurrency: 1,
+      rest: { times: 1_000_000, longestMs: 5 },
+      run: async (items) => {
+        sizes.push(items.length);
+        return items;
+      },
+    });
+    await batch.add(1);
+    assert.deepEqual(await Promise.all([batch.add(2), batch.add(3)]), [2, 3]);
+    assert.deepEqual(sizes, [1, 2]);
+    await batch.idle();
+  });
 });

@@ -1,6 +1,8 @@
-// Group commit. Calls that wait at the same time are written by one transaction over arrays. There is no timer: a single
-// call is written at once, and while one batch is being committed the next one collects. A caller's promise settles only
-// after the COMMIT of its item.
+// Group commit. Calls that wait at the same time are written by one transaction over arrays. A single call is written at once,
+// and while one batch is being committed the next one collects. A caller's promise settles only after the COMMIT of its item.
+//
+// Work that nobody waits for may rest after each batch. A batch of two costs nearly as much as one of fifty, so without a rest
+// background work takes all of the machine at any load, and requests wait for it.
 
 import { noteCommit, withoutTracking } from './commit-tracking.ts';
 import { isDataError } from './db.ts';
@@ -15,6 +17,8 @@ export type BatchOptions<Item, Result> = {
   maxWaiting?: number;
   /** Transactions under way at the same time. */
   concurrency?: number;
+  /** After a batch the next one waits: this many times as long as it took, `longestMs` at most. A full batch never waits. */
+  rest?: { readonly times: number; readonly longestMs: number };
   observe?(items: number): void;
 };
 
@@ -34,10 +38,13 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
+  let restsUntil = 0;
+  let resting: NodeJS.Timeout | null = null;
   let idleWaiters: (() => void)[] = [];
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
     options.observe?.(entries.length);
+    const startedAt = performance.now();
     try {
       const results = await options.run(entries.map((entry) => entry.item));
       if (results.length !== entries.length)
@@ -51,12 +58,24 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
         return;
       }
       for (const entry of entries) await commit([entry]);
+    } finally {
+      if (options.rest) restsUntil = endOfRest(startedAt, options.rest);
     }
   }
+
+  /** Milliseconds until the next batch may start. */
+  const restLeft = () => (waiting.length >= maxItems ? 0 : restsUntil - performance.now());
 
   function pump(): void {
     scheduled = false;
     while (running < concurrency && waiting.length > 0) {
+      const left = restLeft();
+      if (left > 0) {
+        pumpAfter(left);
+        return;
+      }
+      if (resting) clearTimeout(resting);
+      resting = null;
       const entries = waiting.slice(0, maxItems);
       waiting = waiting.slice(maxItems);
       running++;
@@ -71,6 +90,13 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     }
   }
 
+  function pumpAfter(milliseconds: number): void {
+    resting ??= setTimeout(() => {
+      resting = null;
+      pump();
+    }, milliseconds);
+  }
+
   return {
     waiting: () => waiting.length,
     add(item) {
@@ -78,7 +104,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       const result = new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
         // Requests that arrived in the same turn of the event loop belong to the same batch.
-        if (!scheduled && running < concurrency) {
+        if (!scheduled && running < concurrency && (resting === null || waiting.length >= maxItems)) {
           scheduled = true;
           // Not in the name of the request that came first: a batch holds the items of many.
           withoutTracking(() => setImmediate(pump));
@@ -98,4 +124,9 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
 /** An error that may concern a single item: a constraint of the database, or a problem the caller can fix. */
 function mayConcernOneItem(error: unknown): boolean {
   return isDataError(error) || (error instanceof Problem && error.status < 500);
+}
+
+function endOfRest(startedAt: number, { times, longestMs }: NonNullable<BatchOptions<never, never>['rest']>): number {
+  const now = performance.now();
+  return now + Math.min(longestMs, times * (now - startedAt));
 }
