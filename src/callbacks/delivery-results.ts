@@ -1,9 +1,10 @@
 // Writes the results of attempts in batches: the attempt, the end or next date of the delivery, and the health of receivers.
-// If every attempt was delivered, that is one statement.
+// If every attempt was delivered, that is one statement, which does not wait for the disk: an attempt whose record is lost in a
+// crash of the database server is made again, under the same id.
 
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Statement } from '../platform/db.ts';
 import { receiverKey } from './queue.ts';
 
 const PROBE_EVERY_MS = 60_000;
@@ -75,24 +76,22 @@ const RECORD_ATTEMPTS = {
 
 export async function recordDeliveryResults(ctx: Context, results: readonly DeliveryResult[]): Promise<void> {
   const unusual = results.some((result) => result.gone || result.receiver !== 'unchanged');
-  if (!unusual) return recordPlain(ctx.db, results);
+  if (!unusual) return recordPlain((statement, values) => ctx.db.unflushed(statement, values), results);
   await ctx.db.transaction(async (tx) => {
-    await recordPlain(tx, results);
+    await recordPlain((statement, values) => tx.query(statement, values), results);
     await recordHealth(tx, results);
     for (const result of results) if (result.gone) await pauseAddress(tx, result);
   });
 }
 
-async function recordPlain(reader: Reader, results: readonly DeliveryResult[]): Promise<void> {
+type Run = (statement: Statement, values: unknown[]) => Promise<unknown>;
+
+async function recordPlain(run: Run, results: readonly DeliveryResult[]): Promise<void> {
   // A dead receiver is probed every minute for up to thirty days. Only a probe that was delivered is kept.
   const kept = results.filter((result) => result.number > 0 || result.delivered);
   const finished = results.filter((result) => result.nextAt === null && !result.gone);
   const waiting = results.filter((result) => result.nextAt !== null || result.gone);
-  await reader.query(RECORD_ATTEMPTS, [
-    ...ATTEMPTS.arrays(kept),
-    ...FINISHED.arrays(finished),
-    ...WAITING.arrays(waiting),
-  ]);
+  await run(RECORD_ATTEMPTS, [...ATTEMPTS.arrays(kept), ...FINISHED.arrays(finished), ...WAITING.arrays(waiting)]);
 }
 
 /** Rows are changed in the order of their keys, so that two processes cannot deadlock. */

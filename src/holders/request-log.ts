@@ -174,7 +174,7 @@ function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<numb
     for (const ofDay of Object.values(Object.groupBy(rows, (row) => Math.floor(row.at.getTime() / DAY_MS))))
       for (let from = 0; ofDay && from < ofDay.length; from += ROWS_PER_STATEMENT) {
         const part = ofDay.slice(from, from + ROWS_PER_STATEMENT);
-        await withPartitions(ctx, PARTITIONS, part[0]?.at ?? ctx.clock.now(), () => insert(ctx.db, part));
+        await withPartitions(ctx, PARTITIONS, part[0]?.at ?? ctx.clock.now(), () => insert(ctx, part));
       }
     const day = Math.floor(ctx.clock.millis() / DAY_MS);
     if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);
@@ -213,8 +213,8 @@ async function withIntegrations(ctx: Context, entries: readonly Entry[]): Promis
   });
 }
 
-async function insert(reader: Reader, rows: readonly LogRow[]): Promise<void> {
-  await reader.query(
+async function insert({ db }: Context, rows: readonly LogRow[]): Promise<void> {
+  await db.unflushed(
     {
       name: 'write_request_log',
       text: `insert into request_log (at, id, holder_id, integration_id, transaction_id, ms, status, route, address, code)

@@ -38,6 +38,11 @@ export interface Database extends Reader {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** For work of exactly one statement, which is a transaction by itself: no begin, no commit, one trip. */
   single<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * One statement that commits without waiting for the disk. Only for what is harmless to lose when the database server crashes
+   * within the next second: a line of a log, or the record of a call that is then made again under the same id.
+   */
+  unflushed<R extends object = Record<string, unknown>>(statement: Statement, values?: unknown[]): Promise<R[]>;
   /** One connection for work that must stay on it (advisory locks, cursors); returned to the pool afterwards. */
   withConnection<T>(work: (connection: Reader) => Promise<T>): Promise<T>;
   /**
@@ -72,6 +77,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     query: (statement, values) => busyAsProblem(() => runStatement(shared, statement, values)),
     transaction: (work) => withRetries(() => runTransaction(shared, work)),
     single: (work) => withRetries(() => work(singleStatement(shared))),
+    unflushed: (statement, values) => withRetries(() => runUnflushed(shared, statement, values)),
     withConnection: (work) => busyAsProblem(() => runOnConnection(shared, work)),
     forHolder: (holderId) => ({
       ...db,
@@ -230,21 +236,35 @@ function ofHolder(statement: Statement): Statement {
   return typeof statement === 'string' ? statement : { ...statement, name: `${statement.name}_of_holder` };
 }
 
-/** One statement of a holder. The statements around it are sent with it: one round trip, as without them. */
-async function readForHolder<R extends object>(
+/** One statement of a holder. */
+function readForHolder<R extends object>(
   shared: Shared,
   holderId: bigint,
   statement: Statement,
   values?: unknown[],
 ): Promise<R[]> {
+  return runBetween<R>(shared, beginForHolder(holderId), ofHolder(statement), values, 'database_unavailable');
+}
+
+async function runUnflushed<R extends object>(shared: Shared, statement: Statement, values?: unknown[]): Promise<R[]> {
+  const begin = 'begin; set local synchronous_commit = off';
+  const rows = await runBetween<R>(shared, begin, statement, values, 'outcome_unknown');
+  if (mayChange(statement)) noteCommit();
+  return rows;
+}
+
+/** One statement in a transaction of its own. What begins and ends it is sent with it: one round trip, as without them. */
+async function runBetween<R extends object>(
+  shared: Shared,
+  begin: string,
+  statement: Statement,
+  values: unknown[] | undefined,
+  whenLost: 'database_unavailable' | 'outcome_unknown',
+): Promise<R[]> {
   const { client } = await borrow(shared);
   let broken: Error | undefined;
   try {
-    const sent = [
-      client.query(beginForHolder(holderId)),
-      send<R>(shared, client, ofHolder(statement), values),
-      client.query('commit'),
-    ] as const;
+    const sent = [client.query(begin), send<R>(shared, client, statement, values), client.query('commit')] as const;
     const [begun, answer, ended] = await Promise.allSettled(sent);
     // In this order: an answer that was not read under the holder's rules is never used.
     for (const each of [begun, answer, ended]) if (each.status === 'rejected') throw each.reason;
@@ -253,7 +273,7 @@ async function readForHolder<R extends object>(
   } catch (error) {
     if (isConnectionLoss(error)) {
       broken = error as Error;
-      throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
+      throw new Problem(whenLost, { retryAfterSeconds: 1 });
     }
     throw error;
   } finally {

@@ -80,6 +80,7 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
     ...base.db,
     query: (statement, values) => durable(() => base.db.query(statement, values)),
     single: (work) => durable(() => base.db.single(work)),
+    unflushed: (statement, values) => durable(() => base.db.unflushed(statement, values)),
     transaction: (work) =>
       durable(() =>
         base.db.transaction(async (tx) => {
