@@ -339,7 +339,7 @@ const live = createCache(
 export function findLiveIntegration(
   ctx: Context,
   by: { clientId: string } | { id: bigint },
-): Promise<LiveIntegration | null> {
+): LiveIntegration | null | Promise<LiveIntegration | null> {
   return live.get(ctx, 'clientId' in by ? `@${by.clientId}` : `#${by.id}`);
 }
 

@@ -123,6 +123,8 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
     for (const [request, { reply, until }] of arriving) {
       if (until > now) return;
       arriving.delete(request);
+      // Refused before its body was read, or gone.
+      if (reply.raw.writableEnded || reply.raw.destroyed) continue;
       void reply.header('Connection', 'close');
       answer(new Problem('request_timeout'), request, reply);
     }
@@ -137,7 +139,6 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
     const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
     if (bytes > 0 && bytes <= BODY_LIMIT_BYTES) {
       arriving.set(request, { reply, until: readingTime() + SMALL_BODY_MS });
-      reply.raw.once('close', () => arriving.delete(request));
     }
     done();
   });

@@ -10,8 +10,12 @@ const CHECK_MS = 500;
 const MAX_ENTRIES = 20_000;
 
 export interface Cache<Key, Value> {
-  get(ctx: Context, key: Key): Promise<Value>;
+  /** The value itself where it is known and fresh: the hot path does not wait for what it has in memory. */
+  get(ctx: Context, key: Key): Value | Promise<Value>;
 }
+
+/** `value` is kept beside its promise as soon as it has come. */
+type Entry<Value> = { readonly loading: Promise<Value>; loaded?: { readonly value: Value } };
 
 /** Defines a cache. `load` reads past every cache; `validUntil` says how long its result may be used. */
 export function createCache<Key, Value>(
@@ -19,32 +23,43 @@ export function createCache<Key, Value>(
   validUntil: (value: Value) => number = () => Number.POSITIVE_INFINITY,
 ): Cache<Key, Value> {
   const entriesOf = perProcess((ctx: Context) => {
-    const entries = new Map<Key, Promise<Value>>();
+    const entries = new Map<Key, Entry<Value>>();
     changeWatch(ctx).caches.add(entries);
     return entries;
   });
 
+  async function checkAndRead(ctx: Context, entries: Map<Key, Entry<Value>>, key: Key): Promise<Value> {
+    await clearChanged(ctx, changeWatch(ctx));
+    const known = entries.get(key);
+    if (known) {
+      const value = await known.loading;
+      if (validUntil(value) > ctx.clock.millis()) return value;
+    }
+    const entry: Entry<Value> = { loading: load(ctx, key) };
+    // Deleted first, so that the newest entry is the last: the first one is dropped when there are too many.
+    entries.delete(key);
+    entries.set(key, entry);
+    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? key);
+    entry.loading.then(
+      (value) => {
+        entry.loaded = { value };
+      },
+      // A failed read is not cached.
+      () => {
+        if (entries.get(key) === entry) entries.delete(key);
+      },
+    );
+    return entry.loading;
+  }
+
   return {
-    async get(asking, key) {
+    get(asking, key) {
       // Loaded for everybody, whichever holder's request asks first.
       const ctx = asking.process ?? asking;
       const entries = entriesOf(ctx);
-      await clearChanged(ctx, changeWatch(ctx));
-      const known = entries.get(key);
-      if (known) {
-        const value = await known;
-        if (validUntil(value) > ctx.clock.millis()) return value;
-      }
-      const loading = load(ctx, key);
-      // Deleted first, so that the newest entry is the last: the first one is dropped when there are too many.
-      entries.delete(key);
-      entries.set(key, loading);
-      if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value ?? key);
-      // A failed read is not cached.
-      loading.catch(() => {
-        if (entries.get(key) === loading) entries.delete(key);
-      });
-      return loading;
+      const loaded = isCheckDue(ctx, changeWatch(ctx)) ? undefined : entries.get(key)?.loaded;
+      if (loaded && validUntil(loaded.value) > ctx.clock.millis()) return loaded.value;
+      return checkAndRead(ctx, entries, key);
     },
   };
 }
@@ -66,10 +81,13 @@ const changeWatch = perProcess(
   }),
 );
 
+/** The absolute value: after the clock was set back, the next check must not be hours away. */
+function isCheckDue(ctx: Context, watch: ChangeWatch): boolean {
+  return Math.abs(ctx.clock.millis() - watch.checkedAt) >= CHECK_MS;
+}
+
 async function clearChanged(ctx: Context, watch: ChangeWatch): Promise<void> {
-  // The absolute value: after the clock was set back, the next check must not be hours away.
-  if (Math.abs(ctx.clock.millis() - watch.checkedAt) < CHECK_MS) return;
-  await startCheck(ctx, watch);
+  if (isCheckDue(ctx, watch)) await startCheck(ctx, watch);
 }
 
 /**

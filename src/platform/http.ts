@@ -118,12 +118,8 @@ function refuseExpectations(app: HttpServer): void {
   });
 }
 
-/** The body arrives in another asynchronous context than the request, so the handler is put into ours once more. */
+/** Counted from here on: the body arrives in another asynchronous context, and before it is read nothing is committed. */
 function countCommits(app: HttpServer): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.commits = { count: 0 };
-    trackCommits(request.commits, done);
-  });
   app.addHook('preValidation', (request, _reply, done) => trackCommits(request.commits, done));
 }
 
@@ -145,6 +141,7 @@ function parseOnlyStrictJson(app: HttpServer): void {
 function beginRequests(app: HttpServer, common: Record<string, string>): void {
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
+    request.commits = { count: 0 };
     void reply.header('X-Request-Id', request.id);
     void reply.headers(common);
     done();

@@ -22,6 +22,6 @@ export async function readLastRestore(reader: Reader): Promise<Date | null> {
 const lastRestore = createCache((ctx: Context, _key: 'last') => readLastRestore(ctx.db));
 
 /** The same from the cache of this process, for every request. */
-export function findLastRestore(ctx: Context): Promise<Date | null> {
+export function findLastRestore(ctx: Context): Date | null | Promise<Date | null> {
   return lastRestore.get(ctx, 'last');
 }
