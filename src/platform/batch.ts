@@ -18,9 +18,11 @@ export type BatchOptions<Item, Result> = {
   /** Transactions under way at the same time. */
   concurrency?: number;
   /** After a batch the next one waits: this many times as long as it took, `longestMs` at most. A full batch never waits. */
-  rest?: { readonly times: number; readonly longestMs: number };
+  rest?: RestOptions;
   observe?(items: number): void;
 };
+
+type RestOptions = { readonly times: number; readonly longestMs: number };
 
 export interface Batch<Item, Result> {
   add(item: Item): Promise<Result>;
@@ -38,13 +40,12 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
-  let restsUntil = 0;
-  let resting: NodeJS.Timeout | null = null;
+  const rest = createRest(options.rest ?? null, pump);
   let idleWaiters: (() => void)[] = [];
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
     options.observe?.(entries.length);
-    const startedAt = performance.now();
+    const end = rest.watch();
     try {
       const results = await options.run(entries.map((entry) => entry.item));
       if (results.length !== entries.length)
@@ -59,23 +60,15 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       }
       for (const entry of entries) await commit([entry]);
     } finally {
-      if (options.rest) restsUntil = endOfRest(startedAt, options.rest);
+      end();
     }
   }
-
-  /** Milliseconds until the next batch may start. */
-  const restLeft = () => (waiting.length >= maxItems ? 0 : restsUntil - performance.now());
 
   function pump(): void {
     scheduled = false;
     while (running < concurrency && waiting.length > 0) {
-      const left = restLeft();
-      if (left > 0) {
-        pumpAfter(left);
-        return;
-      }
-      if (resting) clearTimeout(resting);
-      resting = null;
+      if (waiting.length < maxItems && rest.isOn()) return;
+      rest.stop();
       const entries = waiting.slice(0, maxItems);
       waiting = waiting.slice(maxItems);
       running++;
@@ -90,13 +83,6 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     }
   }
 
-  function pumpAfter(milliseconds: number): void {
-    resting ??= setTimeout(() => {
-      resting = null;
-      pump();
-    }, milliseconds);
-  }
-
   return {
     waiting: () => waiting.length,
     add(item) {
@@ -104,7 +90,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       const result = new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
         // Requests that arrived in the same turn of the event loop belong to the same batch.
-        if (!scheduled && running < concurrency && (resting === null || waiting.length >= maxItems)) {
+        if (!scheduled && running < concurrency && (waiting.length >= maxItems || !rest.isWaiting())) {
           scheduled = true;
           // Not in the name of the request that came first: a batch holds the items of many.
           withoutTracking(() => setImmediate(pump));
@@ -126,7 +112,40 @@ function mayConcernOneItem(error: unknown): boolean {
   return isDataError(error) || (error instanceof Problem && error.status < 500);
 }
 
-function endOfRest(startedAt: number, { times, longestMs }: NonNullable<BatchOptions<never, never>['rest']>): number {
-  const now = performance.now();
-  return now + Math.min(longestMs, times * (now - startedAt));
+interface Rest {
+  /** Call it when a batch starts, and what it returns when the batch ends. */
+  watch(): () => void;
+  /** Whether the rest is not over. Then `onEnd` is called when it is. */
+  isOn(): boolean;
+  /** Whether `onEnd` will be called. */
+  isWaiting(): boolean;
+  stop(): void;
+}
+
+function createRest(options: RestOptions | null, onEnd: () => void): Rest {
+  let until = 0;
+  let timer: NodeJS.Timeout | null = null;
+  return {
+    watch() {
+      const startedAt = performance.now();
+      return () => {
+        const now = performance.now();
+        if (options) until = now + Math.min(options.longestMs, options.times * (now - startedAt));
+      };
+    },
+    isOn() {
+      const left = until - performance.now();
+      if (left <= 0) return false;
+      timer ??= setTimeout(() => {
+        timer = null;
+        onEnd();
+      }, left);
+      return true;
+    },
+    isWaiting: () => timer !== null,
+    stop() {
+      if (timer) clearTimeout(timer);
+      timer = null;
+    },
+  };
 }

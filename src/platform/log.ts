@@ -3,6 +3,7 @@
 
 import { closeSync, existsSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { systemClock } from './clock.ts';
 
 /** The file that is written, and these older ones: `name.1` is the newest of them. */
 const KEPT_FILES = 4;
@@ -57,7 +58,7 @@ function createTimestamp(): () => string {
   let millis = -1;
   let text = '';
   return () => {
-    const now = Date.now();
+    const now = systemClock.millis();
     if (now !== millis) text = `,"time":"${new Date(now).toISOString()}"`;
     millis = now;
     return text;
