@@ -5,6 +5,7 @@
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
 import { createWaker, type Job } from '../platform/jobs.ts';
+import { backgroundTurns } from '../platform/loop-turns.ts';
 import { perProcess } from '../platform/memory.ts';
 import type { Outbound } from '../platform/outbound.ts';
 import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
@@ -56,7 +57,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   let stopping = false;
   const unsent: string[] = [];
   const queue = createFairQueue<PendingDelivery>({
-    work: oneByOne((delivery) => delivery.transactionId, deliver),
+    work: inOrder(ctx, deliver),
     onEmpty: (receiver) => {
       if (withBacklog.delete(receiverKey(receiver))) wakeLoop();
     },
@@ -129,6 +130,13 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
 /** Nothing is lost: the lease ends, and the delivery is claimed again. */
 function logUnrecorded(ctx: Context, error: unknown): void {
   ctx.log.warn({ err: error }, 'an attempt of a callback was not recorded; it will be made again');
+}
+
+/** Each delivery starts in a turn of the event loop; those of one transaction are sent one by one. */
+function inOrder(ctx: Context, deliver: (delivery: PendingDelivery) => Promise<void>) {
+  const turns = backgroundTurns(ctx);
+  const work = oneByOne((delivery: PendingDelivery) => delivery.transactionId, deliver);
+  return (delivery: PendingDelivery) => new Promise<void>((resolve) => turns.add(() => resolve(work(delivery))));
 }
 
 /**

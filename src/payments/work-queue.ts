@@ -2,6 +2,7 @@
 // table, so work that is dropped or fails is found again when its lease ends.
 
 import type { Context } from '../platform/context.ts';
+import { backgroundTurns } from '../platform/loop-turns.ts';
 import type { ClaimedHint } from './operator-hints.ts';
 import { type ClaimedJob, LEASE_MS } from './payment-jobs.ts';
 import { refOf, type Transaction } from './transactions.ts';
@@ -26,7 +27,7 @@ interface WorkQueue {
 }
 
 export function createWorkQueue(
-  ctx: Pick<Context, 'clock' | 'log'>,
+  ctx: Pick<Context, 'clock' | 'log' | 'memory'>,
   options: {
     /** `isStale` says whether the work has waited so long by now that another process may have its job. */
     perform: (work: Work, isStale: () => boolean) => Promise<void>;
@@ -34,6 +35,7 @@ export function createWorkQueue(
     onStart: () => void;
   },
 ): WorkQueue {
+  const turns = backgroundTurns(ctx);
   const queue: QueuedWork[] = [];
   let running = 0;
   let closed = false;
@@ -48,7 +50,7 @@ export function createWorkQueue(
       if (isStale(work)) continue;
       running++;
       options.onStart();
-      void run(work);
+      turns.add(() => void run(work));
     }
   }
 
