@@ -1,6 +1,6 @@
 // Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test runner over
-// every *.test.ts or over the files named on the command line. `--test-name-pattern` selects tests by name. Files that are named
-// have a process each; when all are run, short ones share some.
+// every *.test.ts or over the files named on the command line. `--test-name-pattern` selects tests by name, `--times` prints
+// where the time went. Files that are named have a process each; when all are run, short ones share some.
 
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { EmbeddedPostgresError } from '../src/embedded-postgres/installation.ts'
 import { MigrationError } from '../src/platform/migrate.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
 import { groupFiles } from './groups.ts';
+import { watchTimes } from './times.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts', 'simulators/**/*.test.ts'];
@@ -63,7 +64,7 @@ async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { [NAME_PATTERN]: { type: 'string' } },
+    options: { [NAME_PATTERN]: { type: 'string' }, times: { type: 'boolean' } },
   });
   const patterns = positionals.length > 0 ? positionals : ALL_TESTS;
   const found = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
@@ -74,11 +75,13 @@ async function run(args: string[]): Promise<number> {
     return 1;
   }
   const folder = mkdtempSync(join(tmpdir(), 'simbi-groups-'));
+  const times = values.times ? watchTimes(ROOT) : null;
   try {
     const { groups, alone } = positionals.length > 0 ? { groups: [], alone: others } : groupFiles(others, folder);
     return await runOnServer([...longest, ...groups, ...alone], values[NAME_PATTERN]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    if (times) console.log(times.stop());
   }
 }
 
