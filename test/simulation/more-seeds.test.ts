@@ -2,4 +2,4 @@
 
 import { testSeeds } from './seeds.ts';
 
-testSeeds({ from: 61, to: 120 });
+testSeeds({ from: 51, to: 100 });
