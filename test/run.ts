@@ -34,7 +34,6 @@ const LONGEST_FIRST = [
   'test/browser/console.test.ts',
   'test/browser/states.test.ts',
   'test/fuzz/fuzz.test.ts',
-  'test/fuzz/more-fuzz.test.ts',
   'test/rails/contract.test.ts',
   'test/rails/journey.test.ts',
   'test/process.test.ts',

@@ -1,7 +1,6 @@
 // Fuzzing of the whole gateway. Stories run side by side, few at a time, so that nothing is refused for overload; each part of a
 // long run has its own database. At the end of a part the books must be right.
 
-import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { HttpServer } from '../../src/platform/http.ts';
@@ -158,17 +157,4 @@ export function describeFailure(seed: string, failure: Failure): string {
     `  → ${answer.replace(/"x-fuzz-error":"([^"]*)"/, (_, text: string) => `\n${decodeURIComponent(text)}\n`)}`,
     `Replay (requests ${story} to ${number}, on which it depends): npm run fuzz -- --seed ${seed} --request ${number}`,
   ].join('\n');
-}
-
-/** The seed of `npm test`, and how many requests each of its files sends. */
-const TEST_SEED = '13';
-export const TEST_REQUESTS = 7_000;
-
-/** Sends the requests of one file of the tests, beginning with number `from`, and fails with the first few failures. */
-export async function expectNoFailures(from: number): Promise<FuzzResult> {
-  const result = await runFuzz({ seed: TEST_SEED, from, requests: TEST_REQUESTS });
-  const described = result.failures.slice(0, 5).map((failure) => describeFailure(TEST_SEED, failure));
-  assert.equal(described.join('\n\n'), '');
-  assert.equal(result.sent, TEST_REQUESTS);
-  return result;
 }
