@@ -1,5 +1,6 @@
 // Real processes, killed: the server at every failpoint and at any moment, and PostgreSQL with all its children, under
-// load and with fsync on. Whatever was acknowledged is there afterwards, once. CRASH_CYCLES=300 is the long run.
+// load and with fsync on. Whatever was acknowledged is there afterwards, once. Each strike has two turns; CRASH_CYCLES=300 is
+// the long run.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +21,6 @@ import { reservePort } from './ports.ts';
 import { signBody } from './shop.ts';
 import { createRandom } from './simulation/random.ts';
 
-const CYCLES = Number(process.env.CRASH_CYCLES ?? 30);
 /** And how often a busy server passes there, at most, before it dies: batches are passed less often than calls. */
 const FAILPOINTS: Record<string, number> = {
   'accept-committed': 4,
@@ -33,6 +33,7 @@ const FAILPOINTS: Record<string, number> = {
 };
 /** Each cycle ends in one of these. */
 const STRIKES = [...Object.keys(FAILPOINTS), 'kill the server', 'kill PostgreSQL'];
+const CYCLES = Number(process.env.CRASH_CYCLES ?? 2 * STRIKES.length);
 const CLIENTS = 16;
 const LOAD_MS = 1_200;
 /** A failpoint is waited for; a machine that is busy with other things gets there later. */
