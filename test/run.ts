@@ -25,20 +25,22 @@ const NAME_PATTERN = 'test-name-pattern';
 /** Only to end a file that hangs: the longest take a minute and a half beside other work. */
 const FILE_TIMEOUT_MS = 600_000;
 
-/** Started first, in a process each, so that the end is not one long file while the other processors have nothing to do. */
+/** Started first, in a process each, so that the end is not one long file and idle processors: see `--times`. */
 const LONGEST_FIRST = [
+  'test/browser/console.test.ts',
   'test/money-crash.test.ts',
+  'test/process.test.ts',
+  'test/fuzz/fuzz.test.ts',
   'test/simulation.test.ts',
   'test/simulation/more-seeds.test.ts',
-  'test/crash.test.ts',
-  'test/browser/console.test.ts',
-  'test/browser/states.test.ts',
-  'test/fuzz/fuzz.test.ts',
+  'test/browser/journeys.test.ts',
   'test/rails/contract.test.ts',
-  'test/rails/journey.test.ts',
-  'test/process.test.ts',
-  'test/docs.test.ts',
+  'test/browser/states.test.ts',
+  'test/browser/money.test.ts',
   'test/browser/checkout.test.ts',
+  'test/crash.test.ts',
+  'test/docs.test.ts',
+  'test/rails/journey.test.ts',
   'test/signing.test.ts',
   'src/embedded-postgres/server.test.ts',
   'test/console.test.ts',
