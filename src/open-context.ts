@@ -22,6 +22,8 @@ import { openVault } from './platform/vault-keys.ts';
 
 const OWNER_WAIT_MS = 15_000;
 const OWNER_POLL_MS = 50;
+/** A request is refused after a second without a connection, and sent again; a person who typed a command waits for its answer. */
+const COMMAND_ACQUIRE_TIMEOUT_MS = 15_000;
 
 export type Progress = (sentence: string) => void;
 
@@ -107,7 +109,7 @@ export async function openInstance(config: Config, log: Logger, onProgress: Prog
   const database = await openCommandDatabase(config, onProgress);
   try {
     await migrateDatabase(database, onProgress);
-    const ctx = await createContext(config, database.url, log);
+    const ctx = await createContext(config, database.url, log, { acquireTimeoutMs: COMMAND_ACQUIRE_TIMEOUT_MS });
     return {
       ctx,
       async close() {
@@ -128,8 +130,14 @@ export async function migrateDatabase({ url, ownerUrl }: OpenDatabase, onProgres
   return applied;
 }
 
-export async function createContext(config: Config, databaseUrl: string, log: Logger): Promise<Context> {
+export async function createContext(
+  config: Config,
+  databaseUrl: string,
+  log: Logger,
+  patience: { acquireTimeoutMs?: number } = {},
+): Promise<Context> {
   const db = connectDatabase({
+    ...patience,
     url: databaseUrl,
     poolSize: config.databasePoolSize,
     applicationName: `simbi-${config.role}`,
