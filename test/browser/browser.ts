@@ -73,6 +73,32 @@ export function sideways(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
+/** Colour and size of the text of each element, with every background behind it. */
+const COLOURS = `(() => {
+  const behind = (element) => {
+    if (element === null) return '';
+    const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
+    const own = [backgroundColor, backgroundImage, opacity].join(' ');
+    return (own === 'rgba(0, 0, 0, 0) none 1' ? '' : own + ' on ') + behind(element.parentElement);
+  };
+  const hasText = (element) => element.matches('input, select, textarea') ||
+    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '');
+  return [...new Set([...document.body.querySelectorAll('*')]
+    .filter((element) => hasText(element) && element.checkVisibility())
+    .map((element) => {
+      const { color, fontSize, fontWeight } = getComputedStyle(element);
+      return [color, fontSize, fontWeight, 'on', behind(element)].join(' ');
+    }))];
+})()`;
+
+/** Whether text on the page has colours that are not known yet; from then on they are. The contrast of the others was checked. */
+export async function showsNewColours(page: Page, known: Set<string>): Promise<boolean> {
+  const colours = await page.evaluate<string[]>(COLOURS);
+  const isNew = colours.some((each) => !known.has(each));
+  for (const each of colours) known.add(each);
+  return isNew;
+}
+
 let axe: string | undefined;
 
 /** What axe finds: WCAG 2.2 AA and good practice, or only the named rules. */

@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core';
 import { LANGUAGE_CODES } from '../../src/checkout/language.ts';
 import { SCRIPT } from '../../src/checkout/layout.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
-import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
+import { browserMissing, findings, showsNewColours, sideways, startBrowser, visit } from './browser.ts';
 import { paintDocumentAlone } from './paint.ts';
 import { openShop, type Shop } from './shop.ts';
 import { makeStates, type State, submit } from './states.ts';
@@ -109,8 +109,11 @@ describe('every state of the checkout', { skip: browserMissing() ?? false }, () 
   for (const dark of [false, true])
     test(`has no accessibility findings (${dark ? 'dark' : 'light'})`, async () => {
       const { page, close } = await visit(browser, { dark });
+      const known = new Set<string>();
       for (const { name, url } of states) {
         await page.goto(url);
+        // In the dark only colours differ.
+        if (dark && !(await showsNewColours(page, known))) continue;
         assert.deepEqual(await findings(page, ...(dark ? ['color-contrast'] : [])), [], name);
       }
       await close();
@@ -154,7 +157,8 @@ describe('every state of the checkout', { skip: browserMissing() ?? false }, () 
       for (const address of [attempt, `${url}/card`]) {
         await page.goto(address);
         assert.ok((await sideways(page)) <= 0, `${text} breaks ${address}`);
-        assert.deepEqual(await findings(page), []);
+        // Once: as long as text stays text, the markup is the same with the others.
+        if (text === hostile[0]) assert.deepEqual(await findings(page), []);
       }
       await page.goto(gateway.url + (await receiptOf(attempt)));
       assert.ok((await sideways(page)) <= 0);
