@@ -19,6 +19,9 @@ const ARGUMENTS = [
   '--no-first-run',
 ];
 
+/** Only to end what never happens: on a machine that is busy with other things a page may take long to load. */
+const PATIENCE_MS = 120_000;
+
 /** Why there is no browser here; null when there is one. */
 export function browserMissing(): string | null {
   return findBrowser() === null
@@ -56,7 +59,7 @@ export async function visit(browser: Browser, options: VisitOptions = {}): Promi
     locale: options.language ?? 'en-GB',
     serviceWorkers: 'block',
   });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];
