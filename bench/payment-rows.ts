@@ -10,10 +10,11 @@ import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
 import { ensureWallets } from '../src/ledger/accounts.ts';
 import { extendChain } from '../src/ledger/chain.ts';
+import { EVIDENCE_MONTHS } from '../src/payments/evidence.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import type { Context } from '../src/platform/context.ts';
 import type { Database, Tx } from '../src/platform/db.ts';
-import { maintainPartitions } from '../src/platform/partitions.ts';
+import { maintainPartitions, type PartitionPlan } from '../src/platform/partitions.ts';
 
 /** Payments written by one statement of each table. */
 const PIECE = 50_000;
@@ -69,12 +70,8 @@ export async function writePaymentRows(ctx: Context, owner: Database, plan: Paym
   await openAccounts(ctx, plan);
   const kept = new Date(plan.until.getTime() - KEPT_DAYS * DAY_MS);
   for (const table of ['events', 'callback_attempts'])
-    for (let day = 0; day <= KEPT_DAYS; day += MONTH_DAYS)
-      await maintainPartitions(
-        ctx,
-        { table, span: 'month', ahead: 1, keepMs: 90 * DAY_MS, hasDefault: true },
-        new Date(kept.getTime() + day * DAY_MS),
-      );
+    await createMonths(ctx, { ...EVIDENCE_MONTHS, table, keepMs: 90 * DAY_MS }, KEPT_DAYS, plan.until);
+  await createMonths(ctx, EVIDENCE_MONTHS, plan.days, plan.until);
   for (const table of GUARDED) await owner.query(`alter table ${table} disable trigger user`);
   try {
     for (let from = 0; from < plan.payments; from += PIECE) {
@@ -85,6 +82,11 @@ export async function writePaymentRows(ctx: Context, owner: Database, plan: Paym
   } finally {
     for (const table of GUARDED) await owner.query(`alter table ${table} enable trigger user`);
   }
+}
+
+async function createMonths(ctx: Context, months: PartitionPlan, days: number, until: Date): Promise<void> {
+  for (let day = days; day >= 0; day -= MONTH_DAYS)
+    await maintainPartitions(ctx, { ...months, ahead: 1 }, new Date(until.getTime() - day * DAY_MS));
 }
 
 async function openAccounts({ db }: Context, { merchants, method, days, until }: PaymentRowsPlan): Promise<void> {

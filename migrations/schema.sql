@@ -51,7 +51,7 @@ begin
   perform lock_partitions(rule.parent);
   start := date_trunc(rule.span, moment);
   name := partition_name(rule, start);
-  if to_regclass(name) is not null then
+  if to_regclass(name) is not null or start < rule.since then
     return false;
   end if;
   low := partition_bound(rule, start);
@@ -60,7 +60,8 @@ begin
   if rule.key_column is not null then
     execute format('lock table %I in access exclusive mode', rule.parent || '_default');
   end if;
-  execute format('create table %I (like %I including defaults including constraints including storage)', name, rule.parent);
+  execute format('create table %I (like %I including defaults including constraints including storage) %s', name, rule.parent,
+    case when rule.options = '' then '' else format('with (%s)', rule.options) end);
   if rule.key_column is not null then
     execute format(
       'with moved as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from moved',
@@ -85,7 +86,8 @@ declare
 begin
   select * into strict rule from partition_rules where parent = parent_table;
   name := partition_name(rule, start);
-  if cutoff > clock_timestamp() - rule.keep or start + ('1 ' || rule.span)::interval > cutoff or date_trunc(rule.span, start) <> start
+  if rule.keep is null or cutoff > clock_timestamp() - rule.keep or start + ('1 ' || rule.span)::interval > cutoff
+    or date_trunc(rule.span, start) <> start
   then
     raise exception 'the partition % is too young to be dropped', name using errcode = 'P0001', constraint = 'partition_kept';
   end if;
@@ -340,7 +342,7 @@ declare
   rule partition_rules;
 begin
   select * into strict rule from partition_rules where parent = parent_table and age_column is not null;
-  if cutoff > clock_timestamp() - rule.keep then
+  if rule.keep is null or cutoff > clock_timestamp() - rule.keep then
     raise exception 'rows of % are too young to be deleted', rule.parent using errcode = 'P0001', constraint = 'partition_kept';
   end if;
   execute format('delete from %I where %I < $1', rule.parent || '_default', rule.age_column) using cutoff;
@@ -848,28 +850,6 @@ comment on column payment_jobs.submitted_at is
 comment on column payment_jobs.resume is
   'Not null: restored from a backup. The operator is asked first; only when it does not know the transaction, this is what was to be done.';
 CREATE INDEX payment_jobs_due ON public.payment_jobs USING btree (due_at);
-
-create table evidence (
-  holder_id bigint not null,
-  transaction_id uuid not null,
-  id bigint not null generated always as identity,
-  at timestamp with time zone not null,
-  source text not null,
-  state text not null,
-  receipt text,
-  failure_code text,
-  effect text not null,
-  raw text not null default ''::text,
-  constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
-  constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
-  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'matched'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
-  constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
-);
-comment on table evidence is
-  'Every observation of every transaction, as it was said. id is the order in which it came.';
-comment on column evidence.effect is
-  'What the observation led to.';
-CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table cases (
   holder_id bigint not null,
@@ -2009,9 +1989,11 @@ comment on table applied_privileges is
 create table partition_rules (
   parent text not null,
   span text not null,
-  keep interval not null,
+  keep interval,
   key_column text,
   age_column text,
+  since timestamp with time zone,
+  options text not null default ''::text,
   constraint partition_rule_once PRIMARY KEY (parent),
   constraint partition_rule_of_default CHECK (((key_column IS NULL) = (age_column IS NULL))),
   constraint partition_span_known CHECK ((span = ANY (ARRAY['hour'::text, 'day'::text, 'month'::text])))
@@ -2019,11 +2001,15 @@ create table partition_rules (
 comment on table partition_rules is
   'The tables whose partitions the service creates and drops, and how long their rows are kept at least.';
 comment on column partition_rules.keep is
-  'Nobody but the owner of the database can drop a younger partition, whatever a clock says.';
+  'Nobody but the owner of the database can drop a younger partition, whatever a clock says. Null: only the owner drops any.';
 comment on column partition_rules.key_column is
   'For a table with a default partition, whose rows are moved: the partition key.';
 comment on column partition_rules.age_column is
   'The age of a row. A partition with a younger row is kept.';
+comment on column partition_rules.since is
+  'When the first partition of a span begins. What is older is in the partition <parent>_before.';
+comment on column partition_rules.options is
+  'Storage parameters of new partitions: a partitioned table itself cannot have any.';
 
 -- 0028_platform_vault_keys.sql
 
@@ -2373,6 +2359,30 @@ create table receipt_texts (
 );
 comment on table receipt_texts is
   'An SMS with a receipt, written before the operator is called. After a crash it stays "sending": nobody is texted twice.';
+
+-- 0048_payments_evidence_by_month.sql
+
+create table evidence (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  source text not null,
+  state text not null,
+  receipt text,
+  failure_code text,
+  effect text not null,
+  raw text not null default ''::text,
+  constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
+  constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
+  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'matched'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
+  constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
+) partition by RANGE (transaction_id);
+comment on table evidence is
+  'Every observation of every transaction, as it was said. Partitioned by the id of the transaction, whose first bits are its time. id is the order in which it came.';
+comment on column evidence.effect is
+  'What the observation led to.';
+CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 
 

@@ -12,6 +12,7 @@ import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine } from './payments/engine.ts';
+import { keepEvidenceMonths } from './payments/evidence.ts';
 import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
 import { readOperatorBalances } from './payments/operator-balances.ts';
@@ -37,6 +38,7 @@ import {
 } from './sandbox/simulated-operator.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
 
+const MONTHS_IDLE_MS = { shortest: 3_600_000, longest: 3_600_000 };
 const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
 const BALANCES_IDLE_MS = { shortest: 30_000, longest: 60_000 };
@@ -124,6 +126,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'rejected_callbacks', pass: () => purgeRejectedCallbacks(base), idleMs: PURGE_IDLE_MS },
     deliverer,
     createCallbackHousekeeping(base),
+    { name: 'evidence_months', pass: () => keepEvidenceMonths(base), idleMs: MONTHS_IDLE_MS },
     { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },

@@ -22,7 +22,7 @@ import { type BackupKeys, NO_KEYS } from './encryption.ts';
 
 /** The names and bounds that our partitions have. Nothing else from the file becomes SQL. */
 const PARTITION_NAME = /^[a-z0-9_]{1,63}$/;
-const PARTITION_BOUND = /^(DEFAULT|FOR VALUES FROM \('[^'\\]{1,64}'\) TO \('[^'\\]{1,64}'\))$/;
+const PARTITION_BOUND = /^(DEFAULT|FOR VALUES FROM \((MINVALUE|'[^'\\]{1,64}')\) TO \('[^'\\]{1,64}'\))$/;
 
 /** `finish` needs the tables of this migration. A backup from before it is migrated first, and finished after its commit. */
 const FINISH_SCHEMA = 14;

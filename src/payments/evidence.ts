@@ -1,13 +1,30 @@
-// Evidence: every observation of a transaction as it was received, and its effect. It is never deleted.
+// Evidence: every observation of a transaction as it was received, and its effect. The service never deletes any; an
+// administrator may remove months that were archived.
 
 import { columns } from '../platform/columns.ts';
+import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
+import { maintainPartitions, type PartitionPlan } from '../platform/partitions.ts';
 import type { Observation } from '../rails/rail.ts';
 import { visibleText } from './observations.ts';
 import type { EvidenceSource, Transition } from './states.ts';
 
 const MAX_SHOWN = 200;
+
+/** By the month in the id of the transaction. */
+export const EVIDENCE_MONTHS: PartitionPlan = {
+  table: 'evidence',
+  span: 'month',
+  ahead: 2,
+  keepMs: null,
+  hasDefault: true,
+};
+
+/** Creates the partitions of the months to come. Returns how many. */
+export function keepEvidenceMonths(ctx: Context): Promise<number> {
+  return maintainPartitions(ctx, EVIDENCE_MONTHS);
+}
 
 export type Evidence = {
   at: Date;

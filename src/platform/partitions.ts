@@ -13,8 +13,8 @@ export type PartitionPlan = {
   span: PartitionSpan;
   /** How many partitions after the present one are created ahead. */
   ahead: number;
-  /** A partition that ended this long ago is dropped. */
-  keepMs: number;
+  /** A partition that ended this long ago is dropped; null: the service drops none. */
+  keepMs: number | null;
   /** The table has a partition `<table>_default`. */
   hasDefault?: true;
 };
@@ -78,6 +78,7 @@ async function createPartitions(ctx: Context, plan: PartitionPlan, starts: Date[
 }
 
 async function dropOldPartitions(ctx: Context, plan: PartitionPlan, existing: string[], now: Date): Promise<number> {
+  if (plan.keepMs === null) return 0;
   const cutoff = new Date(now.getTime() - plan.keepMs);
   let dropped = 0;
   for (const name of existing) {
