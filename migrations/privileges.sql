@@ -59,6 +59,7 @@ insert into wanted (name, service, rows, hidden) values
   ('ledger_transfers', 'select', 'own', null),
   ('wallets', 'select, insert', 'own', null),
   -- payments
+  ('archived_months', 'select', 'true', null),
   ('balance_reads', 'select, insert, update', null, null),
   ('cases', 'select, insert, update', 'own', null),
   ('decisions', 'select, insert, update', 'own', null),

@@ -4,13 +4,11 @@
 
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import type { Reader, Statement } from '../platform/db.ts';
+import { connectForCopy, readerOf } from '../platform/copy-connection.ts';
 import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
 import { readWrapperNames } from '../platform/vault-keys.ts';
 import { BackupError, type BackupWriter, createBackupWriter } from './backup-file.ts';
 import type { BackupEncryption } from './encryption.ts';
-
-const CONNECT_TIMEOUT_MS = 10_000;
 
 export type SchemaVersion = { version: number; name: string; checksum: string };
 export type Partition = { name: string; bound: string };
@@ -50,8 +48,8 @@ export type BackupOptions = {
 export type WrittenBackup = { header: BackupHeader; rows: Record<string, number>; sha256: string; bytes: number };
 
 export async function writeBackup(options: BackupOptions): Promise<WrittenBackup> {
-  const keeper = await connect(options.databaseUrl, 'simbi-backup');
-  const reader = await connect(options.databaseUrl, 'simbi-backup');
+  const keeper = await connectForCopy(options.databaseUrl, 'simbi-backup');
+  const reader = await connectForCopy(options.databaseUrl, 'simbi-backup');
   let writer: BackupWriter | null = null;
   try {
     await keeper.query('begin isolation level repeatable read read only');
@@ -145,15 +143,6 @@ async function describe(client: pg.Client, options: BackupOptions): Promise<Back
   };
 }
 
-function readerOf(client: pg.Client): Reader {
-  return {
-    async query<R extends object>(statement: Statement, values?: unknown[]) {
-      const text = typeof statement === 'string' ? statement : statement.text;
-      return (await client.query<R>(text, values)).rows;
-    },
-  };
-}
-
 /** Every table of a backup, each after those it references, so that they can be loaded with foreign keys on. */
 export async function listTables(client: pg.Client): Promise<BackupTable[]> {
   const { rows } = await client.query<BackupTable & { refers_to: string[] }>(
@@ -200,24 +189,4 @@ async function readSequences(client: pg.Client): Promise<SequenceState[]> {
     if (row) states.push({ table, column, lastValue: row.last, isCalled: row.called });
   }
   return states;
-}
-
-/** A separate connection: copying takes longer than the time-outs for requests. */
-export async function connect(databaseUrl: string, applicationName: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: 0,
-    idle_in_transaction_session_timeout: 0,
-    keepAlive: true,
-  });
-  // A connection that breaks rejects the running query; without a listener Node would stop the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  // The text of a row must not depend on the server's settings.
-  await client.query(
-    `set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set bytea_output = hex; set extra_float_digits = 3`,
-  );
-  return client;
 }

@@ -4,6 +4,7 @@
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { connectForCopy } from '../platform/copy-connection.ts';
 import type { Tx } from '../platform/db.ts';
 import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
 import { migrate, readMigrations } from '../platform/migrate.ts';
@@ -13,7 +14,6 @@ import {
   type BackupProgress,
   type BackupSummary,
   type BackupTable,
-  connect,
   countLines,
   listTables,
 } from './backup.ts';
@@ -79,7 +79,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
   try {
     requireKey(file.header, options.masterKey, options.previousMasterKey ?? null);
     await prepareSchema(options.databaseUrl, file.header, options.onStep);
-    const client = await connect(options.databaseUrl, 'simbi-restore');
+    const client = await connectForCopy(options.databaseUrl, 'simbi-restore');
     try {
       await client.query('begin');
       const summary = await load(client, file, options).catch(async (error: unknown) => {
@@ -146,7 +146,7 @@ async function prepareSchema(databaseUrl: string, header: BackupHeader, onStep?:
           `Restore it with version ${header.version}.`,
       );
   const last = header.schema.at(-1)?.version ?? 0;
-  const client = await connect(databaseUrl, 'simbi-restore');
+  const client = await connectForCopy(databaseUrl, 'simbi-restore');
   let isNew = false;
   try {
     isNew = (await listTables(client)).length === 0;

@@ -126,6 +126,12 @@ const OPERATING: CommandEntry[] = [
     'keysCommands',
   ),
   entry(
+    'archive',
+    'write months of payments to files, verify them, and remove old evidence from the database',
+    () => import('./archive.ts'),
+    'archiveCommands',
+  ),
+  entry(
     'backup <file>',
     'write everything to one file while the service runs',
     () => import('./backup.ts'),

@@ -2,7 +2,8 @@
 // behind a click.
 
 import type { Delivery } from '../callbacks/resend.ts';
-import { refOf } from '../payments/transactions.ts';
+import { refOf, type Transaction } from '../payments/transactions.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html } from '../platform/html.ts';
 import { status, type Tone } from '../ui/components.ts';
 import { timeTag } from './components.ts';
@@ -11,6 +12,8 @@ import { attemptDetails } from './delivery-details.ts';
 import { postButton } from './form-components.ts';
 import { BUILDERS } from './route.ts';
 import type { TransactionDetails } from './transaction-details.ts';
+
+const EVENTS_KEPT_MS = 90 * DAY_MS;
 
 const TONES: Record<Delivery['status'], Tone> = {
   waiting: 'warning',
@@ -27,10 +30,16 @@ export function callbackCards(request: HolderRequest, { transaction, deliveries 
     return html`
       <section class="card">
         <h2>${t.transaction.callback.title}</h2>
-        <p class="muted">${t.callbacks.noneYet}</p>
+        <p class="muted">${areDeleted(request, transaction) ? t.callbacks.deletedByAge : t.callbacks.noneYet}</p>
       </section>
     `;
   return deliveries.map((delivery) => callbackCard(request, refOf(transaction), delivery));
+}
+
+/** A payment has an event when it ends, and the event is kept for ninety days from then. */
+function areDeleted({ ctx }: HolderRequest, { status: state, updated_at }: Transaction): boolean {
+  const isFinal = state !== 'pending' && state !== 'processing';
+  return isFinal && ctx.clock.millis() - updated_at.getTime() > EVENTS_KEPT_MS;
 }
 
 function callbackCard(request: HolderRequest, ref: string, delivery: Delivery): Html {

@@ -8,6 +8,7 @@ import { listTeam } from '../holders/members.ts';
 import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { type TransferLine, transfersOf } from '../ledger/reports.ts';
 import { findHolderLink, type PaymentLink } from '../links/links.ts';
+import { isEvidenceArchived } from '../payments/archived-rows.ts';
 import { type Case, listCasesOf } from '../payments/cases.ts';
 import { type EvidencePage, listEvidence } from '../payments/evidence.ts';
 import { findPayoutOrder, type PayoutOrderRow } from '../payments/payout-orders.ts';
@@ -30,6 +31,8 @@ export type TransactionDetails = {
   transaction: Transaction;
   requests: LoggedRequest[];
   evidence: EvidencePage;
+  /** What operators reported was removed after it had been archived. */
+  evidenceArchived: boolean;
   transfers: TransferLine[];
   deliveries: Delivery[];
   cases: Case[];
@@ -95,6 +98,8 @@ export async function readTransactionDetails(request: HolderRequest): Promise<Tr
     transaction,
     requests,
     evidence,
+    evidenceArchived:
+      evidence.older === null && (await isEvidenceArchived(ctx.db, id, evidence.entries, ctx.clock.now())),
     transfers,
     deliveries,
     cases,

@@ -50,6 +50,7 @@ export function timeline(request: HolderRequest, details: TransactionDetails): H
   return html`
     <ol class="timeline">${entries.toReversed().map((entry) => timelineItem(request, entry))}</ol>
     ${olderReports(request, details)}
+    ${details.evidenceArchived && html`<p class="muted">${t.transaction.archived}</p>`}
   `;
 }
 

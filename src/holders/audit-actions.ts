@@ -95,6 +95,8 @@ export const AUDIT_ACTIONS = {
     'keys.master_rotated',
     'keys.retired',
     'gateway.restored',
+    'archive.written',
+    'archive.evidence_removed',
   ],
 } as const;
 

@@ -6,6 +6,8 @@ import { Problem } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { AuditAction } from './audit-actions.ts';
 
+/** For statements that read the range of each holder: `from ${EVERY_HOLDER} as holder`. 0 is the gateway itself. */
+export const EVERY_HOLDER = '(select id from holders union all select 0)';
 /** Most holders that one query reads. */
 export const MAX_HOLDERS_LISTED = 1_000;
 

@@ -8,6 +8,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
+import { type ArchivedRows, inMonth } from '../platform/months.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
 import { noteKeyUse } from './integration-secrets.ts';
 import { findLiveIntegration, type Integration, noteUse } from './integrations.ts';
@@ -260,6 +261,14 @@ export type RequestFilter = {
   transactionId?: string | undefined;
   since: Date;
   before?: Date | undefined;
+};
+
+/** For an archive: what is left of a month after thirty days. */
+export const REQUEST_ROWS: ArchivedRows = {
+  name: 'request_log',
+  query: (month) => `
+    select at, id, holder_id, integration_id, transaction_id, ms, status, route, address, code
+    from request_log where ${inMonth('at', month)} order by at, id, holder_id, route, status, ms, address`,
 };
 
 /** At most so many rows are read for one page. */

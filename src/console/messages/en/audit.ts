@@ -110,6 +110,8 @@ const gateway = {
   'keys.master_rotated': () => 'replaced the master key',
   'keys.retired': () => 'retired an encryption key',
   'gateway.restored': () => 'restored the gateway from a backup',
+  'archive.written': (month) => `wrote the payments of ${month} to an archive`,
+  'archive.evidence_removed': (month) => `removed archived operator answers of ${month} from the database`,
 } satisfies Partial<Record<AuditAction, Sentence>>;
 
 const actions: Record<AuditAction, Sentence> = { ...money, ...developers, ...people, ...settings, ...gateway };

@@ -8,6 +8,7 @@ export const callbacks = {
     none: 'No callbacks yet',
     noneText: 'When a payment ends, a signed message is sent to your callback URL. Set the URL in an integration.',
     noneYet: 'No callbacks yet.',
+    deletedByAge: 'Callbacks are kept for 90 days. Those of this payment were deleted.',
     event: 'Event',
     url: 'URL',
     attemptCount: 'Attempts',

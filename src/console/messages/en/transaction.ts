@@ -10,6 +10,7 @@ export const transaction = {
     details: 'Details',
     more: 'More details',
     olderReports: 'Older answers of the operator',
+    archived: 'The operator’s answers about this payment were archived and removed. Your provider keeps the archive.',
     timeline: 'Timeline',
     ledger: 'Ledger entries',
     receipt: 'Receipt',

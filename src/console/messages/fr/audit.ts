@@ -100,6 +100,8 @@ const gateway = {
   'keys.master_rotated': () => 'a remplacé la clé principale',
   'keys.retired': () => 'a retiré une clé de chiffrement',
   'gateway.restored': () => 'a restauré la passerelle depuis une sauvegarde',
+  'archive.written': (month) => `a écrit les paiements de ${month} dans une archive`,
+  'archive.evidence_removed': (month) => `a retiré de la base les réponses archivées des opérateurs de ${month}`,
 } satisfies Sentences;
 
 export const audit: Pick<ConsoleMessages, 'audit'> = {

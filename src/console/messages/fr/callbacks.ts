@@ -10,6 +10,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     noneText:
       'À la fin d’un paiement, un message signé est envoyé à votre URL de callback. Indiquez-la dans une intégration.',
     noneYet: 'Aucun callback.',
+    deletedByAge: 'Les callbacks sont conservés 90 jours. Ceux de ce paiement ont été supprimés.',
     event: 'Événement',
     url: 'URL',
     attemptCount: 'Tentatives',

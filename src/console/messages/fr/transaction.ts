@@ -11,6 +11,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     details: 'Détails',
     more: 'Plus de détails',
     olderReports: 'Réponses plus anciennes de l’opérateur',
+    archived:
+      'Les réponses de l’opérateur sur ce paiement ont été archivées et retirées. Votre prestataire conserve l’archive.',
     timeline: 'Chronologie',
     ledger: 'Écritures',
     receipt: 'Reçu',

@@ -99,6 +99,8 @@ const gateway = {
   'keys.master_rotated': () => 'substituiu a chave-mestra',
   'keys.retired': () => 'retirou uma chave de cifra',
   'gateway.restored': () => 'repôs o gateway a partir de uma cópia de segurança',
+  'archive.written': (month) => `gravou os pagamentos de ${month} num arquivo`,
+  'archive.evidence_removed': (month) => `removeu da base de dados as respostas arquivadas das operadoras de ${month}`,
 } satisfies Sentences;
 
 export const audit: Pick<ConsoleMessages, 'audit'> = {

@@ -10,6 +10,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     noneText:
       'Quando um pagamento termina, é enviada uma mensagem assinada para o seu URL de callback. Indique-o numa integração.',
     noneYet: 'Ainda sem callbacks.',
+    deletedByAge: 'Os callbacks são guardados durante 90 dias. Os deste pagamento foram apagados.',
     event: 'Evento',
     url: 'URL',
     attemptCount: 'Tentativas',

@@ -13,6 +13,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     details: 'Detalhes',
     more: 'Mais detalhes',
     olderReports: 'Respostas anteriores da operadora',
+    archived:
+      'As respostas da operadora sobre este pagamento foram arquivadas e removidas. O seu fornecedor guarda o arquivo.',
     timeline: 'Cronologia',
     ledger: 'Lançamentos no livro-razão',
     receipt: 'Recibo',

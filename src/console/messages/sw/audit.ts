@@ -99,6 +99,8 @@ const gateway = {
   'keys.master_rotated': () => 'alibadilisha ufunguo mkuu',
   'keys.retired': () => 'aliacha kutumia ufunguo wa usimbaji',
   'gateway.restored': () => 'alirejesha mfumo kutoka nakala rudufu',
+  'archive.written': (month) => `aliandika malipo ya ${month} kwenye hifadhi`,
+  'archive.evidence_removed': (month) => `aliondoa kwenye hifadhidata majibu ya mitandao ya ${month} yaliyohifadhiwa`,
 } satisfies Sentences;
 
 export const audit: Pick<ConsoleMessages, 'audit'> = {

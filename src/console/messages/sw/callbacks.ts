@@ -9,6 +9,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     none: 'Bado hakuna callback',
     noneText: 'Malipo yanapoisha, ujumbe wenye saini hutumwa kwa callback URL yako. Weka URL kwenye muunganisho.',
     noneYet: 'Bado hakuna callback.',
+    deletedByAge: 'Callback hutunzwa kwa siku 90. Za malipo haya zimefutwa.',
     event: 'Tukio',
     url: 'URL',
     attemptCount: 'Majaribio',

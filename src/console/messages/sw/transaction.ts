@@ -12,6 +12,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     details: 'Maelezo',
     more: 'Maelezo zaidi',
     olderReports: 'Majibu ya zamani ya mtandao',
+    archived:
+      'Majibu ya mtandao kuhusu malipo haya yamehifadhiwa kwenye kumbukumbu na kuondolewa. Mtoa huduma wako anaitunza.',
     timeline: 'Mfuatano wa matukio',
     ledger: 'Maingizo ya leja',
     receipt: 'Risiti',
