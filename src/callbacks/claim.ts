@@ -2,12 +2,16 @@
 
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
+import { createDueFloor } from '../platform/due-floor.ts';
 import { holderOfUuid } from '../platform/ids.ts';
+import { perProcess } from '../platform/memory.ts';
 import { LEASE_MS } from './events.ts';
 
 /** Claimed for one receiver before they can be sent, so that it never waits for a claim; and for all receivers in one pass. */
 export const CLAIM_PER_RECEIVER = 64;
 const CLAIM_IN_ALL = 1_024;
+/** Of leases that have ended. */
+const floorOf = perProcess(() => createDueFloor());
 
 export type ClaimedRow = {
   event_id: string;
@@ -28,6 +32,7 @@ export type ClaimedRow = {
 // with a million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has
 // recovered, or is to be probed) only as many rows are claimed as this process can soon send. Holders take turns: `turn`
 // puts the first receiver of each holder before the second of any, so that one with many receivers does not fill the claim.
+// Claimed rows are locked and found by their place: a join by key reads the whole index when the planner takes the table for empty.
 const CLAIM = {
   name: 'claim_callbacks',
   text: `
@@ -53,9 +58,9 @@ const CLAIM = {
     ), turns as (
       select *, row_number() over (partition by holder_id order by due_at, origin) as turn from receivers where room > 0
     ), picked as (
-      select r.holder_id, d.event_id, d.due_at, r.origin, r.probe, r.failing
+      select r.holder_id, d.place, d.due_at, r.origin, r.probe, r.failing
       from (select * from turns order by turn, due_at) r cross join lateral (
-        select w.event_id, w.due_at from callback_deliveries w
+        select w.ctid as place, w.due_at from callback_deliveries w
         where w.holder_id = r.holder_id and w.origin = r.origin and not w.leased and w.due_at < 'infinity'
           and (w.due_at <= $1 or r.probe or w.tried_at < r.recovered_at)
         order by w.due_at limit r.room for update skip locked
@@ -66,7 +71,7 @@ const CLAIM = {
       where p.probe and r.holder_id = p.holder_id and r.origin = p.origin
     ), claimed as (
       update callback_deliveries d set leased = true, due_at = $2 from picked p
-      where d.holder_id = p.holder_id and d.event_id = p.event_id
+      where d.ctid = p.place
       returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
                 p.due_at as was_due_at, p.probe, p.failing
     )
@@ -108,7 +113,13 @@ export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<v
 
 /** Ends expired leases, and makes receivers without a backlog healthy again. */
 export async function tidyDeliveries(ctx: Context, now: Date): Promise<void> {
-  await ctx.db.query('update callback_deliveries set leased = false where leased and due_at <= $1', [now]);
+  const floor = floorOf(ctx);
+  const from = floor.from(now);
+  await ctx.db.query('update callback_deliveries set leased = false where leased and due_at <= $1 and due_at > $2', [
+    now,
+    from,
+  ]);
+  floor.drained(now, from);
   await ctx.db.query(
     `delete from callback_receivers r
      where (r.recovered_at is not null or r.probe_at <= $1) and not exists (

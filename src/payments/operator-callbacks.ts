@@ -8,7 +8,9 @@ import { addressShareOf } from '../platform/admission.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { createDueFloor } from '../platform/due-floor.ts';
 import { failpoint } from '../platform/failpoint.ts';
+import { perProcess } from '../platform/memory.ts';
 import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
 import { hideCredentials } from '../rails/evidence.ts';
 import {
@@ -37,6 +39,7 @@ import { keepUnmatched, type UnmatchedReport } from './unmatched-reports.ts';
 
 const MAX_COUNTED = 100_000;
 const CLAIM_LIMIT = 200;
+const floorOf = perProcess(() => createDueFloor());
 /** Messages of strangers that are kept, per minute for all rails together; the rest is only counted. */
 const REJECTED_KEPT_PER_MINUTE = 60;
 const EVERY_RAIL = 'every rail';
@@ -427,12 +430,18 @@ async function deleteMessages(tx: Tx, rows: InboxRow[]): Promise<void> {
 
 async function claimDue(ctx: PaymentsContext): Promise<InboxRow[]> {
   const now = ctx.clock.now();
-  return ctx.db.query<InboxRow>(
-    `with due as (select id from operator_inbox where due_at <= $1 order by due_at limit $2 for update skip locked)
-     update operator_inbox i set due_at = $3 from due where i.id = due.id
+  const floor = floorOf(ctx);
+  const from = floor.from(now);
+  const rows = await ctx.db.query<InboxRow>(
+    `with due as (
+       select ctid as place from operator_inbox where due_at <= $1 and due_at > $4 order by due_at limit $2 for update skip locked
+     )
+     update operator_inbox i set due_at = $3 from due where i.ctid = due.place
      returning i.id, i.rail, i.method, i.host, i.path, i.remote_address as "remoteAddress", i.headers, i.body, i.received_at`,
-    [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS)],
+    [now, CLAIM_LIMIT, new Date(now.getTime() + LEASE_MS), from],
   );
+  if (rows.length < CLAIM_LIMIT) floor.drained(now, from);
+  return rows;
 }
 
 /** Operator callbacks that are due and not yet read, counted up to a limit. */

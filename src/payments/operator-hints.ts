@@ -4,7 +4,9 @@
 
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
+import { createDueFloor } from '../platform/due-floor.ts';
 import { holderOfUuid } from '../platform/ids.ts';
+import { perProcess } from '../platform/memory.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import { LEASE_MS } from './payment-jobs.ts';
@@ -24,6 +26,7 @@ const HINTS = columns<Hint>(2, {
 /** Anybody can send hints about a reference that he knows. After so many that wait, the next question waits a second more. */
 const HINTS_A_SECOND = 3;
 const LONGEST_WAIT_SECONDS = 30;
+const floorOf = perProcess(() => createDueFloor());
 
 /** A rail can only hint at its own transactions. Returns the ids of those that there are. */
 export async function recordHints(tx: Tx, hints: Hint[], at: Date): Promise<ReadonlySet<string>> {
@@ -51,19 +54,22 @@ export async function claimHints(
   limit: number,
 ): Promise<{ transaction: Transaction; hint: ClaimedHint }[]> {
   const now = ctx.clock.now();
+  const floor = floorOf(ctx);
+  const from = floor.from(now);
   const claimed = await ctx.db.query<{ transaction_id: string; hints: number; attempts: number; first_at: Date }>(
     {
       name: 'claim_hints',
       text: `with due as (
-               select holder_id, transaction_id from operator_hints where due_at <= $1
+               select ctid as place from operator_hints where due_at <= $1 and due_at > $4
                order by due_at limit $2 for update skip locked
              )
              update operator_hints h set due_at = $3 from due
-             where h.holder_id = due.holder_id and h.transaction_id = due.transaction_id
+             where h.ctid = due.place
              returning h.transaction_id, h.hints, h.attempts, h.first_at`,
     },
-    [now, limit, new Date(now.getTime() + LEASE_MS)],
+    [now, limit, new Date(now.getTime() + LEASE_MS), from],
   );
+  if (claimed.length < limit) floor.drained(now, from);
   if (claimed.length === 0) return [];
   const ids = claimed.map((row) => row.transaction_id);
   const byId = new Map((await readTransactions(ctx.db, ids)).map((row) => [row.id, row]));

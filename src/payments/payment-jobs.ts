@@ -3,6 +3,8 @@
 import { randomInt } from 'node:crypto';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { createDueFloor } from '../platform/due-floor.ts';
+import { perProcess } from '../platform/memory.ts';
 import type { PaymentsContext } from './context.ts';
 import { readTransactions, type Transaction } from './transactions.ts';
 
@@ -11,6 +13,7 @@ export const LEASE_MS = 30_000;
 /** How long a submit waits while its operator is down, plus up to a second so that the submits do not all return at once. */
 const BREAKER_PAUSE_MS = 5_000;
 const MAX_COUNTED = 100_000;
+const floorOf = perProcess(() => createDueFloor());
 
 export type JobKind = 'send_token' | 'submit' | 'query' | 'expire';
 export type ClaimedJob = {
@@ -27,24 +30,30 @@ type ClaimedRow = { transaction_id: string; was: JobKind; submitted_at: Date | n
 /**
  * Claims due jobs. A 'submit' becomes a 'query' in the same statement, so the intent to send is durable: after a crash the
  * next process asks the operator whether the call arrived, and does not send it again.
+ *
+ * The rows are locked, so their places stand. A join by their key would read the whole index when the table was empty at the
+ * last look of the planner, with every row that cannot be cleaned away yet.
  */
 export async function claimDue(ctx: PaymentsContext, limit: number): Promise<ClaimedJob[]> {
   const now = ctx.clock.now();
+  const floor = floorOf(ctx);
+  const from = floor.from(now);
   const claimed = await ctx.db.query<ClaimedRow>(
     {
       name: 'claim_payment_jobs',
       text: `with due as (
-               select holder_id, transaction_id, kind as was from payment_jobs where due_at <= $1
+               select ctid as place, kind as was from payment_jobs where due_at <= $1 and due_at > $4
                order by due_at limit $2 for update skip locked
              )
              update payment_jobs j
              set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
                  submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
-             from due where j.holder_id = due.holder_id and j.transaction_id = due.transaction_id
+             from due where j.ctid = due.place
              returning j.transaction_id, due.was, j.submitted_at, j.resume is not null as is_restored`,
     },
-    [now, limit, new Date(now.getTime() + LEASE_MS)],
+    [now, limit, new Date(now.getTime() + LEASE_MS), from],
   );
+  if (claimed.length < limit) floor.drained(now, from);
   if (claimed.length === 0) return [];
   const rows = await readTransactions(
     ctx.db,
