@@ -113,6 +113,10 @@ keys rotate [--json] [--master]
 keys reseal [--json]
 keys retire <version> [--json] [--now] [--yes]
 keys backup-key <file> [--json]
+archive
+archive write <folder> [--json] [--before <month>]
+archive verify <folder> [--json]
+archive remove <folder> [--json] [--before <month>] [--yes]
 backup <file> [--json] [--recipient <key...>] [--unencrypted] [--include-master-key] [--force] [--yes]
 restore <file> [--json] [--data-dir <folder>] [--identity-file <file>] [--allow-unsigned] [--dry-run]
 after-restore [--json] [--yes]
@@ -186,6 +190,7 @@ const REQUIRED: Record<string, string[]> = {
   'payout approve': ['--as', 'a@b.c'],
   'refund approve': ['--as', 'a@b.c'],
   'callbacks replay': ['--since', '2026-01-01'],
+  'archive remove': ['--before', '2024-01'],
   'callbacks listen': ['--forward-to', 'http://localhost'],
 };
 const lineOf = (row: CommandRow) =>
@@ -690,6 +695,17 @@ describe('beside a running gateway', () => {
     assert.equal((await run(['restore', join(folder, 'none'), '--data-dir', place], settings)).code, 1);
     assert.equal((await run(['backup', join(folder, 'x')], { DATA_DIR: join(folder, 'empty') })).code, 4);
     assert.ok(!existsSync(join(folder, 'empty')));
+  });
+
+  test('archive: months that have ended, nothing removed without confirmation', async () => {
+    const archive = join(folder, 'archive');
+    const written = await simbiJson<{ months: unknown[] }>(0, 'archive', 'write', archive, '--before', '2999-01');
+    assert.deepEqual([keys(written), written.months], [['folder', 'months'], []], 'the present month has not ended');
+    assert.equal((await run(['archive', 'write', archive, '--before', 'yesterday'], settings)).code, 2);
+    assert.equal((await run(['archive', 'verify', archive], settings)).code, 1);
+    assert.equal((await run(['archive', 'remove', archive, '--before', '2024-01'], settings)).code, 2);
+    const removed = await simbiJson(0, 'archive', 'remove', archive, '--before', '2024-01', '--yes');
+    assert.deepEqual(removed, { folder: archive, months: [] });
   });
 
   test('status, holder, token and admin: what --json prints', async () => {

@@ -66,7 +66,9 @@ export async function writeArchive(options: WriteOptions): Promise<WrittenMonth[
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const present = new Set((await listArchive(options.folder)).months.map(({ name }) => name));
   const written: WrittenMonth[] = [];
-  for (const month of monthsUntil(first, options.before))
+  // A month that goes on is not written, whatever was asked for: the next run would take it for complete.
+  const before = new Date(Math.min(options.before.getTime(), options.at.getTime()));
+  for (const month of monthsUntil(first, before))
     if (!present.has(month.name)) written.push(await writeMonth(options, month));
   return written;
 }
