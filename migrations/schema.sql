@@ -878,7 +878,7 @@ create table transactions (
   constraint transaction_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'success'::text, 'failed'::text, 'expired'::text, 'reversed'::text]))),
   constraint transaction_success_settled CHECK (((status <> ALL (ARRAY['success'::text, 'reversed'::text])) OR (settled_at IS NOT NULL))),
   constraint transaction_verification_known CHECK ((verification = ANY (ARRAY['prompt'::text, 'shortcode'::text, 'otp'::text, 'instructions'::text, 'none'::text])))
-) with (autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.02, autovacuum_vacuum_scale_factor=0.02, fillfactor=70);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.02, autovacuum_vacuum_scale_factor=0.02, fillfactor=45);
 comment on table transactions is
   'Collections and payouts. No column that changes is indexed, so that a change of state stays on its page.';
 comment on column transactions.id is
