@@ -11,7 +11,7 @@ import { refOf, type Transaction } from '../src/payments/transactions.ts';
 import { shortId } from '../src/platform/ids.ts';
 import { createServices } from '../src/services.ts';
 import { createTestContext } from '../test/harness.ts';
-import { createMerchants, finishHistory, methodOf, writePaymentRows } from './payment-rows.ts';
+import { createMerchants, writePaymentRows } from './payment-rows.ts';
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const DAYS = 60;
@@ -35,9 +35,8 @@ const { token } = await createSession(ctx, member.id, { userAgent: '', address: 
 const cookie = `simbi_session=${token}`;
 
 console.error(`Writing ${ROWS} payments of one merchant over ${DAYS} days…`);
-const writing = { payments: ROWS, merchants: [merchant], method: methodOf(METHOD), days: DAYS, until: ctx.clock.now() };
-await writePaymentRows(ctx, base.ownerDb, writing);
-await finishHistory(ctx, base.ownerDb);
+const writing = { payments: ROWS, merchants: [merchant], days: DAYS, until: ctx.clock.now() };
+await writePaymentRows(ctx, base.databaseUrl, writing);
 
 const day = (back: number) => new Date(ctx.clock.millis() - back * 86_400_000).toISOString().slice(0, 10);
 const [middle] = await ctx.db.query<Transaction>(

@@ -129,9 +129,16 @@ export function treeCpuMs(pid: number): number {
   return own + childrenOf(pid).reduce((sum, child) => sum + (treeCpuMs(child) || 0), 0);
 }
 
-export function residentMb(pid: number): number {
-  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes ?? Number.NaN) / 1024;
+/** Memory of a process; `RssAnon` is the part that it shares with no other. Zero for one that has just ended. */
+export function residentMb(pid: number, part: 'VmRSS' | 'RssAnon' = 'VmRSS'): number {
+  let status = '';
+  try {
+    status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return 0;
+  }
+  const kilobytes = new RegExp(`${part}:\\s+(\\d+)`).exec(status)?.[1];
+  return Number(kilobytes ?? 0) / 1024;
 }
 
 export function childrenOf(pid: number): number[] {

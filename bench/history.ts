@@ -1,61 +1,117 @@
-// With years of history: the same payments and reads beside ten million stored ones, and while a reader keeps a snapshot open.
+// With years of history: the same payments and reads in an empty database and beside ten million stored payments, and there while
+// a reader keeps a snapshot open. The stored payments are made once; with a folder they are kept and used again.
 
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { publicId } from '../src/platform/ids.ts';
-import { completePayments } from './completed.ts';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
+import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { addMember, createSession } from '../src/holders/members.ts';
+import { createContext } from '../src/open-context.ts';
+import { readConfig } from '../src/platform/config.ts';
+import { lowestUuid, publicId, randomName, timeOfUuid } from '../src/platform/ids.ts';
+import { createLogger } from '../src/platform/log.ts';
+import { migrate } from '../src/platform/migrate.ts';
+import { checkInvariants, completePayments } from './completed.ts';
 import { percentile, runLoad, signRequests } from './load.ts';
 import { say } from './measures.ts';
-import { type Bench, CONNECTIONS, METHOD, type Merchant, PORT } from './parts.ts';
-import { finishHistory, methodOf, writePaymentRows } from './payment-rows.ts';
+import { type Bench, CONNECTIONS, keptMerchants, type Merchant, PORT, settingsOf, withBench } from './parts.ts';
+import { SEED_SETTINGS, writePaymentRows } from './payment-rows.ts';
 
 const ROUNDS = 3;
-const DAYS = 365;
+const DAYS = 730;
 const READS = 3_000;
 const READS_PER_SECOND = 300;
+const SAMPLED = 1_000;
 const STATUS = '/api/v3/get-unified-transaction-status';
 const BALANCE = '/api/v3/get-unified-balance';
 const TOKEN = '/api/integration/get-token';
 const LINKS = '/api/payment-link-api/list';
+const TRANSACTIONS = '/console/transactions';
 
-export async function measureHistory(bench: Bench, rows: number): Promise<void> {
-  const { measures, merchants } = bench;
-  const [ratesBefore, readsBefore] = [await completedRate(bench), await measureReads(bench)];
+type History = { readonly rows: number; readonly seconds: number };
+
+/** `folder`: where the stored payments are kept; null: nowhere. */
+export async function measureHistory(bench: Bench, given: { rows: number; folder: string | null }): Promise<void> {
+  const empty = { rate: await completedRate(bench), reads: await measureReads(bench) };
   await bench.gateway.stop();
-  const started = performance.now();
-  const until = bench.ctx.clock.now();
-  await writePaymentRows(bench.ctx, bench.owner, {
-    payments: rows,
-    merchants,
-    method: methodOf(METHOD),
-    days: DAYS,
-    until,
-    onProgress: (written) => {
-      if (written % 500_000 === 0) say(`${written} of ${rows} past payments written`);
-    },
-  });
-  await finishHistory(bench.ctx, bench.owner);
-  measures.add({ name: `seeding ${rows} past payments`, value: (performance.now() - started) / 1000, unit: 's' });
+  const folder = given.folder === null ? mkdtempSync(join(tmpdir(), 'simbi-history-')) : resolve(given.folder);
+  try {
+    const { rows, seconds } = await openHistory(folder, given.rows, bench.merchants.length);
+    const { payments, measures } = bench;
+    measures.add({ name: `seeding ${rows} past payments`, value: seconds, unit: 's' });
+    await withBench({ payments, wallets: bench.merchants.length, measures, folder }, (grown) =>
+      measureGrown(grown, rows, empty),
+    );
+  } finally {
+    if (given.folder === null) rmSync(folder, { recursive: true, force: true });
+  }
   await bench.restart('all');
-  const [ratesAfter, readsAfter] = [await completedRate(bench), await measureReads(bench)];
+}
+
+/** The stored payments of the folder, made now if there are none. */
+async function openHistory(folder: string, rows: number, wallets: number): Promise<History> {
+  const file = join(folder, 'history.json');
+  if (existsSync(file)) {
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as History;
+    if (kept.rows !== rows) throw new Error(`${folder} has ${kept.rows} past payments, not ${rows}`);
+    say(`using the ${rows} past payments in ${folder}`);
+    return kept;
+  }
+  mkdirSync(folder, { recursive: true });
+  const postgres = await startEmbeddedPostgres({
+    dataDir: join(folder, 'postgres'),
+    onProgress: say,
+    settings: SEED_SETTINGS,
+  });
+  try {
+    await migrate(postgres.url);
+    const config = readConfig(settingsOf(folder, postgres.url));
+    const ctx = await createContext(config, postgres.url, createLogger('error'));
+    const merchants = await keptMerchants(ctx, folder, wallets);
+    const started = performance.now();
+    const onProgress = (written: number) => {
+      if (written % 500_000 === 0) say(`${written} of ${rows} past payments made`);
+    };
+    const until = ctx.clock.now();
+    await writePaymentRows(ctx, postgres.url, { payments: rows, merchants, days: DAYS, until, onProgress });
+    const history: History = { rows, seconds: (performance.now() - started) / 1000 };
+    await ctx.db.close();
+    writeFileSync(file, JSON.stringify(history));
+    return history;
+  } finally {
+    await postgres.stop();
+  }
+}
+
+type Reads = Record<'status' | 'balance' | 'latest 50 links' | 'latest 50 transactions', number>;
+
+async function measureGrown(bench: Bench, rows: number, empty: { rate: number; reads: Reads }): Promise<void> {
+  const { measures, ctx } = bench;
+  await bench.restart('all');
+  const since = ctx.clock.now();
+  // The first payments read the pages that they need from the disk.
+  await completePayments(bench, bench.merchants, Math.floor(bench.payments / 5), null);
+  const [rate, reads] = [await completedRate(bench), await measureReads(bench)];
   measures.add({
     name: `completed payments, ${rows} stored ÷ empty`,
-    value: ratesAfter / ratesBefore,
+    value: rate / empty.rate,
     unit: '',
     floor: '0.80',
     goal: '0.92',
   });
-  for (const [name, before] of Object.entries(readsBefore)) {
-    const after = readsAfter[name as keyof Reads];
+  for (const name of Object.keys(reads) as (keyof Reads)[])
     measures.add({
       name: `${name} p99, ${rows} stored`,
-      value: after,
+      value: reads[name],
       unit: 'ms',
       floor: '5',
       goal: '2',
-      note: `${(after - before).toFixed(2)} ms more than on an empty table`,
+      note: `${(reads[name] - empty.reads[name]).toFixed(2)} ms more than on an empty table`,
     });
-  }
-  await measureHeldSnapshot(bench, ratesAfter);
+  await measureHeldSnapshot(bench, rate);
+  await checkInvariants(bench, since);
 }
 
 /** Median of some rounds: one round differs from the next by a tenth. */
@@ -66,26 +122,43 @@ async function completedRate(bench: Bench): Promise<number> {
   return rates.sort((left, right) => left - right)[Math.floor(ROUNDS / 2)] ?? Number.NaN;
 }
 
-type Reads = { status: number; balance: number; 'latest 50 links': number };
-
+/** As the first merchant, which has most of the payments. */
 async function measureReads(bench: Bench): Promise<Reads> {
   const [first] = bench.merchants;
   if (!first) throw new Error('no merchant to read as');
-  const rows = await bench.ctx.db.query<{ id: string }>(
-    'select id from transactions where holder_id = $1 order by random() limit 1000',
-    [first.holderId],
-  );
+  const ids = await sampleTransactions(bench, first.holderId);
+  const ref = (index: number) => publicId('TX', ids[index % ids.length] ?? '');
   return {
     status: await readP99(
       STATUS,
-      signRequests([first], READS, STATUS, (index) => ({ id: publicId('TX', rows[index % rows.length]?.id ?? '') })),
+      signRequests([first], READS, STATUS, (index) => ({ id: ref(index) })),
     ),
     balance: await readP99(
       BALANCE,
       signRequests([first], READS, BALANCE, () => ({})),
     ),
     'latest 50 links': await readP99(LINKS, await linkRequests(bench, first)),
+    'latest 50 transactions': await readP99(TRANSACTIONS, await pageRequests(bench, first)),
   };
+}
+
+/** Collections from all of the merchant's time. */
+async function sampleTransactions({ ctx }: Bench, holderId: bigint): Promise<string[]> {
+  const [ends] = await ctx.db.query<{ first: string; last: string }>(
+    `select (select id from transactions where holder_id = $1 order by id limit 1) as first,
+            (select id from transactions where holder_id = $1 order by id desc limit 1) as last`,
+    [holderId],
+  );
+  if (!ends) throw new Error(`holder ${holderId} has no transactions`);
+  const [from, to] = [timeOfUuid(ends.first), timeOfUuid(ends.last)];
+  const places = Array.from({ length: SAMPLED }, () => lowestUuid(new Date(from + Math.random() * (to - from))));
+  const rows = await ctx.db.query<{ id: string }>(
+    `select t.id from unnest($2::uuid[]) as place
+     cross join lateral (select id from transactions
+       where holder_id = $1 and id >= place and direction = 'collection' order by id limit 1) t`,
+    [holderId, places],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** With a bearer token, as the specification asks for. */
@@ -97,22 +170,36 @@ async function linkRequests({ gateway }: Bench, merchant: Merchant): Promise<Buf
   });
   const { data } = (await answer.json()) as { data?: { token?: string } };
   if (!data?.token) throw new Error(`no token: ${answer.status}`);
-  const head = `GET ${LINKS}?limit=50 HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${data.token}\r\n\r\n`;
-  return Array.from({ length: READS }, () => Buffer.from(head));
+  return getRequests(`${LINKS}?limit=50`, `Authorization: Bearer ${data.token}`);
+}
+
+/** The page of the console, as a person who is signed in. */
+async function pageRequests({ ctx }: Bench, { holderId }: Merchant): Promise<Buffer[]> {
+  const person = { email: `bench-${randomName(8)}@example.org`, name: 'Bench', holderId, role: 'owner' } as const;
+  const member = await addMember(ctx, COMMAND_LINE, person);
+  const { token } = await createSession(ctx, member.id, { userAgent: '', address: '' });
+  return getRequests(TRANSACTIONS, `Cookie: simbi_session=${token}`);
+}
+
+function getRequests(path: string, header: string): Buffer[] {
+  const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${PORT}\r\n${header}\r\n\r\n`);
+  return Array.from({ length: READS }, () => head);
 }
 
 async function readP99(path: string, requests: Buffer[]): Promise<number> {
-  say(`${READS} reads of ${path}`);
+  // A page of the console takes ten times as long as an answer of the API.
+  const count = path === TRANSACTIONS ? READS / 10 : READS;
+  say(`${count} reads of ${path}`);
   const load = await runLoad({
     host: '127.0.0.1',
     port: PORT,
     path,
     connections: CONNECTIONS,
-    rate: READS_PER_SECOND,
-    requests,
+    rate: (READS_PER_SECOND * count) / READS,
+    requests: requests.slice(0, count),
     maxSeconds: 60,
   });
-  if (load.accepted < READS) throw new Error(`${READS - load.accepted} reads of ${path} were refused`);
+  if (load.accepted < count) throw new Error(`${count - load.accepted} reads of ${path} were refused`);
   return percentile(load.latencies, 0.99);
 }
 

@@ -4,16 +4,15 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   closeSync,
-  existsSync,
   fdatasyncSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   rmSync,
   writeSync,
 } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { stringify } from 'csv-stringify/sync';
 
 export type Measure = {
   readonly name: string;
@@ -87,20 +86,21 @@ export function printTable(machine: Machine, measures: readonly Measure[]): void
   );
 }
 
-function shown({ value, unit }: Measure): string {
+export function shown({ value, unit }: Measure): string {
   if (value === null) return 'not measured';
   return `${value >= 100 ? value.toFixed(0) : value.toFixed(2)} ${unit}`.trim();
 }
 
-const COLUMNS = ['at', 'commit', 'cpu', 'cores', 'node', 'measure', 'value', 'unit'];
+/** A run as it is kept: one line of JSON in the file. */
+export type RunResult = { at: string; commit: string; machine: Machine; measures: readonly Measure[] };
 
-/** One row a measure, so that a spreadsheet can plot one measure over time or by machine. */
 export function appendResults(file: string, machine: Machine, measures: readonly Measure[]): void {
   const commit = execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
-  const at = new Date().toISOString();
-  const { cpu = '', cores = '', node = '' } = machine;
-  const rows = measures
-    .filter(({ value }) => value !== null)
-    .map(({ name, value, unit }) => [at, commit, cpu, cores, node, name, value?.toPrecision(5), unit]);
-  appendFileSync(file, stringify(existsSync(file) ? rows : [COLUMNS, ...rows]));
+  const run: RunResult = { at: new Date().toISOString(), commit, machine, measures };
+  appendFileSync(file, `${JSON.stringify(run)}\n`);
+}
+
+export function readResults(file: string): RunResult[] {
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as RunResult);
 }

@@ -4,9 +4,11 @@
 //
 //   --quick          a shorter run for trying things out
 //   --full           also with ten million stored payments (--rows for another number) and with a snapshot held open
+//   --history DIR    keeps the database with the stored payments there and uses it again
 //   --soak 60        minutes at 70 % of the maximum, after the rest
 //   --json           for programs
-//   --results FILE   appends the measures to a file, to be plotted
+//   --peers          also what a peer does with callbacks, if its package can be installed
+//   --results FILE   appends the measures to a file: one line of JSON a run (bench/chart.ts draws them)
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,6 +30,7 @@ import { measureHistory } from './history.ts';
 import { percentile } from './load.ts';
 import { appendResults, createMeasures, describeMachine, printTable, say } from './measures.ts';
 import { type Bench, withBench } from './parts.ts';
+import { measurePeers } from './peers.ts';
 import { measureSoak } from './soak.ts';
 
 const { values: options } = parseArgs({
@@ -35,6 +38,8 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
     rows: { type: 'string', default: '10000000' },
+    history: { type: 'string' },
+    peers: { type: 'boolean', default: false },
     soak: { type: 'string' },
     json: { type: 'boolean', default: false },
     results: { type: 'string' },
@@ -75,7 +80,13 @@ async function measureAll(bench: Bench, baselines: Baselines): Promise<void> {
   await measureOverload(bench, accepts, 2, options.quick ? 3 : 8);
   await measureOverload(bench, accepts, 10, options.quick ? 2 : 4);
   // One process that does everything; first it finishes what the other accepted.
-  await bench.restart('all');
+  measures.add({
+    name: 'start to first answer (tables exist)',
+    value: await bench.restart('all'),
+    unit: 's',
+    floor: '5',
+    goal: '2',
+  });
   await drainBacklog(bench);
   say('warming up');
   await completePayments(bench, bench.merchants, Math.floor(PAYMENTS / 5), null);
@@ -85,9 +96,11 @@ async function measureAll(bench: Bench, baselines: Baselines): Promise<void> {
   await measureSchedule(bench, many, options.quick ? 4 : 15);
   await checkInvariants(bench, since);
   await measureCheckoutPaint(bench);
-  if (options.full) await measureHistory(bench, Number(options.rows));
-  if (options.soak) await measureSoak(bench, Number.parseInt(options.soak, 10), many.completedPerSecond);
-  if (options.full || options.soak) await checkInvariants(bench, since);
+  if (options.peers) await measurePeers(bench, many.completedPerSecond);
+  if (options.full) await measureHistory(bench, { rows: Number(options.rows), folder: options.history ?? null });
+  if (!options.soak) return;
+  await measureSoak(bench, Number.parseInt(options.soak, 10), many.completedPerSecond);
+  await checkInvariants(bench, since);
 }
 
 /** The payer's side: how long the hosted page takes to appear. */

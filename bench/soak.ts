@@ -1,13 +1,19 @@
-// A long run at a steady rate: memory, descriptors, latency and the sizes of tables, minute by minute, to see what grows.
+// A long run at a steady rate: memory of each process, descriptors, latency and the sizes of tables, minute by minute, to see
+// what grows. At the end the slope of each by least squares, with its standard error: a slope within two of them is noise.
 
 import { readdirSync } from 'node:fs';
 import { completePayments } from './completed.ts';
-import { residentMb } from './gateway-process.ts';
+import { childrenOf, residentMb } from './gateway-process.ts';
 import { percentile } from './load.ts';
 import { say } from './measures.ts';
 import type { Bench } from './parts.ts';
 
 const MINUTE_S = 60;
+const MEGABYTE = 2 ** 20;
+/** The first minutes warm up: caches fill, queue tables get their working size. */
+const WARM_UP = 0.2;
+/** Growth of a table that is not expected to grow, over the whole run, below which it is not named. */
+const NAMED_FROM_MB = 1;
 /** These hold the payments themselves. */
 const GROWING = new Set([
   'transactions',
@@ -21,7 +27,17 @@ const GROWING = new Set([
   'spent_signatures',
 ]);
 
-type Sample = { minute: number; memoryMb: number; descriptors: number; p99: number; otherTablesMb: number };
+type Sample = {
+  gatewayMb: number;
+  /** The simulated operator and the receiver of the sandbox. */
+  sandboxMb: number;
+  /** Private memory of all processes of PostgreSQL; shared buffers are not counted once for each. */
+  postgresMb: number;
+  descriptors: number;
+  p50: number;
+  p99: number;
+  tables: Map<string, number>;
+};
 
 /** `share` of the rate that the gateway completes at most. */
 export async function measureSoak(bench: Bench, minutes: number, maximum: number, share = 0.7): Promise<void> {
@@ -29,55 +45,86 @@ export async function measureSoak(bench: Bench, minutes: number, maximum: number
   const samples: Sample[] = [];
   for (let minute = 1; minute <= minutes; minute++) {
     const { load } = await completePayments(bench, bench.merchants, Math.floor(rate * MINUTE_S), rate);
-    const sample: Sample = {
-      minute,
-      memoryMb: residentMb(bench.gateway.pid),
-      descriptors: readdirSync(`/proc/${bench.gateway.pid}/fd`).length,
-      p99: percentile(load.latencies, 0.99),
-      otherTablesMb: await otherTablesMb(bench),
-    };
+    const sample = await takeSample(bench, load.latencies);
     samples.push(sample);
+    const [growing, other] = [true, false].map((isGrowing) => sumOf(sample, (name) => GROWING.has(name) === isGrowing));
     say(
-      `minute ${minute}: ${sample.memoryMb.toFixed(0)} MB, ${sample.descriptors} descriptors, accept p99 ${sample.p99.toFixed(0)} ms, ` +
-        `other tables ${sample.otherTablesMb.toFixed(1)} MB`,
+      `minute ${minute}: gateway ${sample.gatewayMb.toFixed(0)} MB, sandbox ${sample.sandboxMb.toFixed(0)} MB, ` +
+        `PostgreSQL ${sample.postgresMb.toFixed(0)} MB, ${sample.descriptors} descriptors, ` +
+        `accept p50 ${sample.p50.toFixed(1)} p99 ${sample.p99.toFixed(0)} ms, ` +
+        `tables of payments ${growing?.toFixed(0)} MB, others ${other?.toFixed(1)} MB`,
     );
   }
   report(bench, samples, rate);
 }
 
+async function takeSample(bench: Bench, latencies: number[]): Promise<Sample> {
+  const { pid } = bench.gateway;
+  return {
+    gatewayMb: residentMb(pid),
+    sandboxMb: childrenOf(pid).reduce((sum, child) => sum + residentMb(child), 0),
+    postgresMb: [bench.postgresPid, ...childrenOf(bench.postgresPid)].reduce(
+      (sum, process) => sum + residentMb(process, 'RssAnon'),
+      0,
+    ),
+    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    tables: await tableSizes(bench),
+  };
+}
+
 function report({ measures }: Bench, samples: Sample[], rate: number): void {
-  const settled = samples.slice(Math.floor(samples.length / 5));
-  const column = (of: (sample: Sample) => number) => settled.map(of);
-  const hours = settled.length / 60;
-  const add = (name: string, value: number, unit: string) =>
-    measures.add({ name: `soak, ${samples.length} min at ${rate.toFixed(0)}/s: ${name}`, value, unit });
-  add('memory at the end', settled.at(-1)?.memoryMb ?? Number.NaN, 'MB');
-  add('memory, slope', slope(column(({ memoryMb }) => memoryMb)) * 60, 'MB an hour');
-  add('memory, spread of one minute', deviation(column(({ memoryMb }) => memoryMb)), 'MB');
-  add('descriptors at the end', settled.at(-1)?.descriptors ?? Number.NaN, '');
-  add('accept p99, slope', slope(column(({ p99 }) => p99)) * 60, 'ms an hour');
-  const tables = column(({ otherTablesMb }) => otherTablesMb);
-  add('tables that hold no payments', ((tables.at(-1) ?? 0) - (tables[0] ?? 0)) / hours, 'MB an hour');
+  const settled = samples.slice(Math.floor(samples.length * WARM_UP));
+  const first = settled[0];
+  const last = settled.at(-1);
+  if (!first || !last) return;
+  const add = (name: string, value: number, unit: string, note = '') =>
+    measures.add({ name: `soak, ${samples.length} min at ${rate.toFixed(0)}/s: ${name}`, value, unit, note });
+  const addSlope = (name: string, unit: string, of: (sample: Sample) => number) => {
+    const { perStep, error } = slope(settled.map(of));
+    const note = Number.isNaN(error)
+      ? 'too few minutes to say how certain'
+      : `± ${(error * 60).toFixed(1)}; ${Math.abs(perStep) <= 2 * error ? 'within noise' : 'more than noise'}`;
+    add(name, perStep * 60, `${unit} an hour`, note);
+  };
+  add('memory of the gateway at the end', last.gatewayMb, 'MB');
+  addSlope('memory of the gateway, slope', 'MB', ({ gatewayMb }) => gatewayMb);
+  addSlope('memory of the sandbox, slope', 'MB', ({ sandboxMb }) => sandboxMb);
+  addSlope('memory of PostgreSQL, slope', 'MB', ({ postgresMb }) => postgresMb);
+  add('descriptors at the end', last.descriptors, '', `${first.descriptors} after the first minutes`);
+  addSlope('accept p50, slope', 'ms', ({ p50 }) => p50);
+  addSlope('accept p99, slope', 'ms', ({ p99 }) => p99);
+  const grown = [...last.tables]
+    .map(([name, megabytes]) => ({ name, by: megabytes - (first.tables.get(name) ?? 0) }))
+    .filter(({ name, by }) => !GROWING.has(name) && by >= NAMED_FROM_MB)
+    .sort((left, right) => right.by - left.by);
+  const named = grown.map(({ name, by }) => `${name} ${by.toFixed(1)} MB`).join(', ');
+  add('tables that grew and should not', grown.length, '', named);
 }
 
-async function otherTablesMb({ ctx }: Bench): Promise<number> {
+/** Megabytes with indexes and TOAST; partitions under the name of their table. */
+async function tableSizes({ ctx }: Bench): Promise<Map<string, number>> {
   const rows = await ctx.db.query<{ name: string; bytes: bigint }>(
-    `select coalesce(p.relname, c.relname) as name, pg_total_relation_size(c.oid) as bytes
+    `select coalesce(p.relname, c.relname) as name, sum(pg_total_relation_size(c.oid))::bigint as bytes
      from pg_class c left join pg_inherits i on i.inhrelid = c.oid left join pg_class p on p.oid = i.inhparent
-     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,
+     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by 1`,
   );
-  return rows.filter(({ name }) => !GROWING.has(name)).reduce((sum, { bytes }) => sum + Number(bytes), 0) / 2 ** 20;
+  return new Map(rows.map(({ name, bytes }) => [name, Number(bytes) / MEGABYTE]));
 }
 
-/** Least squares, per step. */
-function slope(values: number[]): number {
+function sumOf({ tables }: Sample, counts: (name: string) => boolean): number {
+  return [...tables].reduce((sum, [name, megabytes]) => sum + (counts(name) ? megabytes : 0), 0);
+}
+
+/** Least squares, per step; `error` is the standard error, NaN below three values. */
+export function slope(values: number[]): { perStep: number; error: number } {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const steps = values.reduce((sum, _, index) => sum + (index - middle) ** 2, 0);
-  return values.reduce((sum, value, index) => sum + (index - middle) * (value - mean), 0) / steps;
-}
-
-function deviation(values: number[]): number {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+  if (steps === 0) return { perStep: 0, error: Number.NaN };
+  const perStep = values.reduce((sum, value, index) => sum + (index - middle) * (value - mean), 0) / steps;
+  const left = values.reduce((sum, value, index) => sum + (value - mean - perStep * (index - middle)) ** 2, 0);
+  const error = values.length < 3 ? Number.NaN : Math.sqrt(left / (values.length - 2) / steps);
+  return { perStep, error };
 }

@@ -5,27 +5,19 @@ import { parseArgs } from 'node:util';
 import { verifyBooks } from '../src/payments/verify-books.ts';
 import { addVerifyRun } from '../src/payments/verify-runs.ts';
 import { createTestContext } from '../test/harness.ts';
-import { createMerchants, finishHistory, methodOf, writePaymentRows } from './payment-rows.ts';
+import { createMerchants, writePaymentRows } from './payment-rows.ts';
 
 const { values } = parseArgs({ options: { transactions: { type: 'string', default: '1000000' } } });
 const TRANSACTIONS = Number(values.transactions);
 const HOLDERS = 20;
 const DAYS = 60;
-const METHOD = 'MTN_MOMO_UGA';
 const MEGABYTE = 2 ** 20;
 
 const ctx = await createTestContext();
 const db = ctx.ownerDb;
 const merchants = await createMerchants(ctx, HOLDERS);
 console.error(`Writing ${TRANSACTIONS} transactions of ${HOLDERS} holders…`);
-await writePaymentRows(ctx, db, {
-  payments: TRANSACTIONS,
-  merchants,
-  method: methodOf(METHOD),
-  days: DAYS,
-  until: ctx.clock.now(),
-});
-await finishHistory(ctx, db);
+await writePaymentRows(ctx, ctx.databaseUrl, { payments: TRANSACTIONS, merchants, days: DAYS, until: ctx.clock.now() });
 
 console.error('Verifying…');
 const seconds = new Map<string, number>();
