@@ -88,11 +88,12 @@ function draw(first: RunResult, last: RunResult, list: readonly Change[]): strin
     );
   }
   const { cpu = '', cores = '' } = last.machine;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="title">
+  const size = `viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-labelledby="title">
 <title id="title">How many times better each measure became from ${escapeText(first.commit)} to ${escapeText(last.commit)}</title>
 <style>${STYLE}</style>
 <rect class="ground" width="${WIDTH}" height="${height}" rx="10"/>
-<text class="head" x="20" y="30">${escapeText(first.commit)} → ${escapeText(last.commit)}: times better, to the right; worse, to the left</text>
+<text class="head" x="20" y="30">${escapeText(first.commit)} → ${escapeText(last.commit)}: how many times better</text>
 <text class="sub" x="20" y="50">${escapeText(`${cpu}, ${cores} cores, ${first.at.slice(0, 10)} and ${last.at.slice(0, 10)}`)}</text>
 ${[...grid, ...rows].join('\n')}
 </svg>

@@ -22,9 +22,9 @@ export function createIds(dice: Dice) {
   const uuid = (millis: number, holder: string, version: '7' | '8') => {
     const time = millis.toString(16).padStart(12, '0');
     const [variant, own] = [four(), four()];
-    return `${time.slice(0, 8)}-${time.slice(8)}-${version}${four().slice(1)}-${'89ab'[variant.charCodeAt(0) & 3]}${variant.slice(1)}-${own}${
-      variant[0]
-    }${holder}`;
+    const start = `${time.slice(0, 8)}-${time.slice(8)}`;
+    const middle = `${version}${four().slice(1)}-${'89ab'[variant.charCodeAt(0) & 3]}${variant.slice(1)}`;
+    return `${start}-${middle}-${own}${variant[0]}${holder}`;
   };
   return {
     plain: (millis: number, holder: string) => uuid(millis, holder, '7'),

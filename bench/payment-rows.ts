@@ -16,19 +16,17 @@ import { EVIDENCE_MONTHS } from '../src/payments/evidence.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import type { Context } from '../src/platform/context.ts';
 import { maintainPartitions, type PartitionPlan } from '../src/platform/partitions.ts';
+import { inventPayments, methodsAt, type PastPayments, shareAt } from './past-payments.ts';
 import {
   type Account,
   COLUMNS,
   emptyRows,
-  inventPayments,
   KEPT_DAYS,
-  methodsAt,
-  type PastPayments,
   type PastRows,
   type PastTable,
   RAIL,
   type Shop,
-} from './past-payments.ts';
+} from './past-rows.ts';
 
 /** Payments of one round of copies, and those made while the database reads what is on its way. */
 const PIECE = 50_000;
@@ -206,7 +204,8 @@ async function readShops(client: pg.Client, { merchants, payments }: PaymentRows
       fees: account('fee_income'),
       position: positions.get(String(holderId)) ?? 0,
       owed: 0,
-      payers: Math.max(20, Math.floor(payments / (place + 1) ** 1.4 / 12)),
+      callbackUrl: `https://shop-${holderId}.example/hook`,
+      payers: Math.max(20, Math.floor((payments * shareAt(place)) / 12)),
       reusableLink: null,
     };
   });
