@@ -6,13 +6,14 @@ import { parseArgs } from 'node:util';
 import { scaleLog } from 'd3-scale';
 import { type Measure, type RunResult, readResults, shown } from './measures.ts';
 
-const WIDTH = 860;
-const NAMES = 330;
+const WIDTH = 960;
+const NAMES = 420;
 const VALUES = 190;
 const ROW = 26;
 const TOP = 74;
 const BOTTOM = 34;
 const BAR = 12;
+const NAME_LETTERS = 60;
 /** Beside these the rest is measured: they say something about the machine, not about the gateway. */
 const BASELINE = /^(H|P1|P2):/;
 
@@ -81,7 +82,7 @@ function draw(first: RunResult, last: RunResult, list: readonly Change[]): strin
     const [from, to] = [x(1), x(factor)];
     const middle = y + ROW / 2;
     return (
-      `<text class="name" x="${NAMES - 14}" y="${middle + 4}">${escapeText(name)}</text>` +
+      `<text class="name" x="${NAMES - 14}" y="${middle + 4}">${escapeText(shorten(name))}</text>` +
       `<rect class="${factor >= 1 ? 'better' : 'worse'}" x="${Math.min(from, to).toFixed(1)}" y="${middle - BAR / 2}" ` +
       `width="${Math.max(1, Math.abs(to - from)).toFixed(1)}" height="${BAR}" rx="2"/>` +
       `<text class="value" x="${WIDTH - VALUES + 14}" y="${middle + 4}">${escapeText(value.before)} → ${escapeText(value.after)}</text>`
@@ -98,6 +99,10 @@ function draw(first: RunResult, last: RunResult, list: readonly Change[]): strin
 ${[...grid, ...rows].join('\n')}
 </svg>
 `;
+}
+
+function shorten(name: string): string {
+  return name.length > NAME_LETTERS ? `${name.slice(0, NAME_LETTERS - 1)}…` : name;
 }
 
 function escapeText(text: string): string {

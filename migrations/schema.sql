@@ -1216,6 +1216,7 @@ comment on column payment_links.code is
 comment on column payment_links.paid_amount is
   'The sum of the payments that stand, in the currency of the link. A payment that was refunded in full does not count.';
 CREATE UNIQUE INDEX payment_link_by_code ON public.payment_links USING btree (code);
+CREATE INDEX payment_links_by_status ON public.payment_links USING btree (holder_id, status, id DESC) INCLUDE (expires_at);
 
 -- 0005_callbacks.sql
 

@@ -29,20 +29,32 @@ const NAMED_LINKS = 5_000;
 type LinkPage = { before: string | null; status: LinkStatus | null; limit: number; now: Date };
 type LinkListQuery = { limit: number | null; before: string | null; status: LinkStatus | null };
 
+const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 /** One page of a holder's links, newest first. */
 export function listLinks(reader: Reader, holderId: bigint, page: LinkPage): Promise<PaymentLink[]> {
-  return reader.query<PaymentLink>(
-    {
-      name: 'list_links',
-      text: `select ${LINK_COLUMNS} from payment_links l
-             where l.holder_id = $1 and l.id < $2
-               and ($3::text is null
-                    or $3 = case when l.status = 'active' and l.expires_at <= $4 then 'expired' else l.status end)
-             order by l.id desc limit $5`,
-    },
-    [holderId, page.before ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff', page.status, page.now, page.limit],
-  );
+  const place = [holderId, page.before ?? NEWEST, page.limit];
+  const isTimed = page.status === 'active' || page.status === 'expired';
+  return reader.query<PaymentLink>(PAGES[page.status ?? 'all'], isTimed ? [...place, page.now] : place);
 }
+
+/** $1 holder, $2 the link that the page follows, $3 limit, $4 now. The index by status finds each of them in its order. */
+const onePage = (condition: string) =>
+  `select * from payment_links l where l.holder_id = $1 and l.id < $2 and ${condition} order by l.id desc limit $3`;
+const pageOf = (name: string, rows: string) => ({
+  name: `list_links_${name}`,
+  text: `select ${LINK_COLUMNS} from (${rows}) l order by l.id desc limit $3`,
+});
+const PAGES: Record<LinkStatus | 'all', { name: string; text: string }> = {
+  all: pageOf('all', onePage('true')),
+  paid: pageOf('paid', onePage(`l.status = 'paid'`)),
+  disabled: pageOf('disabled', onePage(`l.status = 'disabled'`)),
+  active: pageOf('active', onePage(`l.status = 'active' and (l.expires_at is null or l.expires_at > $4)`)),
+  expired: pageOf(
+    'expired',
+    `(${onePage(`l.status = 'active' and l.expires_at <= $4`)}) union all (${onePage(`l.status = 'expired'`)})`,
+  ),
+};
 
 /** Links with this in their item, business or payer, among the newest. */
 export function findLinksByName(reader: Reader, holderId: bigint, text: string, limit: number): Promise<PaymentLink[]> {

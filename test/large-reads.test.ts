@@ -1,0 +1,104 @@
+// What merchants read often reads few pages of the database, however long their history and however much work of others is open.
+// Pages are counted, not milliseconds: a scan of the history shows in any number of rows.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createMerchants, type SeededMerchant, writePaymentRows } from '../bench/payment-rows.ts';
+import { oldestDueDelivery } from '../src/callbacks/endpoints.ts';
+import { listEvents } from '../src/callbacks/feed.ts';
+import { listDeliveries } from '../src/callbacks/resend.ts';
+import { LINK_STATUSES } from '../src/links/links.ts';
+import { listLinks } from '../src/links/listing.ts';
+import { listTransactions } from '../src/payments/listing.ts';
+import { listBalances } from '../src/payments/status.ts';
+import { findTransaction } from '../src/payments/transactions.ts';
+import type { Reader } from '../src/platform/db.ts';
+import { createTestContext, type TestContext } from './harness.ts';
+
+const PAYMENTS = 6_000;
+const OPEN_JOBS = 5_000;
+const OTHER_LINKS = 3_000;
+/** Pages of one statement. A page of fifty rows needs some hundred: its index, its rows, its partitions. */
+const MAX_PAGES = 400;
+
+let ctx: TestContext & { close(): Promise<void> };
+let large: SeededMerchant;
+let other: SeededMerchant;
+
+before(async () => {
+  ctx = await createTestContext();
+  const merchants = await createMerchants(ctx, 2);
+  [large, other] = merchants as [SeededMerchant, SeededMerchant];
+  await writePaymentRows(ctx, ctx.databaseUrl, { payments: PAYMENTS, merchants, days: 60, until: ctx.clock.now() });
+  // Another merchant has much open work, and the large one many links of which few have the status asked for.
+  await ctx.ownerDb.query(
+    `insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
+     select $1, gen_random_uuid(), 'query', 'infinity', now() from generate_series(1, $2)`,
+    [other.holderId, OPEN_JOBS],
+  );
+  await ctx.ownerDb.query(
+    `insert into callback_deliveries (holder_id, event_id, transaction_id, integration_id, origin, url, leased, due_at, started_at)
+     select $1, gen_random_uuid(), gen_random_uuid(), 1, 'https://down.example', 'https://down.example/hook', false, $3, $3
+     from generate_series(1, $2)`,
+    [other.holderId, OPEN_JOBS, ctx.clock.now()],
+  );
+  await ctx.ownerDb.query(
+    `insert into payment_links (holder_id, id, currency, country_id, status, created_at, updated_at)
+     select $1, gen_random_uuid(), 'UGX', 11, 'paid', $3, $3 from generate_series(1, $2)`,
+    [large.holderId, OTHER_LINKS, ctx.clock.now()],
+  );
+  await ctx.ownerDb.query('analyze payment_jobs, callback_deliveries, payment_links');
+});
+after(() => ctx.close());
+
+type Plan = { 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number; 'Shared Read Blocks': number } }] };
+
+/** Runs a read and returns the pages of its most expensive statement. */
+async function pagesOf(read: (reader: Reader) => Promise<unknown>): Promise<number> {
+  let most = 0;
+  await read({
+    async query(statement, values) {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      const [row] = await ctx.db.query<Plan>(`explain (analyze, buffers, format json) ${text}`, values);
+      const plan = row?.['QUERY PLAN'][0].Plan;
+      most = Math.max(most, (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0));
+      return ctx.db.query(statement, values);
+    },
+  });
+  return most;
+}
+
+async function assertFew(name: string, read: (reader: Reader) => Promise<unknown>): Promise<void> {
+  const pages = await pagesOf(read);
+  assert.ok(pages > 0 && pages <= MAX_PAGES, `${name} reads ${pages} pages`);
+}
+
+test('status, balance, the feed and the newest of each list', async () => {
+  const { holderId } = large;
+  const [newest] = await ctx.db.query<{ id: string }>(
+    'select id from transactions where holder_id = $1 order by id desc limit 1',
+    [holderId],
+  );
+  await assertFew('status', (reader) => findTransaction(reader, holderId, newest?.id ?? ''));
+  await assertFew('balance', (reader) => listBalances(reader, holderId, {}));
+  await assertFew('transactions', (reader) => listTransactions(reader, holderId, {}, { limit: 50 }));
+  await assertFew('one reference', (reader) =>
+    listTransactions(reader, holderId, { reference: 'order-77' }, { limit: 50 }),
+  );
+  await assertFew('feed', (reader) => listEvents(reader, holderId, { limit: 50 }));
+  await assertFew('callbacks', (reader) => listDeliveries(reader, holderId, { limit: 50 }));
+});
+
+test('links of each status, also where few have it', async () => {
+  const now = ctx.clock.now();
+  for (const status of [null, ...LINK_STATUSES])
+    await assertFew(`links, ${status ?? 'all'}`, (reader) =>
+      listLinks(reader, large.holderId, { before: null, status, limit: 50, now }),
+    );
+});
+
+test('the oldest callback that is due, beside thousands that wait for the same receiver', async () => {
+  const now = ctx.clock.now();
+  await assertFew('oldest due callback', (reader) => oldestDueDelivery(reader, now));
+  assert.deepEqual(await oldestDueDelivery(ctx.db, now), now);
+});
