@@ -21,7 +21,7 @@ export type CpuProfile = {
 
 export type CallFrame = { functionName: string; url: string; lineNumber: number };
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 export async function startGatewayProcess(code: string, settings: Record<string, string>): Promise<GatewayProcess> {
   const child = spawn(process.execPath, startArguments(code), {

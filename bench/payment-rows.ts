@@ -29,7 +29,7 @@ import {
 } from './past-rows.ts';
 
 /** Payments of one round of copies, and those made while the database reads what is on its way. */
-const PIECE = 50_000;
+const PART = 50_000;
 const SLICE = 250;
 const MONTH_DAYS = 28;
 /** Tables that have every payment: their indexes are made afterwards, in one sort. */
@@ -237,44 +237,44 @@ async function copyPayments(
     chain: { number: block?.number ?? 0n, lastId: block?.last_id ?? 0n, hash: block?.hash ?? Buffer.alloc(32) },
     batch: end?.batch ?? '0',
   });
-  const pieces = makePieces(payments, plan);
-  // The next piece is made while the database reads this one.
-  for (let next = pieces.next(); ; ) {
-    const piece = await next;
-    if (piece.done) break;
-    next = pieces.next();
-    for (const [table, chunks] of piece.value) await copyRows(client, table, chunks, fresh.has(table));
+  const parts = makeParts(payments, plan);
+  // The next part is made while the database reads this one.
+  for (let next = parts.next(); ; ) {
+    const part = await next;
+    if (part.done) break;
+    next = parts.next();
+    for (const [table, chunks] of part.value) await copyRows(client, table, chunks, fresh.has(table));
   }
   return payments;
 }
 
-type Piece = Map<PastTable, Buffer[]>;
+type Part = Map<PastTable, Buffer[]>;
 
-async function* makePieces(payments: PastPayments, plan: PaymentRowsPlan): AsyncGenerator<Piece> {
-  for (let from = 0; from < plan.payments; from += PIECE) {
-    const piece: Piece = new Map();
-    const to = Math.min(from + PIECE, plan.payments);
+async function* makeParts(payments: PastPayments, plan: PaymentRowsPlan): AsyncGenerator<Part> {
+  for (let from = 0; from < plan.payments; from += PART) {
+    const part: Part = new Map();
+    const to = Math.min(from + PART, plan.payments);
     for (let done = from; done < to; done += SLICE) {
-      addSlice(piece, (rows) => payments.write(rows, Math.min(SLICE, to - done)));
+      addSlice(part, (rows) => payments.write(rows, Math.min(SLICE, to - done)));
       await setImmediate();
     }
-    yield piece;
+    yield part;
     plan.onProgress?.(to);
   }
-  const last: Piece = new Map();
+  const last: Part = new Map();
   addSlice(last, (rows) => payments.finish(rows));
   yield last;
 }
 
 /** Text becomes bytes soon: long texts of many parts are slow to collect. */
-function addSlice(piece: Piece, write: (rows: PastRows) => void): void {
+function addSlice(part: Part, write: (rows: PastRows) => void): void {
   const rows = emptyRows();
   write(rows);
   for (const table of Object.keys(COLUMNS) as PastTable[]) {
     if (rows[table] === '') continue;
-    const chunks = piece.get(table) ?? [];
+    const chunks = part.get(table) ?? [];
     chunks.push(Buffer.from(rows[table], 'latin1'));
-    piece.set(table, chunks);
+    part.set(table, chunks);
   }
 }
 
