@@ -108,7 +108,7 @@ export function emptyRows(): PastRows {
 
 type Value = string | number | boolean | null;
 
-function line(...values: Value[]): string {
+function line(values: readonly Value[]): string {
   return `${values.map((value) => value ?? '\\N').join('\t')}\n`;
 }
 
@@ -159,9 +159,19 @@ function addLink({ ids, stamp }: Writer, rows: PastRows, link: Link, { reusable,
   const paid = payments * amount;
   const expires = expiresAt === null ? null : stamp(expiresAt);
   const terms = [shop.integrationId, 'Seeded shop', link.item, shop.currency, amount, countryId] as const;
-  rows.payment_links += line(
-    ...[shop.holderId, link.id, ...terms, reusable, status, payments, paid, expires, ids.code(), at, at],
-  );
+  rows.payment_links += line([
+    shop.holderId,
+    link.id,
+    ...terms,
+    reusable,
+    status,
+    payments,
+    paid,
+    expires,
+    ids.code(),
+    at,
+    at,
+  ]);
 }
 
 function addTransaction(
@@ -190,15 +200,25 @@ function addTransaction(
   ];
   const asked = isCollection ? [`order-${movement.serial}`, shop.callbackUrl] : [null, null];
   const outcome = [receipt, failure, failure === null ? null : failureMessage(failure), balance];
-  rows.transactions += line(
-    ...[holderId, id, isCollection ? shop.integrationId : null, ...terms, movement.payee, detail, ...asked],
-    ...[movement.link?.id ?? null, isCollection ? 'prompt' : 'none', ...outcome],
-    ...[stamp(movement.createdAt), ended, isPaid ? ended : null],
-  );
-  if (receipt !== null) rows.operator_receipts += line(RAIL, receipt, holderId, id, ended);
+  rows.transactions += line([
+    holderId,
+    id,
+    isCollection ? shop.integrationId : null,
+    ...terms,
+    movement.payee,
+    detail,
+    ...asked,
+    movement.link?.id ?? null,
+    isCollection ? 'prompt' : 'none',
+    ...outcome,
+    stamp(movement.createdAt),
+    ended,
+    isPaid ? ended : null,
+  ]);
+  if (receipt !== null) rows.operator_receipts += line([RAIL, receipt, holderId, id, ended]);
   const said = `"status":"${status}","amount":"${amount / 100}","currency":"${currency}","receipt":"${receipt ?? ''}"`;
   const seen = [dice() < 0.8 ? 'callback' : 'poll', isPaid ? 'succeeded' : 'failed', receipt, failure, 'applied'];
-  rows.evidence += line(holderId, id, ended, ...seen, `{"reference":"${id}","direction":"${direction}",${said}}`);
+  rows.evidence += line([holderId, id, ended, ...seen, `{"reference":"${id}","direction":"${direction}",${said}}`]);
 }
 
 function addEvent(writer: Writer, rows: PastRows, movement: Movement, type: string, at: number): void {
@@ -217,7 +237,7 @@ function addEvent(writer: Writer, rows: PastRows, movement: Movement, type: stri
   const data = `{${record},"callback_url":"${shop.callbackUrl}","status_code":"200",${reason},${references}}`;
   const body = `{"id":"${id}","type":"${type}","created_at":"${moment}","data":${data}}`;
   const receiver = [shop.integrationId, shop.callbackUrl];
-  rows.events += line(shop.holderId, ref, type, 1, id, shop.position, ...receiver, body, moment);
+  rows.events += line([shop.holderId, ref, type, 1, id, shop.position, ...receiver, body, moment]);
   addAttempts(writer, rows, { shop, id, transactionId: ref, at });
 }
 
@@ -232,9 +252,13 @@ function addAttempts(
     const isDelivered = status === 200;
     const answer = [HEADERS, isDelivered ? '{"received":true}' : 'no', 15 + Math.floor(dice() * 400)];
     const sent = [stamp(at + delay), number, isDelivered, `v1,${ids.hex(44)}`, status];
-    rows.callback_attempts += line(
-      ...[shop.holderId, id, ...sent, ...answer, isDelivered ? null : `The receiver answered ${status}.`],
-    );
+    rows.callback_attempts += line([
+      shop.holderId,
+      id,
+      ...sent,
+      ...answer,
+      isDelivered ? null : `The receiver answered ${status}.`,
+    ]);
   };
   const first = fate < GONE ? 410 : fate < FAILED_FIRST ? 503 : 200;
   attempt(1, first, FIRST_ATTEMPT_MS);
@@ -242,9 +266,15 @@ function addAttempts(
   if (first !== 410) return;
   const { origin } = new URL(shop.callbackUrl);
   const waits = [1, false, 'infinity', stamp(at + FIRST_ATTEMPT_MS), stamp(at)];
-  rows.callback_deliveries += line(
-    ...[shop.holderId, id, transactionId, shop.integrationId, origin, shop.callbackUrl, ...waits],
-  );
+  rows.callback_deliveries += line([
+    shop.holderId,
+    id,
+    transactionId,
+    shop.integrationId,
+    origin,
+    shop.callbackUrl,
+    ...waits,
+  ]);
 }
 
 /** Transfers with the balances after them, sealed into blocks as src/ledger/chain.ts does it. */
@@ -258,9 +288,15 @@ function createLedger(plan: RowsPlan, stamp: (millis: number) => string) {
     if (lines.length === 0) return;
     const next = createHash('sha256').update(hash).update(lines.join('\n')).digest();
     const [before, own] = [hash, next].map((bytes) => `\\\\x${bytes.toString('hex')}`);
-    rows.ledger_blocks += line(
-      ...[String(++number), String(lastId), id, lines.length, before ?? '', own ?? '', stamp(postedAt)],
-    );
+    rows.ledger_blocks += line([
+      String(++number),
+      String(lastId),
+      id,
+      lines.length,
+      before ?? '',
+      own ?? '',
+      stamp(postedAt),
+    ]);
     [hash, lastId, lines] = [next, BigInt(id), []];
   }
 
@@ -277,9 +313,16 @@ function createLedger(plan: RowsPlan, stamp: (millis: number) => string) {
       const start = `${++id}|${plan.batch}|${shop.holderId}|${debit.id}|${credit.id}|${amount}|${shop.currency}|${kind}`;
       lines.push(`${start}|${transactionId}|${endedAt}000|${debit.balance}|${credit.balance}`);
       const sides = [debit.id, credit.id, amount, debit.balance, credit.balance];
-      rows.ledger_transfers += line(
-        ...[plan.batch, id, shop.holderId, ...sides, stamp(endedAt), transactionId, kind, shop.currency],
-      );
+      rows.ledger_transfers += line([
+        plan.batch,
+        id,
+        shop.holderId,
+        ...sides,
+        stamp(endedAt),
+        transactionId,
+        kind,
+        shop.currency,
+      ]);
       if (lines.length === BLOCK_TRANSFERS) seal(rows);
     },
   };
