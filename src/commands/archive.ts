@@ -18,6 +18,9 @@ import { addCommand, addNeededOption, CommandError, confirm, EXIT, print, type T
 type Options = { json?: boolean; before?: string; yes?: boolean };
 type Opened = { config: Config; databaseUrl: string; owner: Database };
 
+/** Nobody waits for this command as a request does. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
 const WRITE_HELP = `
 Each month (UTC) becomes a folder with one CSV file (gzip) for each table, and a manifest with the rows and the SHA-256 of each file.
 Months that the folder has already are left alone, so it can run every month, and again after it broke off. What was written is read
@@ -68,7 +71,12 @@ async function withOwner<T>(terminal: Terminal, work: (opened: Opened) => Promis
   const database = await openCommandDatabase(config, say);
   try {
     await migrateDatabase(database, say);
-    const owner = connectDatabase({ url: database.ownerUrl, as: 'owner', poolSize: 2 });
+    const owner = connectDatabase({
+      url: database.ownerUrl,
+      as: 'owner',
+      poolSize: 2,
+      acquireTimeoutMs: CONNECT_TIMEOUT_MS,
+    });
     try {
       return await work({ config, databaseUrl: database.ownerUrl, owner });
     } catch (error) {
