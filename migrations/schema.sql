@@ -2374,6 +2374,135 @@ create table receipt_texts (
 comment on table receipt_texts is
   'An SMS with a receipt, written before the operator is called. After a crash it stays "sending": nobody is texted twice.';
 
+-- 0050_books_statements.sql
+
+create table statement_files (
+  id bigint not null generated always as identity,
+  connection text not null,
+  name text not null,
+  source text not null,
+  format text not null,
+  mapping jsonb,
+  zone text not null,
+  sha256 bytea not null,
+  bytes bigint not null,
+  status text not null,
+  problem text,
+  lines integer not null default 0,
+  lines_new integer not null default 0,
+  lines_known integer not null default 0,
+  lines_bad integer not null default 0,
+  opening_balance bigint,
+  closing_balance bigint,
+  currency text,
+  imported_by text not null,
+  imported_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint statement_file_id PRIMARY KEY (id),
+  constraint statement_file_once UNIQUE (connection, sha256),
+  constraint statement_file_source_known CHECK ((source = ANY (ARRAY['console'::text, 'command'::text, 'rail'::text]))),
+  constraint statement_file_status_known CHECK ((status = ANY (ARRAY['reading'::text, 'read'::text, 'broken_off'::text])))
+);
+comment on table statement_files is
+  'Statements of operators. The same bytes are one file of a connection, however often they are imported.';
+comment on column statement_files.connection is
+  'Whose statement it is.';
+comment on column statement_files.mapping is
+  'How the columns were read, where the format is "mapped".';
+comment on column statement_files.zone is
+  'The time zone of the times that name none.';
+comment on column statement_files.status is
+  'A file that stays at "reading" without a process that reads it is finished by importing it again.';
+comment on column statement_files.problem is
+  'Why the reading broke off.';
+comment on column statement_files.currency is
+  'The currency of lines that name none.';
+CREATE INDEX statement_files_of_connection ON public.statement_files USING btree (connection, id DESC);
+
+create table statement_file_parts (
+  file_id bigint not null,
+  number integer not null,
+  content bytea not null,
+  constraint statement_file_part_once PRIMARY KEY (file_id, number),
+  constraint statement_file_part_size CHECK (((length(content) >= 1) AND (length(content) <= 1048576))),
+  constraint statement_file_parts_file_id_fkey FOREIGN KEY (file_id) REFERENCES statement_files(id)
+);
+comment on table statement_file_parts is
+  'The original file in order, in the database so that a backup has it.';
+CREATE TRIGGER statement_file_parts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_file_parts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table statement_lines (
+  connection text not null,
+  line_key bytea not null,
+  file_id bigint not null,
+  line_number integer not null,
+  occurred_at timestamp with time zone not null,
+  kind text not null,
+  direction text not null,
+  state text not null,
+  gross bigint not null,
+  fee bigint,
+  currency text not null,
+  receipt text,
+  reference text,
+  msisdn text,
+  balance bigint,
+  description text not null default ''::text,
+  raw text not null,
+  read_at timestamp with time zone not null,
+  constraint statement_line_once PRIMARY KEY (connection, line_key),
+  constraint statement_line_direction_known CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text]))),
+  constraint statement_line_gross_positive CHECK ((gross >= 0)),
+  constraint statement_line_key_size CHECK ((length(line_key) = 16)),
+  constraint statement_line_kind_known CHECK ((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'reversal'::text, 'settlement'::text, 'other'::text]))),
+  constraint statement_line_state_known CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'pending'::text]))),
+  constraint statement_lines_file_id_fkey FOREIGN KEY (file_id) REFERENCES statement_files(id)
+);
+comment on table statement_lines is
+  'Each line of an operator once, whichever file it came in first.';
+comment on column statement_lines.line_key is
+  'What makes the line the same line in another file: see src/books/line-keys.ts.';
+comment on column statement_lines.direction is
+  'Into or out of our account with the operator.';
+comment on column statement_lines.fee is
+  'Null: the file does not say. Zero: the file says that there was none.';
+comment on column statement_lines.receipt is
+  'The id of the operator.';
+comment on column statement_lines.reference is
+  'Our id, where the file has it.';
+comment on column statement_lines.msisdn is
+  'May be masked: 2547****678.';
+comment on column statement_lines.balance is
+  'Of the account after the line.';
+comment on column statement_lines.raw is
+  'The line as it was.';
+CREATE INDEX statement_lines_by_receipt ON public.statement_lines USING btree (connection, receipt) WHERE (receipt IS NOT NULL);
+CREATE INDEX statement_lines_by_time ON public.statement_lines USING btree (connection, occurred_at, line_key);
+CREATE INDEX statement_lines_of_file ON public.statement_lines USING btree (file_id, line_number);
+CREATE TRIGGER statement_lines_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_lines FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table statement_problems (
+  file_id bigint not null,
+  line_number integer not null,
+  reason text not null,
+  raw text not null,
+  constraint statement_problem_once PRIMARY KEY (file_id, line_number),
+  constraint statement_problems_file_id_fkey FOREIGN KEY (file_id) REFERENCES statement_files(id)
+);
+comment on table statement_problems is
+  'Lines that could not be read, and why. The original file has them.';
+CREATE TRIGGER statement_problems_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_problems FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table statement_mappings (
+  name text not null,
+  mapping jsonb not null,
+  created_by text not null,
+  created_at timestamp with time zone not null,
+  constraint statement_mapping_name PRIMARY KEY (name)
+);
+comment on table statement_mappings is
+  'How to read the columns of a CSV file, under a name that people give.';
+
 -- 
 
 create table schema_migrations (
