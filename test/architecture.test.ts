@@ -33,6 +33,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'ledger',
     'callbacks',
     'payments',
+    'books',
     'links',
     'checkout/payers.ts',
     'checkout/receipt-codes.ts',

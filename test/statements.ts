@@ -122,6 +122,8 @@ export function safaricomLines(count: number): string[] {
       .slice(0, 19)
       .replace('T', ' ');
     const receipt = `SK${String(index).padStart(8, '0')}`;
-    return `${receipt},${time},${time},Pay Bill from 2547****678 - JANE DOE Acc. INV${index},Completed,"1,000.00",,"5,000.00",true,Pay Bill,2547****678 - JANE DOE,,INV${index}`;
+    const details = `Pay Bill from 2547****678 - JANE DOE Acc. INV${index}`;
+    const party = `Pay Bill,2547****678 - JANE DOE,,INV${index}`;
+    return `${receipt},${time},${time},${details},Completed,"1,000.00",,"5,000.00",true,${party}`;
   });
 }

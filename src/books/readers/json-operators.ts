@@ -1,5 +1,5 @@
-// What operators answer when they are asked for a list: Safaricom (Pull API), Airtel, Sonatel and Wave, saved as a file or fetched. Wave's columns have
-// the same names in a CSV file.
+// What operators answer when they are asked for a list: Safaricom (Pull API), Airtel, Sonatel and Wave, saved as a file or
+// fetched. Wave's columns have the same names in a CSV file.
 
 import type { LineFacts } from '../line-keys.ts';
 import type { LineKind } from '../statement-lines.ts';

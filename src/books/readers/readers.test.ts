@@ -35,9 +35,11 @@ const short = (line: NewLine | undefined) =>
 describe('Safaricom', () => {
   const LINES = [
     'SKE1AAAAA3,2026-11-14 10:00:02,2026-11-14 10:00:01,Pay merchant Charge,Completed,,-5.00,"1,995.00",true,Charge,,SKE1AAAAA2,',
-    'SKE1AAAAA2,14-11-2026 10:00:00,14-11-2026 09:59:58,Pay Bill from 2547****678 - JANE DOE Acc. INV-7,Completed,"2,000.00",,"2,000.00",true,Pay Bill,2547****678 - JANE DOE,,INV-7',
+    'SKE1AAAAA2,14-11-2026 10:00:00,14-11-2026 09:59:58,Pay Bill from 2547****678 - JANE DOE Acc. INV-7,Completed,' +
+      '"2,000.00",,"2,000.00",true,Pay Bill,2547****678 - JANE DOE,,INV-7',
     'SKE1AAAAA2,14/11/2026 10:00:00,,Pay Bill Charge,Completed,,(22.00),0.00,true,Charge,,,',
-    'SKE1AAAAA1,2026-11-14 09:00:00,2026-11-14 09:00:00,Business Payment to 254708374149 - JOHN,Failed,,50.00,0.00,false,Business Payment,254708374149 - JOHN,,',
+    'SKE1AAAAA1,2026-11-14 09:00:00,2026-11-14 09:00:00,Business Payment to 254708374149 - JOHN,Failed,,50.00,0.00,false,' +
+      'Business Payment,254708374149 - JOHN,,',
   ];
 
   test('title rows and totals are no lines; charges share or follow the receipt; failed rows stay', async () => {
@@ -185,7 +187,9 @@ describe('Safaricom', () => {
 });
 
 test('Telecel is not taken for Safaricom: it has a currency and Accra time', async () => {
-  const text = `Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Currency,Paid In,Withdrawn,Balance,Reason Type,Opposite Party
+  const header =
+    'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Currency,Paid In,Withdrawn,Balance';
+  const text = `${header},Reason Type,Opposite Party
 0000012345,2026-11-14 10:00:00,2026-11-14 10:00:00,Merchant Payment,Completed,GHS,12.50,,100.00,Merchant Payment,233201234567 - AMA`;
   const { format, lines } = await readStatement(await folder.write('telecel.csv', text));
   assert.equal(format, 'telecel');
@@ -460,7 +464,12 @@ test('pawaPay: a fee is a row of its own under the id of its payment', async () 
 });
 
 describe('any CSV by a mapping', () => {
-  const FRENCH = `Relevé de compte;;;\nDate;Libellé;Débit;Crédit;Réf\n14/11/2026 10:00;Paiement;;1\u202f234,50;A1\n14/11/2026 11:00;Frais;"1 500,00";;A2\n`;
+  const FRENCH = [
+    'Relevé de compte;;;',
+    'Date;Libellé;Débit;Crédit;Réf',
+    '14/11/2026 10:00;Paiement;;1\u202f234,50;A1',
+    '14/11/2026 11:00;Frais;"1 500,00";;A2\n',
+  ].join('\n');
   const mapping = {
     date: 'Date',
     dateFormat: 'dd/MM/yyyy HH:mm',

@@ -72,8 +72,20 @@ function stateOf(text: string): LineFacts['state'] {
 const CHARGE = /\bcharges?\b|\bfees?\b|\btariff\b|\bcommission\b/i;
 const REVERSAL = /\breversals?\b|\breversed\b/i;
 /** Between our own accounts, or with our bank. */
-const SETTLEMENT =
-  /\bsettlement\b|\bto bank\b|\bbank account\b|\bwithdrawal of funds\b|\bfunds transfer\b|\bfloat\b|\b(?:utility|working|mmf|merchant) (?:account )?to\b/i;
+const SETTLEMENT = new RegExp(
+  [
+    'settlement',
+    'to bank',
+    'bank account',
+    'withdrawal of funds',
+    'funds transfer',
+    'float',
+    '(?:utility|working|mmf|merchant) (?:account )?to',
+  ]
+    .map((text) => `\\b${text}\\b`)
+    .join('|'),
+  'i',
+);
 
 function kindOf(text: string): LineKind {
   if (REVERSAL.test(text)) return 'reversal';
