@@ -204,11 +204,13 @@ function storable(text: string, most: number): string {
 /** The first and the last line with a balance, in the order of the file, which may be either way round. */
 class BalanceEnds {
   #first: LineFacts | null = null;
+  #second: LineFacts | null = null;
   #last: LineFacts | null = null;
   #currencies = new Set<string>();
 
   see(line: LineFacts): void {
     if (line.balance === null || line.state !== 'succeeded') return;
+    if (this.#first) this.#second ??= line;
     this.#first ??= line;
     this.#last = line;
     this.#currencies.add(line.currency);
@@ -217,8 +219,14 @@ class BalanceEnds {
   balances(): { openingBalance: bigint | null; closingBalance: bigint | null } {
     const [first, last] = [this.#first, this.#last];
     if (!first || !last || this.#currencies.size !== 1) return { openingBalance: null, closingBalance: null };
-    const [oldest, newest] = first.occurredAt > last.occurredAt ? [last, first] : [first, last];
+    const [oldest, newest] = this.#isNewestFirst(first, last) ? [last, first] : [first, last];
     return { openingBalance: balanceBefore(oldest), closingBalance: newest.balance };
+  }
+
+  /** Where all lines have one time, the balances show which came first. */
+  #isNewestFirst(first: LineFacts, last: LineFacts): boolean {
+    if (first.occurredAt.getTime() !== last.occurredAt.getTime()) return first.occurredAt > last.occurredAt;
+    return this.#second !== null && balanceBefore(first) === this.#second.balance;
   }
 }
 

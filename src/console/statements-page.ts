@@ -178,7 +178,7 @@ async function beginImport(
         ctx.log.warn({ err: error, connection }, 'a statement was not read to its end');
         refused(error);
       })
-      .finally(() => upload.remove())
+      .then(() => upload.remove())
       .catch((error: unknown) => ctx.log.warn({ err: error }, 'an uploaded file was not removed'));
   });
 }

@@ -164,8 +164,8 @@ function waveDirection(type: string, amount: bigint, isReversal: boolean): 'in' 
   if (amount < 0n) return 'out';
   if (/_refund$|sweep/.test(type)) return 'out';
   if (/^(?:api_payout|bulk_payment|b2b_payment)/.test(type))
-    return isReversal || /_reversal$/.test(type) ? 'in' : 'out';
-  return isReversal && !/_reversal$/.test(type) ? 'out' : 'in';
+    return isReversal || type.endsWith('_reversal') ? 'in' : 'out';
+  return isReversal && !type.endsWith('_reversal') ? 'out' : 'in';
 }
 
 function kindOfType(type: string): LineKind {
