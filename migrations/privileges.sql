@@ -93,6 +93,12 @@ insert into wanted (name, service, rows, hidden) values
   ('connections', 'select, insert, update', null, null),
   ('operator_calls', 'select, insert, delete', null, null),
   ('routes', 'select, insert, delete', null, null),
+  -- books: the gateway's own accounts with operators, no holder's
+  ('statement_file_parts', 'select, insert', null, null),
+  ('statement_files', 'select, insert, update', null, null),
+  ('statement_lines', 'select, insert', null, null),
+  ('statement_mappings', 'select, insert, update', null, null),
+  ('statement_problems', 'select, insert, delete', null, null),
   -- links and checkout
   ('checkout_attempts', 'select, insert, update', 'own', null),
   ('link_visits', 'select, insert, update', 'own', null),

@@ -18,9 +18,13 @@ export type Movement = {
   currency: string;
 };
 
+export type BookEntry = { movement: Movement; at: number /** Of the account after it. */; balance: bigint };
+
 export interface Book {
   enter(movement: Movement): void;
   movements(): readonly Movement[];
+  /** The same, each with the time at which it moved: for the operator's statement. */
+  entries(): readonly BookEntry[];
   /** What the merchant's account holds beside its opening balance, by currency. */
   net(currency: string): bigint;
   /** The opening balance and what moved since. */
@@ -28,10 +32,11 @@ export interface Book {
   toJson(): unknown;
 }
 
-const TAKES_AWAY: ReadonlySet<MovementKind> = new Set(['payout', 'refund', 'collection_reversed']);
+export const TAKES_AWAY: ReadonlySet<MovementKind> = new Set(['payout', 'refund', 'collection_reversed']);
 
-export function createBook(openingBalance: bigint): Book {
+export function createBook(openingBalance: bigint, now: () => number): Book {
   const movements: Movement[] = [];
+  const entries: BookEntry[] = [];
   const nets = new Map<string, bigint>();
   const net = (currency: string) => nets.get(currency) ?? 0n;
 
@@ -40,8 +45,10 @@ export function createBook(openingBalance: bigint): Book {
       movements.push(movement);
       const signed = TAKES_AWAY.has(movement.kind) ? -movement.amount : movement.amount;
       nets.set(movement.currency, net(movement.currency) + signed);
+      entries.push({ movement, at: now(), balance: openingBalance + net(movement.currency) });
     },
     movements: () => movements,
+    entries: () => entries,
     net,
     balance: (currency) => openingBalance + net(currency),
     toJson: () => ({

@@ -4,6 +4,7 @@
 //   reverse {id}       the operator takes back a payment; the id is a receipt or the merchant's own
 //   top_up {amount}    the merchant puts money on its Utility account
 //   unregister {shortCode}   the merchant removes its C2B addresses on the portal
+//   statement          what the portal gives: a CSV file of everything that moved
 //   and each quirk by its name, see daraja-quirks.ts
 
 import { type CustomerPayments, createCustomerPayments, type Payment } from './daraja-c2b.ts';
@@ -13,6 +14,7 @@ import { readOptions } from './daraja-options.ts';
 import { createQuirks, type PlannedQuirk, QUIRKS } from './daraja-quirks.ts';
 import { createRecords } from './daraja-records.ts';
 import { createRequestRoutes } from './daraja-requests.ts';
+import { printStatement } from './daraja-statement.ts';
 import type { CreateSimulator, SimulatorAction, SimulatorAnswer, SimulatorRoute } from './frame.ts';
 import { readMoney, writeMoney } from './money.ts';
 import { decisionOf } from './phones.ts';
@@ -44,7 +46,14 @@ export const createDarajaSimulator: CreateSimulator = (context, settings) => {
       routes.some((route) => route.path === path)
         ? answerError(405, '405.001', 'Method Not Allowed')
         : answerError(404, '404.001.01', 'Resource not found'),
-    actions: { ...createActions(daraja, payments), ...createQuirkActions(daraja) },
+    actions: {
+      ...createActions(daraja, payments),
+      ...createQuirkActions(daraja),
+      statement: () => ({
+        status: 200,
+        body: printStatement(options.account.organisationName, context.book.entries()),
+      }),
+    },
   };
 };
 

@@ -118,7 +118,7 @@ export async function startSimulator(
   const faults = createFaultPlan(random);
   const now = options.now ?? Date.now;
   const work = createBackgroundWork();
-  const book = createBook(options.openingBalance ?? 1_000_000_00n);
+  const book = createBook(options.openingBalance ?? 1_000_000_00n, now);
   const phones = createPhones(
     { payers: options.payers ?? 'automatic', automaticAfterMs: options.automaticAfterMs ?? 5, now },
     (ms, done) => work.after(ms, done),

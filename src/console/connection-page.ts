@@ -76,6 +76,7 @@ function actionsOf(request: MemberRequest, { connection, definition }: Connectio
   const path = `/admin/rails/${connection.name}`;
   return html`
     ${postButton(request, `${path}/test`, t.connections.test)}
+    <a class="button button-secondary" href="/console${path}/statements">${t.statements.title}</a>
     ${definition && html`<a class="button button-secondary" href="/console${path}/settings">${t.connections.change}</a>`}
     ${
       connection.pausedAt

@@ -22,6 +22,8 @@ export type ConsoleRoute = {
   withoutCredential: boolean;
   /** Its form carries a file. It is only read for a visitor with a session. */
   largeForm: boolean;
+  /** Its form carries a file of at most this many bytes, which is kept on the disk; only for a visitor with a session. 0: none. */
+  uploadBytes: number;
   handle(request: ConsoleRequest): Promise<FastifyReply>;
 };
 
@@ -31,8 +33,14 @@ export const BUILDERS: readonly MemberRole[] = ['owner', 'developer'];
 export const TREASURERS: readonly MemberRole[] = ['owner', 'finance'];
 export const MAKERS: readonly MemberRole[] = ['owner', 'developer', 'finance'];
 
-type Options = { confirm?: true; whenSuspended?: true; withoutCredential?: true; largeForm?: true };
-type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'largeForm';
+type Options = {
+  confirm?: true;
+  whenSuspended?: true;
+  withoutCredential?: true;
+  largeForm?: true;
+  uploadBytes?: number;
+};
+type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'largeForm' | 'uploadBytes';
 
 export function forAnyone(
   method: ConsoleRoute['method'],
@@ -102,6 +110,7 @@ function flagsOf(options: Options): Pick<ConsoleRoute, Flags> {
     whenSuspended: options.whenSuspended ?? false,
     withoutCredential: options.withoutCredential ?? false,
     largeForm: options.largeForm ?? false,
+    uploadBytes: options.uploadBytes ?? 0,
   };
 }
 

@@ -9,6 +9,7 @@ import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
+import { parseUploads } from '../platform/uploads.ts';
 import { adminRoutes } from './admin.ts';
 import { adminHolderRoutes } from './admin-holders.ts';
 import { merchantPaymentRoutes } from './admin-merchant-payments.ts';
@@ -67,6 +68,8 @@ import { settingsRoutes } from './settings-page.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
+import { statementFileRoutes } from './statement-file-page.ts';
+import { statementRoutes } from './statements-page.ts';
 import { systemRoutes } from './system-page.ts';
 import { teamRoutes } from './team.ts';
 import { teamMemberRoutes } from './team-member-page.ts';
@@ -134,6 +137,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...connectionRouteRoutes,
   ...connectionFormRoutes,
   ...connectionPageRoutes,
+  ...statementRoutes,
+  ...statementFileRoutes,
   ...operatorReportRoutes,
   ...limitsRoutes,
   ...debtRoutes,
@@ -152,21 +157,23 @@ export function consoleRoutes(app: HttpServer, gateway: GatewayServices): void {
     await scope.register(cookie);
     scope.decorateRequest('consoleRequest', null);
     parseForms(scope);
+    parseUploads(scope);
     for (const route of CONSOLE_ROUTES)
       scope.route({
         method: route.method,
         url: `/console${route.path}`,
-        ...(route.largeForm && largeForm(services)),
-        config: { problemPage },
+        ...(route.largeForm && largeForm(services, LARGE_FORM_BYTES)),
+        ...(route.uploadBytes > 0 && largeForm(services, route.uploadBytes + LARGE_FORM_BYTES)),
+        config: { problemPage, ...(route.uploadBytes > 0 && { uploadBytes: route.uploadBytes }) },
         handler: (raw, reply) => serve(services, route, raw, reply),
       });
   });
 }
 
 /** A large form is read only after the session is known; without one the visitor is led to the sign-in page at once. */
-function largeForm({ ctx }: ConsoleServices) {
+function largeForm({ ctx }: ConsoleServices, bodyLimit: number) {
   return {
-    bodyLimit: LARGE_FORM_BYTES,
+    bodyLimit,
     onRequest: async (raw: FastifyRequest, reply: FastifyReply) => {
       if (await hasSession(ctx, raw)) return undefined;
       return reply.redirect(`/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`, 303);

@@ -179,6 +179,12 @@ const RUN: readonly DocsPage[] = [
     children: OPERATORS,
   },
   {
+    path: '/docs/reconciliation',
+    title: 'Reconciliation',
+    description: 'Import statements of operators and compare them with your books.',
+    keywords: 'statement import csv xlsx reconcile operator mapping',
+  },
+  {
     path: '/docs/operating',
     title: 'Operating',
     description: 'Backups, upgrades, monitoring, reviews, keys, and what to do when something fails.',

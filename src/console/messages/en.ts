@@ -18,6 +18,7 @@ import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
 import { start } from './en/start.ts';
+import { statements } from './en/statements.ts';
 import { team } from './en/team.ts';
 import { transaction } from './en/transaction.ts';
 import { transactions } from './en/transactions.ts';
@@ -46,4 +47,5 @@ export const english = {
   ...admin,
   ...audit,
   ...rails,
+  ...statements,
 };

@@ -20,6 +20,7 @@ import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
 import { signIn } from './fr/sign-in.ts';
 import { start } from './fr/start.ts';
+import { statements } from './fr/statements.ts';
 import { team } from './fr/team.ts';
 import { transaction } from './fr/transaction.ts';
 import { transactions } from './fr/transactions.ts';
@@ -46,4 +47,5 @@ export const french: ConsoleMessages = withFrenchSpaces({
   ...admin,
   ...audit,
   ...rails,
+  ...statements,
 });

@@ -19,6 +19,7 @@ import { search } from './pt/search.ts';
 import { settings } from './pt/settings.ts';
 import { signIn } from './pt/sign-in.ts';
 import { start } from './pt/start.ts';
+import { statements } from './pt/statements.ts';
 import { team } from './pt/team.ts';
 import { transaction } from './pt/transaction.ts';
 import { transactions } from './pt/transactions.ts';
@@ -45,4 +46,5 @@ export const portuguese: ConsoleMessages = {
   ...admin,
   ...audit,
   ...rails,
+  ...statements,
 };

@@ -19,6 +19,7 @@ import { search } from './sw/search.ts';
 import { settings } from './sw/settings.ts';
 import { signIn } from './sw/sign-in.ts';
 import { start } from './sw/start.ts';
+import { statements } from './sw/statements.ts';
 import { team } from './sw/team.ts';
 import { transaction } from './sw/transaction.ts';
 import { transactions } from './sw/transactions.ts';
@@ -45,4 +46,5 @@ export const swahili: ConsoleMessages = {
   ...admin,
   ...audit,
   ...rails,
+  ...statements,
 };
