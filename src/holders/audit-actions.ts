@@ -95,6 +95,11 @@ export const AUDIT_ACTIONS = {
     'keys.master_rotated',
     'keys.retired',
     'gateway.restored',
+    'statement.applied',
+    'break.resolved',
+    'day.closed',
+    'day.reopened',
+    'day.cut_off_set',
   ],
 } as const;
 
