@@ -7,7 +7,7 @@ import { addDays } from '../src/platform/time-zones.ts';
 
 const CONNECTION = 'sandbox';
 /** Every so manieth line shows nothing but the masked number. */
-const NUMBER_ONLY_EVERY = 100;
+const NUMBER_ONLY_EVERY = 40;
 const KINDS: readonly BreakKind[] = [
   'missing_with_us',
   'missing_with_them',
@@ -73,7 +73,7 @@ function planOf(day: string, perKind: number): string {
     case when place % 2 = 1 and not number_only then reference end as reference,
     case when number_only then left(msisdn, 5) || '****' || right(msisdn, 3) else msisdn end as msisdn
   from chosen
-  cross join lateral (select case when place < 7 * ${perKind} then place / ${perKind} end as kind, place % ${NUMBER_ONLY_EVERY} = 99 and place >= 7 * ${perKind}
+  cross join lateral (select case when place < 7 * ${perKind} then place / ${perKind} end as kind, place % ${NUMBER_ONLY_EVERY} = 39 and place >= 7 * ${perKind}
     as number_only) as k
   cross join lateral (select amount + case when kind = ${number('amount')} then 100 else 0 end as gross) as a
   where part = 'paid' and kind is distinct from ${number('missing_with_them')}

@@ -149,7 +149,8 @@ create table closes (
   lines_out bigint not null,
   fees bigint not null,
   closing_theirs bigint not null,
-  balance_source text not null constraint close_balance_source_known check (balance_source in ('line', 'file', 'read', 'typed')),
+  balance_source text not null constraint close_balance_source_known check (
+    balance_source in ('line', 'file', 'read', 'typed', 'unchanged')),
   opening_ours bigint not null,
   closing_ours bigint not null,
   lines integer not null,

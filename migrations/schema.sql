@@ -2688,7 +2688,7 @@ create table closes (
   signed_at timestamp with time zone not null,
   constraint close_number_once PRIMARY KEY (connection, currency, number),
   constraint close_adds_up CHECK (((((opening_theirs + lines_in) - lines_out) - fees) = closing_theirs)),
-  constraint close_balance_source_known CHECK ((balance_source = ANY (ARRAY['line'::text, 'file'::text, 'read'::text, 'typed'::text]))),
+  constraint close_balance_source_known CHECK ((balance_source = ANY (ARRAY['line'::text, 'file'::text, 'read'::text, 'typed'::text, 'unchanged'::text]))),
   constraint close_kind_known CHECK ((kind = ANY (ARRAY['close'::text, 'reopening'::text]))),
   constraint close_number_positive CHECK ((number > 0)),
   constraint close_reason_length CHECK ((char_length(reason) <= 500)),

@@ -40,8 +40,17 @@ const CLOSES: CheckStage = {
     );
     const last = keys.at(-1);
     if (!last) return null;
-    const values = [keys.map((each) => each.connection), keys.map((each) => each.currency), keys.map((each) => each.number)];
-    return { subject: 'closes', values, rows: keys.length, last: [last.connection, last.currency, String(last.number)] };
+    const values = [
+      keys.map((each) => each.connection),
+      keys.map((each) => each.currency),
+      keys.map((each) => each.number),
+    ];
+    return {
+      subject: 'closes',
+      values,
+      rows: keys.length,
+      last: [last.connection, last.currency, String(last.number)],
+    };
   },
 };
 

@@ -83,10 +83,15 @@ export type Comparison = {
 };
 
 /** Opens what is new, keeps what is known, and closes what no longer holds. */
-export async function syncBreaks(tx: Tx, comparison: Comparison, at: Date): Promise<{ opened: number; closed: number }> {
+export async function syncBreaks(
+  tx: Tx,
+  comparison: Comparison,
+  at: Date,
+): Promise<{ opened: number; closed: number }> {
   const { connection, wanted } = comparison;
   const gone = new Map((await readKnown(tx, comparison)).map((each) => [keyOfKnown(each), each]));
-  const changed = wanted.filter((each) => {
+  const once = new Map(wanted.map((each) => [keyOfWanted(each), each]));
+  const changed = [...once.values()].filter((each) => {
     const known = gone.get(keyOfWanted(each));
     const isKnown = known !== undefined && (each.undecided === true || sameFacts(known, each));
     if (isKnown) gone.delete(keyOfWanted(each));
@@ -183,7 +188,13 @@ export function countBreaks(
 }
 
 /** A person says why a break needs no more work. No money moves by it: the close of its day still names it. */
-export async function resolveBreak(ctx: Pick<Context, 'clock'>, tx: Tx, id: string, by: string, reason: string): Promise<Break> {
+export async function resolveBreak(
+  ctx: Pick<Context, 'clock'>,
+  tx: Tx,
+  id: string,
+  by: string,
+  reason: string,
+): Promise<Break> {
   if (reason.trim().length < MIN_REASON)
     throw new Problem('invalid_params', { message: 'Say in a few words why the break is resolved.' });
   const [row] = await tx.query<Break>(

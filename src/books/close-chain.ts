@@ -20,6 +20,8 @@ export const CLOSE_HASH = `sha256(c.previous_hash || convert_to(concat_ws('|', c
   ${micros('c.signed_at')}, c.items), 'UTF8'))`;
 
 /** The items of a close as the text that is hashed. */
-export const closeItems = (close: string) => `coalesce((select string_agg(concat_ws(',', i.place, i.kind, coalesce(i.break_id::text, ''), i.lines,
+export const closeItems = (
+  close: string,
+) => `coalesce((select string_agg(concat_ws(',', i.place, i.kind, coalesce(i.break_id::text, ''), i.lines,
     i.difference), ';' order by i.place)
   from close_items i where i.connection = ${close}.connection and i.currency = ${close}.currency and i.number = ${close}.number), '')`;

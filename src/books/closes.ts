@@ -15,12 +15,13 @@ import { closeEvened } from './breaks.ts';
 import { openCalendar } from './calendar.ts';
 import { CLOSE_HASH, contentHash, FIRST_HASH } from './close-chain.ts';
 import { IN_FORCE, lockDays } from './closed-days.ts';
-import { reconcile } from './matching.ts';
+import { reconcile, requireLines } from './matching.ts';
 
 const MAX_ITEMS = 50_000;
 const MIN_REASON = 3;
 
-export type BalanceSource = 'line' | 'file' | 'read' | 'typed';
+/** `unchanged`: no line counts on the day, so the balance is that of the day before. */
+export type BalanceSource = 'line' | 'file' | 'read' | 'typed' | 'unchanged';
 
 /** A part of the difference between the two movements of a day. */
 export type CloseItem = {
@@ -91,8 +92,15 @@ export type Close = {
 
 /** The picture of a day, and what keeps it from being signed. The day is compared first, as a whole. */
 export async function prepareClose(ctx: Context, request: CloseRequest): Promise<PreparedClose> {
-  const { from, to } = (await openCalendar(ctx.db, request.connection)).spanOf(request.day);
-  await reconcile(ctx, { connection: request.connection, from, to, isWhole: true });
+  const { connection, currency, day } = request;
+  const { from, to } = (await openCalendar(ctx.db, connection)).spanOf(day);
+  // A day on which nothing moved has no lines; on any other one the statement must be there.
+  const [before, after] = [
+    await clearingAt(ctx.db, connection, currency, from),
+    await clearingAt(ctx.db, connection, currency, to),
+  ];
+  if (before !== after) await requireLines(ctx.db, connection, { from, to });
+  await reconcile(ctx, { connection, from, to, isWhole: true });
   return await describeDay(ctx, ctx.db, request);
 }
 
@@ -123,17 +131,16 @@ function audit(
   return recordAudit(tx, { holderId: null, actor, action, subject: connection, details }, at);
 }
 
-async function describeDay(
-  ctx: Context,
-  reader: Reader,
-  request: CloseRequest,
-): Promise<PreparedClose> {
+async function describeDay(ctx: Context, reader: Reader, request: CloseRequest): Promise<PreparedClose> {
   const { connection, currency, day } = request;
   const { from, to } = (await openCalendar(reader, connection)).spanOf(day);
   const previous = await findPrevious(reader, connection, currency);
   const sums = await sumLines(reader, request);
   const moved = sums.linesIn - sums.linesOut - sums.fees;
-  const stated = await findBalance(reader, request, { from, to }, previous ? previous.closing_theirs + moved : null);
+  const unchanged = previous && sums.lines === 0 ? previous.closing_theirs : null;
+  const stated =
+    (await findBalance(reader, request, { from, to }, previous ? previous.closing_theirs + moved : null)) ??
+    (unchanged === null ? null : { balance: unchanged, source: 'unchanged' as const });
   const openingTheirs = previous?.closing_theirs ?? (stated ? stated.balance - moved : null);
   const [openingOurs, closingOurs] = [
     await clearingAt(reader, connection, currency, from),
@@ -168,7 +175,8 @@ function findProblems(figures: DayFigures, previous: Close | null, unbooked: num
   if (day > next) problems.push(`Days are closed in their order. The next one is ${next}.`);
   if (now < to) problems.push(`${day} is not over yet.`);
   if (unbooked > 0) problems.push(`${unbooked} fees of the operator are not booked. Apply the statement first.`);
-  if (items.length >= MAX_ITEMS) problems.push(`More than ${MAX_ITEMS} breaks: is this the statement of this connection?`);
+  if (items.length >= MAX_ITEMS)
+    problems.push(`More than ${MAX_ITEMS} breaks: is this the statement of this connection?`);
   if (openingTheirs === null || closingTheirs === null)
     problems.push('The statement names no closing balance. Give the one that the operator shows.');
   else {
@@ -213,6 +221,15 @@ export function listCloseItems(reader: Reader, { connection, currency, number }:
      where connection = $1 and currency = $2 and number = $3 order by place limit ${MAX_ITEMS}`,
     [connection, currency, number],
   );
+}
+
+/** The currencies in which lines count on a day. */
+export async function currenciesOf(reader: Reader, connection: string, day: string): Promise<string[]> {
+  const rows = await reader.query<{ currency: string }>(
+    'select distinct currency from statement_matches where connection = $1 and day = $2 order by currency',
+    [connection, day],
+  );
+  return rows.map((row) => row.currency);
 }
 
 type LineSums = Pick<DayFigures, 'lines' | 'lateLines' | 'linesIn' | 'linesOut' | 'fees'>;
@@ -375,12 +392,7 @@ const CHAIN_COLUMNS = `connection, currency, number, kind, day, from_at, to_at, 
   signed_at`;
 
 /** The day, and every closed day after it, can be signed again. The reopening stays visible in the chain. */
-export async function reopenClose(
-  ctx: Context,
-  actor: Actor,
-  request: CloseRequest,
-  reason: string,
-): Promise<void> {
+export async function reopenClose(ctx: Context, actor: Actor, request: CloseRequest, reason: string): Promise<void> {
   if (reason.trim().length < MIN_REASON)
     throw new Problem('invalid_params', { message: 'Say in a few words why the day is reopened.' });
   const { connection, currency, day } = request;

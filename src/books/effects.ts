@@ -7,8 +7,8 @@ import type { PaymentsContext } from '../payments/context.ts';
 import { type IncomingPayment, receivePayments } from '../payments/incoming-payments.ts';
 import { applyOutcomes } from '../payments/outcomes.ts';
 import { mayPass } from '../payments/quarantine.ts';
-import type { Outcome } from '../payments/states.ts';
 import { findReceiptUses } from '../payments/statement-lookups.ts';
+import type { Outcome } from '../payments/states.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { MAX_RAW_CHARACTERS } from '../rails/rail.ts';
@@ -64,14 +64,16 @@ export async function planEffects(ctx: Pick<PaymentsContext, 'db'>, span: Effect
   return { connection, days, effects: effects.slice(0, PAGE), counts, fees, refused };
 }
 
-export type AppliedEffects = { settled: number; reversed: number; toSuspense: number; feesBooked: number; unchanged: number };
+export type AppliedEffects = {
+  settled: number;
+  reversed: number;
+  toSuspense: number;
+  feesBooked: number;
+  unchanged: number;
+};
 
 /** Applies the statement of a span that was compared before. Refuses one that is not of this connection. */
-export async function applyEffects(
-  ctx: PaymentsContext,
-  actor: Actor,
-  span: EffectSpan,
-): Promise<AppliedEffects> {
+export async function applyEffects(ctx: PaymentsContext, actor: Actor, span: EffectSpan): Promise<AppliedEffects> {
   const { connection } = span;
   const days = await daysOf(ctx.db, span);
   const refused = await findRefusal(ctx.db, connection, days);
@@ -185,7 +187,10 @@ async function applyPage(
     .transaction((tx) => applyLines(tx, ctx, actor, connection, effects))
     .catch((error: unknown) => {
       if (mayPass(error)) throw error;
-      ctx.log.warn({ err: error, connection, lines: effects.length }, 'lines of a statement could not be applied together');
+      ctx.log.warn(
+        { err: error, connection, lines: effects.length },
+        'lines of a statement could not be applied together',
+      );
       return null;
     });
   if (result === null) {
@@ -203,7 +208,13 @@ async function applyPage(
   }
 }
 
-async function applyLines(tx: Tx, ctx: PaymentsContext, actor: Actor, connection: string, effects: readonly PlannedEffect[]) {
+async function applyLines(
+  tx: Tx,
+  ctx: PaymentsContext,
+  actor: Actor,
+  connection: string,
+  effects: readonly PlannedEffect[],
+) {
   const fresh = await claimLines(tx, connection, effects, actor.name, ctx.clock.now());
   const mine = effects.filter(({ line }) => fresh.has(line.lineKey.toString('hex')));
   const evidence = mine.filter(({ effect }) => effect !== 'suspense');
@@ -247,11 +258,19 @@ async function claimLines(
 
 function toOutcome({ effect, line, transactionId }: PlannedEffect): Outcome {
   const { gross: amount, currency, receipt } = line;
-  const about = { transactionId: transactionId ?? '', source: 'statement' as const, raw: rawOf(line), rail: line.connection };
+  const about = {
+    transactionId: transactionId ?? '',
+    source: 'statement' as const,
+    raw: rawOf(line),
+    rail: line.connection,
+  };
   if (effect === 'settle') return { ...about, observation: { state: 'succeeded', receipt, amount, currency } };
   // A reversal has a receipt of its own, which says nothing about that of the payment.
   const message = line.description;
-  return { ...about, observation: { state: 'reversed', receipt: null, rawCode: 'statement', message, amount, currency } };
+  return {
+    ...about,
+    observation: { state: 'reversed', receipt: null, rawCode: 'statement', message, amount, currency },
+  };
 }
 
 function toPayment(line: OperatorLine): IncomingPayment {

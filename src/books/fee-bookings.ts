@@ -32,7 +32,12 @@ export function sumUnbooked(reader: Reader, connection: string, { first, last }:
 }
 
 /** Books what is not booked. Returns how many lines that were. */
-export async function bookFees(ctx: Pick<Context, 'db' | 'clock'>, by: string, connection: string, days: Days): Promise<number> {
+export async function bookFees(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  by: string,
+  connection: string,
+  days: Days,
+): Promise<number> {
   let booked = 0;
   for (;;) {
     const lines = await ctx.db.transaction((tx) => bookPage(tx, ctx.clock.now(), by, connection, days));

@@ -50,6 +50,8 @@ export async function compareFees(
   days: { first: string; last: string },
   at: Date,
 ): Promise<{ opened: number; closed: number }> {
+  // One statement over all lines of the days; on a busy machine it takes longer than a request may.
+  await tx.query(`set local statement_timeout = '60s'`);
   const odd = await tx.query<OddFee>(ODD_FEES, [connection, days.first, days.last]);
   const wanted = odd.map(
     (fee): WantedBreak => ({

@@ -18,7 +18,13 @@ export type GroupLine = {
 };
 
 /** A move of the clearing account, on its day. */
-export type GroupMove = { leg: 'payment' | 'reversal'; amount: bigint; day: string; currency: string; covered: boolean };
+export type GroupMove = {
+  leg: 'payment' | 'reversal';
+  amount: bigint;
+  day: string;
+  currency: string;
+  covered: boolean;
+};
 
 /** What does not agree. It is found under the same kind, leg, line and payment each time, so it is one break. */
 export type FoundBreak = {

@@ -175,8 +175,7 @@ async function redirectToRefunds(reader: Reader, matches: LineMatch[]): Promise<
   return matches.map((match) => {
     if (!reversals.includes(match)) return match;
     const refund = refunds.find(
-      (each) =>
-        each.collection_id === match.transactionId && each.amount === match.line.gross && !taken.has(each.id),
+      (each) => each.collection_id === match.transactionId && each.amount === match.line.gross && !taken.has(each.id),
     );
     if (!refund) return match;
     taken.add(refund.id);

@@ -15,7 +15,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { countBreaks, syncBreaks, type WantedBreak } from './breaks.ts';
-import { type Calendar, openCalendar } from './calendar.ts';
+import { type Calendar, type DaySpan, openCalendar } from './calendar.ts';
 import { type ClosedDays, readClosedDays } from './closed-days.ts';
 import { compareFees } from './fee-breaks.ts';
 import { compareGroup, type GroupMove, legOfMove, unknownLine } from './groups.ts';
@@ -62,12 +62,12 @@ export type Reconciliation = {
 type Work = {
   readonly ctx: Pick<Context, 'db' | 'clock'>;
   readonly connection: string;
-  readonly span: { from: Date; to: Date };
+  readonly span: DaySpan;
   readonly days: { first: string; last: string };
   readonly calendar: Calendar;
   readonly closed: ClosedDays;
   /** How far the statement reaches. */
-  readonly covered: { from: Date; to: Date };
+  readonly covered: DaySpan;
   readonly changes: { opened: number; closed: number };
   readonly progress: (stage: string, rows: number) => void;
 };
@@ -82,7 +82,7 @@ export async function reconcile(
   const days = { first: calendar.dayOf(from), last: calendar.dayOf(new Date(to.getTime() - 1)) };
   const span = { from: calendar.spanOf(days.first).from, to: calendar.spanOf(days.last).to };
   const { days: closed, since } = await readClosedDays(ctx.db, connection);
-  const reach = await readReach(ctx.db, connection, span);
+  const reach = request.isWhole ? { from: new Date(0), to: span.to } : await readReach(ctx.db, connection, span);
   const work: Work = {
     ctx,
     connection,
@@ -90,7 +90,7 @@ export async function reconcile(
     days,
     calendar,
     closed,
-    covered: request.isWhole ? { from: new Date(0), to: span.to } : reach,
+    covered: reach,
     changes: { opened: 0, closed: 0 },
     progress: request.onProgress ?? (() => undefined),
   };
@@ -111,34 +111,39 @@ export async function reconcile(
   };
 }
 
-/** From the oldest to the newest line. A span without any has no statement: everything would be missing in it. */
-async function readReach(
-  reader: Reader,
-  connection: string,
-  { from, to }: { from: Date; to: Date },
-): Promise<{ from: Date; to: Date }> {
-  const [row] = await reader.query<{ oldest: Date | null; newest: Date | null; has_lines: boolean }>(
-    `select (select min(occurred_at) from statement_lines where connection = $1) as oldest,
-            (select max(occurred_at) from statement_lines where connection = $1) as newest,
-            exists (select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3) as has_lines`,
+/** A span without any line has no statement: everything would be missing in it. */
+export async function requireLines(reader: Reader, connection: string, { from, to }: DaySpan): Promise<void> {
+  const rows = await reader.query(
+    'select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3 limit 1',
     [connection, from, to],
   );
-  if (!row?.oldest || !row.newest || !row.has_lines)
+  if (rows.length === 0)
     throw new Problem('not_found', {
       message: `There is no line of a statement of ${connection} from ${from.toISOString()} to ${to.toISOString()}. Import it first.`,
     });
-  return { from: row.oldest, to: row.newest };
+}
+
+/** From the oldest to the newest line. */
+async function readReach(reader: Reader, connection: string, span: DaySpan): Promise<DaySpan> {
+  await requireLines(reader, connection, span);
+  const [row] = await reader.query<DaySpan>(
+    `select (select min(occurred_at) from statement_lines where connection = $1) as "from",
+            (select max(occurred_at) from statement_lines where connection = $1) as "to"`,
+    [connection],
+  );
+  return row ?? span;
 }
 
 /** Lines that came after their day was signed: they count on the first open day. */
 async function matchLate(work: Work, since: Date): Promise<void> {
-  const { ctx, connection } = work;
+  const { ctx, connection, calendar, closed, span } = work;
+  const lastClosed = [...closed.values()].sort().at(-1);
+  if (lastClosed === undefined) return;
+  const before = new Date(Math.min(span.from.getTime(), calendar.spanOf(lastClosed).to.getTime()));
   for (;;) {
-    const lines = await pageLateLines(ctx.db, connection, { before: work.span.from, since, limit: PAGE });
-    const late = lines.filter((line) => work.calendar.dayOf(line.occurredAt) <= (work.closed.get(line.currency) ?? ''));
-    await matchPage(work, late);
-    // The others are of an open day before this one, and belong to its own reconciliation.
-    if (late.length < PAGE) return;
+    const lines = await pageLateLines(ctx.db, connection, { before, since, limit: PAGE });
+    await matchPage(work, lines);
+    if (lines.length < PAGE) return;
   }
 }
 
@@ -146,7 +151,8 @@ async function matchOpen(work: Work): Promise<void> {
   let matched = 0;
   for await (const lines of openPages(work)) {
     await matchPage(work, lines);
-    work.progress('lines', (matched += lines.length));
+    matched += lines.length;
+    work.progress('lines', matched);
   }
 }
 
@@ -168,16 +174,16 @@ async function matchPage({ ctx, connection, calendar }: Work, lines: OpenLine[])
   const matches = await matchByIds(ctx.db, connection, lines);
   const matched = new Set(matches.map(({ line }) => line));
   const fresh = lines.filter((line) => !line.seen || matched.has(line));
-  await ctx.db.transaction((tx) =>
-    keepMatches(tx, connection, fresh, matches, { calendar, at: ctx.clock.now() }),
-  );
+  await ctx.db.transaction((tx) => keepMatches(tx, connection, fresh, matches, { calendar, at: ctx.clock.now() }));
 }
 
 /** Only payments and their reversals that succeeded: what did not move money is not searched for. */
 async function searchOpen(work: Work): Promise<void> {
   const { ctx, connection, calendar } = work;
   for await (const page of openPages(work)) {
-    const lines = page.filter(({ kind, state }) => state === 'succeeded' && (kind === 'payment' || kind === 'reversal'));
+    const lines = page.filter(
+      ({ kind, state }) => state === 'succeeded' && (kind === 'payment' || kind === 'reversal'),
+    );
     const rivals = await findRivals(ctx.db, connection, lines);
     const matches = await matchBySearch(
       ctx.db,
@@ -187,9 +193,7 @@ async function searchOpen(work: Work): Promise<void> {
       (ids) => takenLegs(ctx.db, ids),
     );
     const matched = matches.map(({ line }) => line);
-    await ctx.db.transaction((tx) =>
-      keepMatches(tx, connection, matched, matches, { calendar, at: ctx.clock.now() }),
-    );
+    await ctx.db.transaction((tx) => keepMatches(tx, connection, matched, matches, { calendar, at: ctx.clock.now() }));
   }
 }
 
@@ -202,7 +206,8 @@ async function compareLines(work: Work): Promise<void> {
     const alone = lines.filter((line) => line.transactionId === null && line.caseId === null);
     const ids = lines.flatMap((line) => line.transactionId ?? line.caseId ?? []);
     await compareGroups(work, [...new Set(ids)], alone);
-    work.progress('payments', (compared += lines.length));
+    compared += lines.length;
+    work.progress('payments', compared);
     after = lines.at(-1) ?? null;
     if (lines.length < PAGE) return;
   }
@@ -221,7 +226,8 @@ async function compareMoves(work: Work): Promise<void> {
       page.transactionIds.filter((id) => !done.has(id)),
       [],
     );
-    work.progress('moves', (compared += page.transactionIds.length));
+    compared += page.transactionIds.length;
+    work.progress('moves', compared);
     after = page.last;
   } while (after !== null);
 }
@@ -246,7 +252,11 @@ async function compareGroups(work: Work, ids: string[], alone: readonly MatchedL
   if (ids.length === 0 && alone.length === 0) return;
   const { ctx, connection } = work;
   const groups = await readGroups(ctx.db, connection, ids);
-  const moves = await readClearingMoves(ctx.db, connection, [...groups.keys()].flatMap((id) => groups.get(id)?.ids ?? []));
+  const all = [...groups.values()];
+  const transactions = all.flatMap((group) => group.subject?.id ?? []);
+  const known = new Set(transactions);
+  const cases = all.flatMap((group) => group.ids).filter((id) => !known.has(id));
+  const moves = await readClearingMoves(ctx.db, connection, { transactions, cases });
   const movesOf = Map.groupBy(moves, (move) => move.transactionId);
   const wanted: WantedBreak[] = alone
     .filter((line) => line.moved !== 0n)
@@ -258,8 +268,8 @@ async function compareGroups(work: Work, ids: string[], alone: readonly MatchedL
     const isOpen = group.subject?.status === 'pending' || group.subject?.status === 'processing';
     for (const found of compareGroup(group.lines, own, isOpen)) wanted.push({ ...found, transactionId: id });
   }
-  const lineKeys = [...alone, ...[...groups.values()].flatMap(({ lines }) => lines)].map(({ lineKey }) => lineKey);
-  const transactionIds = [...groups.values()].flatMap((group) => group.ids);
+  const lineKeys = [...alone, ...all.flatMap(({ lines }) => lines)].map(({ lineKey }) => lineKey);
+  const transactionIds = all.flatMap((group) => group.ids);
   const comparison = { connection, kinds: GROUP_KINDS, transactionIds, lineKeys, wanted };
   await comparePage(work, (tx) => syncBreaks(tx, comparison, ctx.clock.now()));
 }
@@ -294,7 +304,9 @@ async function readGroups(reader: Reader, connection: string, ids: string[]): Pr
   const unlined = [...subjects.values()].filter(({ id }) => !lined.has(id)).flatMap(({ receipt }) => receipt ?? []);
   const held = [...own.filter((line) => line.caseId !== null), ...(await heldLines(reader, connection, unlined))];
   const uses = await findReceiptUses(reader, connection, [...new Set(held.flatMap(({ receipt }) => receipt ?? []))]);
-  const claimedBy = new Map(uses.flatMap((use) => (use.transaction_id && use.case_id ? [[use.case_id, use.transaction_id]] : [])));
+  const claimedBy = new Map(
+    uses.flatMap((use) => (use.transaction_id && use.case_id ? [[use.case_id, use.transaction_id]] : [])),
+  );
   const groups = new Map<string, Group>();
   const groupOf = (id: string) => {
     const group = groups.get(id) ?? { ids: [id], lines: [], subject: subjects.get(id) ?? null };

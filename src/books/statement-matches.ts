@@ -201,7 +201,11 @@ const RIVALS = columns<OperatorLine>(4, {
 });
 
 /** The keys (in hexadecimal) of lines beside which another unmatched one has the same amount and ending, near in time. */
-export async function findRivals(reader: Reader, connection: string, lines: readonly OperatorLine[]): Promise<Set<string>> {
+export async function findRivals(
+  reader: Reader,
+  connection: string,
+  lines: readonly OperatorLine[],
+): Promise<Set<string>> {
   const [first, last] = [lines[0], lines.at(-1)];
   if (!first || !last) return new Set();
   const around = 2 * NUMBER_WINDOW_MS;

@@ -18,18 +18,22 @@ export type ClearingMove = {
 /** Booked for many lines at once, and compared apart. */
 const OPERATOR_FEES = `('operator_fee', 'operator_fee_return')`;
 
-const IDS = columns<string>(2, { holder_id: ['bigint', holderOfUuid], transaction_id: ['uuid', (id) => id] });
+const IDS = columns<string>(3, { holder_id: ['bigint', holderOfUuid], transaction_id: ['uuid', (id) => id] });
 
 /** Every move of these transactions and cases at the operator. */
-export function readClearingMoves(reader: Reader, rail: string, ids: readonly string[]): Promise<ClearingMove[]> {
-  if (ids.length === 0) return Promise.resolve([]);
+export function readClearingMoves(
+  reader: Reader,
+  rail: string,
+  { transactions, cases }: { transactions: readonly string[]; cases: readonly string[] },
+): Promise<ClearingMove[]> {
+  if (transactions.length + cases.length === 0) return Promise.resolve([]);
   return reader.query<ClearingMove>(
     // Money of a case may have been credited to a holder other than the one in the id of the case.
     `with wanted as (
        select holder_id, transaction_id from ${IDS.rows}
        union
-       select a.holder_id, c.transaction_id from ${IDS.rows.replace('as input', 'as c')}
-       join ledger_accounts a on a.kind = 'operator_clearing' and a.rail = $1 where c.holder_id = 0
+       select a.holder_id, transaction_id from unnest($2::uuid[]) as transaction_id
+       join ledger_accounts a on a.kind = 'operator_clearing' and a.rail = $1
      )
      select t.transaction_id as "transactionId", t.kind, t.currency, t.posted_at as "postedAt",
             case when a.id = t.debit_account then t.amount else -t.amount end as amount
@@ -38,7 +42,7 @@ export function readClearingMoves(reader: Reader, rail: string, ids: readonly st
      join ledger_accounts a on a.holder_id = t.holder_id and a.id in (t.debit_account, t.credit_account)
        and a.kind = 'operator_clearing' and a.rail = $1
      where t.kind not in ${OPERATOR_FEES}`,
-    [rail, ...IDS.arrays(ids)],
+    [rail, cases, ...IDS.arrays(transactions)],
   );
 }
 

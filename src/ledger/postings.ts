@@ -271,7 +271,13 @@ export function debtWrittenOff(fact: Fact): Transfer[] {
 /** What the operator took from our account with it. */
 export function operatorFeeCharged(fact: FactWithRail): Transfer[] {
   const { holderId, rail, currency } = fact;
-  return move(fact, 'operator_fee', operatorFees(holderId, currency), operatorClearing(holderId, rail, currency), fact.amount);
+  return move(
+    fact,
+    'operator_fee',
+    operatorFees(holderId, currency),
+    operatorClearing(holderId, rail, currency),
+    fact.amount,
+  );
 }
 
 /** The operator gave back a fee that it had taken. */

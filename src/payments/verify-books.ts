@@ -9,7 +9,14 @@ import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid, publicId } from '../platform/ids.ts';
 import { CROSS_CHECKS, type CrossCheck, type CrossCheckRow } from './cross-check.ts';
-import { type CheckStage, type MoreChecks, type Page, type PagePosition, type Scope, stagesOf } from './cross-check-pages.ts';
+import {
+  type CheckStage,
+  type MoreChecks,
+  type Page,
+  type PagePosition,
+  type Scope,
+  stagesOf,
+} from './cross-check-pages.ts';
 import { refOf } from './transactions.ts';
 import {
   addFindings,
