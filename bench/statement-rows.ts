@@ -59,7 +59,8 @@ function planOf(day: string, perKind: number): string {
   return `
   create temporary table chosen on commit drop as
   select t.holder_id, t.id, t.status, t.amount, t.currency, t.receipt, t.msisdn, t.created_at as at, part,
-    overlay(t.id::text placing '4' from 15 for 1) as reference, (row_number() over (partition by part order by md5(t.id::text))) - 1 as place
+    overlay(t.id::text placing '4' from 15 for 1) as reference,
+    (row_number() over (partition by part order by md5(t.id::text))) - 1 as place
   from transactions t
   cross join lateral (select case when t.created_at < ${from} then 'before' when t.created_at >= ${to} then 'after'
                                   when t.status = 'success' then 'paid' else 'failed' end as part) as p
@@ -73,7 +74,8 @@ function planOf(day: string, perKind: number): string {
     case when place % 2 = 1 and not number_only then reference end as reference,
     case when number_only then left(msisdn, 5) || '****' || right(msisdn, 3) else msisdn end as msisdn
   from chosen
-  cross join lateral (select case when place < 7 * ${perKind} then place / ${perKind} end as kind, place % ${NUMBER_ONLY_EVERY} = 39 and place >= 7 * ${perKind}
+  cross join lateral (select case when place < 7 * ${perKind} then place / ${perKind} end as kind,
+    place % ${NUMBER_ONLY_EVERY} = 39 and place >= 7 * ${perKind}
     as number_only) as k
   cross join lateral (select amount + case when kind = ${number('amount')} then 100 else 0 end as gross) as a
   where part = 'paid' and kind is distinct from ${number('missing_with_them')}
@@ -83,7 +85,8 @@ function planOf(day: string, perKind: number): string {
   where part = 'paid' and place < 7 * ${perKind} and place / ${perKind} = ${number('missing_with_us')}
   union all
   -- The same payment under another receipt.
-  select 'again ' || id, at + interval '1 minute', amount, amount / 100, 'succeeded', currency, 'A' || receipt, reference, msisdn from chosen
+  select 'again ' || id, at + interval '1 minute', amount, amount / 100, 'succeeded', currency, 'A' || receipt, reference, msisdn
+  from chosen
   where part = 'paid' and place < 7 * ${perKind} and place / ${perKind} = ${number('twice')}
   union all
   -- Paid there, failed here.

@@ -40,9 +40,11 @@ create index statement_matches_by_day on statement_matches (connection, day, lin
 create index statement_matches_open on statement_matches (connection, day) where rule is null;
 create index statement_matches_of_transaction on statement_matches (transaction_id) where transaction_id is not null;
 create index statement_matches_of_case on statement_matches (case_id) where case_id is not null;
-comment on table statement_matches is 'Each line that was looked at: the day it counts on, what it moved, and what it was matched with, once.';
+comment on table statement_matches is
+  'Each line that was looked at: the day it counts on, what it moved, and what it was matched with, once.';
 comment on column statement_matches.late is 'Its own day was closed before the line came: it counts on the first day that was open.';
-comment on column statement_matches.moved is 'What the line added to our account with the operator, without its fee. Zero unless it succeeded.';
+comment on column statement_matches.moved is
+  'What the line added to our account with the operator, without its fee. Zero unless it succeeded.';
 comment on column statement_matches.fee is 'What the operator took beside it; below zero: gave back. Zero where the line does not say.';
 comment on column statement_matches.line_seal is 'The hash of the line as it was when it was looked at.';
 comment on column statement_matches.case_id is 'The case that holds the money of the line in suspense.';

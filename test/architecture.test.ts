@@ -20,7 +20,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   sandbox: ['platform', 'ui', 'catalog'],
   callbacks: ['platform', 'holders'],
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
-  books: ['platform'],
+  books: ['platform', 'holders', 'ledger', 'rails', 'payments'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
   docs: ['platform', 'ui', 'callbacks/events.ts'],

@@ -89,6 +89,8 @@ export async function syncBreaks(
   at: Date,
 ): Promise<{ opened: number; closed: number }> {
   const { connection, wanted } = comparison;
+  // Two runs at once find the same: the second waits, and finds it known.
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('breaks of ' || $1, 0))`, [connection]);
   const gone = new Map((await readKnown(tx, comparison)).map((each) => [keyOfKnown(each), each]));
   const once = new Map(wanted.map((each) => [keyOfWanted(each), each]));
   const changed = [...once.values()].filter((each) => {

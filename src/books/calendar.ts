@@ -8,7 +8,7 @@ import { addDays, dayIn, isTimeZone, startOfDay } from '../platform/time-zones.t
 const MINUTE_MS = 60_000;
 
 /** From one moment, inclusive, to another, exclusive. */
-export type DaySpan = { from: Date; to: Date };
+export type CloseSpan = { from: Date; to: Date };
 
 export type CloseRule = { zone: string; cutOffMinutes: number };
 
@@ -18,14 +18,14 @@ export type Calendar = {
   readonly rule: CloseRule;
   /** The day (2026-11-14) that a moment belongs to. */
   dayOf(moment: Date): string;
-  spanOf(day: string): DaySpan;
+  spanOf(day: string): CloseSpan;
 };
 
 export function createCalendar(rule: CloseRule): Calendar {
   const cutOffMs = rule.cutOffMinutes * MINUTE_MS;
-  const spans = new Map<string, DaySpan>();
+  const spans = new Map<string, CloseSpan>();
   /** Moments come in the order of time, so most are in the span of the one before. */
-  let last: { day: string; span: DaySpan } | null = null;
+  let last: { day: string; span: CloseSpan } | null = null;
   const begin = (day: string) => new Date(startOfDay(rule.zone, day).getTime() + cutOffMs);
   const spanOf = (day: string) => {
     const known = spans.get(day);

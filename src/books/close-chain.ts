@@ -11,7 +11,8 @@ export const contentHash = (close: string) => `(
   select sha256(coalesce(string_agg(m.line_key || m.line_seal || int8send(m.moved) || int8send(m.fee)
       || case when m.matched_at <= ${close}.signed_at then m.match_seal else '' end, ''::bytea order by m.line_key), ''))
   from statement_matches m
-  where m.connection = ${close}.connection and m.currency = ${close}.currency and m.day = ${close}.day and m.seen_at <= ${close}.signed_at)`;
+  where m.connection = ${close}.connection and m.currency = ${close}.currency and m.day = ${close}.day
+    and m.seen_at <= ${close}.signed_at)`;
 
 /** Over a row `c`, the hash of the row before it, and what explained its difference. */
 export const CLOSE_HASH = `sha256(c.previous_hash || convert_to(concat_ws('|', c.connection, c.currency, c.number, c.kind, c.day,

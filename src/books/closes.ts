@@ -341,7 +341,8 @@ const ITEMS = columns<CloseItem & { place: number }>(4, {
 
 /** The last row of the chain. The caller holds the lock of the days. */
 const CHAIN_END = `coalesce((select number from closes where connection = $1 and currency = $2 order by number desc limit 1), 0)`;
-const CHAIN_HASH = `coalesce((select hash from closes where connection = $1 and currency = $2 order by number desc limit 1), ${FIRST_HASH})`;
+const CHAIN_HASH = `coalesce((select hash from closes where connection = $1 and currency = $2 order by number desc limit 1),
+  ${FIRST_HASH})`;
 
 const itemsText = (items: readonly CloseItem[]) =>
   items

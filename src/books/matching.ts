@@ -15,7 +15,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { countBreaks, syncBreaks, type WantedBreak } from './breaks.ts';
-import { type Calendar, type DaySpan, openCalendar } from './calendar.ts';
+import { type Calendar, type CloseSpan, openCalendar } from './calendar.ts';
 import { type ClosedDays, readClosedDays } from './closed-days.ts';
 import { compareFees } from './fee-breaks.ts';
 import { compareGroup, type GroupMove, legOfMove, unknownLine } from './groups.ts';
@@ -62,12 +62,12 @@ export type Reconciliation = {
 type Work = {
   readonly ctx: Pick<Context, 'db' | 'clock'>;
   readonly connection: string;
-  readonly span: DaySpan;
+  readonly span: CloseSpan;
   readonly days: { first: string; last: string };
   readonly calendar: Calendar;
   readonly closed: ClosedDays;
   /** How far the statement reaches. */
-  readonly covered: DaySpan;
+  readonly covered: CloseSpan;
   readonly changes: { opened: number; closed: number };
   readonly progress: (stage: string, rows: number) => void;
 };
@@ -112,7 +112,7 @@ export async function reconcile(
 }
 
 /** A span without any line has no statement: everything would be missing in it. */
-export async function requireLines(reader: Reader, connection: string, { from, to }: DaySpan): Promise<void> {
+export async function requireLines(reader: Reader, connection: string, { from, to }: CloseSpan): Promise<void> {
   const rows = await reader.query(
     'select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3 limit 1',
     [connection, from, to],
@@ -124,9 +124,9 @@ export async function requireLines(reader: Reader, connection: string, { from, t
 }
 
 /** From the oldest to the newest line. */
-async function readReach(reader: Reader, connection: string, span: DaySpan): Promise<DaySpan> {
+async function readReach(reader: Reader, connection: string, span: CloseSpan): Promise<CloseSpan> {
   await requireLines(reader, connection, span);
-  const [row] = await reader.query<DaySpan>(
+  const [row] = await reader.query<CloseSpan>(
     `select (select min(occurred_at) from statement_lines where connection = $1) as "from",
             (select max(occurred_at) from statement_lines where connection = $1) as "to"`,
     [connection],
