@@ -54,13 +54,18 @@ export async function createMerchants(ctx: Context, count: number): Promise<Seed
   return merchants;
 }
 
-/** What the background jobs of the gateway and of PostgreSQL would have done in the meantime. */
-export async function finishHistory(ctx: Context, owner: Database): Promise<void> {
+/** What the background jobs of PostgreSQL would have done in the meantime. */
+export async function collectStatistics(owner: Database): Promise<void> {
   await owner.withConnection(async (connection) => {
     await connection.query('set statement_timeout = 0');
     await connection.query('vacuum analyze');
     await connection.query('reset statement_timeout');
   });
+}
+
+/** Also those of the gateway. */
+export async function finishHistory(ctx: Context, owner: Database): Promise<void> {
+  await collectStatistics(owner);
   while ((await extendChain(ctx, { partial: true })) > 0);
 }
 

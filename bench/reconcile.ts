@@ -7,7 +7,7 @@ import { listBreaks } from '../src/books/breaks.ts';
 import { reconcile } from '../src/books/matching.ts';
 import { addDays } from '../src/platform/time-zones.ts';
 import { createTestContext } from '../test/harness.ts';
-import { createMerchants, finishHistory, methodOf, writePaymentRows } from './payment-rows.ts';
+import { collectStatistics, createMerchants, methodOf, writePaymentRows } from './payment-rows.ts';
 import { writeStatement } from './statement-rows.ts';
 
 const { values } = parseArgs({
@@ -33,10 +33,11 @@ await writePaymentRows(ctx, ctx.ownerDb, {
   method: methodOf('MTN_MOMO_UGA'),
   days: DAYS,
   until,
+  onProgress: (written) => console.error(`  ${written}`),
 });
 const day = addDays('2026-03-02', -Math.ceil(DAYS / 2));
 const { connection, lines, injected } = await writeStatement(ctx.ownerDb, day, PER_KIND);
-await finishHistory(ctx, ctx.ownerDb);
+await collectStatistics(ctx.ownerDb);
 
 console.error(`Comparing ${lines} lines with ${injected.length} discrepancies…`);
 const seconds = new Map<string, number>();

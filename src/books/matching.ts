@@ -179,22 +179,27 @@ async function matchPage({ ctx, connection, calendar }: Work, lines: OpenLine[])
 
 /** Only payments and their reversals that succeeded: what did not move money is not searched for. */
 async function searchOpen(work: Work): Promise<void> {
-  const { ctx, connection, calendar } = work;
   for await (const page of openPages(work)) {
     const lines = page.filter(
       ({ kind, state }) => state === 'succeeded' && (kind === 'payment' || kind === 'reversal'),
     );
-    const rivals = await findRivals(ctx.db, connection, lines);
-    const matches = await matchBySearch(
-      ctx.db,
-      connection,
-      lines,
-      (line) => rivals.has(line.lineKey.toString('hex')),
-      (ids) => takenLegs(ctx.db, ids),
-    );
-    const matched = matches.map(({ line }) => line);
-    await ctx.db.transaction((tx) => keepMatches(tx, connection, matched, matches, { calendar, at: ctx.clock.now() }));
+    if (lines.length > 0) await work.ctx.db.transaction((tx) => searchPage(tx, work, lines));
   }
+}
+
+async function searchPage(tx: Tx, { ctx, connection, calendar }: Work, lines: OpenLine[]): Promise<void> {
+  // It reads every payment of two days: on a busy machine that takes longer than a request may.
+  await tx.query(`set local statement_timeout = '60s'`);
+  const rivals = await findRivals(tx, connection, lines);
+  const matches = await matchBySearch(
+    tx,
+    connection,
+    lines,
+    (line) => rivals.has(line.lineKey.toString('hex')),
+    (ids) => takenLegs(tx, ids),
+  );
+  const matched = matches.map(({ line }) => line);
+  await keepMatches(tx, connection, matched, matches, { calendar, at: ctx.clock.now() });
 }
 
 async function compareLines(work: Work): Promise<void> {
