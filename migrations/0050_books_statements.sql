@@ -91,9 +91,8 @@ create table statement_problems (
   raw text not null,
   constraint statement_problem_once primary key (file_id, line_number)
 );
-comment on table statement_problems is 'Lines that could not be read, and why. The original file has them.';
-create trigger statement_problems_append_only before update or delete or truncate on statement_problems
-  for each statement execute function refuse_change();
+comment on table statement_problems is
+  'Lines that could not be read, and why, when the file was last read. The original file has them.';
 
 create table statement_mappings (
   name text not null,

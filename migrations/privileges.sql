@@ -104,7 +104,7 @@ insert into wanted (name, service, rows, hidden) values
   ('statement_files', 'select, insert, update', null, null),
   ('statement_lines', 'select, insert', null, null),
   ('statement_mappings', 'select, insert, update', null, null),
-  ('statement_problems', 'select, insert', null, null),
+  ('statement_problems', 'select, insert, delete', null, null),
   -- links and checkout
   ('checkout_attempts', 'select, insert, update', 'own', null),
   ('link_visits', 'select, insert, update', 'own', null),

@@ -2490,8 +2490,7 @@ create table statement_problems (
   constraint statement_problems_file_id_fkey FOREIGN KEY (file_id) REFERENCES statement_files(id)
 );
 comment on table statement_problems is
-  'Lines that could not be read, and why. The original file has them.';
-CREATE TRIGGER statement_problems_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_problems FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+  'Lines that could not be read, and why, when the file was last read. The original file has them.';
 
 create table statement_mappings (
   name text not null,

@@ -9,7 +9,7 @@ import { runCommand } from '../src/cli.ts';
 import { EXIT } from '../src/commands/terminal.ts';
 import { type Books, openBooks, paid } from './books.ts';
 import { createTestContext, type TestContext } from './harness.ts';
-import { addStatement, CONNECTION } from './statements.ts';
+import { addStatement, CONNECTION } from './book-lines.ts';
 
 const DAY = '2026-03-02';
 

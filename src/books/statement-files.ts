@@ -45,24 +45,30 @@ const FILE_COLUMNS = `id, connection, name, source, format, mapping, zone, sha25
   closing_balance as "closingBalance", currency, imported_by as "importedBy", imported_at as "importedAt",
   finished_at as "finishedAt"`;
 
-/** The file of these bytes. A file that was not read to its end is read as it is asked for now. */
-export async function openFile(tx: Tx, file: NewStatementFile, at: Date): Promise<StatementFile & { isNew: boolean }> {
+/** The file of these bytes, new or to be read once more, as it is asked for now. The problems of an earlier reading are forgotten. */
+export async function openFile(tx: Tx, file: NewStatementFile, at: Date): Promise<StatementFile> {
   const mapping = file.mapping === null ? null : JSON.stringify(file.mapping);
   const given = [file.connection, file.name, file.source, file.format, mapping, file.zone];
-  const [row] = await tx.query<StatementFile & { isNew: boolean }>(
+  const [row] = await tx.query<StatementFile>(
     `insert into statement_files (connection, name, source, format, mapping, zone, sha256, bytes, currency, imported_by, imported_at,
        status)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'reading')
-     on conflict (connection, sha256) do update set
-       format = case when statement_files.status = 'read' then statement_files.format else excluded.format end,
-       mapping = case when statement_files.status = 'read' then statement_files.mapping else excluded.mapping end,
-       zone = case when statement_files.status = 'read' then statement_files.zone else excluded.zone end,
-       currency = case when statement_files.status = 'read' then statement_files.currency else excluded.currency end
-     returning ${FILE_COLUMNS}, xmax = 0 as "isNew"`,
+     on conflict (connection, sha256) do update set status = 'reading', problem = null, format = excluded.format,
+       mapping = excluded.mapping, zone = excluded.zone, currency = excluded.currency
+     returning ${FILE_COLUMNS}`,
     [...given, file.sha256, file.bytes, file.currency, file.importedBy, at],
   );
   if (!row) throw new Error('The row of a statement file was not returned.');
+  await tx.query('delete from statement_problems where file_id = $1', [row.id]);
   return row;
+}
+
+export async function findFileOf(reader: Reader, connection: string, sha256: Buffer): Promise<StatementFile | null> {
+  const [row] = await reader.query<StatementFile>(
+    `select ${FILE_COLUMNS} from statement_files where connection = $1 and sha256 = $2`,
+    [connection, sha256],
+  );
+  return row ?? null;
 }
 
 export async function storePart(tx: Tx, fileId: bigint, number: number, content: Buffer): Promise<void> {

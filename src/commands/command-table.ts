@@ -134,6 +134,12 @@ const OPERATING: CommandEntry[] = [
     () => import('./rail.ts'),
     'railCommands',
   ),
+  entry(
+    'statement',
+    "import and show operators' statements of our accounts",
+    () => import('./statement.ts'),
+    'statementCommands',
+  ),
   entry('ledger', 'check the ledger', () => import('./ledger.ts'), 'ledgerCommands'),
   entry(
     'limits',

@@ -90,6 +90,8 @@ export const AUDIT_ACTIONS = {
     'connection.removed',
     'route.set',
     'route.added',
+    'statement.imported',
+    'statement.mapping_saved',
     'limit.released',
     'keys.rotated',
     'keys.master_rotated',

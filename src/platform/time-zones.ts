@@ -82,3 +82,30 @@ function offsetAt(format: Intl.DateTimeFormat, at: number): number {
   );
   return shown - Math.floor(at / 1000) * 1000;
 }
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS_KEPT = 4_096;
+
+/**
+ * The moments of local times there: year, month, day and the milliseconds since midnight by the clock. For files of a million
+ * lines: a day is looked up once.
+ */
+export function localMoments(
+  timeZone: string,
+): (year: number, month: number, day: number, milliseconds: number) => Date {
+  const format = clockFormat(timeZone);
+  const days = new Map<number, { start: number; isPlain: boolean }>();
+  return (year, month, day, milliseconds) => {
+    const midnight = Date.UTC(year, month - 1, day);
+    let found = days.get(midnight);
+    if (!found) {
+      const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
+      const start = startIn(format, dayOf(midnight)).getTime();
+      found = { start, isPlain: startIn(format, dayOf(midnight + DAY_MS)).getTime() - start === DAY_MS };
+      if (days.size >= MAX_DAYS_KEPT) days.clear();
+      days.set(midnight, found);
+    }
+    if (found.isPlain) return new Date(found.start + milliseconds);
+    return new Date(midnight + milliseconds - offsetAt(format, found.start + milliseconds));
+  };
+}

@@ -98,6 +98,8 @@ const settings = {
 } satisfies Partial<Record<AuditAction, Sentence>>;
 
 const gateway = {
+  'statement.imported': (id) => `imported the statement ${id}`,
+  'statement.mapping_saved': (name) => `saved the statement mapping ${name}`,
   'connection.created': (name) => `connected the operator account ${name}`,
   'connection.changed': (name) => `changed the settings of the connection ${name}`,
   'connection.paused': (name) => `paused the connection ${name}`,

@@ -88,6 +88,8 @@ const settings = {
 } satisfies Sentences;
 
 const gateway = {
+  'statement.imported': (id) => `a importé le relevé ${id}`,
+  'statement.mapping_saved': (name) => `a enregistré la correspondance de relevé ${name}`,
   'connection.created': (name) => `a connecté le compte opérateur ${name}`,
   'connection.changed': (name) => `a modifié les paramètres de la connexion ${name}`,
   'connection.paused': (name) => `a mis en pause la connexion ${name}`,

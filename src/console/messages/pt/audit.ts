@@ -87,6 +87,8 @@ const settings = {
 } satisfies Sentences;
 
 const gateway = {
+  'statement.imported': (id) => `importou o extrato ${id}`,
+  'statement.mapping_saved': (name) => `guardou o mapeamento de extrato ${name}`,
   'connection.created': (name) => `conectou a conta de operadora ${name}`,
   'connection.changed': (name) => `alterou as definições da conexão ${name}`,
   'connection.paused': (name) => `pôs em pausa a conexão ${name}`,

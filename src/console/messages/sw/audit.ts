@@ -87,6 +87,8 @@ const settings = {
 } satisfies Sentences;
 
 const gateway = {
+  'statement.imported': (id) => `aliingiza taarifa ${id}`,
+  'statement.mapping_saved': (name) => `alihifadhi ulinganisho wa taarifa ${name}`,
   'connection.created': (name) => `aliunganisha akaunti ya mtandao ${name}`,
   'connection.changed': (name) => `alibadilisha mipangilio ya muunganisho wa mtandao ${name}`,
   'connection.paused': (name) => `alisimamisha muunganisho wa mtandao ${name}`,
