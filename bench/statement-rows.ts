@@ -1,13 +1,14 @@
 // Writes the statement that the operator of past payments (payment-rows.ts) would give of one day, with discrepancies in it whose
-// kinds and payments are known. Half of the lines have our reference, half the receipt, and a few only a masked number.
+// kinds and payments are known. Half of the lines have our reference, half the receipt, and some only a masked
+// number, where that with the amount is enough to tell the payment.
 
 import type { BreakKind } from '../src/books/groups.ts';
 import type { Database } from '../src/platform/db.ts';
 import { addDays } from '../src/platform/time-zones.ts';
 
 const CONNECTION = 'sandbox';
-/** Every so manieth line shows nothing but the masked number. */
-const NUMBER_ONLY_EVERY = 40;
+/** Every so many lines one shows nothing but the masked number, if that with the amount is of one payment of the day. */
+const NUMBER_ONLY_EVERY = 8;
 const KINDS: readonly BreakKind[] = [
   'missing_with_us',
   'missing_with_them',
@@ -59,6 +60,7 @@ function planOf(day: string, perKind: number): string {
   return `
   create temporary table chosen on commit drop as
   select t.holder_id, t.id, t.status, t.amount, t.currency, t.receipt, t.msisdn, t.created_at as at, part,
+    count(*) over (partition by t.amount, right(t.msisdn, 3)) = 1 as is_unique,
     overlay(t.id::text placing '4' from 15 for 1) as reference,
     (row_number() over (partition by part order by md5(t.id::text))) - 1 as place
   from transactions t
@@ -75,7 +77,7 @@ function planOf(day: string, perKind: number): string {
     case when number_only then left(msisdn, 5) || '****' || right(msisdn, 3) else msisdn end as msisdn
   from chosen
   cross join lateral (select case when place < 7 * ${perKind} then place / ${perKind} end as kind,
-    place % ${NUMBER_ONLY_EVERY} = 39 and place >= 7 * ${perKind}
+    is_unique and place % ${NUMBER_ONLY_EVERY} = 7 and place >= 7 * ${perKind}
     as number_only) as k
   cross join lateral (select amount + case when kind = ${number('amount')} then 100 else 0 end as gross) as a
   where part = 'paid' and kind is distinct from ${number('missing_with_them')}

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { addStatement, CONNECTION } from '../../test/book-lines.ts';
 import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
-import { addStatement, CONNECTION } from '../../test/book-lines.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { uuid4Of } from '../rails/wire-ids.ts';

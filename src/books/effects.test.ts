@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { addStatement, CONNECTION } from '../../test/book-lines.ts';
 import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
-import { addStatement, CONNECTION } from '../../test/book-lines.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { listCasesOf } from '../payments/cases.ts';
 import type { PaymentsContext } from '../payments/context.ts';

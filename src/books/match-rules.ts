@@ -26,8 +26,8 @@ import { isUuid, NO_HOLDER } from '../platform/ids.ts';
 import { referenceOfCompact, referenceOfUuid4 } from '../rails/wire-ids.ts';
 import type { OperatorLine } from './statement-lines.ts';
 
-/** A payment reaches the operator's books within a day of its order; clocks may differ by a few minutes. */
-export const NUMBER_WINDOW_MS = DAY_MS;
+/** A payment reaches the operator's books within a day of its order, and before we hear of its end; clocks may differ. */
+const NUMBER_WINDOW_MS = DAY_MS;
 const CLOCKS_DIFFER_MS = 10 * 60_000;
 const HEX_UUID = /^[0-9a-f]{32}$/;
 const MAX_REFERENCE = 100;
@@ -90,7 +90,8 @@ function ownIds({ reference, receipt }: OperatorLine): string[] {
     const forms = [referenceOfUuid4(uuid, 'TX'), referenceOfUuid4(uuid, 'RF')].flatMap((form) =>
       form === null ? [] : (idFromRef(form) ?? []),
     );
-    return [uuid, ...forms];
+    // Ours are of version 7 or 8; on the wire they have version 4.
+    return forms.length > 0 ? forms : [uuid];
   });
   return [...new Set(ids)];
 }
@@ -197,7 +198,7 @@ export async function matchBySearch(
   const candidates = await findCandidates(reader, connection, lines.map(clueOf));
   const taken = await takenLegs([...new Set(candidates.map(({ id }) => id))]);
   const ofLine = Map.groupBy(candidates, (candidate) => candidate.place);
-  return lines.flatMap((line, place): LineMatch[] => {
+  const matches = lines.flatMap((line, place): LineMatch[] => {
     const fitting = (ofLine.get(place) ?? []).filter(
       (each) => mayBeOf(line, each) && !taken.has(`${each.id} ${legOf(line, each.direction)}`),
     );
@@ -208,6 +209,11 @@ export async function matchBySearch(
     const [unique] = numbered.size === 1 && !hasRival(line) ? numbered.values() : [];
     return unique ? [toMatch(line, { subject: unique, rule: 'number' })] : [];
   });
+  // One payment that two lines fit belongs to neither, as far as we can tell.
+  const times = Map.groupBy(matches, ({ transactionId, leg }) => `${transactionId} ${leg}`);
+  return matches.filter(
+    ({ rule, transactionId, leg }) => rule !== 'number' || times.get(`${transactionId} ${leg}`)?.length === 1,
+  );
 }
 
 function clueOf(line: OperatorLine, place: number): StatementClue {
@@ -221,6 +227,7 @@ function clueOf(line: OperatorLine, place: number): StatementClue {
     operatorReference: line.reference ?? line.receipt,
     from: new Date(at - NUMBER_WINDOW_MS),
     to: new Date(at + CLOCKS_DIFFER_MS),
+    endedFrom: new Date(at - CLOCKS_DIFFER_MS),
   };
 }
 

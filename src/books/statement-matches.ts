@@ -7,8 +7,11 @@ import { addDays } from '../platform/time-zones.ts';
 import type { Calendar } from './calendar.ts';
 import { lockDays, readClosedDays } from './closed-days.ts';
 import type { GroupLine } from './groups.ts';
-import { endingOf, type LineMatch, NUMBER_WINDOW_MS } from './match-rules.ts';
+import { endingOf, type LineMatch } from './match-rules.ts';
 import { LINE_COLUMNS, type LinePosition, type OperatorLine } from './statement-lines.ts';
+
+/** Two unmatched lines with the same clues within this time are not told apart. */
+const RIVALS_WITHIN_MS = 30 * 60_000;
 
 const text = (column: string) => `coalesce(${column}::text, '')`;
 const micros = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint`;
@@ -208,7 +211,6 @@ export async function findRivals(
 ): Promise<Set<string>> {
   const [first, last] = [lines[0], lines.at(-1)];
   if (!first || !last) return new Set();
-  const around = 2 * NUMBER_WINDOW_MS;
   const rows = await reader.query<{ key: string }>(
     `with other as materialized (
        select l.line_key, l.gross, l.currency, l.direction, right(l.msisdn, 3) as ending, l.msisdn as number, l.occurred_at
@@ -221,11 +223,11 @@ export async function findRivals(
      where other.line_key <> input.line_key
        -- Two whole numbers that differ are no rivals; a masked one may be either.
        and (other.number = input.msisdn or other.number ~ '\\D' or input.msisdn ~ '\\D')
-       and other.occurred_at between input.occurred_at - interval '2 days' and input.occurred_at + interval '2 days'`,
+       and other.occurred_at between input.occurred_at - interval '30 minutes' and input.occurred_at + interval '30 minutes'`,
     [
       connection,
-      new Date(first.occurredAt.getTime() - around),
-      new Date(last.occurredAt.getTime() + around),
+      new Date(first.occurredAt.getTime() - RIVALS_WITHIN_MS),
+      new Date(last.occurredAt.getTime() + RIVALS_WITHIN_MS),
       ...RIVALS.arrays(lines),
     ],
   );

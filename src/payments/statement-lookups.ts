@@ -95,8 +95,11 @@ export type StatementClue = {
   ending: string;
   /** The operator's own id of the request, where the line has one. */
   operatorReference: string | null;
+  /** When the order can have been made. */
   from: Date;
   to: Date;
+  /** An order that ended before this is not meant. */
+  endedFrom: Date;
 };
 
 const CLUES = columns<StatementClue>(4, {
@@ -108,6 +111,7 @@ const CLUES = columns<StatementClue>(4, {
   reference: ['text', ({ operatorReference }) => operatorReference],
   from_at: ['timestamptz', ({ from }) => from],
   to_at: ['timestamptz', ({ to }) => to],
+  ended_from: ['timestamptz', ({ endedFrom }) => endedFrom],
 });
 
 export type Candidate = StatementSubject & { place: number; by: 'operator_reference' | 'number' };
@@ -134,7 +138,9 @@ export async function findCandidates(
        select * from ${CLUES.rows}
      ), recent as materialized (
        select t.* from holder h cross join lateral (
-         select ${SUBJECT_COLUMNS} from transactions t
+         select ${SUBJECT_COLUMNS},
+                case when t.status not in ('pending', 'processing') then coalesce(t.settled_at, t.updated_at) end as ended_at
+         from transactions t
          where t.holder_id = h.holder_id and t.id >= $2 and t.id < $3) as t
        where t.rail = $1
      )
@@ -144,6 +150,7 @@ export async function findCandidates(
      select c.place, 'number' as by, t.* from clue c
      join recent t on t.amount = c.amount and right(t.msisdn, 3) = c.ending and t.currency = c.currency
        and t.direction = any (string_to_array(c.directions, ' ')) and t.created_at between c.from_at and c.to_at
+       and (t.ended_at is null or t.ended_at >= c.ended_from)
      limit ${MAX_CANDIDATES}`,
     [rail, lowestUuid(from), lowestUuid(to), ...CLUES.arrays(clues)],
   );
