@@ -38,7 +38,9 @@ export function readClearingMoves(
      select t.transaction_id as "transactionId", t.kind, t.currency, t.posted_at as "postedAt",
             case when a.id = t.debit_account then t.amount else -t.amount end as amount
      from wanted w
-     join ledger_transfers t on t.holder_id = w.holder_id and t.transaction_id = w.transaction_id
+     -- One lookup a key: for thousands of keys the planner would rather read the whole table.
+     cross join lateral (select * from ledger_transfers t
+       where t.holder_id = w.holder_id and t.transaction_id = w.transaction_id offset 0) as t
      join ledger_accounts a on a.holder_id = t.holder_id and a.id in (t.debit_account, t.credit_account)
        and a.kind = 'operator_clearing' and a.rail = $1
      where t.kind not in ${OPERATOR_FEES}`,

@@ -37,7 +37,10 @@ const SUBJECT_COLUMNS = `t.id, t.holder_id, t.direction, t.status, t.amount, t.f
 export function readSubjects(reader: Reader, rail: string, ids: readonly string[]): Promise<StatementSubject[]> {
   if (ids.length === 0) return Promise.resolve([]);
   return reader.query<StatementSubject>(
-    `select ${SUBJECT_COLUMNS} from ${TRANSACTION_KEYS.rows} join transactions t using (holder_id, id) where t.rail = $3`,
+    // One lookup a key, however large the table is: for thousands of keys the planner would rather read all of it.
+    `select ${SUBJECT_COLUMNS} from ${TRANSACTION_KEYS.rows}
+     cross join lateral (select * from transactions t where t.holder_id = input.holder_id and t.id = input.id offset 0) as t
+     where t.rail = $3`,
     [...TRANSACTION_KEYS.arrays(ids), rail],
   );
 }
@@ -49,7 +52,8 @@ export function findReceiptUses(reader: Reader, rail: string, receipts: readonly
   if (receipts.length === 0) return Promise.resolve([]);
   return reader.query<ReceiptUse>(
     `select r.receipt, r.transaction_id, r.case_id
-     from unnest($2::text[]) as said (receipt) join operator_receipts r on r.rail = $1 and r.receipt = said.receipt`,
+     from unnest($2::text[]) as said (receipt)
+     cross join lateral (select * from operator_receipts r where r.rail = $1 and r.receipt = said.receipt offset 0) as r`,
     [rail, receipts],
   );
 }
