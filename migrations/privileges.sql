@@ -94,6 +94,13 @@ insert into wanted (name, service, rows, hidden) values
   ('operator_calls', 'select, insert, delete', null, null),
   ('routes', 'select, insert, delete', null, null),
   -- books: the gateway's own accounts with operators, no holder's
+  ('breaks', 'select, insert, update', null, null),
+  ('close_items', 'select, insert', null, null),
+  ('close_rules', 'select, insert, update', null, null),
+  ('closes', 'select, insert', null, null),
+  ('fee_bookings', 'select, insert', null, null),
+  ('statement_effects', 'select, insert', null, null),
+  ('statement_matches', 'select, insert, update', null, null),
   ('statement_file_parts', 'select, insert', null, null),
   ('statement_files', 'select, insert, update', null, null),
   ('statement_lines', 'select, insert', null, null),

@@ -1,7 +1,7 @@
 -- What the migrations make together, for reading and for review. Written by: npm run schema
 -- Partitions are left out: the service makes and drops them while it runs.
 
-create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal');
+create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal', 'operator_fee', 'operator_fee_return');
 
 CREATE OR REPLACE FUNCTION public.audit_hash(previous bytea, line text)
  RETURNS bytea
@@ -692,8 +692,8 @@ create table ledger_accounts (
   constraint account_id PRIMARY KEY (holder_id, id),
   constraint account_key_unique UNIQUE (holder_id, key),
   constraint account_debt_not_positive CHECK (((kind <> 'holder_receivable'::text) OR (balance <= 0))),
-  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text])))),
-  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text]))),
+  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text, 'operator_fees'::text])))),
+  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text, 'operator_fees'::text]))),
   constraint account_not_overdrawn CHECK (((balance >= 0) OR may_go_negative)),
   constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = 'operator_clearing'::text))),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text])))),
@@ -2501,6 +2501,223 @@ create table statement_mappings (
 );
 comment on table statement_mappings is
   'How to read the columns of a CSV file, under a name that people give.';
+
+-- 0051_books_breaks.sql
+
+create table close_rules (
+  connection text not null,
+  zone text not null,
+  cut_off_minutes integer not null,
+  changed_by text not null,
+  changed_at timestamp with time zone not null,
+  constraint close_rule_once PRIMARY KEY (connection),
+  constraint close_rule_cut_off_in_day CHECK (((cut_off_minutes >= 0) AND (cut_off_minutes <= 1439)))
+);
+comment on table close_rules is
+  'When a day of a connection begins. Without a row: at midnight in UTC.';
+comment on column close_rules.cut_off_minutes is
+  'After midnight in the zone.';
+
+create table statement_matches (
+  connection text not null,
+  line_key bytea not null,
+  day date not null,
+  late boolean not null,
+  currency text not null,
+  moved bigint not null,
+  fee bigint not null,
+  line_seal bytea not null,
+  seen_at timestamp with time zone not null,
+  leg text,
+  holder_id bigint,
+  transaction_id uuid,
+  case_id uuid,
+  method text,
+  rule text,
+  matched_at timestamp with time zone,
+  match_seal bytea,
+  constraint statement_match_once PRIMARY KEY (connection, line_key),
+  constraint statement_match_leg_known CHECK ((leg = ANY (ARRAY['payment'::text, 'reversal'::text, 'fee'::text]))),
+  constraint statement_match_rule_known CHECK ((rule = ANY (ARRAY['reference'::text, 'account_reference'::text, 'receipt'::text, 'operator_reference'::text, 'refund_of'::text, 'number'::text]))),
+  constraint statement_match_whole CHECK (((num_nulls(rule, leg, holder_id, matched_at, match_seal) = ANY (ARRAY[0, 5])) AND (num_nonnulls(transaction_id, case_id) =
+CASE
+    WHEN (rule IS NULL) THEN 0
+    ELSE 1
+END))),
+  constraint statement_match_line_exists FOREIGN KEY (connection, line_key) REFERENCES statement_lines(connection, line_key)
+);
+comment on table statement_matches is
+  'Each line that was looked at: the day it counts on, what it moved, and what it was matched with, once.';
+comment on column statement_matches.late is
+  'Its own day was closed before the line came: it counts on the first day that was open.';
+comment on column statement_matches.moved is
+  'What the line added to our account with the operator, without its fee. Zero unless it succeeded.';
+comment on column statement_matches.fee is
+  'What the operator took beside it; below zero: gave back. Zero where the line does not say.';
+comment on column statement_matches.line_seal is
+  'The hash of the line as it was when it was looked at.';
+comment on column statement_matches.case_id is
+  'The case that holds the money of the line in suspense.';
+comment on column statement_matches.rule is
+  'Why it was matched. Null: it was not.';
+CREATE INDEX statement_matches_by_day ON public.statement_matches USING btree (connection, day, line_key);
+CREATE INDEX statement_matches_of_case ON public.statement_matches USING btree (case_id) WHERE (case_id IS NOT NULL);
+CREATE INDEX statement_matches_of_transaction ON public.statement_matches USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+CREATE INDEX statement_matches_open ON public.statement_matches USING btree (connection, day) WHERE (rule IS NULL);
+CREATE TRIGGER statement_matches_once BEFORE UPDATE ON statement_matches FOR EACH ROW WHEN (old.rule IS NOT NULL OR old.day IS DISTINCT FROM new.day OR old.late IS DISTINCT FROM new.late OR old.currency IS DISTINCT FROM new.currency OR old.moved IS DISTINCT FROM new.moved OR old.fee IS DISTINCT FROM new.fee OR old.line_seal IS DISTINCT FROM new.line_seal OR old.seen_at IS DISTINCT FROM new.seen_at) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER statement_matches_stay BEFORE DELETE OR TRUNCATE ON statement_matches FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table fee_bookings (
+  id uuid not null,
+  connection text not null,
+  currency text not null,
+  method text not null,
+  day date not null,
+  amount bigint not null,
+  lines integer not null,
+  booked_by text not null,
+  posted_at timestamp with time zone not null,
+  constraint fee_booking_id PRIMARY KEY (id),
+  constraint fee_booking_has_lines CHECK ((lines > 0)),
+  constraint fee_booking_not_empty CHECK ((amount <> 0))
+);
+comment on table fee_bookings is
+  'Fees of an operator as they were posted to the cost account: one transfer, under this id, for many lines of a day.';
+comment on column fee_bookings.method is
+  'Of the payments that cost the fees. Empty: no payment explains them.';
+comment on column fee_bookings.amount is
+  'Below zero: the operator gave it back.';
+CREATE INDEX fee_bookings_by_day ON public.fee_bookings USING btree (connection, day);
+CREATE INDEX fee_bookings_by_time ON public.fee_bookings USING btree (connection, posted_at);
+CREATE TRIGGER fee_bookings_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON fee_bookings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table statement_effects (
+  connection text not null,
+  line_key bytea not null,
+  effect text not null,
+  fee_booking uuid,
+  applied_by text not null,
+  applied_at timestamp with time zone not null,
+  constraint statement_effect_once PRIMARY KEY (connection, line_key, effect),
+  constraint statement_effect_booking_named CHECK (((fee_booking IS NOT NULL) = (effect = 'fee'::text))),
+  constraint statement_effect_known CHECK ((effect = ANY (ARRAY['evidence'::text, 'suspense'::text, 'fee'::text]))),
+  constraint statement_effect_match_exists FOREIGN KEY (connection, line_key) REFERENCES statement_matches(connection, line_key)
+);
+comment on table statement_effects is
+  'What a line did beyond being matched. Each once, however often a statement is applied.';
+CREATE INDEX statement_effects_of_booking ON public.statement_effects USING btree (fee_booking) WHERE (fee_booking IS NOT NULL);
+CREATE TRIGGER statement_effects_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_effects FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table breaks (
+  id uuid not null,
+  connection text not null,
+  currency text not null,
+  kind text not null,
+  leg text not null,
+  line_key bytea,
+  holder_id bigint,
+  transaction_id uuid,
+  expected bigint,
+  found bigint,
+  difference bigint not null,
+  day date not null,
+  counter_day date,
+  opened_at timestamp with time zone not null,
+  status text not null default 'open'::text,
+  resolved_at timestamp with time zone,
+  resolved_by text,
+  resolution text,
+  holds boolean not null default true,
+  constraint break_id PRIMARY KEY (id),
+  constraint break_about_something CHECK (((line_key IS NOT NULL) OR (transaction_id IS NOT NULL))),
+  constraint break_kind_known CHECK ((kind = ANY (ARRAY['missing_with_us'::text, 'missing_with_them'::text, 'amount'::text, 'fee'::text, 'state'::text, 'twice'::text, 'other_day'::text]))),
+  constraint break_leg_known CHECK ((leg = ANY (ARRAY['payment'::text, 'reversal'::text, 'fee'::text]))),
+  constraint break_open_holds CHECK ((holds OR (status = 'resolved'::text))),
+  constraint break_resolution_length CHECK ((char_length(resolution) <= 500)),
+  constraint break_resolution_whole CHECK ((((status = 'resolved'::text) = (resolved_at IS NOT NULL)) AND (num_nulls(resolved_at, resolved_by, resolution) = ANY (ARRAY[0, 3])))),
+  constraint break_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text]))),
+  constraint break_two_days CHECK ((((counter_day IS NOT NULL) = (kind = 'other_day'::text)) AND (counter_day <> day)))
+);
+comment on table breaks is
+  'Where a statement and our books do not agree.';
+comment on column breaks.transaction_id is
+  'The transaction, or the case whose money it is.';
+comment on column breaks.expected is
+  'What our ledger moved at the operator; what a fee usually is. Null: nothing is known.';
+comment on column breaks.found is
+  'What the statement says that it moved.';
+comment on column breaks.difference is
+  'By how much the account with the operator moved more, on `day`, than our ledger did.';
+comment on column breaks.counter_day is
+  'The day on which the same difference counts the other way: each side has it on a day of its own.';
+comment on column breaks.resolved_by is
+  'A person, or "reconciliation": a later line or posting explained it.';
+comment on column breaks.holds is
+  'False: the difference is gone, or became another one. What people resolved can still hold.';
+CREATE UNIQUE INDEX break_open_once ON public.breaks USING btree (connection, kind, leg, COALESCE(line_key, '\x'::bytea), COALESCE(transaction_id, '00000000-0000-0000-0000-000000000000'::uuid)) WHERE (status = 'open'::text);
+CREATE INDEX breaks_by_counter_day ON public.breaks USING btree (connection, currency, counter_day) WHERE (counter_day IS NOT NULL);
+CREATE INDEX breaks_by_day ON public.breaks USING btree (connection, currency, day);
+CREATE INDEX breaks_of_line ON public.breaks USING btree (connection, line_key) WHERE (line_key IS NOT NULL);
+CREATE INDEX breaks_of_transaction ON public.breaks USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+CREATE INDEX breaks_open ON public.breaks USING btree (connection, opened_at, id) WHERE (status = 'open'::text);
+
+create table closes (
+  connection text not null,
+  currency text not null,
+  number bigint not null,
+  kind text not null,
+  day date not null,
+  from_at timestamp with time zone not null,
+  to_at timestamp with time zone not null,
+  opening_theirs bigint not null,
+  lines_in bigint not null,
+  lines_out bigint not null,
+  fees bigint not null,
+  closing_theirs bigint not null,
+  balance_source text not null,
+  opening_ours bigint not null,
+  closing_ours bigint not null,
+  lines integer not null,
+  late_lines integer not null,
+  reason text not null default ''::text,
+  content_hash bytea not null,
+  previous_hash bytea not null,
+  hash bytea not null,
+  signed_by text not null,
+  signed_at timestamp with time zone not null,
+  constraint close_number_once PRIMARY KEY (connection, currency, number),
+  constraint close_adds_up CHECK (((((opening_theirs + lines_in) - lines_out) - fees) = closing_theirs)),
+  constraint close_balance_source_known CHECK ((balance_source = ANY (ARRAY['line'::text, 'file'::text, 'read'::text, 'typed'::text, 'unchanged'::text]))),
+  constraint close_kind_known CHECK ((kind = ANY (ARRAY['close'::text, 'reopening'::text]))),
+  constraint close_number_positive CHECK ((number > 0)),
+  constraint close_reason_length CHECK ((char_length(reason) <= 500)),
+  constraint close_reopening_reasoned CHECK (((kind = 'close'::text) OR (char_length(reason) >= 3)))
+);
+comment on table closes is
+  'Days that people signed, and reopenings, one chain for each connection and currency: each row has the hash of the row before.';
+comment on column closes.closing_ours is
+  'What the operator holds for us by our ledger: the clearing accounts of all holders.';
+comment on column closes.content_hash is
+  'Over the lines of the day and what they were matched with when it was signed.';
+CREATE TRIGGER closes_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table close_items (
+  connection text not null,
+  currency text not null,
+  number bigint not null,
+  place integer not null,
+  kind text not null,
+  break_id uuid,
+  lines integer not null default 1,
+  difference bigint not null,
+  constraint close_item_once PRIMARY KEY (connection, currency, number, place),
+  constraint close_item_close_exists FOREIGN KEY (connection, currency, number) REFERENCES closes(connection, currency, number)
+);
+comment on table close_items is
+  'What explained the difference between the two movements of a closed day, to the cent.';
+comment on column close_items.break_id is
+  'Null: fees of the day that were posted on another one.';
+CREATE TRIGGER close_items_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON close_items FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 
 

@@ -1,6 +1,7 @@
 // Creates the services of a gateway: catalogue, rails, the simulated operator, the payment engine and the callback deliverer.
 // The server creates them once per process; a test creates its own and runs their passes by hand.
 
+import { BOOKS_CHECKS } from './books/books-checks.ts';
 import { checkReceived } from './callbacks/check-received.ts';
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
@@ -129,7 +130,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'evidence_months', pass: () => keepEvidenceMonths(base), idleMs: MONTHS_IDLE_MS },
     { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
-    { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },
+    { name: 'verify_ledger', pass: () => verifyInBackground(base, undefined, BOOKS_CHECKS), idleMs: VERIFY_IDLE_MS },
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
     { name: 'operator_calls', pass: () => payments.rails.storeCalls(), idleMs: CALLS_IDLE_MS },
     { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },

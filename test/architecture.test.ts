@@ -22,6 +22,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   archive: ['platform', 'holders', 'ledger', 'callbacks', 'payments'],
   books: ['platform', 'holders', 'rails', 'payments'],
+  books: ['platform', 'holders', 'ledger', 'rails', 'payments'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],
   docs: ['platform', 'ui', 'callbacks/events.ts'],

@@ -1,6 +1,7 @@
 // A gateway with a past: payments, payouts, refunds, debts and money in suspense, in every state that they can be in.
 
 import assert from 'node:assert/strict';
+import { BOOKS_CHECKS } from '../src/books/books-checks.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import type { CollectionOrder } from '../src/payments/accept.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
@@ -187,5 +188,5 @@ async function settled({ collect, see }: Books): Promise<Transaction> {
 /** What a whole ledger verify finds. */
 export async function differencesOf(ctx: Pick<TestContext, 'db' | 'clock'>): Promise<readonly Finding[]> {
   const run = await addVerifyRun(ctx.db, { by: 'test', since: null, inBackground: false }, ctx.clock.now());
-  return (await verifyBooks(ctx, run)).findings;
+  return (await verifyBooks(ctx, run, { more: BOOKS_CHECKS })).findings;
 }

@@ -46,6 +46,13 @@ refund create <collection> [--json] [--amount <amount>] [--reason <text>] [--as-
 refund approve <ref> [--json] [--as <email>] [--holder <id>]
 refund cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
 refund list <collection> [--json] [--holder <id>]
+reconcile <connection> [--json] [--day <day>] [--dry-run]
+breaks
+breaks list [--json] [--connection <name>] [--day <day>] [--all] [--limit <count>]
+breaks resolve <id> <reason> [--json]
+close <connection> [--json] [--day <day>] [--currency <code>] [--balance <amount>] [--sign] [--as <email>] [--reopen <reason>]
+  [--zone <zone>] [--cut-off <time>]
+margin [--json] [--from <day>] [--to <day>] [--zone <zone>]
 phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
 trigger <event> [--json] [--amount <amount>] [--reason <code>]
 clock [--json]
@@ -192,6 +199,8 @@ const REQUIRED: Record<string, string[]> = {
   'callbacks replay': ['--since', '2026-01-01'],
   'archive remove': ['--before', '2024-01'],
   'callbacks listen': ['--forward-to', 'http://localhost'],
+  reconcile: ['--day', '2026-01-01'],
+  margin: ['--from', '2026-01-01'],
 };
 const lineOf = (row: CommandRow) =>
   [row.command || 'simbi', ...row.arguments, ...row.options.map((option) => `[${option}]`)].join(' ');

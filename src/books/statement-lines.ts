@@ -78,7 +78,7 @@ export async function insertLines(
 /** Where a page of lines ended. */
 export type LinePosition = Pick<OperatorLine, 'occurredAt' | 'lineKey'>;
 
-const LINE_COLUMNS = `connection, line_key as "lineKey", file_id as "fileId", line_number as "lineNumber",
+export const LINE_COLUMNS = `connection, line_key as "lineKey", file_id as "fileId", line_number as "lineNumber",
   occurred_at as "occurredAt", kind, direction, state, gross, fee, currency, receipt, reference, msisdn, balance, description, raw,
   read_at as "readAt"`;
 

@@ -49,6 +49,28 @@ const MONEY: CommandEntry[] = [
   entry('refund', 'give collections back, whole or in parts', () => import('./refund.ts'), 'refundCommands'),
 ];
 
+const BOOKS: CommandEntry[] = [
+  entry(
+    'reconcile <connection>',
+    "compare an operator's statement with payments and the ledger, and apply it",
+    () => import('./reconcile.ts'),
+    'reconcileCommand',
+  ),
+  entry('breaks', 'list and resolve what does not agree', () => import('./reconcile.ts'), 'breaksCommands'),
+  entry(
+    'close <connection>',
+    'close a day of a connection, or reopen it',
+    () => import('./reconcile.ts'),
+    'closeCommand',
+  ),
+  entry(
+    'margin',
+    'what each method earned and what its operator charged',
+    () => import('./reconcile.ts'),
+    'marginCommand',
+  ),
+];
+
 const SANDBOX: CommandEntry[] = [
   entry(
     'phone <number>',
@@ -160,6 +182,7 @@ const OPERATING: CommandEntry[] = [
 export const SECTIONS: readonly Section[] = [
   { heading: 'Start:', commands: START },
   { heading: 'Money:', commands: MONEY },
+  { heading: 'Books:', commands: BOOKS },
   { heading: 'Sandbox:', commands: SANDBOX },
   { heading: 'Developers:', commands: DEVELOPERS },
   { heading: 'People:', commands: PEOPLE },

@@ -2,6 +2,7 @@
 // incoming payments and cases, and reports differences.
 
 import type { Command } from 'commander';
+import { BOOKS_CHECKS } from '../books/books-checks.ts';
 import { verifyBooks } from '../payments/verify-books.ts';
 import { addVerifyRun, resumeVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import type { Context } from '../platform/context.ts';
@@ -63,6 +64,7 @@ async function verify(
   const done = await verifyBooks(ctx, run, {
     onProgress: (stage, rows) => bar.show(rows, Math.max(sizes.get(stage) ?? 0, rows), stage.replaceAll('_', ' ')),
     ...(knownBlock ? { knownBlock } : {}),
+    more: BOOKS_CHECKS,
   });
   bar.end();
   return done;

@@ -182,6 +182,7 @@ function accountName({ t }: HolderRequest, key: string): Html {
     suspense: t.accounts.suspense,
     receivable: t.accounts.receivable,
     'write-offs': t.accounts.writeOffs,
+    'operator-fees': t.accounts.operatorFees,
   };
   return html`<span title="${key}">${names[kind ?? ''] ?? t.accounts.funding}</span>`;
 }

@@ -191,6 +191,12 @@ const RUN: readonly DocsPage[] = [
     keywords: 'backup restore upgrade monitor alert prometheus grafana docker 2fa admin',
   },
   {
+    path: '/docs/daily-close',
+    title: 'Daily close',
+    description: 'Compare operators’ statements with the ledger, work through breaks, and sign a day.',
+    keywords: 'reconciliation statement break settlement finance margin',
+  },
+  {
     path: '/docs/configuration',
     title: 'Configuration',
     description: 'Every setting with its meaning and default.',

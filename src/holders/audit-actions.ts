@@ -99,6 +99,11 @@ export const AUDIT_ACTIONS = {
     'gateway.restored',
     'archive.written',
     'archive.evidence_removed',
+    'statement.applied',
+    'break.resolved',
+    'day.closed',
+    'day.reopened',
+    'day.cut_off_set',
   ],
 } as const;
 

@@ -7,6 +7,7 @@
 //   suspense           money whose owner is not known         never below zero
 //   holder_receivable  what the holder owes us, as a negative balance; never above zero
 //   write_offs         debts of the holder that were given up; negative: our loss
+//   operator_fees      what operators charged us, as a negative balance; of the gateway itself
 //   sandbox_funding    where test money comes from
 //
 // Each exists per holder and currency, so that a posting locks accounts of its own holder only; reports add up what
@@ -24,7 +25,7 @@ type ClearingAccount = {
   readonly currency: string;
 };
 type InternalAccountRef = {
-  readonly kind: 'fee_income' | 'suspense' | 'holder_receivable' | 'write_offs' | 'sandbox_funding';
+  readonly kind: 'fee_income' | 'suspense' | 'holder_receivable' | 'write_offs' | 'operator_fees' | 'sandbox_funding';
   readonly holderId: bigint;
   readonly currency: string;
 };
@@ -41,6 +42,7 @@ const MAY_GO_NEGATIVE: Record<AccountKind, boolean> = {
   suspense: false,
   holder_receivable: true,
   write_offs: true,
+  operator_fees: true,
   sandbox_funding: true,
 };
 
@@ -73,6 +75,10 @@ export function writeOffs(holderId: bigint, currency: string): InternalAccountRe
   return { kind: 'write_offs', holderId, currency };
 }
 
+export function operatorFees(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'operator_fees', holderId, currency };
+}
+
 export function sandboxFunding(holderId: bigint, currency: string): InternalAccountRef {
   return { kind: 'sandbox_funding', holderId, currency };
 }
@@ -95,6 +101,8 @@ export function accountKey(account: AccountRef): string {
       return `receivable:${holderId}:${currency}`;
     case 'write_offs':
       return `write-offs:${holderId}:${currency}`;
+    case 'operator_fees':
+      return `operator-fees:${holderId}:${currency}`;
     case 'sandbox_funding':
       return `sandbox:${holderId}:${currency}`;
   }

@@ -21,6 +21,8 @@
 //   debt                        receivable → available   what the wallet lacks for a fact that has happened
 //   debt recovered              available  → receivable  from the next credits
 //   debt written off            write-offs → receivable  amount
+//   operator charged a fee      operator fees → clearing   amount
+//   operator returned a fee     clearing   → operator fees  amount
 //   sandbox top-up              sandbox    → available   amount
 
 import {
@@ -28,6 +30,7 @@ import {
   feeIncome,
   holderReceivable,
   operatorClearing,
+  operatorFees,
   sandboxFunding,
   suspense,
   walletAvailable,
@@ -60,6 +63,8 @@ export type TransferKind =
   | 'debt_recovery'
   | 'debt_recovery_reversal'
   | 'debt_write_off'
+  | 'operator_fee'
+  | 'operator_fee_return'
   | 'sandbox_top_up';
 
 /** One movement of money, not yet posted. */
@@ -261,6 +266,25 @@ export function debtRecovered(fact: Fact, credit: 'first' | 'reversal'): Transfe
 export function debtWrittenOff(fact: Fact): Transfer[] {
   const loss = writeOffs(fact.holderId, fact.currency);
   return move(fact, 'debt_write_off', loss, holderReceivable(fact.holderId, fact.currency), fact.amount);
+}
+
+/** What the operator took from our account with it. */
+export function operatorFeeCharged(fact: FactWithRail): Transfer[] {
+  const { holderId, rail, currency } = fact;
+  return move(
+    fact,
+    'operator_fee',
+    operatorFees(holderId, currency),
+    operatorClearing(holderId, rail, currency),
+    fact.amount,
+  );
+}
+
+/** The operator gave back a fee that it had taken. */
+export function operatorFeeReturned(fact: FactWithRail): Transfer[] {
+  const { holderId, rail, currency } = fact;
+  const clearing = operatorClearing(holderId, rail, currency);
+  return move(fact, 'operator_fee_return', clearing, operatorFees(holderId, currency), fact.amount);
 }
 
 export function sandboxTopUp(fact: Fact): Transfer[] {

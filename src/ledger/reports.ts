@@ -111,3 +111,11 @@ export async function hasSandboxMoney(reader: Reader, rail: string): Promise<boo
   ]);
   return rows.length > 0;
 }
+
+/** As TRANSFERS_WITH_ACCOUNTS: what went into fee income, and below zero what left it. Read by time, account by account. */
+export const FEES_POSTED = `(
+  select x.holder_id, x.transaction_id, x.currency, x.amount, x.posted_at
+  from ledger_accounts a join ledger_transfers x on x.credit_account = a.id where a.kind = 'fee_income'
+  union all
+  select x.holder_id, x.transaction_id, x.currency, -x.amount, x.posted_at
+  from ledger_accounts a join ledger_transfers x on x.debit_account = a.id where a.kind = 'fee_income')`;

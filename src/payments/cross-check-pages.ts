@@ -8,7 +8,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid } from '../platform/ids.ts';
 import { lesserOf } from '../platform/money.ts';
-import type { Subject } from './cross-check.ts';
+import type { CrossCheck, Subject } from './cross-check.ts';
 
 const KEYS_PER_PAGE = 2_000;
 const TRANSFERS_PER_PAGE = 5_000n;
@@ -184,8 +184,15 @@ const SINCE: readonly CheckStage[] = [
   HOLDERS,
 ];
 
-export function stagesOf(scope: Scope): readonly CheckStage[] {
-  return scope.since === null ? WHOLE : SINCE;
+/** What a module that knows payments compares besides. */
+export type MoreChecks = {
+  readonly whole: readonly CheckStage[];
+  readonly since: readonly CheckStage[];
+  readonly checks: readonly CrossCheck[];
+};
+
+export function stagesOf(scope: Scope, more: MoreChecks | undefined): readonly CheckStage[] {
+  return scope.since === null ? [...WHOLE, ...(more?.whole ?? [])] : [...SINCE, ...(more?.since ?? [])];
 }
 
 function idFloor({ since }: Scope): string {

@@ -13,11 +13,17 @@ export type Subject =
   | 'events'
   | 'cases'
   | 'incoming_payments'
-  | 'holders';
+  | 'holders'
+  /** Of the books of operators, which have checks of their own. */
+  | 'statement_matches'
+  | 'closes'
+  | 'fee_bookings';
 
 export type CrossCheck = {
   readonly name: string;
   readonly subject: Subject;
+  /** How people are shown which row differs, where its id is not that of a transaction. */
+  readonly place?: (row: CrossCheckRow) => string;
   /** What must hold. */
   readonly rule: string;
   /**
@@ -250,6 +256,8 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
       ('debt_recovery', 'wallet_available', 'holder_receivable'),
       ('debt_recovery_reversal', 'wallet_available', 'holder_receivable'),
       ('debt_write_off', 'write_offs', 'holder_receivable'),
+      ('operator_fee', 'operator_fees', 'operator_clearing'),
+      ('operator_fee_return', 'operator_clearing', 'operator_fees'),
       ('sandbox_top_up', 'sandbox_funding', 'wallet_available')
     ) as rule (kind, debit, credit) on rule.kind = p.kind
     where p.id > $1::bigint and p.id <= $2::bigint
@@ -261,13 +269,14 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
 const TRANSFER_HAS_OWNER: CrossCheck = {
   name: 'transfer_owner',
   subject: 'transfers',
-  rule: 'Every transfer belongs to a transaction of its direction, or to a case; test money belongs to neither.',
+  rule: 'Every transfer belongs to a transaction of its direction, or to a case; test money and the fees of operators belong to neither.',
   sql: `
     select p.holder_id, p.transaction_id as id, 'a transaction or a case of ' || p.kind as expected,
       coalesce('a ' || t.direction, 'neither') as found
     from ${TRANSFERS_WITH_ACCOUNTS} as p
     left join transactions t on t.holder_id = p.holder_id and t.id = p.transaction_id
-    where p.id > $1::bigint and p.id <= $2::bigint and p.kind <> 'sandbox_top_up'
+    where p.id > $1::bigint and p.id <= $2::bigint
+      and p.kind not in ('sandbox_top_up', 'operator_fee', 'operator_fee_return')
       and case
         when split_part(p.kind, '_', 1) in ('collection', 'payout', 'refund')
           then t.direction is distinct from split_part(p.kind, '_', 1)

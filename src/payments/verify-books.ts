@@ -9,7 +9,14 @@ import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid, publicId } from '../platform/ids.ts';
 import { CROSS_CHECKS, type CrossCheck, type CrossCheckRow } from './cross-check.ts';
-import { type CheckStage, type Page, type PagePosition, type Scope, stagesOf } from './cross-check-pages.ts';
+import {
+  type CheckStage,
+  type MoreChecks,
+  type Page,
+  type PagePosition,
+  type Scope,
+  stagesOf,
+} from './cross-check-pages.ts';
 import { refOf } from './transactions.ts';
 import {
   addFindings,
@@ -35,6 +42,7 @@ export type VerifyOptions = {
   /** Asked after each page. False pauses the run: it stays open and can go on. */
   keepGoing?: () => boolean;
   knownBlock?: { readonly number: bigint; readonly hash: string };
+  more?: MoreChecks;
 };
 
 type Runner = {
@@ -67,7 +75,7 @@ export async function verifyBooks(
 }
 
 async function runStages(runner: Runner, afterBlock: bigint): Promise<boolean> {
-  const stages = stagesOf(runner.scope);
+  const stages = stagesOf(runner.scope, runner.options.more);
   const from = runner.run.stage ?? LEDGER_STAGE;
   if (from === LEDGER_STAGE) {
     const block = runner.run.position?.[0];
@@ -131,7 +139,7 @@ async function runStage(runner: Runner, stage: CheckStage, from: PagePosition | 
 
 /** One page and all its checks in one snapshot. The plans go by the keys, however small or large a table seems. */
 async function runPage(
-  { ctx, scope }: Runner,
+  { ctx, scope, options }: Runner,
   stage: CheckStage,
   after: PagePosition | null,
 ): Promise<{ page: Page; findings: Finding[] } | null> {
@@ -141,16 +149,21 @@ async function runPage(
     try {
       await connection.query('set local enable_seqscan = off');
       const page = await stage.next(connection, after, scope);
-      return page && { page, findings: await runChecks(connection, page, eventFloor) };
+      return page && { page, findings: await runChecks(connection, page, eventFloor, options.more) };
     } finally {
       await connection.query('rollback');
     }
   });
 }
 
-async function runChecks(reader: Reader, page: Page, eventFloor: string): Promise<Finding[]> {
+async function runChecks(
+  reader: Reader,
+  page: Page,
+  eventFloor: string,
+  more: MoreChecks | undefined,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const check of CROSS_CHECKS.filter((each) => each.subject === page.subject)) {
+  for (const check of [...CROSS_CHECKS, ...(more?.checks ?? [])].filter((each) => each.subject === page.subject)) {
     const values = check.usesEventFloor ? [...page.values, eventFloor] : page.values;
     const rows = await reader.query<CrossCheckRow>(check.sql, values);
     findings.push(...rows.map((row) => findingOf(check, row)));
@@ -159,7 +172,7 @@ async function runChecks(reader: Reader, page: Page, eventFloor: string): Promis
 }
 
 function findingOf(check: CrossCheck, row: CrossCheckRow): Finding {
-  const where = placeOf(check, row);
+  const where = check.place?.(row) ?? placeOf(check, row);
   const { expected, found } = row;
   const sentence = `${where}: expected ${expected}; found ${found}. ${check.rule}`;
   return { what: check.name, where, expected, found, sentence };
@@ -190,7 +203,11 @@ function save({ ctx, run, progress }: Runner, status: VerifyRun['status']): Prom
 }
 
 /** One pass of the background job: a piece of the run that was asked for in the console. Returns 1 if there was one. */
-export async function verifyInBackground(ctx: Pick<Context, 'db' | 'clock'>, passMs = PASS_MS): Promise<number> {
+export async function verifyInBackground(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  passMs = PASS_MS,
+  more?: MoreChecks,
+): Promise<number> {
   const begunAt = ctx.clock.millis();
   const run = await claimVerifyRun(ctx.db, ctx.clock.now());
   if (!run) return 0;
@@ -199,7 +216,10 @@ export async function verifyInBackground(ctx: Pick<Context, 'db' | 'clock'>, pas
     await saveVerifyRun(ctx.db, run.id, run, 'stopped', ctx.clock.now());
     return 1;
   }
-  const after = await verifyBooks(ctx, run, { keepGoing: () => ctx.clock.millis() - begunAt < passMs });
+  const after = await verifyBooks(ctx, run, {
+    keepGoing: () => ctx.clock.millis() - begunAt < passMs,
+    ...(more ? { more } : {}),
+  });
   if (after.status !== 'done') await saveVerifyRun(ctx.db, run.id, after, 'waiting', ctx.clock.now());
   return 1;
 }

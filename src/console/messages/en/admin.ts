@@ -219,6 +219,7 @@ export const admin = {
       suspense: 'Suspense',
       holder_receivable: 'Owed by merchants',
       write_offs: 'Write-offs',
+      operator_fees: 'Operators’ fees',
       sandbox_funding: 'Test money',
     },
   },

@@ -114,6 +114,11 @@ const gateway = {
   'gateway.restored': () => 'restored the gateway from a backup',
   'archive.written': (month) => `wrote the payments of ${month} to an archive`,
   'archive.evidence_removed': (month) => `removed archived operator answers of ${month} from the database`,
+  'statement.applied': (name, { first, last }) => `applied the statement of ${name}, ${first} to ${last}`,
+  'break.resolved': (name, { reason }) => `resolved a break of ${name}: ${reason}`,
+  'day.closed': (name, { day, currency }) => `closed ${day} of ${name} in ${currency}`,
+  'day.reopened': (name, { day, currency }) => `reopened ${day} of ${name} in ${currency}`,
+  'day.cut_off_set': (name, { cutOff, zone }) => `set when a day of ${name} begins: ${cutOff} in ${zone}`,
 } satisfies Partial<Record<AuditAction, Sentence>>;
 
 const actions: Record<AuditAction, Sentence> = { ...money, ...developers, ...people, ...settings, ...gateway };

@@ -188,6 +188,8 @@ export const transaction = {
     debt_recovery: 'Debt recovered',
     debt_recovery_reversal: 'Debt recovered',
     debt_write_off: 'Debt written off',
+    operator_fee: 'Operator fee',
+    operator_fee_return: 'Operator fee returned',
     sandbox_top_up: 'Test money',
   },
   accounts: {
@@ -198,6 +200,7 @@ export const transaction = {
     suspense: 'suspense',
     receivable: 'your debt',
     writeOffs: 'write-offs',
+    operatorFees: 'operators’ fees',
     funding: 'test money',
   },
 };

@@ -228,6 +228,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       suspense: 'Compte d’attente',
       holder_receivable: 'Dû par les marchands',
       write_offs: 'Pertes',
+      operator_fees: 'Frais des opérateurs',
       sandbox_funding: 'Argent de test',
     },
   },

@@ -104,6 +104,11 @@ const gateway = {
   'gateway.restored': () => 'a restauré la passerelle depuis une sauvegarde',
   'archive.written': (month) => `a écrit les paiements de ${month} dans une archive`,
   'archive.evidence_removed': (month) => `a retiré de la base les réponses archivées des opérateurs de ${month}`,
+  'statement.applied': (name, { first, last }) => `a appliqué le relevé de ${name}, du ${first} au ${last}`,
+  'break.resolved': (name, { reason }) => `a résolu un écart de ${name} : ${reason}`,
+  'day.closed': (name, { day, currency }) => `a clôturé le ${day} de ${name} en ${currency}`,
+  'day.reopened': (name, { day, currency }) => `a rouvert le ${day} de ${name} en ${currency}`,
+  'day.cut_off_set': (name, { cutOff, zone }) => `a fixé le début du jour de ${name} : ${cutOff} à ${zone}`,
 } satisfies Sentences;
 
 export const audit: Pick<ConsoleMessages, 'audit'> = {

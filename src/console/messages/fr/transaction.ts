@@ -184,6 +184,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     debt_recovery: 'Dette récupérée',
     debt_recovery_reversal: 'Dette récupérée',
     debt_write_off: 'Dette abandonnée',
+    operator_fee: 'Frais de l’opérateur',
+    operator_fee_return: 'Frais de l’opérateur rendus',
     sandbox_top_up: 'Argent de test',
   },
   accounts: {
@@ -194,6 +196,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     suspense: 'compte d’attente',
     receivable: 'votre dette',
     writeOffs: 'pertes',
+    operatorFees: 'frais des opérateurs',
     funding: 'argent de test',
   },
 };

@@ -222,6 +222,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       suspense: 'Conta transitória',
       holder_receivable: 'Devido por comerciantes',
       write_offs: 'Perdas',
+      operator_fees: 'Taxas dos operadores',
       sandbox_funding: 'Dinheiro de teste',
     },
   },

@@ -103,6 +103,11 @@ const gateway = {
   'gateway.restored': () => 'repôs o gateway a partir de uma cópia de segurança',
   'archive.written': (month) => `gravou os pagamentos de ${month} num arquivo`,
   'archive.evidence_removed': (month) => `removeu da base de dados as respostas arquivadas das operadoras de ${month}`,
+  'statement.applied': (name, { first, last }) => `aplicou o extrato de ${name}, de ${first} a ${last}`,
+  'break.resolved': (name, { reason }) => `resolveu uma diferença de ${name}: ${reason}`,
+  'day.closed': (name, { day, currency }) => `fechou o dia ${day} de ${name} em ${currency}`,
+  'day.reopened': (name, { day, currency }) => `reabriu o dia ${day} de ${name} em ${currency}`,
+  'day.cut_off_set': (name, { cutOff, zone }) => `definiu quando começa o dia de ${name}: ${cutOff} em ${zone}`,
 } satisfies Sentences;
 
 export const audit: Pick<ConsoleMessages, 'audit'> = {

@@ -183,6 +183,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     debt_recovery: 'Dívida recuperada',
     debt_recovery_reversal: 'Dívida recuperada',
     debt_write_off: 'Dívida perdoada',
+    operator_fee: 'Taxa do operador',
+    operator_fee_return: 'Taxa do operador devolvida',
     sandbox_top_up: 'Dinheiro de teste',
   },
   accounts: {
@@ -193,6 +195,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     suspense: 'conta transitória',
     receivable: 'a sua dívida',
     writeOffs: 'perdas',
+    operatorFees: 'taxas dos operadores',
     funding: 'dinheiro de teste',
   },
 };

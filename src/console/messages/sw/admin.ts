@@ -226,6 +226,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       suspense: 'Pesa zilizoshikiliwa',
       holder_receivable: 'Madeni ya wafanyabiashara',
       write_offs: 'Madeni yaliyofutwa',
+      operator_fees: 'Ada za waendeshaji',
       sandbox_funding: 'Pesa za majaribio',
     },
   },

@@ -103,6 +103,11 @@ const gateway = {
   'gateway.restored': () => 'alirejesha mfumo kutoka nakala rudufu',
   'archive.written': (month) => `aliandika malipo ya ${month} kwenye hifadhi`,
   'archive.evidence_removed': (month) => `aliondoa kwenye hifadhidata majibu ya mitandao ya ${month} yaliyohifadhiwa`,
+  'statement.applied': (name, { first, last }) => `alitumia taarifa ya ${name}, ${first} hadi ${last}`,
+  'break.resolved': (name, { reason }) => `alitatua tofauti ya ${name}: ${reason}`,
+  'day.closed': (name, { day, currency }) => `alifunga siku ya ${day} ya ${name} kwa ${currency}`,
+  'day.reopened': (name, { day, currency }) => `alifungua tena siku ya ${day} ya ${name} kwa ${currency}`,
+  'day.cut_off_set': (name, { cutOff, zone }) => `aliweka wakati siku ya ${name} inapoanza: ${cutOff} kwa ${zone}`,
 } satisfies Sentences;
 
 export const audit: Pick<ConsoleMessages, 'audit'> = {

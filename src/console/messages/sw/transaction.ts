@@ -183,6 +183,8 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     debt_recovery: 'Deni limelipwa',
     debt_recovery_reversal: 'Deni limelipwa',
     debt_write_off: 'Deni limefutwa',
+    operator_fee: 'Ada ya mwendeshaji',
+    operator_fee_return: 'Ada ya mwendeshaji imerudishwa',
     sandbox_top_up: 'Pesa za majaribio',
   },
   accounts: {
@@ -193,6 +195,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     suspense: 'pesa zilizoshikiliwa',
     receivable: 'deni lako',
     writeOffs: 'madeni yaliyofutwa',
+    operatorFees: 'ada za waendeshaji',
     funding: 'pesa za majaribio',
   },
 };

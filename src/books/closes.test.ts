@@ -1,0 +1,171 @@
+// The daily close: it adds up or cannot be signed, it is immutable, and an edit of anything in it is named.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { addStatement, CONNECTION } from '../../test/book-lines.ts';
+import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts';
+import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
+import { tamper } from '../../test/tamper.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import type { Transaction } from '../payments/transactions.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import { listBreaks } from './breaks.ts';
+import { changeCloseRule, createCalendar } from './calendar.ts';
+import { listCloses, prepareClose, reopenClose, signClose } from './closes.ts';
+import { applyEffects } from './effects.ts';
+
+const AMINA = { memberId: null, name: 'amina@example.org' };
+const FIRST = { connection: CONNECTION, currency: CURRENCY, day: '2026-03-02' };
+const SECOND = { ...FIRST, day: '2026-03-03' };
+const OPENING = 1_000_000n;
+
+let base: TestContext & { close(): Promise<void> };
+let ctx: PaymentsContext;
+let books: Books;
+let known: Transaction;
+let missing: Transaction;
+before(async () => {
+  base = await createTestContext({ ROLE: 'api' });
+  ctx = withPayments(base, silentRail());
+  books = await openBooks(base);
+  known = await books.collect();
+  missing = await books.collect();
+  await books.see(known, paid(known));
+  await books.see(missing, paid(missing));
+});
+after(() => base.close());
+
+const spanOf = (day: string) => ({
+  connection: CONNECTION,
+  ...createCalendar({ zone: 'UTC', cutOffMinutes: 0 }).spanOf(day),
+});
+const found = async () => (await differencesOf(base)).map(({ what }) => what).sort();
+
+async function tamperBooks(statement: string, values: unknown[] = []): Promise<void> {
+  const tables = ['statement_lines', 'statement_matches', 'closes', 'close_items', 'statement_effects'];
+  for (const table of tables) await base.ownerDb.query(`alter table ${table} disable trigger user`);
+  await tamper(base.ownerDb, statement, values);
+  for (const table of tables) await base.ownerDb.query(`alter table ${table} enable trigger user`);
+}
+
+describe('a day of a connection', () => {
+  test('begins at the cut-off time in its zone', () => {
+    const calendar = createCalendar({ zone: 'Africa/Nairobi', cutOffMinutes: 6 * 60 });
+    assert.equal(calendar.dayOf(new Date('2026-03-02T02:59:59Z')), '2026-03-01');
+    assert.equal(calendar.dayOf(new Date('2026-03-02T03:00:00Z')), '2026-03-02');
+    assert.deepEqual(calendar.spanOf('2026-03-02').to, new Date('2026-03-03T03:00:00Z'));
+  });
+
+  test('is not signed while fees are not booked, the balance is unknown, or the day is not over', async () => {
+    await addStatement(base, 'monday', [{ gross: known.amount, receipt: `R-${known.id}`, fee: 500n }]);
+    const { problems } = await prepareClose(ctx, FIRST);
+    assert.equal(problems.length, 3);
+    assert.match(problems.join(' '), /not over yet.* fees of the operator are not booked.* names no closing balance/);
+    await assert.rejects(signClose(ctx, AMINA, FIRST), /cannot be signed/);
+  });
+
+  test('is explained to the cent by its breaks', async () => {
+    base.clock.advance(DAY_MS);
+    await applyEffects(ctx, AMINA, spanOf(FIRST.day));
+    const balance = OPENING + known.amount - 500n;
+    const day = await prepareClose(ctx, { ...FIRST, balance });
+    assert.deepEqual(day.problems, []);
+    assert.equal(day.openingTheirs, OPENING);
+    assert.deepEqual(
+      day.items.map(({ kind, difference }) => [kind, difference]),
+      [
+        ['missing_with_them', -missing.amount],
+        ['other_day', -500n],
+      ],
+    );
+    assert.equal(day.unexplained, 0n);
+  });
+
+  test('is signed by a person, once, and then immutable', async () => {
+    const balance = OPENING + known.amount - 500n;
+    await signClose(ctx, AMINA, { ...FIRST, balance });
+    base.clock.advance(1_000);
+    const [close] = await listCloses(ctx.db, CONNECTION, 10);
+    assert.deepEqual([close?.day, close?.signed_by, close?.in_force], [FIRST.day, AMINA.name, true]);
+    await assert.rejects(signClose(ctx, AMINA, { ...FIRST, balance }), /is closed already/);
+    await assert.rejects(ctx.db.query('update closes set closing_theirs = 0'), /append-only|permission denied/);
+    const later = { zone: 'Africa/Nairobi', cutOffMinutes: 0 };
+    const change = ctx.db.transaction((tx) => changeCloseRule(tx, CONNECTION, later, { by: 'x', at: ctx.clock.now() }));
+    await assert.rejects(change, /cannot change any more/);
+    assert.deepEqual(await found(), []);
+  });
+
+  test('a line that comes after its day was signed counts on the next day, and closes its break', async () => {
+    const line = { gross: missing.amount, receipt: `R-${missing.id}`, occurredAt: new Date('2026-03-02T12:00:00Z') };
+    await addStatement(base, 'tuesday', [line, { gross: 0n, kind: 'other', state: 'pending' }]);
+    base.clock.advance(DAY_MS);
+    const balance = OPENING + known.amount - 500n + missing.amount;
+    const day = await prepareClose(ctx, { ...SECOND, balance });
+    assert.deepEqual(day.problems, []);
+    assert.equal(day.lateLines, 1);
+    const open = await listBreaks(ctx.db, { status: 'open' }, 10);
+    assert.deepEqual(
+      open.map(({ kind, day: on, counter_day: other }) => [kind, on, other]),
+      [['other_day', SECOND.day, FIRST.day]],
+    );
+    await signClose(ctx, AMINA, { ...SECOND, balance });
+    base.clock.advance(1_000);
+    assert.deepEqual(await listBreaks(ctx.db, { status: 'open' }, 10), []);
+    assert.deepEqual(await found(), []);
+  });
+
+  test('ledger verify names an edited line, match, close and explanation', async () => {
+    const edits: [string, string, string[]][] = [
+      [
+        `update statement_lines set gross = gross + 1`,
+        `update statement_lines set gross = gross - 1`,
+        ['statement_lines'],
+      ],
+      [
+        `update statement_matches set rule = 'number' where rule = 'receipt'`,
+        `update statement_matches set rule = 'receipt' where rule = 'number'`,
+        ['statement_matches'],
+      ],
+      [`update closes set signed_by = 'x'`, `update closes set signed_by = '${AMINA.name}'`, ['closes']],
+      [
+        `update close_items set difference = difference + 1`,
+        `update close_items set difference = difference - 1`,
+        ['closes'],
+      ],
+      [
+        `update statement_matches set day = '2026-03-09' where late`,
+        `update statement_matches set day = '2026-03-03' where late`,
+        ['close_content'],
+      ],
+    ];
+    for (const [edit, undo, expected] of edits) {
+      await tamperBooks(edit);
+      assert.deepEqual([...new Set(await found())], expected, edit);
+      await tamperBooks(undo);
+    }
+    assert.deepEqual(await found(), []);
+  });
+
+  test('reopening is a row of the chain, and the day can be signed again', async () => {
+    await assert.rejects(reopenClose(ctx, AMINA, FIRST, ''), /why the day is reopened/);
+    await reopenClose(ctx, AMINA, FIRST, 'a line was read wrongly');
+    base.clock.advance(1_000);
+    const chain = await listCloses(ctx.db, CONNECTION, 10);
+    assert.deepEqual(
+      chain.map(({ kind, day, in_force: holds }) => [kind, day, holds]),
+      [
+        ['reopening', FIRST.day, false],
+        ['close', SECOND.day, false],
+        ['close', FIRST.day, false],
+      ],
+    );
+    const balance = OPENING + known.amount - 500n;
+    await signClose(ctx, AMINA, { ...FIRST, balance });
+    base.clock.advance(1_000);
+    await signClose(ctx, AMINA, { ...SECOND, balance: balance + missing.amount });
+    base.clock.advance(1_000);
+    assert.equal((await listCloses(ctx.db, CONNECTION, 10)).filter(({ in_force: holds }) => holds).length, 2);
+    assert.deepEqual(await found(), []);
+  });
+});

@@ -1,0 +1,139 @@
+// What a statement makes happen: once, and never for the statement of something else.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { addStatement, CONNECTION } from '../../test/book-lines.ts';
+import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts';
+import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { listCasesOf } from '../payments/cases.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import { listEvidence } from '../payments/evidence.ts';
+import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import { listBreaks } from './breaks.ts';
+import { openCalendar } from './calendar.ts';
+import { applyEffects, planEffects } from './effects.ts';
+import { listMargins } from './margin.ts';
+import { reconcile } from './matching.ts';
+
+const NOTHING = { settled: 0, reversed: 0, toSuspense: 0, feesBooked: 0, unchanged: 0 };
+
+let base: TestContext & { close(): Promise<void> };
+let ctx: PaymentsContext;
+let books: Books;
+before(async () => {
+  base = await createTestContext({ ROLE: 'api' });
+  ctx = withPayments(base, silentRail());
+  books = await openBooks(base);
+});
+after(() => base.close());
+
+async function today() {
+  const calendar = await openCalendar(ctx.db, CONNECTION);
+  return { connection: CONNECTION, ...calendar.spanOf(calendar.dayOf(ctx.clock.now())) };
+}
+
+const openBreaks = async () => (await listBreaks(ctx.db, { status: 'open' }, 100)).map(({ kind }) => kind).sort();
+const now = ({ holder_id: holderId, id }: Transaction) => findTransaction(ctx.db, holderId, id);
+const receiptOf = ({ id }: Transaction) => `R-${id}`;
+
+describe('applying a statement', () => {
+  test('settles, reverses, holds in suspense and books fees, each once', async () => {
+    const [known, open, taken] = [await books.collect(), await books.collect(), await books.collect()];
+    await books.see(known, paid(known));
+    await books.see(taken, paid(taken));
+    await books.see(open, { state: 'unknown', reason: 'time-out' });
+    const { amount } = known;
+    await addStatement(base, 'first', [
+      { gross: amount, receipt: receiptOf(known), fee: 500n },
+      { gross: amount, reference: refOf(open), receipt: receiptOf(open), fee: 500n },
+      { gross: amount, receipt: receiptOf(taken), fee: 500n },
+      { gross: amount, kind: 'reversal', direction: 'out', reference: receiptOf(taken), receipt: 'own' },
+      { gross: 70_000n, receipt: 'nobody', reference: 'who', msisdn: '256772000999' },
+      { gross: 300n, kind: 'fee', direction: 'out', receipt: receiptOf(known) },
+    ]);
+    const span = await today();
+    const found = await reconcile(ctx, span);
+    assert.deepEqual(found.rules, { none: 1, receipt: 4, reference: 1 });
+    assert.deepEqual(await openBreaks(), ['missing_with_us', 'state', 'state']);
+    const plan = await planEffects(ctx, span);
+    assert.deepEqual([plan.counts, plan.refused], [{ settle: 1, reverse: 1, suspense: 1 }, null]);
+    assert.deepEqual(
+      plan.fees.map(({ amount: fee }) => fee),
+      [1_800n],
+    );
+    assert.equal((await now(open))?.status, 'processing', 'a plan moves nothing');
+
+    const applied = await applyEffects(ctx, COMMAND_LINE, span);
+    assert.deepEqual(applied, { settled: 1, reversed: 1, toSuspense: 1, feesBooked: 4, unchanged: 0 });
+    assert.equal((await now(open))?.status, 'success');
+    assert.equal((await now(taken))?.status, 'reversed');
+    const evidence = await listEvidence(ctx.db, open.holder_id, open.id);
+    assert.deepEqual(evidence.entries.map(({ source }) => source).slice(-1), ['statement']);
+    await reconcile(ctx, span);
+    assert.deepEqual(await openBreaks(), []);
+    assert.deepEqual(await differencesOf(base), []);
+
+    assert.deepEqual(await applyEffects(ctx, COMMAND_LINE, span), NOTHING);
+    assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('what a method earns is fees less what the operator charged', async () => {
+    const span = await today();
+    const [margin] = await listMargins(ctx.db, span);
+    assert.equal(margin?.charged, 1_800n);
+    assert.equal(margin?.margin, (margin?.earned ?? 0n) - 1_800n);
+    assert.ok((margin?.earned ?? 0n) > 0n);
+  });
+
+  test('a line that says another amount opens a case and settles nothing', async () => {
+    base.clock.advance(DAY_MS);
+    const [known, open] = [await books.collect(), await books.collect()];
+    await books.see(known, paid(known));
+    await books.see(open, { state: 'unknown', reason: 'time-out' });
+    await addStatement(base, 'amount', [
+      { gross: known.amount, receipt: receiptOf(known) },
+      { gross: open.amount - 100n, reference: refOf(open), receipt: receiptOf(open) },
+    ]);
+    const span = await today();
+    await reconcile(ctx, span);
+    const applied = await applyEffects(ctx, COMMAND_LINE, span);
+    assert.deepEqual(applied, { ...NOTHING, unchanged: 1 });
+    assert.equal((await now(open))?.status, 'processing');
+    const cases = await listCasesOf(ctx.db, open.holder_id, open.id);
+    assert.deepEqual(
+      cases.map(({ kind }) => kind),
+      ['amount_mismatch'],
+    );
+  });
+
+  test('the statement of another account moves no money', async () => {
+    base.clock.advance(DAY_MS);
+    const known = await books.collect();
+    await books.see(known, paid(known));
+    const strangers = Array.from({ length: 9 }, (_, index) => ({ gross: 5_000n, receipt: `S-${index}`, fee: 10n }));
+    await addStatement(base, 'strangers', [{ gross: known.amount, receipt: receiptOf(known) }, ...strangers]);
+    const span = await today();
+    await reconcile(ctx, span);
+    assert.match((await planEffects(ctx, span)).refused ?? '', /Only 1 of 10 payments in UGX/);
+    await assert.rejects(applyEffects(ctx, COMMAND_LINE, span), /another account, currency or day/);
+    const [held] = await ctx.db.query<{ count: bigint }>(
+      `select count(*) as count from operator_receipts where receipt like 'S-%'`,
+    );
+    assert.equal(held?.count, 0n);
+  });
+
+  test('lines in another currency are no lines of our payments', async () => {
+    base.clock.advance(DAY_MS);
+    const known = await books.collect();
+    await books.see(known, paid(known));
+    await addStatement(base, 'currency', [{ gross: known.amount, receipt: receiptOf(known), currency: 'KES' }]);
+    const span = await today();
+    const { rules } = await reconcile(ctx, span);
+    assert.deepEqual(rules, { none: 1 });
+    await assert.rejects(applyEffects(ctx, COMMAND_LINE, span), /Only 0 of 1 payments in KES/);
+    assert.notEqual(CURRENCY, 'KES');
+  });
+});

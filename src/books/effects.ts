@@ -1,0 +1,290 @@
+// What a statement makes happen, after it was compared and looked at: a success or a reversal that only the statement knows becomes
+// evidence of its transaction, money for nobody goes to suspense with a case, fees are booked. All of it goes through the functions
+// that callbacks use. Each line does each of these once, however often a statement is applied.
+
+import { type Actor, recordAudit } from '../holders/audit.ts';
+import type { PaymentsContext } from '../payments/context.ts';
+import { type IncomingPayment, receivePayments } from '../payments/incoming-payments.ts';
+import { applyOutcomes } from '../payments/outcomes.ts';
+import { mayPass } from '../payments/quarantine.ts';
+import { findReceiptUses } from '../payments/statement-lookups.ts';
+import type { Outcome } from '../payments/states.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { MAX_RAW_CHARACTERS } from '../rails/rail.ts';
+import { openCalendar } from './calendar.ts';
+import { bookFees, sumUnbooked, type UnbookedFees } from './fee-bookings.ts';
+import { LINE_COLUMNS, type OperatorLine } from './statement-lines.ts';
+
+const PAGE = 200;
+/** Of one run. A statement with more is applied again for the rest. */
+const MAX_EFFECTS = 10_000;
+/** A match by amount, number and time explains a line; it is not proof enough to move money. */
+const STRONG_RULES = ['reference', 'receipt', 'account_reference', 'refund_of'];
+/** At least this share of the payments on a statement must be ours, or it is the statement of something else. */
+const MIN_MATCHED_PERCENT = 50;
+
+type Days = { first: string; last: string };
+type EffectKind = 'settle' | 'reverse' | 'suspense';
+
+/** What one line would make happen. */
+export type PlannedEffect = {
+  effect: EffectKind;
+  line: OperatorLine;
+  /** Of `settle` and `reverse`. */
+  transactionId: string | null;
+};
+
+export type EffectPlan = {
+  connection: string;
+  days: Days;
+  /** The first of them, for people to read. */
+  effects: PlannedEffect[];
+  counts: Readonly<Record<EffectKind, number>>;
+  fees: UnbookedFees[];
+  /** Why nothing may be applied; null: it may. */
+  refused: string | null;
+};
+
+type EffectSpan = { connection: string; from: Date; to: Date };
+
+/** What applying the statement would do. Nothing is written. */
+export async function planEffects(ctx: Pick<PaymentsContext, 'db'>, span: EffectSpan): Promise<EffectPlan> {
+  const { connection } = span;
+  const days = await daysOf(ctx.db, span);
+  const [evidence, suspense, fees, refused] = [
+    await readEvidence(ctx.db, connection, days, MAX_EFFECTS),
+    await readStrays(ctx.db, connection, days, MAX_EFFECTS),
+    await sumUnbooked(ctx.db, connection, days),
+    await findRefusal(ctx.db, connection, days),
+  ];
+  const effects = [...evidence, ...suspense];
+  const count = (kind: EffectKind) => effects.filter(({ effect }) => effect === kind).length;
+  const counts = { settle: count('settle'), reverse: count('reverse'), suspense: count('suspense') };
+  return { connection, days, effects: effects.slice(0, PAGE), counts, fees, refused };
+}
+
+export type AppliedEffects = {
+  settled: number;
+  reversed: number;
+  toSuspense: number;
+  feesBooked: number;
+  unchanged: number;
+};
+
+/** Applies the statement of a span that was compared before. Refuses one that is not of this connection. */
+export async function applyEffects(ctx: PaymentsContext, actor: Actor, span: EffectSpan): Promise<AppliedEffects> {
+  const { connection } = span;
+  const days = await daysOf(ctx.db, span);
+  const refused = await findRefusal(ctx.db, connection, days);
+  if (refused !== null) throw new Problem('invalid_params', { message: refused });
+  const total: AppliedEffects = { settled: 0, reversed: 0, toSuspense: 0, feesBooked: 0, unchanged: 0 };
+  for (const read of [readEvidence, readStrays]) {
+    const effects = await read(ctx.db, connection, days, MAX_EFFECTS);
+    for (let first = 0; first < effects.length; first += PAGE)
+      await applyPage(ctx, actor, connection, effects.slice(first, first + PAGE), total);
+  }
+  total.feesBooked = await bookFees(ctx, actor.name, connection, days);
+  const { db, clock } = ctx;
+  await db.transaction((tx) =>
+    recordAudit(
+      tx,
+      { holderId: null, actor, action: 'statement.applied', subject: connection, details: { ...days, ...total } },
+      clock.now(),
+    ),
+  );
+  return total;
+}
+
+async function daysOf(reader: Reader, { connection, from, to }: EffectSpan): Promise<Days> {
+  const calendar = await openCalendar(reader, connection);
+  return { first: calendar.dayOf(from), last: calendar.dayOf(new Date(to.getTime() - 1)) };
+}
+
+/** A statement of another connection or currency has nearly nothing in common with our payments. */
+async function findRefusal(reader: Reader, connection: string, { first, last }: Days): Promise<string | null> {
+  const rows = await reader.query<{ currency: string; lines: number; matched: number }>(
+    `select m.currency, count(*)::int as lines, (count(*) filter (where m.rule is not null))::int as matched
+     from statement_matches m join statement_lines l on l.connection = m.connection and l.line_key = m.line_key
+     where m.connection = $1 and m.day between $2 and $3 and l.state = 'succeeded' and l.kind in ('payment', 'reversal')
+     group by m.currency order by m.currency`,
+    [connection, first, last],
+  );
+  const wrong = rows.find(({ lines, matched }) => matched * 100 < lines * MIN_MATCHED_PERCENT);
+  if (!wrong) return null;
+  return (
+    `Only ${wrong.matched} of ${wrong.lines} payments in ${wrong.currency} on this statement are known at ${connection}. ` +
+    'It looks like the statement of another account, currency or day, so nothing was applied.'
+  );
+}
+
+type EvidenceRow = OperatorLine & { leg: string; transaction_id: string };
+
+/** Lines that know an end of a transaction which we do not. */
+async function readEvidence(
+  reader: Reader,
+  connection: string,
+  { first, last }: Days,
+  limit: number,
+): Promise<PlannedEffect[]> {
+  const rows = await reader.query<EvidenceRow>(
+    `select ${LINE_COLUMNS}, leg, transaction_id from (
+       select l.*, b.leg, b.transaction_id from breaks b
+       join statement_matches m on m.connection = b.connection and m.line_key = b.line_key
+       join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
+       where b.connection = $1 and b.status = 'open' and b.kind = 'state' and b.day between $2 and $3
+         and l.state = 'succeeded' and m.rule = any ($5) and m.transaction_id is not null
+         and not exists (select from statement_effects e
+           where e.connection = b.connection and e.line_key = b.line_key and e.effect = 'evidence')
+       order by l.occurred_at, l.line_key limit $4) as known
+     order by occurred_at, line_key`,
+    [connection, first, last, limit, STRONG_RULES],
+  );
+  return rows.map(({ leg, transaction_id: transactionId, ...line }) => ({
+    effect: leg === 'payment' ? 'settle' : 'reverse',
+    line,
+    transactionId,
+  }));
+}
+
+/** Money that came in for nobody, or a second time: under a receipt that was never used. */
+async function readStrays(
+  reader: Reader,
+  connection: string,
+  { first, last }: Days,
+  limit: number,
+): Promise<PlannedEffect[]> {
+  const rows = await reader.query<OperatorLine>(
+    `select ${LINE_COLUMNS} from (
+       select l.* from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
+       where b.connection = $1 and b.status = 'open' and b.kind in ('missing_with_us', 'twice') and b.day between $2 and $3
+         and l.kind = 'payment' and l.direction = 'in' and l.state = 'succeeded' and l.receipt is not null and l.gross > 0
+         and not exists (select from statement_effects e
+           where e.connection = b.connection and e.line_key = b.line_key and e.effect = 'suspense')
+       order by l.occurred_at, l.line_key limit $4) as stray
+     order by occurred_at, line_key`,
+    [connection, first, last, limit],
+  );
+  const uses = await findReceiptUses(
+    reader,
+    connection,
+    rows.flatMap(({ receipt }) => receipt ?? []),
+  );
+  const used = new Set(uses.map((use) => use.receipt));
+  const free = rows.filter(({ receipt }) => receipt !== null && !used.has(receipt));
+  return free.map((line) => ({ effect: 'suspense', line, transactionId: null }));
+}
+
+/** One transaction a page; if it cannot be applied, each line alone, so that one bad line does not hold up the others. */
+async function applyPage(
+  ctx: PaymentsContext,
+  actor: Actor,
+  connection: string,
+  effects: readonly PlannedEffect[],
+  total: AppliedEffects,
+): Promise<void> {
+  const result = await ctx.db
+    .transaction((tx) => applyLines(tx, ctx, actor, connection, effects))
+    .catch((error: unknown) => {
+      if (mayPass(error)) throw error;
+      ctx.log.warn(
+        { err: error, connection, lines: effects.length },
+        'lines of a statement could not be applied together',
+      );
+      return null;
+    });
+  if (result === null) {
+    if (effects.length > 1) for (const effect of effects) await applyPage(ctx, actor, connection, [effect], total);
+    else total.unchanged++;
+    return;
+  }
+  const { applied, events } = result;
+  ctx.sendCallbacksNow(events);
+  for (const { effect, changed } of applied) {
+    if (!changed) total.unchanged++;
+    else if (effect === 'settle') total.settled++;
+    else if (effect === 'reverse') total.reversed++;
+    else total.toSuspense++;
+  }
+}
+
+async function applyLines(
+  tx: Tx,
+  ctx: PaymentsContext,
+  actor: Actor,
+  connection: string,
+  effects: readonly PlannedEffect[],
+) {
+  const fresh = await claimLines(tx, connection, effects, actor.name, ctx.clock.now());
+  const mine = effects.filter(({ line }) => fresh.has(line.lineKey.toString('hex')));
+  const evidence = mine.filter(({ effect }) => effect !== 'suspense');
+  const outcomes = evidence.map(toOutcome);
+  const received = await receivePayments(
+    tx,
+    ctx,
+    mine.filter(({ effect }) => effect === 'suspense').map(({ line }) => toPayment(line)),
+    outcomes.map(({ transactionId }) => transactionId),
+  );
+  const settled = received.outcomes.map((outcome): Outcome => ({ ...outcome, source: 'statement' }));
+  const { applied, events } = await applyOutcomes(tx, ctx, [...outcomes, ...settled], received.held);
+  const changed = evidence.map(({ effect }, index) => ({ effect, changed: applied[index]?.effect === 'applied' }));
+  const arrived = mine.length - evidence.length;
+  const strays = Array.from({ length: arrived }, () => ({ effect: 'suspense' as const, changed: true }));
+  return { applied: [...changed, ...strays], events };
+}
+
+/** Each line does each thing once: what another run has done meanwhile is left out. */
+async function claimLines(
+  tx: Tx,
+  connection: string,
+  effects: readonly PlannedEffect[],
+  by: string,
+  at: Date,
+): Promise<Set<string>> {
+  const rows = await tx.query<{ key: string }>(
+    `insert into statement_effects (connection, line_key, effect, applied_by, applied_at)
+     select $1, line_key, effect, $4, $5 from unnest($2::bytea[], $3::text[]) as input (line_key, effect) order by line_key
+     on conflict do nothing returning encode(line_key, 'hex') as key`,
+    [
+      connection,
+      effects.map(({ line }) => line.lineKey),
+      effects.map(({ effect }) => (effect === 'suspense' ? 'suspense' : 'evidence')),
+      by,
+      at,
+    ],
+  );
+  return new Set(rows.map((row) => row.key));
+}
+
+function toOutcome({ effect, line, transactionId }: PlannedEffect): Outcome {
+  const { gross: amount, currency, receipt } = line;
+  const about = {
+    transactionId: transactionId ?? '',
+    source: 'statement' as const,
+    raw: rawOf(line),
+    rail: line.connection,
+  };
+  if (effect === 'settle') return { ...about, observation: { state: 'succeeded', receipt, amount, currency } };
+  // A reversal has a receipt of its own, which says nothing about that of the payment.
+  const message = line.description;
+  return {
+    ...about,
+    observation: { state: 'reversed', receipt: null, rawCode: 'statement', message, amount, currency },
+  };
+}
+
+function toPayment(line: OperatorLine): IncomingPayment {
+  const { gross: amount, currency, receipt, reference, msisdn: payer, connection: rail } = line;
+  return {
+    kind: 'payment_received',
+    accountReference: reference ?? '',
+    amount,
+    currency,
+    receipt: receipt ?? '',
+    payer,
+    rail,
+    raw: rawOf(line),
+  };
+}
+
+const rawOf = ({ raw }: OperatorLine) => raw.slice(0, MAX_RAW_CHARACTERS);

@@ -1,0 +1,343 @@
+// Reconciliation: the lines of an operator's statement, our transactions and the clearing accounts of our ledger, compared. No money
+// moves here. It works page by page, each in a transaction of its own: memory stays the same however many lines there are, and what
+// was broken off goes on when it is started again.
+//
+//   1. lines that are not matched: by their ids                    (match-rules.ts)
+//   2. what is left: by search
+//   3. each payment that has a line on these days: its lines against its moves, breaks opened and closed   (groups.ts, breaks.ts)
+//   4. each payment that moved on these days and has no line on them
+//   5. fees that differ from what the same amount usually costs    (fee-breaks.ts)
+
+import { type ClearingPosition, pageClearing, readClearingMoves } from '../ledger/clearing.ts';
+import { findReceiptUses, readSubjects, type StatementSubject } from '../payments/statement-lookups.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { Problem } from '../platform/errors.ts';
+import { countBreaks, syncBreaks, type WantedBreak } from './breaks.ts';
+import { type Calendar, type CloseSpan, openCalendar } from './calendar.ts';
+import { type ClosedDays, readClosedDays } from './closed-days.ts';
+import { compareFees } from './fee-breaks.ts';
+import { compareGroup, type GroupMove, legOfMove, unknownLine } from './groups.ts';
+import { matchByIds, matchBySearch } from './match-rules.ts';
+import type { OperatorLine } from './statement-lines.ts';
+import {
+  findRivals,
+  heldLines,
+  keepMatches,
+  linesOfGroups,
+  type MatchedLine,
+  type OpenLine,
+  pageCountedLines,
+  pageLateLines,
+  pageOpenLines,
+  takenLegs,
+} from './statement-matches.ts';
+
+const PAGE = 4_000;
+/** The kinds that payments and lines have; those of fees are found apart. */
+const GROUP_KINDS = ['missing_with_us', 'missing_with_them', 'amount', 'state', 'twice', 'other_day'] as const;
+
+export type ReconcileRequest = {
+  connection: string;
+  from: Date;
+  to: Date;
+  /** A person says that the statement of the span is whole. Otherwise it reaches as far as its newest line. */
+  isWhole?: boolean;
+  onProgress?: (stage: string, rows: number) => void;
+};
+
+export type Reconciliation = {
+  connection: string;
+  days: { first: string; last: string };
+  lines: number;
+  /** Lines by the rule that matched them; `none`: not matched. */
+  rules: Readonly<Record<string, number>>;
+  opened: number;
+  closed: number;
+  /** Open on these days now. */
+  breaks: Awaited<ReturnType<typeof countBreaks>>;
+};
+
+type Work = {
+  readonly ctx: Pick<Context, 'db' | 'clock'>;
+  readonly connection: string;
+  readonly span: CloseSpan;
+  readonly days: { first: string; last: string };
+  readonly calendar: Calendar;
+  readonly closed: ClosedDays;
+  /** How far the statement reaches. */
+  readonly covered: CloseSpan;
+  readonly changes: { opened: number; closed: number };
+  readonly progress: (stage: string, rows: number) => void;
+};
+
+/** Compares whole days: `from` and `to` are where days of the connection begin. */
+export async function reconcile(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  request: ReconcileRequest,
+): Promise<Reconciliation> {
+  const { connection, from, to } = request;
+  const calendar = await openCalendar(ctx.db, connection);
+  const days = { first: calendar.dayOf(from), last: calendar.dayOf(new Date(to.getTime() - 1)) };
+  const span = { from: calendar.spanOf(days.first).from, to: calendar.spanOf(days.last).to };
+  const { days: closed, since } = await readClosedDays(ctx.db, connection);
+  const reach = request.isWhole ? { from: new Date(0), to: span.to } : await readReach(ctx.db, connection, span);
+  const work: Work = {
+    ctx,
+    connection,
+    span,
+    days,
+    calendar,
+    closed,
+    covered: reach,
+    changes: { opened: 0, closed: 0 },
+    progress: request.onProgress ?? (() => undefined),
+  };
+  if (since) await matchLate(work, since);
+  await matchOpen(work);
+  await searchOpen(work);
+  await compareLines(work);
+  await compareMoves(work);
+  await comparePage(work, (tx) => compareFees(tx, connection, days, ctx.clock.now()));
+  const rules = await countRules(ctx.db, connection, days);
+  return {
+    connection,
+    days,
+    lines: Object.values(rules).reduce((total, count) => total + count, 0),
+    rules,
+    ...work.changes,
+    breaks: await countBreaks(ctx.db, connection, days),
+  };
+}
+
+/** A span without any line has no statement: everything would be missing in it. */
+export async function requireLines(reader: Reader, connection: string, { from, to }: CloseSpan): Promise<void> {
+  const rows = await reader.query(
+    'select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3 limit 1',
+    [connection, from, to],
+  );
+  if (rows.length === 0)
+    throw new Problem('not_found', {
+      message: `There is no line of a statement of ${connection} from ${from.toISOString()} to ${to.toISOString()}. Import it first.`,
+    });
+}
+
+/** From the oldest to the newest line. */
+async function readReach(reader: Reader, connection: string, span: CloseSpan): Promise<CloseSpan> {
+  await requireLines(reader, connection, span);
+  const [row] = await reader.query<CloseSpan>(
+    `select (select min(occurred_at) from statement_lines where connection = $1) as "from",
+            (select max(occurred_at) from statement_lines where connection = $1) as "to"`,
+    [connection],
+  );
+  return row ?? span;
+}
+
+/** Lines that came after their day was signed: they count on the first open day. */
+async function matchLate(work: Work, since: Date): Promise<void> {
+  const { ctx, connection, calendar, closed, span } = work;
+  const lastClosed = [...closed.values()].sort().at(-1);
+  if (lastClosed === undefined) return;
+  const before = new Date(Math.min(span.from.getTime(), calendar.spanOf(lastClosed).to.getTime()));
+  for (;;) {
+    const lines = await pageLateLines(ctx.db, connection, { before, since, limit: PAGE });
+    await matchPage(work, lines);
+    if (lines.length < PAGE) return;
+  }
+}
+
+async function matchOpen(work: Work): Promise<void> {
+  let matched = 0;
+  for await (const lines of openPages(work)) {
+    await matchPage(work, lines);
+    matched += lines.length;
+    work.progress('lines', matched);
+  }
+}
+
+async function* openPages(work: Work): AsyncGenerator<OpenLine[]> {
+  const { from } = work.span;
+  // A line of the next day can be that of a payment of this one.
+  const to = new Date(work.span.to.getTime() + DAY_MS);
+  let after: OperatorLine | null = null;
+  for (;;) {
+    const lines: OpenLine[] = await pageOpenLines(work.ctx.db, { connection: work.connection, from, to }, after, PAGE);
+    if (lines.length > 0) yield lines;
+    after = lines.at(-1) ?? null;
+    if (lines.length < PAGE) return;
+  }
+}
+
+async function matchPage({ ctx, connection, calendar }: Work, lines: OpenLine[]): Promise<void> {
+  if (lines.length === 0) return;
+  const matches = await matchByIds(ctx.db, connection, lines);
+  const matched = new Set(matches.map(({ line }) => line));
+  const fresh = lines.filter((line) => !line.seen || matched.has(line));
+  await ctx.db.transaction((tx) => keepMatches(tx, connection, fresh, matches, { calendar, at: ctx.clock.now() }));
+}
+
+/** Only payments and their reversals that succeeded: what did not move money is not searched for. */
+async function searchOpen(work: Work): Promise<void> {
+  for await (const page of openPages(work)) {
+    const lines = page.filter(
+      ({ kind, state }) => state === 'succeeded' && (kind === 'payment' || kind === 'reversal'),
+    );
+    if (lines.length > 0) await work.ctx.db.transaction((tx) => searchPage(tx, work, lines));
+  }
+}
+
+async function searchPage(tx: Tx, { ctx, connection, calendar }: Work, lines: OpenLine[]): Promise<void> {
+  // It reads every payment of two days: on a busy machine that takes longer than a request may.
+  await tx.query(`set local statement_timeout = '60s'`);
+  const rivals = await findRivals(tx, connection, lines);
+  const matches = await matchBySearch(
+    tx,
+    connection,
+    lines,
+    (line) => rivals.has(line.lineKey.toString('hex')),
+    (ids) => takenLegs(tx, ids),
+  );
+  const matched = matches.map(({ line }) => line);
+  await keepMatches(tx, connection, matched, matches, { calendar, at: ctx.clock.now() });
+}
+
+async function compareLines(work: Work): Promise<void> {
+  const { ctx, connection, days } = work;
+  let after: MatchedLine | null = null;
+  let compared = 0;
+  for (;;) {
+    const lines: MatchedLine[] = await pageCountedLines(ctx.db, connection, days, after, PAGE);
+    const alone = lines.filter((line) => line.transactionId === null && line.caseId === null);
+    const ids = lines.flatMap((line) => line.transactionId ?? line.caseId ?? []);
+    await compareGroups(work, [...new Set(ids)], alone);
+    compared += lines.length;
+    work.progress('payments', compared);
+    after = lines.at(-1) ?? null;
+    if (lines.length < PAGE) return;
+  }
+}
+
+/** Payments that moved on these days and were not compared by their lines. */
+async function compareMoves(work: Work): Promise<void> {
+  const { ctx, connection, span, days } = work;
+  let after: ClearingPosition | null = null;
+  let compared = 0;
+  do {
+    const page: Awaited<ReturnType<typeof pageClearing>> = await pageClearing(ctx.db, connection, span, after, PAGE);
+    const done = await comparedByLines(ctx.db, connection, page.transactionIds, days);
+    await compareGroups(
+      work,
+      page.transactionIds.filter((id) => !done.has(id)),
+      [],
+    );
+    compared += page.transactionIds.length;
+    work.progress('moves', compared);
+    after = page.last;
+  } while (after !== null);
+}
+
+async function comparedByLines(
+  reader: Reader,
+  connection: string,
+  ids: readonly string[],
+  days: { first: string; last: string },
+): Promise<Set<string>> {
+  const rows = await reader.query<{ id: string }>(
+    `select transaction_id as id from statement_matches
+     where transaction_id = any ($2::uuid[]) and connection = $1 and day between $3 and $4
+     union
+     select case_id from statement_matches where case_id = any ($2::uuid[]) and connection = $1 and day between $3 and $4`,
+    [connection, ids, days.first, days.last],
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+async function compareGroups(work: Work, ids: string[], alone: readonly MatchedLine[]): Promise<void> {
+  if (ids.length === 0 && alone.length === 0) return;
+  const { ctx, connection } = work;
+  const groups = await readGroups(ctx.db, connection, ids);
+  const all = [...groups.values()];
+  const transactions = all.flatMap((group) => group.subject?.id ?? []);
+  const known = new Set(transactions);
+  const cases = all.flatMap((group) => group.ids).filter((id) => !known.has(id));
+  const moves = await readClearingMoves(ctx.db, connection, { transactions, cases });
+  const movesOf = Map.groupBy(moves, (move) => move.transactionId);
+  const wanted: WantedBreak[] = alone
+    .filter((line) => line.moved !== 0n)
+    .map((line) => ({ ...unknownLine(line), transactionId: null }));
+  for (const [id, group] of groups) {
+    const own = group.ids.flatMap((each) =>
+      (movesOf.get(each) ?? []).map((move) => toGroupMove(work, move, each === id ? null : 'payment')),
+    );
+    const isOpen = group.subject?.status === 'pending' || group.subject?.status === 'processing';
+    for (const found of compareGroup(group.lines, own, isOpen)) wanted.push({ ...found, transactionId: id });
+  }
+  const lineKeys = [...alone, ...all.flatMap(({ lines }) => lines)].map(({ lineKey }) => lineKey);
+  const transactionIds = all.flatMap((group) => group.ids);
+  const comparison = { connection, kinds: GROUP_KINDS, transactionIds, lineKeys, wanted };
+  await comparePage(work, (tx) => syncBreaks(tx, comparison, ctx.clock.now()));
+}
+
+async function comparePage(
+  { ctx, changes }: Work,
+  sync: (tx: Tx) => Promise<{ opened: number; closed: number }>,
+): Promise<void> {
+  const { opened, closed } = await ctx.db.transaction(sync);
+  changes.opened += opened;
+  changes.closed += closed;
+}
+
+function toGroupMove(
+  { calendar, covered }: Work,
+  move: Awaited<ReturnType<typeof readClearingMoves>>[number],
+  leg: 'payment' | null,
+): GroupMove {
+  const { amount, currency, kind, postedAt } = move;
+  const isCovered = postedAt >= covered.from && postedAt <= covered.to;
+  return { leg: leg ?? legOfMove(kind), amount, currency, day: calendar.dayOf(postedAt), covered: isCovered };
+}
+
+/** A payment with all its lines. `ids`: its own, and that of a case whose money it took out of suspense. */
+type Group = { ids: string[]; lines: MatchedLine[]; subject: StatementSubject | null };
+
+/** Money in suspense that a transaction has claimed belongs to that transaction: both are one group. */
+async function readGroups(reader: Reader, connection: string, ids: string[]): Promise<Map<string, Group>> {
+  const own = await linesOfGroups(reader, connection, ids);
+  const subjects = new Map((await readSubjects(reader, connection, ids)).map((row) => [row.id, row]));
+  const lined = new Set(own.map((line) => line.transactionId ?? ''));
+  const unlined = [...subjects.values()].filter(({ id }) => !lined.has(id)).flatMap(({ receipt }) => receipt ?? []);
+  const held = [...own.filter((line) => line.caseId !== null), ...(await heldLines(reader, connection, unlined))];
+  const uses = await findReceiptUses(reader, connection, [...new Set(held.flatMap(({ receipt }) => receipt ?? []))]);
+  const claimedBy = new Map(
+    uses.flatMap((use) => (use.transaction_id && use.case_id ? [[use.case_id, use.transaction_id]] : [])),
+  );
+  const groups = new Map<string, Group>();
+  const groupOf = (id: string) => {
+    const group = groups.get(id) ?? { ids: [id], lines: [], subject: subjects.get(id) ?? null };
+    groups.set(id, group);
+    return group;
+  };
+  for (const id of ids) if (!claimedBy.has(id)) groupOf(id);
+  const lines = new Map([...own, ...held].map((line) => [line.lineKey.toString('hex'), line]));
+  for (const line of lines.values()) {
+    const claimed = line.caseId === null ? undefined : claimedBy.get(line.caseId);
+    const group = groupOf(claimed ?? line.transactionId ?? line.caseId ?? '');
+    group.lines.push(line);
+    if (claimed && line.caseId && !group.ids.includes(line.caseId)) group.ids.push(line.caseId);
+  }
+  return groups;
+}
+
+async function countRules(
+  reader: Reader,
+  connection: string,
+  days: { first: string; last: string },
+): Promise<Record<string, number>> {
+  const rows = await reader.query<{ rule: string; lines: number }>(
+    `select coalesce(rule, 'none') as rule, count(*)::int as lines from statement_matches
+     where connection = $1 and day between $2 and $3 group by 1 order by 1`,
+    [connection, days.first, days.last],
+  );
+  return Object.fromEntries(rows.map(({ rule, lines }) => [rule, lines]));
+}

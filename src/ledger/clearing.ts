@@ -1,0 +1,108 @@
+// What moved at the operator of one connection, by our ledger: the transfers of its clearing accounts, of all holders together. For
+// those who compare it with the operator's statement. Positive: into our account with the operator.
+
+import { columns } from '../platform/columns.ts';
+import type { Reader } from '../platform/db.ts';
+import { holderOfUuid } from '../platform/ids.ts';
+import type { TransferKind } from './postings.ts';
+
+export type ClearingMove = {
+  /** Of the transaction or case that it belongs to. Fees of the operator belong to neither, and are left out. */
+  transactionId: string;
+  kind: TransferKind;
+  currency: string;
+  amount: bigint;
+  postedAt: Date;
+};
+
+/** Booked for many lines at once, and compared apart. */
+const OPERATOR_FEES = `('operator_fee', 'operator_fee_return')`;
+
+const IDS = columns<string>(3, { holder_id: ['bigint', holderOfUuid], transaction_id: ['uuid', (id) => id] });
+
+/** Every move of these transactions and cases at the operator. */
+export function readClearingMoves(
+  reader: Reader,
+  rail: string,
+  { transactions, cases }: { transactions: readonly string[]; cases: readonly string[] },
+): Promise<ClearingMove[]> {
+  if (transactions.length + cases.length === 0) return Promise.resolve([]);
+  return reader.query<ClearingMove>(
+    // Money of a case may have been credited to a holder other than the one in the id of the case.
+    `with wanted as (
+       select holder_id, transaction_id from ${IDS.rows}
+       union
+       select a.holder_id, transaction_id from unnest($2::uuid[]) as transaction_id
+       join ledger_accounts a on a.kind = 'operator_clearing' and a.rail = $1
+     )
+     select t.transaction_id as "transactionId", t.kind, t.currency, t.posted_at as "postedAt",
+            case when a.id = t.debit_account then t.amount else -t.amount end as amount
+     from wanted w
+     -- One lookup a key: for thousands of keys the planner would rather read the whole table.
+     cross join lateral (select * from ledger_transfers t
+       where t.holder_id = w.holder_id and t.transaction_id = w.transaction_id offset 0) as t
+     join ledger_accounts a on a.holder_id = t.holder_id and a.id in (t.debit_account, t.credit_account)
+       and a.kind = 'operator_clearing' and a.rail = $1
+     where t.kind not in ${OPERATOR_FEES}`,
+    [rail, cases, ...IDS.arrays(transactions)],
+  );
+}
+
+/** The last transfer of a page. */
+export type ClearingPosition = { account: bigint; postedAt: string; id: bigint };
+
+type ClearingPage = { transactionIds: string[]; last: ClearingPosition | null };
+
+/** Transactions and cases with a move at the operator in a span of time, page by page; one can be on several pages. */
+export async function pageClearing(
+  reader: Reader,
+  rail: string,
+  span: { from: Date; to: Date },
+  after: ClearingPosition | null,
+  limit: number,
+): Promise<ClearingPage> {
+  const rows = await reader.query<{ account: bigint; id: bigint; posted_at: string; transaction_id: string }>(
+    // Account by account along the indexes of their transfers: no more is read than a page needs.
+    `with account as materialized (
+       select id from ledger_accounts where kind = 'operator_clearing' and rail = $1 and id >= $4 order by id
+     )
+     select a.id as account, t.id, t.posted_at::text as posted_at, t.transaction_id
+     from account a cross join lateral (
+       select * from (
+         (select id, posted_at, transaction_id from ledger_transfers
+          where debit_account = a.id and posted_at >= $2 and posted_at < $3 and kind not in ${OPERATOR_FEES}
+            and (a.id > $4 or (posted_at, id) > ($5::timestamptz, $6)) order by posted_at, id limit $7)
+         union all
+         (select id, posted_at, transaction_id from ledger_transfers
+          where credit_account = a.id and posted_at >= $2 and posted_at < $3 and kind not in ${OPERATOR_FEES}
+            and (a.id > $4 or (posted_at, id) > ($5::timestamptz, $6)) order by posted_at, id limit $7)
+       ) as moved order by posted_at, id limit $7
+     ) as t
+     limit $7`,
+    [rail, span.from, span.to, after?.account ?? -1n, after?.postedAt ?? '-infinity', after?.id ?? 0n, limit],
+  );
+  const last = rows.at(-1);
+  return {
+    transactionIds: [...new Set(rows.map((row) => row.transaction_id))],
+    last: last && rows.length === limit ? { account: last.account, postedAt: last.posted_at, id: last.id } : null,
+  };
+}
+
+/** What the operator holds for us at a moment, by our ledger. A transfer posted at that very moment counts after it. */
+export async function clearingAt(reader: Reader, rail: string, currency: string, moment: Date): Promise<bigint> {
+  const [row] = await reader.query<{ amount: bigint }>(
+    `select coalesce(-sum(newest.balance), 0)::bigint as amount
+     from ledger_accounts a cross join lateral (
+       select balance from (
+         (select debit_balance as balance, posted_at, id from ledger_transfers
+          where debit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
+         union all
+         (select credit_balance, posted_at, id from ledger_transfers
+          where credit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
+       ) as last order by posted_at desc, id desc limit 1
+     ) as newest
+     where a.kind = 'operator_clearing' and a.rail = $1 and a.currency = $2`,
+    [rail, currency, moment],
+  );
+  return row?.amount ?? 0n;
+}

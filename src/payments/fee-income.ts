@@ -1,0 +1,17 @@
+// What the payments of each method earned in fees, by the ledger: charged less given back.
+
+import { FEES_POSTED } from '../ledger/reports.ts';
+import type { Reader } from '../platform/db.ts';
+
+export type FeeIncome = { connection: string; method: string; currency: string; payments: number; earned: bigint };
+
+/** Fees posted from one moment, inclusive, to another, exclusive. */
+export function feesByMethod(reader: Reader, { from, to }: { from: Date; to: Date }): Promise<FeeIncome[]> {
+  return reader.query<FeeIncome>(
+    `select t.rail as connection, t.method, p.currency, count(distinct t.id)::int as payments, sum(p.amount)::bigint as earned
+     from ${FEES_POSTED} as p join transactions t on t.holder_id = p.holder_id and t.id = p.transaction_id
+     where p.posted_at >= $1 and p.posted_at < $2
+     group by 1, 2, 3 order by 1, 2, 3`,
+    [from, to],
+  );
+}

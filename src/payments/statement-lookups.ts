@@ -1,0 +1,161 @@
+// Which transactions the lines of an operator's statement can be about: by receipt, by what the payer was shown, by refund, or by
+// amount, number and time. Each is one statement over an array, along indexes that exist.
+
+import { columns } from '../platform/columns.ts';
+import type { Reader } from '../platform/db.ts';
+import { lowestUuid } from '../platform/ids.ts';
+import type { TransactionDirection } from './states.ts';
+import { TRANSACTION_KEYS, type Transaction } from './transactions.ts';
+
+/** Orders with one account reference that are looked at; the newest. */
+const NEWEST_ORDERS = 20;
+/** Candidates of one page of lines. A page with more has lines that no number tells apart. */
+const MAX_CANDIDATES = 50_000;
+
+/** What a statement is compared with. */
+export type StatementSubject = Pick<
+  Transaction,
+  | 'id'
+  | 'holder_id'
+  | 'direction'
+  | 'status'
+  | 'amount'
+  | 'fee'
+  | 'currency'
+  | 'method'
+  | 'rail'
+  | 'msisdn'
+  | 'receipt'
+  | 'rail_reference'
+  | 'created_at'
+>;
+
+const SUBJECT_COLUMNS = `t.id, t.holder_id, t.direction, t.status, t.amount, t.fee, t.currency, t.method, t.rail, t.msisdn, t.receipt,
+  t.rail_reference, t.created_at`;
+
+/** Those of these transactions that are of this rail. */
+export function readSubjects(reader: Reader, rail: string, ids: readonly string[]): Promise<StatementSubject[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return reader.query<StatementSubject>(
+    // One lookup a key, however large the table is: for thousands of keys the planner would rather read all of it.
+    `select ${SUBJECT_COLUMNS} from ${TRANSACTION_KEYS.rows}
+     cross join lateral (select * from transactions t where t.holder_id = input.holder_id and t.id = input.id offset 0) as t
+     where t.rail = $3`,
+    [...TRANSACTION_KEYS.arrays(ids), rail],
+  );
+}
+
+type ReceiptUse = { receipt: string; transaction_id: string | null; case_id: string | null };
+
+/** What these receipts were used for. Behind one connection several operators can give the same one. */
+export function findReceiptUses(reader: Reader, rail: string, receipts: readonly string[]): Promise<ReceiptUse[]> {
+  if (receipts.length === 0) return Promise.resolve([]);
+  return reader.query<ReceiptUse>(
+    `select r.receipt, r.transaction_id, r.case_id
+     from unnest($2::text[]) as said (receipt)
+     cross join lateral (select * from operator_receipts r where r.rail = $1 and r.receipt = said.receipt offset 0) as r`,
+    [rail, receipts],
+  );
+}
+
+/** The orders that payers were shown these account references for. */
+export function findOrders(
+  reader: Reader,
+  rail: string,
+  accountReferences: readonly string[],
+): Promise<{ reference: string; id: string }[]> {
+  if (accountReferences.length === 0) return Promise.resolve([]);
+  return reader.query(
+    `select said.reference, newest.id from unnest($2::text[]) as said (reference)
+     cross join lateral (
+       select p.transaction_id as id from payment_instructions p
+       where p.rail = $1 and p.account_reference = said.reference
+       order by p.transaction_id desc limit ${NEWEST_ORDERS}) newest`,
+    [rail, accountReferences],
+  );
+}
+
+/** The refunds of these collections. */
+export function findRefunds(
+  reader: Reader,
+  collectionIds: readonly string[],
+): Promise<(StatementSubject & { collection_id: string })[]> {
+  if (collectionIds.length === 0) return Promise.resolve([]);
+  return reader.query(
+    `select ${SUBJECT_COLUMNS}, o.collection_id from ${TRANSACTION_KEYS.rows}
+     join refund_orders o on o.holder_id = input.holder_id and o.collection_id = input.id
+     join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id`,
+    TRANSACTION_KEYS.arrays(collectionIds),
+  );
+}
+
+/** What a line says of a payment that names none of our ids. */
+export type StatementClue = {
+  place: number;
+  directions: readonly TransactionDirection[];
+  amount: bigint;
+  currency: string;
+  /** The last three digits of the number, which masked forms show too; empty: the line has no number. */
+  ending: string;
+  /** The operator's own id of the request, where the line has one. */
+  operatorReference: string | null;
+  /** When the order can have been made. */
+  from: Date;
+  to: Date;
+  /** An order that ended before this is not meant. */
+  endedFrom: Date;
+};
+
+const CLUES = columns<StatementClue>(4, {
+  place: 'integer',
+  directions: ['text', ({ directions }) => directions.join(' ')],
+  amount: 'bigint',
+  currency: 'text',
+  ending: 'text',
+  reference: ['text', ({ operatorReference }) => operatorReference],
+  from_at: ['timestamptz', ({ from }) => from],
+  to_at: ['timestamptz', ({ to }) => to],
+  ended_from: ['timestamptz', ({ endedFrom }) => endedFrom],
+});
+
+export type Candidate = StatementSubject & { place: number; by: 'operator_reference' | 'number' };
+
+/**
+ * Transactions of a rail that fit the clues. Neither the operator's reference nor the number is in an index without the holder (a
+ * column that changes has none), so all of the span are read once, holder by holder along the primary key, whose ids begin with time.
+ */
+export async function findCandidates(
+  reader: Reader,
+  rail: string,
+  clues: readonly StatementClue[],
+): Promise<Candidate[]> {
+  if (clues.length === 0) return [];
+  const from = new Date(Math.min(...clues.map((clue) => clue.from.getTime())));
+  const to = new Date(Math.max(...clues.map((clue) => clue.to.getTime())) + 1);
+  return await reader.query<Candidate>(
+    `with recursive holder as (
+       (select holder_id from transactions order by holder_id limit 1)
+       union all
+       select (select t.holder_id from transactions t where t.holder_id > h.holder_id order by t.holder_id limit 1)
+       from holder h where h.holder_id is not null
+     ), clue as materialized (
+       select * from ${CLUES.rows}
+     ), recent as materialized (
+       select t.* from holder h cross join lateral (
+         select ${SUBJECT_COLUMNS},
+                case when t.status not in ('pending', 'processing') then coalesce(t.settled_at, t.updated_at) end as ended_at
+         from transactions t
+         where t.holder_id = h.holder_id and t.id >= $2 and t.id < $3) as t
+       where t.rail = $1
+     )
+     select c.place, 'operator_reference' as by, t.* from clue c
+     join recent t on t.rail_reference = c.reference and t.currency = c.currency and t.direction = any (string_to_array(c.directions, ' '))
+     union all
+     select c.place, 'number' as by, t.* from clue c
+     join recent t on t.amount = c.amount and right(t.msisdn, 3) = c.ending and t.currency = c.currency
+       and t.direction = any (string_to_array(c.directions, ' ')) and t.created_at between c.from_at and c.to_at
+       and (t.ended_at is null or t.ended_at >= c.ended_from)
+     limit ${MAX_CANDIDATES}`,
+    [rail, lowestUuid(from), lowestUuid(to), ...CLUES.arrays(clues)],
+  );
+}
