@@ -8,7 +8,7 @@ import { reconcile } from '../src/books/matching.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { addDays } from '../src/platform/time-zones.ts';
 import { createTestContext } from '../test/harness.ts';
-import { collectStatistics, createMerchants, methodOf, writePaymentRows } from './payment-rows.ts';
+import { createMerchants, writePaymentRows } from './payment-rows.ts';
 import { writeStatement } from './statement-rows.ts';
 
 const { values } = parseArgs({
@@ -28,17 +28,15 @@ const ctx = await createTestContext();
 const until = new Date('2026-03-02T00:00:00Z');
 console.error(`Writing ${TRANSACTIONS} transactions…`);
 const merchants = await createMerchants(ctx, 20);
-await writePaymentRows(ctx, ctx.ownerDb, {
+await writePaymentRows(ctx, ctx.databaseUrl, {
   payments: TRANSACTIONS,
   merchants,
-  method: methodOf('MTN_MOMO_UGA'),
   days: DAYS,
   until,
   onProgress: (written) => console.error(`  ${written}`),
 });
 const day = addDays('2026-03-02', -Math.ceil(DAYS / 2));
 const { connection, lines, injected } = await writeStatement(ctx.ownerDb, day, PER_KIND);
-await collectStatistics(ctx.ownerDb);
 
 console.error(`Comparing ${lines} lines with ${injected.length} discrepancies…`);
 const seconds = new Map<string, number>();

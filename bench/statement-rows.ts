@@ -9,6 +9,8 @@ import { addDays } from '../src/platform/time-zones.ts';
 const CONNECTION = 'sandbox';
 /** Every so many lines one shows nothing but the masked number, if that with the amount is of one payment of the day. */
 const NUMBER_ONLY_EVERY = 8;
+/** So many payments of the same method and amount tell what the operator usually takes. */
+const PEERS = 20;
 const KINDS: readonly BreakKind[] = [
   'missing_with_us',
   'missing_with_them',
@@ -40,7 +42,7 @@ export async function writeStatement(owner: Database, day: string, perKind: numb
     const [added] = await tx.query<{ lines: number }>(
       `with added as (insert into statement_lines (connection, line_key, file_id, line_number, occurred_at, kind, direction, state,
            gross, fee, currency, receipt, reference, msisdn, raw, read_at)
-         select $1, decode(md5(key), 'hex'), $2, row_number() over (order by at, key), at, 'payment', 'in', state, gross, fee, currency,
+         select $1, decode(md5(key), 'hex'), $2, row_number() over (order by at, key), at, 'payment', way, state, gross, fee, currency,
            receipt, reference, msisdn, key, $3 from planned returning 1)
        select count(*)::int as lines from added`,
       [CONNECTION, file?.id, `${addDays(day, 1)}T00:00:00Z`],
@@ -59,18 +61,25 @@ function planOf(day: string, perKind: number): string {
   const to = `'${addDays(day, 1)}T00:00:00Z'::timestamptz`;
   return `
   create temporary table chosen on commit drop as
-  select t.holder_id, t.id, t.status, t.amount, t.currency, t.receipt, t.msisdn, t.created_at as at, part,
+  select t.*, part, case when t.direction = 'collection' then 'in' else 'out' end as way,
     count(*) over (partition by t.amount, right(t.msisdn, 3)) = 1 as is_unique,
     overlay(t.id::text placing '4' from 15 for 1) as reference,
-    (row_number() over (partition by part order by md5(t.id::text))) - 1 as place
-  from transactions t
-  cross join lateral (select case when t.created_at < ${from} then 'before' when t.created_at >= ${to} then 'after'
-                                  when t.status = 'success' then 'paid' else 'failed' end as part) as p
-  where t.rail = '${CONNECTION}' and t.created_at >= ${from} - interval '6 hours'
-    and t.created_at < ${to} + interval '6 hours' and (t.status = 'success' or (t.created_at >= ${from} and t.created_at < ${to}));
+    -- Discrepancies are in collections like many others: what a fee usually is must be known.
+    (row_number() over (partition by part order by not (t.direction = 'collection' and t.status <> 'reversed'
+      and t.peers >= ${PEERS}), md5(t.id::text))) - 1 as place
+  from (
+    select holder_id, id, direction, status, amount, currency, receipt, msisdn, coalesce(settled_at, updated_at) as at,
+      count(*) over (partition by method, amount, status, coalesce(settled_at, updated_at) >= ${from} and
+        coalesce(settled_at, updated_at) < ${to}) as peers
+    from transactions where rail = '${CONNECTION}' and updated_at >= ${from} - interval '2 days'
+  ) as t
+  cross join lateral (select case when t.status not in ('success', 'reversed') then 'failed'
+                                  when t.at < ${from} then 'before' when t.at >= ${to} then 'after' else 'paid' end as part) as p
+  where t.at >= ${from} - interval '6 hours' and t.at < ${to} + interval '6 hours'
+    and (part <> 'failed' or (t.direction = 'collection' and t.at >= ${from} and t.at < ${to}));
 
   create temporary table planned on commit drop as
-  select id::text as key, at, gross, gross / 100 + case when kind = ${number('fee')} then 700 else 0 end as fee,
+  select id::text as key, at, way, gross, gross / 100 + case when kind = ${number('fee')} then 700 else 0 end as fee,
     case when kind = ${number('state')} then 'failed' else 'succeeded' end as state, currency,
     case when place % 2 = 0 and not number_only then receipt end as receipt,
     case when place % 2 = 1 and not number_only then reference end as reference,
@@ -83,21 +92,21 @@ function planOf(day: string, perKind: number): string {
   where part = 'paid' and kind is distinct from ${number('missing_with_them')}
   union all
   -- Of nobody.
-  select 'unknown ' || id, at, amount, amount / 100, 'succeeded', currency, 'U' || receipt, null, '256799999999' from chosen
+  select 'unknown ' || id, at, way, amount, amount / 100, 'succeeded', currency, 'U' || receipt, null, '256799999999' from chosen
   where part = 'paid' and place < 7 * ${perKind} and place / ${perKind} = ${number('missing_with_us')}
   union all
   -- The same payment under another receipt.
-  select 'again ' || id, at + interval '1 minute', amount, amount / 100, 'succeeded', currency, 'A' || receipt, reference, msisdn
+  select 'again ' || id, at + interval '1 minute', way, amount, amount / 100, 'succeeded', currency, 'A' || receipt, reference, msisdn
   from chosen
   where part = 'paid' and place < 7 * ${perKind} and place / ${perKind} = ${number('twice')}
   union all
   -- Paid there, failed here.
-  select id::text, at, amount, amount / 100, 'succeeded', currency, 'L' || md5(id::text), reference, msisdn from chosen
+  select id::text, at, way, amount, amount / 100, 'succeeded', currency, 'L' || md5(id::text), reference, msisdn from chosen
   where part = 'failed' and place < ${perKind} / 2
   union all
   -- Of the day before, and of the day after.
   select id::text, case when part = 'before' then ${from} + interval '1 second' else ${to} - interval '1 second' end,
-    amount, amount / 100, 'succeeded', currency, receipt, null, msisdn from chosen
+    way, amount, amount / 100, 'succeeded', currency, receipt, null, msisdn from chosen
   where part in ('before', 'after') and place < ${perKind} / 2;
 
   create temporary table injected on commit drop as

@@ -51,7 +51,7 @@ begin
   perform lock_partitions(rule.parent);
   start := date_trunc(rule.span, moment);
   name := partition_name(rule, start);
-  if to_regclass(name) is not null then
+  if to_regclass(name) is not null or start < rule.since then
     return false;
   end if;
   low := partition_bound(rule, start);
@@ -60,7 +60,8 @@ begin
   if rule.key_column is not null then
     execute format('lock table %I in access exclusive mode', rule.parent || '_default');
   end if;
-  execute format('create table %I (like %I including defaults including constraints including storage)', name, rule.parent);
+  execute format('create table %I (like %I including defaults including constraints including storage) %s', name, rule.parent,
+    case when rule.options = '' then '' else format('with (%s)', rule.options) end);
   if rule.key_column is not null then
     execute format(
       'with moved as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from moved',
@@ -85,7 +86,8 @@ declare
 begin
   select * into strict rule from partition_rules where parent = parent_table;
   name := partition_name(rule, start);
-  if cutoff > clock_timestamp() - rule.keep or start + ('1 ' || rule.span)::interval > cutoff or date_trunc(rule.span, start) <> start
+  if rule.keep is null or cutoff > clock_timestamp() - rule.keep or start + ('1 ' || rule.span)::interval > cutoff
+    or date_trunc(rule.span, start) <> start
   then
     raise exception 'the partition % is too young to be dropped', name using errcode = 'P0001', constraint = 'partition_kept';
   end if;
@@ -323,6 +325,78 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.remove_archived_evidence(start timestamp with time zone, archived_rows bigint, archived_last_id bigint, written_at timestamp with time zone, manifest text)
+ RETURNS archived_months
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  rule partition_rules;
+  low uuid;
+  high uuid;
+  name text;
+  cutoff timestamptz := clock_timestamp() - interval '180 days';
+  known bigint;
+  removed bigint := 0;
+  done archived_months;
+begin
+  if date_trunc('month', start) <> start or start + interval '1 month' > cutoff then
+    raise exception 'evidence is kept for 180 days after the end of its month' using errcode = 'P0001', constraint = 'evidence_kept';
+  end if;
+  select * into strict rule from partition_rules where parent = 'evidence';
+  perform lock_partitions(rule.parent);
+  low := partition_bound(rule, start)::uuid;
+  high := partition_bound(rule, start + interval '1 month')::uuid;
+  name := partition_name(rule, start);
+  if to_regclass(name) is not null then
+    -- Late reports about this month wait here; they are then kept in the default partition.
+    execute format('lock table %I in share row exclusive mode', name);
+  end if;
+  select count(*) into known from evidence where transaction_id >= low and transaction_id < high and id <= archived_last_id;
+  if known <> archived_rows then
+    raise exception 'the archive has % rows of evidence of this month, the database %', archived_rows, known
+      using errcode = 'P0001', constraint = 'evidence_archived';
+  end if;
+  -- What people had to look at stays, and what verifying the books still asks for: an earlier failure of a payment that succeeded.
+  create temporary table ended_for_good on commit drop as
+    select t.holder_id, t.id
+    from (select h.id from holders h union all select 0) holder
+    join transactions t on t.holder_id = holder.id and t.id >= low and t.id < high
+    where t.status in ('success', 'failed', 'expired', 'reversed') and t.updated_at < cutoff
+      and not exists (select from payment_jobs j where j.holder_id = t.holder_id and j.transaction_id = t.id)
+      and not exists (select from cases c where c.holder_id = t.holder_id and c.transaction_id = t.id)
+      and not (t.status in ('success', 'reversed') and exists (
+        select from evidence v
+        where v.holder_id = t.holder_id and v.transaction_id = t.id and v.state = 'failed' and v.effect = 'applied'));
+  alter table ended_for_good add primary key (holder_id, id);
+  analyze ended_for_good;
+  if to_regclass(name) is not null then
+    -- Chosen before the partition is dropped, which locks the whole table until the commit.
+    execute format('create temporary table evidence_kept on commit drop as select * from %I e where e.id > $1
+      or not exists (select from ended_for_good t where t.holder_id = e.holder_id and t.id = e.transaction_id)', name)
+      using archived_last_id;
+    execute format('select count(*) from %I', name) into removed;
+    removed := removed - (select count(*) from evidence_kept);
+    execute format('drop table %I', name);
+    insert into evidence overriding system value select * from evidence_kept;
+  else
+    -- The month shares a partition with others: the one from before there were months, or the default one.
+    for name in select i.inhrelid::regclass from pg_inherits i
+      where i.inhparent = 'evidence'::regclass and i.inhrelid::regclass::text in ('evidence_before', 'evidence_default')
+    loop
+      execute format('with gone as (delete from %s e using ended_for_good t
+        where t.holder_id = e.holder_id and t.id = e.transaction_id and e.id <= $1 returning 1)
+        select $2 + count(*) from gone', name) into removed using archived_last_id, removed;
+    end loop;
+  end if;
+  insert into archived_months (month, archived_at, removed_at, rows_removed, rows_kept, manifest_sha256)
+  values (start::date, written_at, clock_timestamp(), removed, archived_rows - removed, manifest)
+  returning * into done;
+  return done;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.simbi_holder()
  RETURNS bigint
  LANGUAGE sql
@@ -340,7 +414,7 @@ declare
   rule partition_rules;
 begin
   select * into strict rule from partition_rules where parent = parent_table and age_column is not null;
-  if cutoff > clock_timestamp() - rule.keep then
+  if rule.keep is null or cutoff > clock_timestamp() - rule.keep then
     raise exception 'rows of % are too young to be deleted', rule.parent using errcode = 'P0001', constraint = 'partition_kept';
   end if;
   execute format('delete from %I where %I < $1', rule.parent || '_default', rule.age_column) using cutoff;
@@ -622,7 +696,7 @@ create table audit_log (
   constraint audit_log_pkey PRIMARY KEY (id),
   constraint audit_log_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
   constraint audit_log_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id)
-);
+) with (autovacuum_freeze_min_age=0, autovacuum_vacuum_insert_scale_factor=0.05);
 comment on table audit_log is
   'What people did. Rows are only added.';
 comment on column audit_log.actor is
@@ -698,7 +772,7 @@ create table ledger_accounts (
   constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = 'operator_clearing'::text))),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text])))),
   constraint account_wallet_exists FOREIGN KEY (holder_id, wallet_account) REFERENCES wallets(holder_id, wallet_account)
-) with (fillfactor=25);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=25);
 comment on table ledger_accounts is
   'Accounts with their balances. Three quarters of each page stay free, so that a new balance is written beside the old ones and no index is touched, also while a long report keeps old balances from being cleaned away.';
 comment on column ledger_accounts.holder_id is
@@ -729,7 +803,7 @@ create table ledger_transfers (
   constraint transfer_posted_once PRIMARY KEY (holder_id, transaction_id, kind),
   constraint transfer_amount_positive CHECK ((amount > 0)),
   constraint transfer_between_two CHECK ((debit_account <> credit_account))
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_freeze_min_age=0, autovacuum_vacuum_insert_scale_factor=0, autovacuum_vacuum_insert_threshold=500000);
 comment on table ledger_transfers is
   'Every movement of money: amount from the debit account to the credit account of one holder.';
 comment on column ledger_transfers.batch is
@@ -804,7 +878,7 @@ create table transactions (
   constraint transaction_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'success'::text, 'failed'::text, 'expired'::text, 'reversed'::text]))),
   constraint transaction_success_settled CHECK (((status <> ALL (ARRAY['success'::text, 'reversed'::text])) OR (settled_at IS NOT NULL))),
   constraint transaction_verification_known CHECK ((verification = ANY (ARRAY['prompt'::text, 'shortcode'::text, 'otp'::text, 'instructions'::text, 'none'::text])))
-) with (fillfactor=70);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.02, autovacuum_vacuum_scale_factor=0.02, fillfactor=45);
 comment on table transactions is
   'Collections and payouts. No column that changes is indexed, so that a change of state stays on its page.';
 comment on column transactions.id is
@@ -848,28 +922,6 @@ comment on column payment_jobs.submitted_at is
 comment on column payment_jobs.resume is
   'Not null: restored from a backup. The operator is asked first; only when it does not know the transaction, this is what was to be done.';
 CREATE INDEX payment_jobs_due ON public.payment_jobs USING btree (due_at);
-
-create table evidence (
-  holder_id bigint not null,
-  transaction_id uuid not null,
-  id bigint not null generated always as identity,
-  at timestamp with time zone not null,
-  source text not null,
-  state text not null,
-  receipt text,
-  failure_code text,
-  effect text not null,
-  raw text not null default ''::text,
-  constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
-  constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
-  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'matched'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
-  constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
-);
-comment on table evidence is
-  'Every observation of every transaction, as it was said. id is the order in which it came.';
-comment on column evidence.effect is
-  'What the observation led to.';
-CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 create table cases (
   holder_id bigint not null,
@@ -1164,6 +1216,7 @@ comment on column payment_links.code is
 comment on column payment_links.paid_amount is
   'The sum of the payments that stand, in the currency of the link. A payment that was refunded in full does not count.';
 CREATE UNIQUE INDEX payment_link_by_code ON public.payment_links USING btree (code);
+CREATE INDEX payment_links_by_status ON public.payment_links USING btree (holder_id, status, id DESC) INCLUDE (expires_at);
 
 -- 0005_callbacks.sql
 
@@ -1174,7 +1227,7 @@ create table event_feeds (
   restored_positions bigint[] not null default '{}'::bigint[],
   constraint event_feeds_pkey PRIMARY KEY (holder_id),
   constraint feed_restores_paired CHECK ((cardinality(restored_at) = cardinality(restored_positions)))
-) with (fillfactor=25);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=25);
 comment on table event_feeds is
   'How many events each holder has. The transaction that writes events raises the number first and keeps the row locked, so the positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
 comment on column event_feeds.restored_positions is
@@ -1221,11 +1274,12 @@ create table callback_deliveries (
   tried_at timestamp with time zone,
   started_at timestamp with time zone not null,
   constraint delivery_once PRIMARY KEY (holder_id, event_id)
-) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=2000, fillfactor=80);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=2000, fillfactor=80);
 comment on table callback_deliveries is
   'One row for each event that was not delivered yet. A leased row belongs to one process until due_at. An infinite due_at waits for a person: the receiver answered 410 Gone.';
 comment on column callback_deliveries.started_at is
   'Thirty days later the delivery is given up. A resend starts the time again.';
+CREATE INDEX callback_deliveries_leased ON public.callback_deliveries USING brin (due_at) WITH (pages_per_range='16') WHERE leased;
 CREATE INDEX callback_deliveries_waiting ON public.callback_deliveries USING btree (holder_id, origin, due_at) WHERE (NOT leased);
 
 create table callback_attempts (
@@ -1582,7 +1636,7 @@ create table operator_receipts (
   method text not null default ''::text,
   constraint receipt_used_once PRIMARY KEY (rail, receipt, method),
   constraint receipt_has_use CHECK (((transaction_id IS NOT NULL) OR (case_id IS NOT NULL)))
-);
+) with (autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0, autovacuum_vacuum_insert_threshold=500000);
 comment on table operator_receipts is
   'Every receipt of an operator that moved money here, and what it was used for. An operator names its receipt and no holder, so the receipt is the key.';
 comment on column operator_receipts.holder_id is
@@ -2009,9 +2063,11 @@ comment on table applied_privileges is
 create table partition_rules (
   parent text not null,
   span text not null,
-  keep interval not null,
+  keep interval,
   key_column text,
   age_column text,
+  since timestamp with time zone,
+  options text not null default ''::text,
   constraint partition_rule_once PRIMARY KEY (parent),
   constraint partition_rule_of_default CHECK (((key_column IS NULL) = (age_column IS NULL))),
   constraint partition_span_known CHECK ((span = ANY (ARRAY['hour'::text, 'day'::text, 'month'::text])))
@@ -2019,11 +2075,15 @@ create table partition_rules (
 comment on table partition_rules is
   'The tables whose partitions the service creates and drops, and how long their rows are kept at least.';
 comment on column partition_rules.keep is
-  'Nobody but the owner of the database can drop a younger partition, whatever a clock says.';
+  'Nobody but the owner of the database can drop a younger partition, whatever a clock says. Null: only the owner drops any.';
 comment on column partition_rules.key_column is
   'For a table with a default partition, whose rows are moved: the partition key.';
 comment on column partition_rules.age_column is
   'The age of a row. A partition with a younger row is kept.';
+comment on column partition_rules.since is
+  'When the first partition of a span begins. What is older is in the partition <parent>_before.';
+comment on column partition_rules.options is
+  'Storage parameters of new partitions: a partitioned table itself cannot have any.';
 
 -- 0028_platform_vault_keys.sql
 
@@ -2071,7 +2131,7 @@ create table audit_chain (
   constraint audit_chain_pkey PRIMARY KEY (stream, "position"),
   constraint audit_row_linked_once UNIQUE (audit_id),
   constraint audit_hash_length CHECK ((octet_length(hash) = 32))
-);
+) with (autovacuum_freeze_min_age=0, autovacuum_vacuum_insert_scale_factor=0.05);
 comment on table audit_chain is
   'The links of the audit log, without gaps in each stream. Rows are only added.';
 comment on column audit_chain.audit_id is
@@ -2373,6 +2433,55 @@ create table receipt_texts (
 );
 comment on table receipt_texts is
   'An SMS with a receipt, written before the operator is called. After a crash it stays "sending": nobody is texted twice.';
+
+-- 0048_payments_evidence_by_month.sql
+
+create table evidence (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  source text not null,
+  state text not null,
+  receipt text,
+  failure_code text,
+  effect text not null,
+  raw text not null default ''::text,
+  constraint evidence_id PRIMARY KEY (holder_id, transaction_id, id),
+  constraint evidence_effect_known CHECK ((effect = ANY (ARRAY['applied'::text, 'confirmed'::text, 'ignored'::text, 'case'::text]))),
+  constraint evidence_source_known CHECK ((source = ANY (ARRAY['submit'::text, 'callback'::text, 'matched'::text, 'poll'::text, 'verification'::text, 'statement'::text, 'person'::text]))),
+  constraint evidence_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'reversed'::text, 'unknown'::text])))
+) partition by RANGE (transaction_id);
+comment on table evidence is
+  'Every observation of every transaction, as it was said. Partitioned by the id of the transaction, whose first bits are its time. id is the order in which it came.';
+comment on column evidence.effect is
+  'What the observation led to.';
+CREATE TRIGGER evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- 0049_payments_archived_months.sql
+
+create table archived_months (
+  month date not null,
+  archived_at timestamp with time zone not null,
+  removed_at timestamp with time zone not null,
+  rows_removed bigint not null,
+  rows_kept bigint not null,
+  manifest_sha256 text not null,
+  constraint archived_month_once PRIMARY KEY (month),
+  constraint archived_kept_sane CHECK ((rows_kept >= 0)),
+  constraint archived_manifest_form CHECK ((manifest_sha256 ~ '^[0-9a-f]{64}$'::text)),
+  constraint archived_month_begins CHECK ((month = date_trunc('month'::text, (month)::timestamp with time zone))),
+  constraint archived_rows_sane CHECK ((rows_removed >= 0))
+);
+comment on table archived_months is
+  'Months (of the creation of payments, in UTC) whose evidence was removed after it had been written to an archive.';
+comment on column archived_months.archived_at is
+  'When the archive was written. Reports that came later were not removed.';
+comment on column archived_months.rows_kept is
+  'What stayed: evidence of payments that are open, have or had a case, changed lately, or succeeded after they had failed.';
+comment on column archived_months.manifest_sha256 is
+  'Which archive has the rows: the SHA-256 of the manifest of the month.';
+CREATE TRIGGER archived_months_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON archived_months FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 0050_books_statements.sql
 

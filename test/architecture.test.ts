@@ -21,7 +21,6 @@ const MAY_IMPORT: Record<string, string[]> = {
   callbacks: ['platform', 'holders'],
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   archive: ['platform', 'holders', 'ledger', 'callbacks', 'payments'],
-  books: ['platform', 'holders', 'rails', 'payments'],
   books: ['platform', 'holders', 'ledger', 'rails', 'payments'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],

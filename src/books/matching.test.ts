@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createMerchants, finishHistory, methodOf, writePaymentRows } from '../../bench/payment-rows.ts';
+import { createMerchants, writePaymentRows } from '../../bench/payment-rows.ts';
 import { type StatementDay, writeStatement } from '../../bench/statement-rows.ts';
 import { differencesOf } from '../../test/books.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
@@ -18,15 +18,13 @@ let ctx: TestContext & { close(): Promise<void> };
 let statement: StatementDay;
 before(async () => {
   ctx = await createTestContext();
-  const merchants = await createMerchants(ctx, 3);
-  await writePaymentRows(ctx, ctx.ownerDb, {
-    payments: 2_400,
+  const merchants = await createMerchants(ctx, 2);
+  await writePaymentRows(ctx, ctx.databaseUrl, {
+    payments: 9_600,
     merchants,
-    method: methodOf('MTN_MOMO_UGA'),
     days: 6,
     until: new Date('2026-03-02T00:00:00Z'),
   });
-  await finishHistory(ctx, ctx.ownerDb);
   statement = await writeStatement(ctx.ownerDb, DAY, PER_KIND);
 });
 after(() => ctx.close());
