@@ -67,6 +67,7 @@ import { settingsRoutes } from './settings-page.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
+import { statementFileRoutes } from './statement-files.ts';
 import { systemRoutes } from './system-page.ts';
 import { teamRoutes } from './team.ts';
 import { teamMemberRoutes } from './team-member-page.ts';
@@ -111,6 +112,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...refundRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
+  ...statementFileRoutes,
   ...payoutRoutes,
   ...notificationRoutes,
   ...payoutImportRoutes,

@@ -23,6 +23,8 @@ export const ROUTE_SCOPES: Readonly<Record<string, KeyScope | 'any'>> = {
   'POST /api/v3/get-unified-transaction-status': 'read',
   'POST /api/v3/get-unified-refund-status': 'read',
   'POST /api/v3/get-unified-balance': 'read',
+  'GET /api/v3/statements': 'read',
+  'GET /api/v3/statements/file': 'read',
   'GET /api/v3/events': 'read',
   'POST /api/v3/events/:id/resend': 'read',
   'POST /api/v3/events/replay': 'read',
