@@ -47,3 +47,13 @@ create trigger monthly_statement_parts_append_only before update or delete or tr
 alter table notification_choices drop constraint notification_kinds_known;
 alter table notification_choices add constraint notification_kinds_known check (
   kinds <@ array['daily_summary', 'payout_failed', 'receiver_down', 'case_opened', 'low_float', 'statement_ready']::text[]);
+
+-- The payment nobody can find: a payer reports it, and operators' messages are found by their receipt.
+
+alter table cases drop constraint case_kind_known;
+alter table cases add constraint case_kind_known check (kind in (
+  'late_success', 'contradiction', 'different_receipt', 'amount_mismatch', 'no_answer', 'payout_not_found', 'refund_not_found',
+  'debt', 'wrong_amount', 'unknown_reference', 'second_payment', 'receipt_used', 'unreadable_report', 'link_paid_twice',
+  'payer_report'));
+
+create index unmatched_reports_by_receipt on unmatched_reports (receipt) where receipt is not null;

@@ -888,7 +888,7 @@ create table cases (
   rail text,
   constraint case_id PRIMARY KEY (holder_id, id),
   constraint case_closes_when_even CHECK (((status = 'open'::text) OR (amount IS NULL) OR (settled = amount))),
-  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text]))),
+  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text, 'payer_report'::text]))),
   constraint case_money_named CHECK (((amount IS NULL) = (currency IS NULL))),
   constraint case_settled_bounded CHECK (((settled >= 0) AND (settled <= COALESCE(amount, (0)::bigint)))),
   constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
@@ -1622,6 +1622,7 @@ comment on column unmatched_reports.times is
   'How often the operator said the same.';
 comment on column unmatched_reports.booked is
   'Its money was posted to suspense under the id of the case.';
+CREATE INDEX unmatched_reports_by_receipt ON public.unmatched_reports USING btree (receipt) WHERE (receipt IS NOT NULL);
 CREATE INDEX unmatched_reports_by_time ON public.unmatched_reports USING btree (received_at DESC, id DESC);
 
 create table quarantined_reports (

@@ -14,6 +14,7 @@ const JSON_SCHEMA = 'content/application~1json/schema';
 /** Operations that the client leaves to others, and why. */
 const NOT_IN_THE_CLIENT: Record<string, string> = {
   downloadStatement: 'a file',
+  findPayment: 'for the support of a shop, beside the page /find',
   getLogo: 'a picture',
   getPaymentLinkQr: 'a picture',
   createSignature: 'the client signs by itself',

@@ -22,6 +22,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, KeyScope | 'any'>> = {
   'POST /api/v2/get-unified-transaction-status': 'read',
   'POST /api/v3/get-unified-transaction-status': 'read',
   'POST /api/v3/get-unified-refund-status': 'read',
+  'POST /api/v3/find-payment': 'read',
   'POST /api/v3/get-unified-balance': 'read',
   'GET /api/v3/statements': 'read',
   'GET /api/v3/statements/file': 'read',
