@@ -45,12 +45,12 @@ export function writeStatement(
   onLines: (lines: number) => void = () => undefined,
 ): StatementFile {
   const most = exceededLines(statement, format);
-  if (most !== null)
-    throw new Problem('invalid_params', {
-      message:
-        `A ${format.toUpperCase()} file has at most ${most} lines, and this period has ${statement.lines}. ` +
-        'Choose a shorter period, or CSV.',
-    });
+  if (most !== null) {
+    const sentence =
+      `A ${format.toUpperCase()} file has at most ${most} lines, and this period has ${statement.lines}. ` +
+      'Choose a shorter period, or CSV.';
+    throw new Problem('invalid_params', { message: sentence, errors: { format: [sentence] } });
+  }
   async function* lines(): AsyncGenerator<WalletLine[]> {
     let written = 0;
     for await (const page of eachWalletLine(ctx, statement)) {

@@ -94,7 +94,7 @@ const FILE_CONTENT = Object.fromEntries(
 );
 
 const problems = {
-  invalid_params: { message: 'to must be the same day as from, or a later one.' },
+  invalid_params: {},
   not_found: { message: 'There is no such wallet in this account.' },
 };
 

@@ -130,7 +130,7 @@ export async function prepareStatement(
 }
 
 function invalid(field: string, sentence: string): Problem {
-  return new Problem('invalid_params', { message: sentence, errors: { [field]: [sentence] } });
+  return new Problem('invalid_params', { errors: { [field]: [sentence] } });
 }
 
 function decimalsOf(currency: string): number {

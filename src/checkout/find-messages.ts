@@ -61,8 +61,8 @@ export const FIND_MESSAGES: Readonly<Record<Language, FindMessages>> = {
     onItsWayTitle: 'Your payment is on its way',
     onItsWay: (amount, business) =>
       `${amount} to ${business}: the operator has not confirmed it yet. Do not pay again.`,
-    givenBackTitle: 'The money was given back',
-    givenBack: (amount, business) => `${amount} from ${business} was returned to your number.`,
+    givenBackTitle: 'The money was returned',
+    givenBack: (amount, business) => `${business} returned ${amount} to your number.`,
     failedTitle: 'This payment did not succeed',
     failed: (amount, business) =>
       `The operator told us that ${amount} to ${business} was not paid. If the money left your phone, report it here.`,

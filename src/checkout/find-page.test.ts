@@ -86,7 +86,21 @@ describe('a payer', () => {
     assert.match(failed.body, /action="\/find\/report"/);
     await collectInKenya(gateway, shop, { mobile: '254712347008' });
     await gateway.advance(61_000);
-    assert.match((await send('/find', { number: '254712347008', ...details })).body, /given back/);
+    assert.match((await send('/find', { number: '254712347008', ...details })).body, /The money was returned/);
+  });
+
+  test('hears that money arrived whose order is not known, also where the operator hides digits', async () => {
+    const { ctx } = gateway;
+    await ctx.db.query(
+      `insert into incoming_payments (rail, receipt, account_reference, amount, currency, payer, holder_id, outcome, received_at)
+       values ('sandbox', 'HELD5Y6Z7X', 'X', 123400, 'KES', '2547****456', 0, 'suspense', $1)`,
+      [ctx.clock.now()],
+    );
+    const held = await send('/find', { receipt: 'held5y6z7x', number: '0712 345 456' });
+    assert.match(held.body, /Your money has arrived/);
+    assert.match(held.body, /KES\s1\s234/);
+    const other = await send('/find', { receipt: 'HELD5Y6Z7X', number: '0712 345 457' });
+    assert.match(other.body, /We cannot find it/);
   });
 
   test('reads the page in four languages', async () => {

@@ -69,7 +69,7 @@ export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): Ht
       ${layout.phoneUrl !== null && sandboxBar(layout.locale, layout.phoneUrl)}
       <main${content.wide && html` class="wide"`}>${content.body}</main>
       <footer>
-        ${content.find && html`<p class="no-print"><a href="/find${layout.locale.asked && `?lang=${language}`}">${FIND_MESSAGES[language].link}</a></p>`}
+        ${content.find && findLink(layout.locale)}
         ${help && html`<p>${t.help(help.business)}<br><span class="no-print">${t.reference}: </span>${help.reference}</p>`}
         <p>${t.neverEnterPin}</p>
         <nav aria-label="${t.language}">${languageLinks(layout)}</nav>
@@ -77,6 +77,11 @@ export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): Ht
       </footer>
     `,
   };
+}
+
+function findLink({ asked, language }: PayerLocale): Html {
+  const address = `/find${asked ? `?lang=${language}` : ''}`;
+  return html`<p class="no-print"><a href="${address}">${FIND_MESSAGES[language].link}</a></p>`;
 }
 
 function sandboxBar({ t }: PayerLocale, phoneUrl: string): Html {

@@ -20,6 +20,8 @@ const MAX_ROWS = 50;
 /** Of each kind, while typing. */
 const SUGGESTED = 5;
 const MAX_CHARACTERS = 128;
+/** Nobody types as much as the shortest SMS has. */
+const SMS_CHARACTERS = 40;
 
 export const searchRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/search', search),
@@ -51,7 +53,7 @@ async function search(request: HolderRequest): Promise<FastifyReply> {
 /** A pasted SMS stands for the receipt in it. */
 function wantedText(request: HolderRequest): string {
   const q = queryOf(request, 'q', MAX_TEXT_CHARACTERS);
-  const [receipt] = q.includes(' ') ? readPaymentText(q, []).receipts : [];
+  const [receipt] = q.length >= SMS_CHARACTERS ? readPaymentText(q, []).receipts : [];
   return receipt ?? q.slice(0, MAX_CHARACTERS);
 }
 

@@ -125,15 +125,16 @@ async function find(
   };
 }
 
-/** Operators may hide digits of a payer: 2547****678. What is shown must be equal, and enough of it. */
+const MIN_SHOWN_DIGITS = 6;
+
+/** Operators may hide the middle of a number, by any number of stars: 2547****678. What is shown must be equal, and enough of it. */
 function isSameNumber(numbers: readonly string[], known: readonly (string | null)[]): boolean {
   return known.some((each) => {
-    const digits = (each ?? '').replace(/[^\d*•xX]/g, '').replace(/[•xX]/g, '*');
-    if (digits.replaceAll('*', '').length < 6) return false;
-    return numbers.some(
-      (number) =>
-        number.length === digits.length && [...digits].every((digit, at) => digit === '*' || digit === number[at]),
-    );
+    const [start = '', ...rest] = (each ?? '').replace(/^\+/, '').split(/[*•xX]+/);
+    const end = rest.at(-1) ?? '';
+    const isHidden = rest.length > 0;
+    if (!/^\d*$/.test(start + end) || start.length + end.length < MIN_SHOWN_DIGITS) return false;
+    return numbers.some((number) => (isHidden ? number.startsWith(start) && number.endsWith(end) : number === start));
   });
 }
 

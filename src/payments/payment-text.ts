@@ -39,16 +39,18 @@ export function readPaymentText(typed: string, countries: Iterable<Country>): Pa
 }
 
 /** What stands before a receipt. "ID" alone is Wave's. */
-const RECEIPT_LABEL =
-  /(?:trans(?:action|accao|acção|ação)?|txn|financial transaction)\.? ?(?:id|no|code)|\btid|id (?:de )?(?:la )?(?:transaction|transa[cç][cç]?[aã]o|muamala)|(?:r[eé]f(?:[eé]rence)?|receipt|re[cç]u|recibo|risiti|kumbukumbu|muamala)(?: (?:no|n°|number|namba|nambari|ya muamala))?|\bid/
-    .source;
+const RECEIPT_LABEL = [
+  '(?:trans(?:action|accao|acção|ação)?|txn|financial transaction)\\.? ?(?:id|no|code)',
+  '\\btid',
+  'id (?:de )?(?:la )?(?:transaction|transa[cç][cç]?[aã]o|muamala)',
+  '(?:r[eé]f(?:[eé]rence)?|receipt|re[cç]u|recibo|risiti|kumbukumbu|muamala)(?: (?:no|n°|number|namba|nambari|ya muamala))?',
+  '\\bid',
+].join('|');
 const RECEIPT = '[A-Z0-9](?:[A-Z0-9]|[._-](?=[A-Z0-9])){4,39}';
 const LABELLED = new RegExp(`(?:${RECEIPT_LABEL}) ?[.:#]* ?(${RECEIPT})`, 'gi');
 /** M-PESA begins with it: "SBK4T7Y8ZX Confirmed." In Mozambique: "Confirmado SBK4T7Y8ZX." */
-const LEADING = new RegExp(
-  `(?:^| )(${RECEIPT}) (?:confirmed|imethibitishwa|confirm[eé]|confirmado|was reversed|a [eé]t[eé] annul[eé])|confirmado ?:? (${RECEIPT})`,
-  'gi',
-);
+const CONFIRMED = 'confirmed|imethibitishwa|confirm[eé]|confirmado|was reversed|a [eé]t[eé] annul[eé]';
+const LEADING = new RegExp(`(?:^| )(${RECEIPT}) (?:${CONFIRMED})|confirmado ?:? (${RECEIPT})`, 'gi');
 /** Letters and digits in one piece, as no other word of an SMS is. */
 const MIXED = /(?:^|[ :(#])((?=[A-Z0-9._-]*\d)(?=[A-Z0-9._-]*[A-Z])[A-Z0-9][A-Z0-9._-]{6,38}[A-Z0-9])(?=$|[ .,;:)])/g;
 
@@ -93,8 +95,23 @@ const AMOUNT = new RegExp(
   'giu',
 );
 /** After these an amount is not what was paid. */
-const NOT_PAID =
-  /(?:\bbal(?:ance)?|solde|salio|saldo|cost|fees?|charged?|frais|commission|gharama|makato|\bada|taxa|\btax|\btva|levy|transact within the day|limit)\P{L}*(?:\p{L}+[^\p{L}\d]+){0,5}$/iu;
+const OTHER_MONEY = [
+  ...[
+    '\\bbal(?:ance)?',
+    'solde',
+    'salio',
+    'saldo',
+    'cost',
+    'fees?',
+    'charged?',
+    'frais',
+    'commission',
+    'gharama',
+    'makato',
+  ],
+  ...['\\bada', 'taxa', '\\btax', '\\btva', 'levy', 'transact within the day', 'limit'],
+].join('|');
+const NOT_PAID = new RegExp(`(?:${OTHER_MONEY})\\P{L}*(?:\\p{L}+[^\\p{L}\\d]+){0,5}$`, 'iu');
 const LOOKED_BACK = 45;
 
 function findAmounts(text: string): PaymentClue['amounts'] {

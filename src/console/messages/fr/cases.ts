@@ -161,7 +161,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       receipt_used: 'Comparez les deux paiements avec le relevé de l’opérateur, puis décidez.',
       unreadable_report: 'Demandez à l’opérateur ce qu’il voulait dire. Le paiement est inchangé.',
       payer_report:
-        'Comparez ce que dit le payeur avec vos commandes et le relevé de l’opérateur. Contactez ensuite le payeur et fermez avec une note.',
+        'Comparez avec vos commandes et le relevé de l’opérateur. Contactez ensuite le payeur et fermez avec une note.',
       link_paid_twice: 'Remboursez l’un des deux paiements, ou livrez deux fois.',
       payout_not_found: 'Vérifiez d’abord le relevé de l’opérateur. Puis renvoyez le virement, ou libérez l’argent.',
       wrong_amount: 'L’argent est en compte d’attente. Contactez le payeur.',
