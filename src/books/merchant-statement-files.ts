@@ -91,28 +91,27 @@ const CSV_HEAD = 'record,date,reference,your_reference,kind,details,count,gross,
 async function* csvTexts(statement: MerchantStatement, lines: AsyncIterable<WalletLine[]>): AsyncGenerator<string> {
   const { currency, firstDay, lastDay, decimals, holder } = statement;
   const localTime = createLocalTime(holder.time_zone);
-  const money = (amount: bigint) => formatAmount(amount, decimals);
-  const balance = (record: string, day: string, amount: bigint): CsvRow => [
-    ...[record, day, null, null, null, null, null, null, null, null],
-    money(amount),
-    currency,
-  ];
-  yield writeCsv([CSV_HEAD, balance('opening', firstDay, statement.opening)]);
+  const money = (amount: bigint | null) => (amount === null ? null : formatAmount(amount, decimals));
+  const row = (record: string, date: string, facts: CsvFacts): CsvRow => {
+    const { reference = null, ownReference = null, kind = null, details = null, count = null } = facts;
+    const amounts = [facts.gross ?? null, facts.fee ?? null, facts.net ?? null, facts.balance ?? null].map(money);
+    return [record, date, reference, ownReference, kind, details, count].concat(amounts, currency);
+  };
+  yield writeCsv([CSV_HEAD, row('opening', firstDay, { balance: statement.opening })]);
   for await (const page of lines)
-    yield writeCsv(
-      page.map((line) => [
-        ...['line', localTime(line.postedAt), line.reference, line.ownReference, line.kind, line.details, 1],
-        ...[money(line.gross), money(line.fee), money(line.net), money(line.balance), currency],
-      ]),
-    );
+    yield writeCsv(page.map((line) => row('line', localTime(line.postedAt), { ...line, count: 1 })));
   yield writeCsv([
-    ...statement.totals.map((total) => [
-      ...['total', lastDay, null, null, total.kind, null, total.count],
-      ...[money(total.gross), money(total.fee), money(total.net), null, currency],
-    ]),
-    balance('closing', lastDay, statement.closing),
+    ...statement.totals.map((total) => row('total', lastDay, total)),
+    row('closing', lastDay, { balance: statement.closing }),
   ]);
 }
+
+/** The cells of a row that are not in every row. */
+type CsvFacts = Partial<
+  Pick<WalletLine, 'reference' | 'ownReference' | 'kind' | 'details' | 'gross' | 'fee' | 'net' | 'balance'> & {
+    count: number;
+  }
+>;
 
 function writeXlsx(
   statement: MerchantStatement,
@@ -121,18 +120,20 @@ function writeXlsx(
 ): Readable {
   const t = STATEMENT_TEXTS[language];
   const localTime = createLocalTime(statement.holder.time_zone);
-  const amount = (value: bigint): SheetCell => ({ amount: value });
-  const bold = (text: string, value: bigint): SheetCell[] => [
-    ...[null, { text, bold: true as const }, null, null, null, null, null, null],
-    { amount: value, bold: true },
+  const bold = (text: string, amount: bigint): SheetCell[] => [
+    null,
+    { text, bold: true },
+    ...Array.from({ length: 6 }, () => null),
+    { amount, bold: true },
   ];
   async function* rows(): AsyncGenerator<SheetCell[][]> {
     yield [bold(t.opening, statement.opening)];
     for await (const page of lines)
-      yield page.map((line) => [
-        ...[{ moment: localTime(line.postedAt) }, line.reference, line.ownReference, t.kinds[line.kind], line.details],
-        ...[amount(line.gross), amount(line.fee), amount(line.net), amount(line.balance)],
-      ]);
+      yield page.map(({ postedAt, reference, ownReference, kind, details, gross, fee, net, balance }): SheetCell[] => {
+        const amounts = [gross, fee, net, balance].map((amount): SheetCell => ({ amount }));
+        const moment: SheetCell = { moment: localTime(postedAt) };
+        return [moment, reference, ownReference, t.kinds[kind], details, ...amounts];
+      });
     yield [bold(t.closing, statement.closing)];
   }
   return writeWorkbook(
@@ -153,18 +154,12 @@ function totalsSheet(statement: MerchantStatement, language: StatementLanguage) 
   const t = STATEMENT_TEXTS[language];
   const sum = sumTotals(statement.totals);
   async function* rows(): AsyncGenerator<SheetCell[][]> {
+    const amounts = (of: typeof sum, isBold: boolean): SheetCell[] =>
+      [of.gross, of.fee, of.net].map((amount) => ({ amount, bold: isBold }));
     yield await Promise.resolve([
       [t.opening, null, null, null, { amount: statement.opening }],
-      ...statement.totals.map(({ kind, count, gross, fee, net }): SheetCell[] => [
-        ...[t.kinds[kind], count, { amount: gross }, { amount: fee }, { amount: net }],
-      ]),
-      [
-        ...[{ text: t.total, bold: true as const }, statement.lines, { amount: sum.gross, bold: true }],
-        ...[
-          { amount: sum.fee, bold: true },
-          { amount: sum.net, bold: true },
-        ],
-      ],
+      ...statement.totals.map((total): SheetCell[] => [t.kinds[total.kind], total.count, ...amounts(total, false)]),
+      [{ text: t.total, bold: true as const }, statement.lines, ...amounts(sum, true)],
       [t.closing, null, null, null, { amount: statement.closing }],
     ]);
   }

@@ -205,36 +205,24 @@ function grouped(amount: bigint, decimals: 0 | 2): string {
 /** Beside Latin-1, what WinAnsi has. */
 const ALSO_KNOWN = '€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ';
 /** Letters of African languages that are no Latin letter with a mark. */
-const NEAREST: Readonly<Record<string, string>> = {
-  ...{ ɛ: 'e', Ɛ: 'E', ɔ: 'o', Ɔ: 'O', ŋ: 'ng', Ŋ: 'Ng', ɓ: 'b', Ɓ: 'B', ɗ: 'd', Ɗ: 'D', ƙ: 'k', Ƙ: 'K' },
-  ...{
-    ƴ: 'y',
-    Ƴ: 'Y',
-    ʋ: 'v',
-    Ʋ: 'V',
-    ɣ: 'g',
-    Ɣ: 'G',
-    ɖ: 'd',
-    Ɖ: 'D',
-    ǝ: 'e',
-    Ǝ: 'E',
-    ɩ: 'i',
-    Ɩ: 'I',
-    ʼ: "'",
-    '\u202f': GROUP,
-  },
-};
+const NEAREST: ReadonlyMap<string, string> = new Map(
+  'ɛe ƐE ɔo ƆO ŋng ŊNg ɓb ƁB ɗd ƊD ƙk ƘK ƴy ƳY ʋv ƲV ɣg ƔG ɖd ƉD ǝe ƎE ɩi ƖI'
+    .split(' ')
+    .map((pair) => [pair.slice(0, 1), pair.slice(1)] as const),
+)
+  .set('\u02bc', "'")
+  .set('\u202f', GROUP);
 
 /** The text with letters that the standard fonts have. */
 export function winAnsi(text: string): string {
-  return [...text.normalize('NFC')].map(knownLetter).join('');
+  return Array.from(text.normalize('NFC'), knownLetter).join('');
 }
 
 function knownLetter(letter: string): string {
   if (isKnown(letter)) return letter;
-  const bare = NEAREST[letter] ?? letter.normalize('NFKD').replace(/\p{M}/gu, '');
+  const bare = NEAREST.get(letter) ?? letter.normalize('NFKD').replace(/\p{M}/gu, '');
   if (/^\p{M}$/u.test(letter) || /^\p{Cc}$/u.test(letter)) return '';
-  return bare !== '' && [...bare].every(isKnown) ? bare : '?';
+  return bare !== '' && Array.from(bare).every(isKnown) ? bare : '?';
 }
 
 function isKnown(letter: string): boolean {

@@ -135,14 +135,12 @@ async function storeStatement(tx: Tx, ctx: Context, statement: MerchantStatement
   const { content } = writeStatement(ctx, statement, 'csv', 'en');
   const { bytes, sha256 } = await storeParts(tx, statement, content);
   const { gross, fee, net } = sumTotals(statement.totals);
+  const facts = [holder.id, currency, firstDay, holder.time_zone, walletAccount];
   await tx.query(
     `insert into monthly_statements (holder_id, currency, month, time_zone, wallet_account, opening, gross, fee, net, closing,
        lines, bytes, sha256, made_at)
      values ($1, $2, $3::date, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [
-      ...[holder.id, currency, firstDay, holder.time_zone, walletAccount, opening, gross, fee, net, closing],
-      ...[lines, bytes, sha256, madeAt],
-    ],
+    [...facts, opening, gross, fee, net, closing, lines, bytes, sha256, madeAt],
   );
   return true;
 }

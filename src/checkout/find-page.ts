@@ -51,10 +51,10 @@ export async function answerFind(ctx: PaymentsContext, request: FastifyRequest, 
   if (!isEnough(says)) return answer(view, { title: t.title, status: 400, body: searchForm(view, typed, t.notEnough) });
   const found = await search(view, says);
   if (!found) return answer(view, { title: t.title, status: 429, body: searchForm(view, typed, t.limited) });
-  const answers = await Promise.all([
-    ...found.payments.map((each) => paymentAnswer(view, each.transaction, each.byReceipt)),
-    ...found.held.map((each) => heldAnswer(view, each)),
-  ]);
+  const payments = await Promise.all(
+    found.payments.map((each) => paymentAnswer(view, each.transaction, each.byReceipt)),
+  );
+  const answers = [...payments, ...found.held.map((each) => heldAnswer(view, each))];
   const isUnknown = answers.length === 0;
   const body = isUnknown ? message('warning', '?', t.unknownTitle, t.unknown) : html`${answers}`;
   return answer(view, {

@@ -74,20 +74,21 @@ function isMoneyOrDate(word: string): boolean {
 }
 
 /** How SMS write currencies; null: several countries write it so. */
-const CURRENCIES: ReadonlyMap<string, string | null> = new Map([
-  ...(['KES', 'KSH', 'KSHS'] as const).map((sign) => [sign, 'KES'] as const),
-  ...(['TZS', 'TSH', 'TSHS'] as const).map((sign) => [sign, 'TZS'] as const),
-  ...(['UGX', 'USH', 'USHS'] as const).map((sign) => [sign, 'UGX'] as const),
-  ...(['GHS', 'GH₵', 'GHC', '₵'] as const).map((sign) => [sign, 'GHS'] as const),
-  ...(['ZMW', 'ZK'] as const).map((sign) => [sign, 'ZMW'] as const),
-  ...(['NGN', '₦'] as const).map((sign) => [sign, 'NGN'] as const),
-  ...(['MZN', 'MT'] as const).map((sign) => [sign, 'MZN'] as const),
-  ...(['SLE', 'NLE', 'LE'] as const).map((sign) => [sign, 'SLE'] as const),
-  ...(['RWF', 'FRW'] as const).map((sign) => [sign, 'RWF'] as const),
-  ['XOF', 'XOF'],
-  ['XAF', 'XAF'],
-  ...(['FCFA', 'F CFA', 'CFA', 'F', 'K', 'SH'] as const).map((sign) => [sign, null] as const),
-]);
+const SIGNS_OF: readonly (readonly [currency: string | null, signs: readonly string[]])[] = [
+  ['KES', ['KES', 'KSH', 'KSHS']],
+  ['TZS', ['TZS', 'TSH', 'TSHS']],
+  ['UGX', ['UGX', 'USH', 'USHS']],
+  ['GHS', ['GHS', 'GH₵', 'GHC', '₵']],
+  ['ZMW', ['ZMW', 'ZK']],
+  ['NGN', ['NGN', '₦']],
+  ['MZN', ['MZN', 'MT']],
+  ['SLE', ['SLE', 'NLE', 'LE']],
+  ['RWF', ['RWF', 'FRW']],
+  ['XOF', ['XOF']],
+  ['XAF', ['XAF']],
+  [null, ['FCFA', 'F CFA', 'CFA', 'F', 'K', 'SH']],
+];
+const CURRENCIES = new Map(SIGNS_OF.flatMap(([currency, signs]) => signs.map((sign) => [sign, currency] as const)));
 const SIGNS = [...CURRENCIES.keys()].sort((a, b) => b.length - a.length).join('|');
 const DIGITS = "\\d{1,3}(?:[ ,.\\u00a0\\u202f']\\d{3})+(?:[.,]\\d{1,2})?|\\d+(?:[.,]\\d{1,2})?";
 const AMOUNT = new RegExp(
@@ -95,22 +96,9 @@ const AMOUNT = new RegExp(
   'giu',
 );
 /** After these an amount is not what was paid. */
-const OTHER_MONEY = [
-  ...[
-    '\\bbal(?:ance)?',
-    'solde',
-    'salio',
-    'saldo',
-    'cost',
-    'fees?',
-    'charged?',
-    'frais',
-    'commission',
-    'gharama',
-    'makato',
-  ],
-  ...['\\bada', 'taxa', '\\btax', '\\btva', 'levy', 'transact within the day', 'limit'],
-].join('|');
+const OTHER_MONEY =
+  '\\bbal(?:ance)?|solde|salio|saldo|cost|fees?|charged?|frais|commission|gharama|makato|' +
+  '\\bada|taxa|\\btax|\\btva|levy|transact within the day|limit';
 const NOT_PAID = new RegExp(`(?:${OTHER_MONEY})\\P{L}*(?:\\p{L}+[^\\p{L}\\d]+){0,5}$`, 'iu');
 const LOOKED_BACK = 45;
 
