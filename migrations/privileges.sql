@@ -114,6 +114,9 @@ insert into wanted (name, service, rows, hidden) values
   ('receipt_text_settings', 'select, insert, update', 'own', null),
   ('receipt_texts', 'select, insert, update', 'own', null),
   ('receipts', 'select, insert', 'own', null),
+  -- books
+  ('monthly_statement_parts', 'select, insert', 'own', null),
+  ('monthly_statements', 'select, insert', 'own', null),
   -- callbacks
   ('callback_attempts', 'select, insert', 'own', null),
   ('callback_deliveries', 'select, insert, update, delete', 'own', null),

@@ -940,7 +940,7 @@ create table cases (
   rail text,
   constraint case_id PRIMARY KEY (holder_id, id),
   constraint case_closes_when_even CHECK (((status = 'open'::text) OR (amount IS NULL) OR (settled = amount))),
-  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text]))),
+  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text, 'payer_report'::text]))),
   constraint case_money_named CHECK (((amount IS NULL) = (currency IS NULL))),
   constraint case_settled_bounded CHECK (((settled >= 0) AND (settled <= COALESCE(amount, (0)::bigint)))),
   constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
@@ -1676,6 +1676,7 @@ comment on column unmatched_reports.times is
   'How often the operator said the same.';
 comment on column unmatched_reports.booked is
   'Its money was posted to suspense under the id of the case.';
+CREATE INDEX unmatched_reports_by_receipt ON public.unmatched_reports USING btree (receipt) WHERE (receipt IS NOT NULL);
 CREATE INDEX unmatched_reports_by_time ON public.unmatched_reports USING btree (received_at DESC, id DESC);
 
 create table quarantined_reports (
@@ -2389,7 +2390,7 @@ create table notification_choices (
   language text not null,
   updated_at timestamp with time zone not null,
   constraint notification_choices_pkey PRIMARY KEY (holder_id, member_id),
-  constraint notification_kinds_known CHECK ((kinds <@ ARRAY['daily_summary'::text, 'payout_failed'::text, 'receiver_down'::text, 'case_opened'::text, 'low_float'::text])),
+  constraint notification_kinds_known CHECK ((kinds <@ ARRAY['daily_summary'::text, 'payout_failed'::text, 'receiver_down'::text, 'case_opened'::text, 'low_float'::text, 'statement_ready'::text])),
   constraint notification_choices_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
   constraint notification_choices_member_id_fkey FOREIGN KEY (member_id) REFERENCES members(id) ON DELETE CASCADE
 );
@@ -2827,6 +2828,54 @@ comment on table close_items is
 comment on column close_items.break_id is
   'Null: fees of the day that were posted on another one.';
 CREATE TRIGGER close_items_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON close_items FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- 0054_books_merchant_statements.sql
+
+create table monthly_statements (
+  holder_id bigint not null,
+  currency text not null,
+  month date not null,
+  time_zone text not null,
+  wallet_account integer not null,
+  opening bigint not null,
+  gross bigint not null,
+  fee bigint not null,
+  net bigint not null,
+  closing bigint not null,
+  lines integer not null,
+  bytes bigint not null,
+  sha256 bytea not null,
+  made_at timestamp with time zone not null,
+  constraint monthly_statement_once PRIMARY KEY (holder_id, currency, month),
+  constraint monthly_statement_adds_up CHECK ((((opening + net) = closing) AND ((gross + fee) = net))),
+  constraint monthly_statement_first_day CHECK ((EXTRACT(day FROM month) = (1)::numeric)),
+  constraint monthly_statements_lines_check CHECK ((lines >= 0)),
+  constraint monthly_statements_sha256_check CHECK ((octet_length(sha256) = 32)),
+  constraint monthly_statements_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table monthly_statements is
+  'The statement of a wallet over a month of its holder, made by a job when the month is over. Never changed.';
+comment on column monthly_statements.month is
+  'Its first day.';
+comment on column monthly_statements.time_zone is
+  'In which the days of the month were counted.';
+comment on column monthly_statements.sha256 is
+  'Of the CSV file, which is stored in monthly_statement_parts.';
+CREATE TRIGGER monthly_statements_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON monthly_statements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table monthly_statement_parts (
+  holder_id bigint not null,
+  currency text not null,
+  month date not null,
+  number integer not null,
+  content bytea not null,
+  constraint monthly_statement_part_once PRIMARY KEY (holder_id, currency, month, number),
+  constraint monthly_statement_part_size CHECK ((octet_length(content) <= 1048576)),
+  constraint monthly_statement_part_of FOREIGN KEY (holder_id, currency, month) REFERENCES monthly_statements(holder_id, currency, month) DEFERRABLE INITIALLY DEFERRED
+);
+comment on table monthly_statement_parts is
+  'The CSV file of a monthly statement, in order. Written before the row that has its hash, in the same transaction.';
+CREATE TRIGGER monthly_statement_parts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON monthly_statement_parts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 
 

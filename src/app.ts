@@ -1,5 +1,6 @@
 // Every HTTP route, one line per module.
 
+import { statementRoutes } from './books/merchant-statement-routes.ts';
 import { countDueDeliveries } from './callbacks/endpoints.ts';
 import { callbackRoutes } from './callbacks/routes.ts';
 import { checkoutRoutes } from './checkout/routes.ts';
@@ -62,6 +63,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   healthRoutes(app, ctx, backlogsOf(services));
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);
+  statementRoutes(app, ctx);
   linkRoutes(app, ctx);
   callbackRoutes(app, ctx);
   checkoutRoutes(app, ctx, payments.engine);

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { runCommand } from '../src/cli.ts';
 import { EXIT } from '../src/commands/terminal.ts';
+import { addStatement, CONNECTION } from './book-lines.ts';
 import { type Books, openBooks, paid } from './books.ts';
 import { createTestContext, type TestContext } from './harness.ts';
-import { addStatement, CONNECTION } from './book-lines.ts';
 
 const DAY = '2026-03-02';
 

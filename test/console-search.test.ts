@@ -87,6 +87,12 @@ describe('every row of the table of searches finds', () => {
       assert.ok((await searched(q)).includes(paid), q);
   });
 
+  test('the whole SMS of the operator, pasted', async () => {
+    const sms = `${row.receipt} Confirmed. Ksh2,500.00 paid to DUKA LA AMANI. on 2/3/26 at 12:05 PM.New M-PESA balance is Ksh1,234.00.`;
+    assert.ok((await searched(sms)).includes(paid));
+    assert.ok((await suggested(sms)).includes(paid));
+  });
+
   test('an amount, as it is written anywhere', async () => {
     for (const q of ['2500', '2 500', '2,500', 'KES 2 500', 'KES 2500', 'Ksh 2,500', '2500 KES'])
       assert.ok((await searched(q)).includes(paid), q);

@@ -64,6 +64,8 @@ function assertMissing(reply: Reply, status: number, code: string): void {
   assert.equal(reply.body.data, undefined);
 }
 
+const STATEMENT_QUERY = 'currency=UGX&from=2020-01-01&to=2029-12-31';
+
 const CASES: Record<string, Case> = {
   [`POST ${PATHS.statusV2}`]: async () => {
     const ask = ({ transaction }: HolderRecords) => stranger.client.signed(PATHS.statusV2, { id: transaction });
@@ -120,6 +122,35 @@ const CASES: Record<string, Case> = {
     assert.equal((await ask(stranger.wallet)).length, 1);
     const all = (await stranger.client.signed(PATHS.balance)).body.data as JsonObject[];
     assert.ok(!all.some(({ wallet_account }) => wallet_account === owner.wallet));
+  },
+  'POST /api/v3/find-payment': async () => {
+    const receiptOf = async ({ client, transaction }: HolderRecords) => {
+      const [row] = await gateway.ctx.db.query<{ receipt: string }>('select receipt from transactions where id = $1', [
+        idFromRef(transaction),
+      ]);
+      assert.ok(row && client.shop);
+      return row.receipt;
+    };
+    const ask = async (of: HolderRecords) =>
+      (await stranger.client.postWithToken('/api/v3/find-payment', { receipt: await receiptOf(of) })).data
+        .payments as JsonObject[];
+    assert.deepEqual(await ask(owner), []);
+    assert.deepEqual(
+      (await ask(stranger)).map(({ ref }) => ref),
+      [stranger.transaction],
+    );
+  },
+  'GET /api/v3/statements': async () => {
+    const { data } = await stranger.client.get(`/api/v3/statements?${STATEMENT_QUERY}`);
+    assert.equal(data.wallet_account, stranger.wallet);
+    const { data: theirs } = await owner.client.get(`/api/v3/statements?${STATEMENT_QUERY}`);
+    assert.equal(theirs.wallet_account, owner.wallet);
+  },
+  'GET /api/v3/statements/file': async () => {
+    const headers = { authorization: `Bearer ${await stranger.client.token()}` };
+    const file = await gateway.app.inject({ url: `/api/v3/statements/file?format=csv&${STATEMENT_QUERY}`, headers });
+    assert.equal(file.statusCode, 200, file.body);
+    assert.ok(file.body.includes(stranger.transaction) && !file.body.includes(owner.transaction));
   },
   [`GET ${PATHS.listLinks}`]: async () => {
     const ids = ((await stranger.client.get(PATHS.listLinks)).body.data as JsonObject[]).map(({ id }) => id);
@@ -204,6 +235,7 @@ async function assertSameForAll(path: string): Promise<void> {
 const OTHERS: [pattern: RegExp, why: string][] = [
   [/^\/pay\//, 'the page of a link: anyone who has the address may pay; the address cannot be guessed'],
   [/^\/p\//, 'the short address of a link: leads to its page; codes cannot be guessed, and wrong ones are counted'],
+  [/^\/find/, 'the payer proves the payment by its receipt and number; src/checkout/find-page.test.ts'],
   [/^\/r\//, 'a receipt: anyone who has the address may read it; the address cannot be guessed'],
   [/^\/logos\//, 'pictures by the hash of their bytes'],
   [/^\/docs|^\/openapi\.json$|^\/llms\.txt$/, 'documentation'],

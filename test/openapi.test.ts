@@ -98,6 +98,10 @@ const today: Record<string, () => Promise<JsonObject>> = {
     await gateway.settle();
     return { id: textOf(refund.data.ref) };
   },
+  getStatement: async () => {
+    await paidCollection();
+    return { query: 'currency=UGX&from=2026-03-01&to=2026-03-31' };
+  },
   getToken: async () => ({ client_id: client.shop.clientId, secret_key: client.shop.secretKey }),
   createSignature: async () => ({ client_id: client.shop.clientId }),
   revokeToken: async () => ({ id: (await tokenOf(gateway.ctx, client.shop)).split('|')[0] ?? '' }),
@@ -111,7 +115,8 @@ const today: Record<string, () => Promise<JsonObject>> = {
 async function sendExample(path: string, method: string, operation: OperationObject): Promise<Reply> {
   const example = operation.requestBody?.content[JSON_TYPE]?.example as JsonObject | undefined;
   const changes = (await today[operation.operationId]?.()) ?? {};
-  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => textOf(changes[name]));
+  const query = changes.query === undefined ? '' : `?${textOf(changes.query)}`;
+  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => textOf(changes[name])) + query;
   if (method === 'GET') return client.get(url);
   if (method === 'DELETE') return client.deleteWithToken(url);
   const params = example?.params;
@@ -150,7 +155,8 @@ describe('the OpenAPI document', () => {
           assert.ok(checkerOf(request.schema)(request.example), 'the request example does not fit');
         }
         for (const [status, { content, description }] of Object.entries(operation.responses)) {
-          const media = content?.[JSON_TYPE];
+          // A file has a type of its own; refusals of it are JSON.
+          const media = content?.[JSON_TYPE] ?? (status === '200' ? Object.values(content ?? {})[0] : undefined);
           assert.ok(media?.schema && description.length > 5, status);
           const examples = [media.example, ...Object.values(media.examples ?? {}).map(({ value }) => value)];
           for (const example of examples.filter((value) => value !== undefined))
@@ -158,11 +164,24 @@ describe('the OpenAPI document', () => {
         }
       });
 
-      test('the example works when it is sent, and the answer fits the schema', async () => {
-        const reply = await sendExample(path, method, operation);
-        assert.equal(reply.status, 200, JSON.stringify(reply.body));
-        assertFits(operation, reply);
-      });
+      const files = Object.keys(operation.responses[200]?.content ?? {}).filter((type) => type !== JSON_TYPE);
+      if (files.length > 0)
+        test('answers files of the types that it documents', async () => {
+          await paidCollection();
+          const headers = { authorization: `Bearer ${await client.token()}` };
+          for (const format of ['csv', 'xlsx', 'pdf']) {
+            const url = `${path}?currency=UGX&from=2026-03-01&to=2026-03-31&format=${format}`;
+            const reply = await gateway.app.inject({ url, headers });
+            const type = String(reply.headers['content-type']).split(';')[0] ?? '';
+            assert.deepEqual([reply.statusCode, files.includes(type)], [200, true], `${format}: ${type}`);
+          }
+        });
+      else
+        test('the example works when it is sent, and the answer fits the schema', async () => {
+          const reply = await sendExample(path, method, operation);
+          assert.equal(reply.status, 200, JSON.stringify(reply.body));
+          assertFits(operation, reply);
+        });
 
       test('its refusals are documented, to the letter', async () => {
         const body: JsonObject = operation.requestBody ? { client_id: 'x' } : {};

@@ -66,7 +66,7 @@ describe('the scope of each route', () => {
 
 /** Routes that take an envelope; the others take a token. */
 function isSigned(path: string): boolean {
-  return !/\/(events|preflight|tokens|list)\b/.test(path);
+  return !/\/(events|find-payment|preflight|statements|tokens|list)\b/.test(path);
 }
 
 describe('keys', () => {

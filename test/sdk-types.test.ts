@@ -13,6 +13,8 @@ const ROOT = resolve(import.meta.dirname, '..');
 const JSON_SCHEMA = 'content/application~1json/schema';
 /** Operations that the client leaves to others, and why. */
 const NOT_IN_THE_CLIENT: Record<string, string> = {
+  downloadStatement: 'a file',
+  findPayment: 'for the support of a shop, beside the page /find',
   getLogo: 'a picture',
   getPaymentLinkQr: 'a picture',
   createSignature: 'the client signs by itself',
@@ -48,6 +50,8 @@ function contract(doc: Document): string {
     ['Transaction', answer('resendCollectionToken')],
     ['TransactionV2', answer('getStatusV2')],
     ['Balance[]', answer('getBalance')],
+    ['Statement', answer('getStatement')],
+    ['keyof Sdk.StatementParams & string', query('getStatement')],
     ['Refund', answer('createRefund')],
     ['RefundRecord', answer('getRefundStatus')],
     ['PaymentLink', answer('createPaymentLink')],

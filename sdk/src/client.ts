@@ -34,6 +34,8 @@ import type {
   RefundRecord,
   RevokedToken,
   SimbiEvent,
+  Statement,
+  StatementParams,
   Token,
   Transaction,
   TransactionV2,
@@ -112,6 +114,8 @@ export type Client = {
     list(filter?: CallOptions & { status?: LinkStatus; pageSize?: number }): List<PaymentLink>;
   };
   balances: { get(params?: BalanceParams, options?: CallOptions): Promise<WithResponse<Balance[]>> };
+  /** Opening balance, totals by kind and closing balance of a wallet. */
+  statements: { get(params: StatementParams, options?: CallOptions): Promise<WithResponse<Statement>> };
   tokens: {
     /** A bearer token, kept until shortly before its end. The client uses it by itself. */
     get(options?: CallOptions): Promise<Token>;
@@ -177,6 +181,10 @@ export function createClient(options: ClientOptions): Client {
     },
     balances: {
       get: (params = {}, settings) => call({ path: '/api/v3/get-unified-balance', params, repeatable: true }, settings),
+    },
+    statements: {
+      get: (query, settings) =>
+        call({ path: '/api/v3/statements', query, token: tokens.source, repeatable: true }, settings),
     },
     tokens: {
       get: (settings) => tokens.get(settings),

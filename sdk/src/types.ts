@@ -210,6 +210,40 @@ export type Balance = {
   updated_at: string;
 };
 
+/** Days such as 2026-03-01, in the time zone of the account; `to` is included. */
+export type StatementParams = { currency: string; from: string; to: string };
+
+/** What the wallet gained is `net` = `gross` + `fee`. What left it, and fees that were paid, are negative. */
+export type StatementFigures = { gross: number; fee: number; net: number };
+
+export type StatementLineKind =
+  | 'collection'
+  | 'collection_reversal'
+  | 'refund'
+  | 'payout'
+  | 'payout_reversal'
+  | 'credit'
+  | 'credit_reversal'
+  | 'debt'
+  | 'debt_recovery'
+  | 'top_up'
+  | 'other';
+
+/** The figures of a wallet over a period: opening_balance + net = closing_balance. */
+export type Statement = StatementFigures & {
+  wallet_account: number;
+  currency: string;
+  from: string;
+  to: string;
+  time_zone: string;
+  opening_balance: number;
+  closing_balance: number;
+  /** The part of closing_balance that belongs to payouts and refunds in progress. */
+  reserved: number;
+  lines: number;
+  totals: (StatementFigures & { kind: StatementLineKind; count: number })[];
+};
+
 export type Token = { token: string; token_type: 'Bearer'; expires_at: string };
 
 /** A live token, without its secret. */

@@ -54,6 +54,7 @@ export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: A
     ...(waiting && auto
       ? { head: html`<noscript><meta http-equiv="refresh" content="${AUTO_CHECK_SECONDS}"></noscript>` }
       : {}),
+    find: stage !== 'paid' && stage !== 'reversed',
     help: { business: view.business, reference: refOf(transaction) },
     body: html`
       ${businessHead(view.link, view.business)}

@@ -5,6 +5,7 @@ import type { PaymentLink } from '../links/links.ts';
 import { type Html, type HtmlPage, html, type Inline, inlineStyle, scriptFile } from '../platform/html.ts';
 import { smallStyle } from '../ui/tokens.ts';
 import { readAccent } from './accent.ts';
+import { FIND_MESSAGES } from './find-messages.ts';
 import { LANGUAGE_CODES, LANGUAGES, type PayerLocale } from './language.ts';
 import { initialOf } from './names.ts';
 
@@ -45,6 +46,8 @@ export type CheckoutContent = {
   head?: Html;
   /** The payment this page is about, for questions to the business. */
   help?: { business: string; reference: string } | null;
+  /** Leads to "Find your payment". */
+  find?: boolean;
   /** False for pages that neither wait nor send anything. */
   script?: false;
   /** On a large screen: what is bought beside how it is paid. */
@@ -66,6 +69,7 @@ export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): Ht
       ${layout.phoneUrl !== null && sandboxBar(layout.locale, layout.phoneUrl)}
       <main${content.wide && html` class="wide"`}>${content.body}</main>
       <footer>
+        ${content.find && findLink(layout.locale)}
         ${help && html`<p>${t.help(help.business)}<br><span class="no-print">${t.reference}: </span>${help.reference}</p>`}
         <p>${t.neverEnterPin}</p>
         <nav aria-label="${t.language}">${languageLinks(layout)}</nav>
@@ -73,6 +77,11 @@ export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): Ht
       </footer>
     `,
   };
+}
+
+function findLink({ asked, language }: PayerLocale): Html {
+  const address = `/find${asked ? `?lang=${language}` : ''}`;
+  return html`<p class="no-print"><a href="${address}">${FIND_MESSAGES[language].link}</a></p>`;
 }
 
 function sandboxBar({ t }: PayerLocale, phoneUrl: string): Html {

@@ -17,6 +17,7 @@ import { problemText, sendPage } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { checkNow, currentStage, giveCode, sendCodeAgain, showAttempt } from './attempt-handlers.ts';
 import { cardPage } from './card-page.ts';
+import { answerFind, reportFind, showFindPage } from './find-page.ts';
 import { chooseLocale } from './language.ts';
 import type { CheckoutLayout } from './layout.ts';
 import { showLink } from './link-page.ts';
@@ -76,6 +77,9 @@ export function checkoutRoutes(
     scope.post('/pay/:id/:ref/code', { config }, (request, reply) => giveCode(ctx, request, reply));
     scope.post('/pay/:id/:ref/resend', { config }, (request, reply) => sendCodeAgain(ctx, request, reply));
     scope.get('/p/:code', { config }, createShortAddress(ctx));
+    scope.get('/find', { config }, (request, reply) => showFindPage(ctx, request, reply));
+    scope.post('/find', { config }, (request, reply) => answerFind(ctx, request, reply));
+    scope.post('/find/report', { config }, (request, reply) => reportFind(ctx, request, reply));
     scope.get('/r/:code', { config }, (request, reply) => showReceipt(ctx, request, reply));
     scope.post('/r/:code/mail', { config }, (request, reply) => sendReceiptMail(ctx, request, reply));
     done();

@@ -22,6 +22,7 @@ import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { sampleShopButton } from './sample-shop-button.ts';
+import { monthlySection, statementSection } from './wallet-statements.ts';
 
 const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
@@ -161,6 +162,8 @@ async function statementPage(request: HolderRequest): Promise<FastifyReply> {
           : statementTable(request, wallet.currency, shown)
       }
       ${pager(request, next)}
+      ${statementSection(request, wallet.currency)}
+      ${await monthlySection(request, wallet.currency)}
     `,
   });
 }

@@ -189,7 +189,7 @@ function searchForm(request: ConsoleRequest): Html {
     <form class="search" action="/console/search" role="search">
       ${icon('search')}
       <input id="q" name="q" type="search" aria-label="${t.search}" placeholder="${t.searchHint}"
-        value="${queryOf(request, 'q')}" maxlength="128">
+        value="${queryOf(request, 'q')}" maxlength="1000">
       <kbd aria-hidden="true">Ctrl K</kbd>
     </form>
   `;

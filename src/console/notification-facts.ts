@@ -1,6 +1,7 @@
-// What is worth a notification: failed payouts, receivers that do not answer, new cases, wallets that run low, and the
-// summary of the day before. Each has a subject that is said once.
+// What is worth a notification: failed payouts, receivers that do not answer, new cases, wallets that run low, the
+// summary of the day before, and the statements of a month. Each has a subject that is said once.
 
+import { listMonthlyStatements } from '../books/monthly-statements.ts';
 import { listFailingReceivers } from '../callbacks/endpoints.ts';
 import { sumMoney } from '../ledger/daily-money.ts';
 import { balancesOf } from '../ledger/ledger.ts';
@@ -20,6 +21,7 @@ export const NOTIFICATION_KINDS = [
   'receiver_down',
   'case_opened',
   'low_float',
+  'statement_ready',
 ] as const;
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
@@ -33,6 +35,8 @@ export type NotificationFact = {
 type Holder = { id: bigint; time_zone: string };
 
 const MOST = 20;
+/** How long after it was made a statement is worth a mail, where mails did not go out. */
+const STATEMENT_FRESH_MS = 7 * DAY_MS;
 /** A receiver that answers again within this time is not worth a mail. */
 const RECEIVER_DOWN_MS = HOUR_MS / 4;
 /** The summary of a day is sent from this hour of the next, in the holder's zone. */
@@ -49,6 +53,7 @@ export async function findFacts(
     receiver_down: () => receiversDown(ctx, holder),
     case_opened: () => newCases(ctx, holder),
     low_float: () => findLowWallets(ctx, holder),
+    statement_ready: () => newStatements(ctx, holder),
   };
   const found = await Promise.all(NOTIFICATION_KINDS.filter((kind) => wanted.has(kind)).map((kind) => finders[kind]()));
   return found.flat();
@@ -107,6 +112,18 @@ async function findLowWallets(ctx: Context, { id, time_zone }: Holder): Promise<
     subject: `${currency} ${dayIn(time_zone, now)}`,
     line: ({ notifications }, locale) =>
       notifications.lowFloat(formatMoney(available, currency, locale), formatMoney(average, currency, locale)),
+  }));
+}
+
+/** Those of past months, as they are made. */
+async function newStatements(ctx: Context, { id }: Holder): Promise<NotificationFact[]> {
+  const madeAfter = new Date(ctx.clock.millis() - STATEMENT_FRESH_MS);
+  const statements = await listMonthlyStatements(ctx.db, id, { madeAfter });
+  return statements.map(({ currency, month, closing }) => ({
+    kind: 'statement_ready',
+    subject: `${currency} ${month}`,
+    line: ({ notifications }, locale) =>
+      notifications.statementReady(month.slice(0, 7), currency, formatMoney(closing, currency, locale)),
   }));
 }
 

@@ -79,6 +79,7 @@ import { transactionPageRoutes } from './transaction-page.ts';
 import { transactionReceiptRoutes } from './transaction-receipt.ts';
 import { transactionRetryRoutes } from './transaction-retry.ts';
 import { transactionRoutes } from './transactions.ts';
+import { walletStatementRoutes } from './wallet-statements.ts';
 import { mustChooseCredential, welcomeRoutes } from './welcome-page.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
@@ -114,6 +115,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...refundRoutes,
   ...consoleLinkRoutes,
   ...balanceRoutes,
+  ...walletStatementRoutes,
   ...payoutRoutes,
   ...notificationRoutes,
   ...payoutImportRoutes,

@@ -2,6 +2,7 @@
 // is in search-results.ts.
 
 import type { FastifyReply } from 'fastify';
+import { MAX_TEXT_CHARACTERS, readPaymentText } from '../payments/payment-text.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { type Html, html, printHtml, sendCompressed } from '../platform/html.ts';
 import { emptyState, operatorTile, who } from '../ui/components.ts';
@@ -19,6 +20,8 @@ const MAX_ROWS = 50;
 /** Of each kind, while typing. */
 const SUGGESTED = 5;
 const MAX_CHARACTERS = 128;
+/** Nobody types as much as the shortest SMS has. */
+const SMS_CHARACTERS = 40;
 
 export const searchRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/search', search),
@@ -27,7 +30,7 @@ export const searchRoutes: ConsoleRoute[] = [
 
 async function search(request: HolderRequest): Promise<FastifyReply> {
   const { t } = request;
-  const q = queryOf(request, 'q', MAX_CHARACTERS);
+  const q = wantedText(request);
   const exact = await findById(request, q);
   if (exact) return redirect(request, exact.href);
   const results = await searchAll(request, q, MAX_ROWS);
@@ -45,6 +48,13 @@ async function search(request: HolderRequest): Promise<FastifyReply> {
       ${lookedBackTo && searchFurther(request, q, lookedBackTo)}
     `,
   });
+}
+
+/** A pasted SMS stands for the receipt in it. */
+function wantedText(request: HolderRequest): string {
+  const q = queryOf(request, 'q', MAX_TEXT_CHARACTERS);
+  const [receipt] = q.length >= SMS_CHARACTERS ? readPaymentText(q, []).receipts : [];
+  return receipt ?? q.slice(0, MAX_CHARACTERS);
 }
 
 function countOf({ pages, transactions, others }: SearchResults): number {
@@ -86,7 +96,7 @@ function searchFurther(request: HolderRequest, q: string, searchedBackTo: Date):
 /** Options of a list box, without a page around them. */
 async function suggest(request: HolderRequest): Promise<FastifyReply> {
   const { raw, reply, t } = request;
-  const q = queryOf(request, 'q', MAX_CHARACTERS);
+  const q = wantedText(request);
   const exact = await findById(request, q);
   const results = await searchAll(request, q, SUGGESTED);
   const others = exact ? [exact, ...results.others] : results.others;

@@ -14,6 +14,7 @@ import {
 import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
+import { publicUrl } from '../platform/config.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
@@ -80,6 +81,9 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${totalsLine(request, totals)}
       ${page.rows.length > 0 ? transactionTable(request, page.rows, names) : emptyList(request, isFiltered)}
       ${pageLinks(request, page, isFiltered)}
+      <p class="muted">
+        ${t.transactions.lostPayment} ${t.transactions.lostPaymentPage} <a href="/find">${publicUrl(ctx.config)}/find</a>
+      </p>
     `,
   });
 }

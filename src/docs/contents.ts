@@ -100,6 +100,12 @@ const MERCHANTS: readonly DocsPage[] = [
     keywords: 'csv excel spreadsheet export download report balance',
   },
   {
+    path: '/docs/merchants/lost-payments',
+    title: 'A payment nobody can find',
+    description: 'A customer paid and nothing happened: find the payment by its SMS.',
+    keywords: 'lost missing sms receipt find search support customer paid suspense',
+  },
+  {
     path: '/docs/merchants/roles',
     title: 'Roles, approvals and sign-in',
     description: 'Who may do what, when a second person approves, and two-step verification.',

@@ -25,6 +25,12 @@ const GUESSES_OF_AN_ADDRESS: Limit = { seconds: MINUTE, guesses: 10 };
 /** Mails that strangers can make us send to one address, and sign-ups for it. */
 const MAILS_TO_A_PERSON: readonly Limit[] = [{ seconds: HOUR, guesses: 5 }];
 
+/** Enough to correct what was mistyped; too few to try amounts and days. */
+const SEARCHES_OF_A_NUMBER: readonly Limit[] = [
+  { seconds: MINUTE, guesses: 5 },
+  { seconds: HOUR, guesses: 15 },
+];
+
 export type GuessKind =
   | 'password'
   | 'code'
@@ -33,7 +39,8 @@ export type GuessKind =
   | 'sign_up'
   | 'mail'
   | 'invitation'
-  | 'receipt';
+  | 'receipt'
+  | 'lost_payment';
 
 const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = {
   password: { person: GUESSES_OF_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
@@ -44,6 +51,8 @@ const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = 
   mail: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
   // Apart from what strangers ask for: they could keep an owner from inviting somebody.
   invitation: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
+  // Searches for a payment of one number.
+  lost_payment: { person: SEARCHES_OF_A_NUMBER, address: { seconds: MINUTE, guesses: 60 } },
   // Mails of one receipt, or receipts to one mailbox. Many payers share one address of their mobile operator.
   receipt: { person: MAILS_TO_A_PERSON, address: { seconds: MINUTE, guesses: 60 } },
 };

@@ -43,7 +43,7 @@ export type Case = {
 };
 
 /** Cases that report a fact. Every other kind stands for a decision, or for money. */
-const CLOSED_BY_NOTE: readonly CaseKind[] = ['late_success', 'link_paid_twice', 'unreadable_report'];
+const CLOSED_BY_NOTE: readonly CaseKind[] = ['late_success', 'link_paid_twice', 'unreadable_report', 'payer_report'];
 
 /** Whether a note is enough to close the case. */
 export function closesByNote({ kind, amount }: Pick<Case, 'kind' | 'amount'>): boolean {

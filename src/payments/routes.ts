@@ -11,6 +11,7 @@ import { collectionRoutes } from './collection-routes.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeCountries, preflight } from './discovery.ts';
 import type { PaymentEngine } from './engine.ts';
+import { lostPaymentRoute } from './lost-payment-route.ts';
 import type { OperatorInbox } from './operator-callbacks.ts';
 import { PreflightBody } from './params.ts';
 import { refundRoutes } from './refund-routes.ts';
@@ -28,6 +29,7 @@ export function paymentRoutes(app: HttpServer, ctx: PaymentsContext, services: P
   collectionRoutes(app, ctx, services);
   statusRoutes(app, ctx, services.engine);
   refundRoutes(app, ctx, services.engine);
+  lostPaymentRoute(app, ctx);
   discoveryRoutes(app, ctx);
   operatorRoutes(app, services);
 }

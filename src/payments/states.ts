@@ -42,7 +42,9 @@ export type CaseKind =
   | 'receipt_used'
   /** The operator sent a value that cannot be right. */
   | 'unreadable_report'
-  | 'link_paid_twice';
+  | 'link_paid_twice'
+  /** A payer looks for a payment that is not found, or did not succeed. */
+  | 'payer_report';
 
 /** One observation of a transaction, and where it came from. */
 export type Outcome = {

@@ -66,6 +66,11 @@ const FORMULA_INSIDE = /([;\t\r\n]\s*)(?=[=+\-@＝＋－＠])/g;
 
 function plainCell(cell: CsvCell): CsvCell {
   if (typeof cell !== 'string' || cell === '') return cell === '' ? null : cell;
-  if (NUMBER.test(cell)) return cell;
-  return `${FORMULA.test(cell) ? "'" : ''}${cell.replace(FORMULA_INSIDE, "$1'")}`;
+  return withoutFormula(cell);
+}
+
+/** Text that no spreadsheet runs, as `writeCsv` writes it; also for files of spreadsheets, which people save as CSV. */
+export function withoutFormula(text: string): string {
+  if (NUMBER.test(text)) return text;
+  return `${FORMULA.test(text) ? "'" : ''}${text.replace(FORMULA_INSIDE, "$1'")}`;
 }

@@ -109,3 +109,17 @@ export function localMoments(
     return new Date(midnight + milliseconds - offsetAt(format, found.start + milliseconds));
   };
 }
+
+/** Writes moments as clocks there show them: 2026-11-14 09:30:00. Made once for many moments. */
+export function createLocalTime(timeZone: string): (moment: Date) => string {
+  // Swedish writes dates as ISO 8601 does.
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  return (moment) => format.format(moment);
+}
+
+/** Whether a text is a day of the calendar of this millennium: 2026-11-14, not 2026-02-30. */
+export function isCalendarDay(text: string): boolean {
+  if (!/^2\d{3}-\d{2}-\d{2}$/.test(text)) return false;
+  const midnight = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
+}

@@ -45,6 +45,7 @@ export async function makeStates(gateway: TestGateway, shop: Shop): Promise<Stat
   add('link expired', (await shop.link({ ...KENYA, expires_at: soon })).url);
   await gateway.advance(LATER_MS);
 
+  add('find a payment', `${gateway.url}/find`);
   const open = await shop.link({
     ...KENYA,
     first_name: 'Wanjiku',

@@ -98,6 +98,11 @@ function rightValue(random: Random, fixture: Fixture, name: string): unknown {
     case 'since':
     case 'expires_at':
       return random.pick(['2026-03-01T00:00:00Z', '2030-01-01T00:00:00Z']);
+    case 'from':
+    case 'to':
+      return random.pick(['2026-03-01', '2026-03-02', '2026-03-31', '2026-02-30']);
+    case 'format':
+      return random.pick(['csv', 'xlsx', 'pdf', 'doc']);
     case 'email':
       return 'payer@example.org';
     case 'wallet_account':

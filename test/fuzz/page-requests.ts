@@ -20,6 +20,9 @@ export const OPEN_ROUTES: readonly string[] = [
   'GET /pay/:id/card',
   'GET /pay/:id/:ref',
   'GET /pay/:id/:ref/status',
+  'GET /find',
+  'POST /find',
+  'POST /find/report',
   'GET /r/:code',
   'POST /r/:code/mail',
   'POST /pay/:id/:ref/code',
@@ -66,6 +69,10 @@ const SLOW_CHANCE = 0.12;
 
 const FIELDS = [
   'amount',
+  'text',
+  'receipt',
+  'number',
+  'day',
   'currency',
   'country_id',
   'mobile',

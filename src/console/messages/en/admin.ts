@@ -34,6 +34,7 @@ export const admin = {
       password: 'Wrong passwords',
       code: 'Wrong codes of an app',
       recovery_code: 'Wrong recovery codes',
+      lost_payment: 'Searches for a lost payment',
       receipt: 'Receipts by e-mail',
       passkey: 'Wrong passkeys',
       sign_up: 'Sign-ups',

@@ -19,6 +19,28 @@ export const balances = {
     balance: 'Balance',
     noEntries: 'No entries yet',
     notFound: 'There is no such wallet in this account.',
+    statements: {
+      title: 'Download a statement',
+      text: (zone: string) =>
+        `Opening balance, every line with its fee, totals and closing balance. Days are those of ${zone}.`,
+      period: 'Period',
+      periods: { month: 'This month', 'last-month': 'Last month', year: 'This year', 'last-year': 'Last year' },
+      custom: 'Other dates',
+      from: 'First day',
+      to: 'Last day',
+      format: 'File',
+      download: 'Download',
+      wrongDays: 'Choose a first day and a last day that is not before it, at most ten years apart.',
+      tooLong: (format: string, most: string, lines: string) =>
+        `A ${format} file has at most ${most} lines, and this period has ${lines}. Choose fewer days, or CSV.`,
+      monthly: 'Monthly statements',
+      monthlyText:
+        'Made when the month is over, and never changed. The fingerprint (SHA-256) shows that a CSV file is the one we made.',
+      month: 'Month',
+      lines: 'Lines',
+      net: 'Net',
+      fingerprint: 'Fingerprint',
+    },
     topUp: 'Add test money',
     topUpInvalid: 'Choose a currency and enter an amount, for example 1000.',
   },

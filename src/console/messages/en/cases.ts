@@ -106,6 +106,10 @@ export const cases = {
     resolvedBy: (by: string) => `Review closed by ${by}`,
     notFound: 'There is no such open review in this account.',
     facts: {
+      number: 'Number of the payer',
+      day: 'Day',
+      text: 'SMS of the payer',
+      other_reviews: 'Other reviews',
       receipt: 'Receipt',
       reference: 'Reference given',
       received: 'Received',
@@ -136,6 +140,7 @@ export const cases = {
       debt: 'Amount owed',
       receipt_used: 'Another payment has the same receipt',
       unreadable_report: 'The operator sent a value that cannot be right',
+      payer_report: 'A payer looks for a payment',
       link_paid_twice: 'A single-use link was paid twice',
       wrong_amount: 'The payer sent a different amount',
       unknown_reference: 'Unmatched payment',
@@ -151,6 +156,8 @@ export const cases = {
       refund_not_found: 'Check the operator’s statement first. Then send the refund again, or release the money.',
       receipt_used: 'Compare both payments with the operator’s statement, then decide.',
       unreadable_report: 'Ask the operator what it meant. The payment itself is unchanged.',
+      payer_report:
+        'Compare what the payer says with your orders and the operator’s statement. Then contact the payer and close it with a note.',
       link_paid_twice: 'Refund one of the two payments, or deliver twice.',
       payout_not_found: 'Check the operator’s statement first. Then send the payout again, or release the money.',
       wrong_amount: 'The money is held in suspense. Contact the payer.',

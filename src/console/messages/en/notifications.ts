@@ -12,6 +12,7 @@ const SUBJECTS: Record<string, string> = {
   receiver_down: 'Callbacks are failing',
   case_opened: 'A payment needs review',
   low_float: 'Balance is running low',
+  statement_ready: 'A statement is ready',
 };
 
 const FACTS: Record<string, string> = {
@@ -32,6 +33,7 @@ export const notifications = {
       receiver_down: 'Callback URLs that have not answered for 15 minutes',
       case_opened: 'Payments that need review',
       low_float: 'A balance that does not cover an average day of payouts',
+      statement_ready: 'The statement of each month, when it is ready',
     },
     mail: ({ kind, holder, lines, url }: MailFacts) => ({
       subject: `${SUBJECTS[kind] ?? kind}: ${holder}`.slice(0, 150),
@@ -43,6 +45,8 @@ export const notifications = {
       `${origin} does not answer. ${plural(waiting, 'callback is', 'callbacks are')} waiting and will be sent again.`,
     caseOpened: (kind: string) => `A payment needs review: ${kind}.`,
     lowFloat: (available: string, average: string) => `${available} is available. An average day pays out ${average}.`,
+    statementReady: (month: string, currency: string, closing: string) =>
+      `The ${currency} statement of ${month} is ready under Balances. Closing balance: ${closing}.`,
     summary: ({ day, succeeded, failed, money }: SummaryFacts) =>
       [`${day}: ${plural(succeeded, 'payment', 'payments')} succeeded, ${failed} failed or expired.`, ...money].join(
         '\n',

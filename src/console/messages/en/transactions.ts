@@ -20,6 +20,8 @@ export const transactions = {
     minAmount: 'Min amount',
     maxAmount: 'Max amount',
     text: 'Receipt, name, part of a number…',
+    lostPayment: 'Did a customer pay, and you cannot find it? Paste the whole SMS into the search.',
+    lostPaymentPage: 'Customers find their own payment here:',
     searchedBackTo: 'Searched back to',
     searchFurther: 'Search earlier',
     export: 'Export',

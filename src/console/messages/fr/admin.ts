@@ -35,6 +35,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       password: 'Mots de passe erronés',
       code: 'Codes d’application erronés',
       recovery_code: 'Codes de récupération erronés',
+      lost_payment: 'Recherches d’un paiement',
       receipt: 'Reçus par e-mail',
       passkey: 'Clés d’accès erronées',
       sign_up: 'Inscriptions',

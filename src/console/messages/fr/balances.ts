@@ -20,6 +20,33 @@ export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
     balance: 'Solde',
     noEntries: 'Aucune écriture',
     notFound: 'Ce portefeuille n’existe pas dans ce compte.',
+    statements: {
+      title: 'Télécharger un relevé',
+      text: (zone) =>
+        `Solde initial, chaque écriture avec ses frais, totaux et solde final. Les jours sont ceux de ${zone}.`,
+      period: 'Période',
+      periods: {
+        month: 'Ce mois',
+        'last-month': 'Le mois dernier',
+        year: 'Cette année',
+        'last-year': 'L’année dernière',
+      },
+      custom: 'Autres dates',
+      from: 'Premier jour',
+      to: 'Dernier jour',
+      format: 'Fichier',
+      download: 'Télécharger',
+      wrongDays: 'Choisissez un premier jour et un dernier jour qui ne le précède pas, à dix ans d’écart au plus.',
+      tooLong: (format, most, lines) =>
+        `Un fichier ${format} a au plus ${most} lignes, et cette période en a ${lines}. Choisissez moins de jours, ou le format CSV.`,
+      monthly: 'Relevés mensuels',
+      monthlyText:
+        'Établis à la fin du mois et jamais modifiés. L’empreinte (SHA-256) montre qu’un fichier CSV est celui que nous avons établi.',
+      month: 'Mois',
+      lines: 'Lignes',
+      net: 'Net',
+      fingerprint: 'Empreinte',
+    },
     topUp: 'Ajouter de l’argent de test',
     topUpInvalid: 'Choisissez une devise et saisissez un montant, par exemple 1000.',
   },

@@ -109,6 +109,10 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
     resolvedBy: (by) => `Vérification close par ${by}`,
     notFound: 'Cette vérification ouverte n’existe pas dans ce compte.',
     facts: {
+      number: 'Numéro du payeur',
+      day: 'Jour',
+      text: 'SMS du payeur',
+      other_reviews: 'Autres vérifications',
       receipt: 'Reçu',
       reference: 'Référence indiquée',
       received: 'Somme reçue',
@@ -139,6 +143,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       debt: 'Montant dû',
       receipt_used: 'Un autre paiement a le même reçu',
       unreadable_report: 'L’opérateur a envoyé une valeur qui ne peut pas être juste',
+      payer_report: 'Un payeur cherche un paiement',
       link_paid_twice: 'Un lien à usage unique a été payé deux fois',
       wrong_amount: 'Le payeur a envoyé un autre montant',
       unknown_reference: 'Paiement non rapproché',
@@ -155,6 +160,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
         'Vérifiez d’abord le relevé de l’opérateur. Puis renvoyez le remboursement, ou libérez l’argent.',
       receipt_used: 'Comparez les deux paiements avec le relevé de l’opérateur, puis décidez.',
       unreadable_report: 'Demandez à l’opérateur ce qu’il voulait dire. Le paiement est inchangé.',
+      payer_report:
+        'Comparez avec vos commandes et le relevé de l’opérateur. Contactez ensuite le payeur et fermez avec une note.',
       link_paid_twice: 'Remboursez l’un des deux paiements, ou livrez deux fois.',
       payout_not_found: 'Vérifiez d’abord le relevé de l’opérateur. Puis renvoyez le virement, ou libérez l’argent.',
       wrong_amount: 'L’argent est en compte d’attente. Contactez le payeur.',

@@ -10,6 +10,7 @@ const SUBJECTS: Record<string, string> = {
   receiver_down: 'Les callbacks échouent',
   case_opened: 'Un paiement est à vérifier',
   low_float: 'Le solde est bientôt insuffisant',
+  statement_ready: 'Un relevé est disponible',
 };
 
 const FACTS: Record<string, string> = {
@@ -31,6 +32,7 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
       receiver_down: 'Les URL de callback sans réponse depuis 15 minutes',
       case_opened: 'Les paiements à vérifier',
       low_float: 'Un solde qui ne couvre pas une journée moyenne de virements',
+      statement_ready: 'Le relevé de chaque mois, dès qu’il est prêt',
     },
     mail: ({ kind, holder, lines, url }) => ({
       subject: `${SUBJECTS[kind] ?? kind} : ${holder}`.slice(0, 150),
@@ -42,6 +44,8 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
       `${origin} ne répond pas. ${plural(waiting, 'callback sera renvoyé', 'callbacks seront renvoyés')}.`,
     caseOpened: (kind) => `Un paiement est à vérifier : ${kind}.`,
     lowFloat: (available, average) => `${available} disponibles. Les virements sont en moyenne de ${average} par jour.`,
+    statementReady: (month, currency, closing) =>
+      `Le relevé ${currency} de ${month} est disponible sous Soldes. Solde final : ${closing}.`,
     summary: ({ day, succeeded, failed, money }) =>
       [
         `${day} : ${plural(succeeded, 'paiement réussi', 'paiements réussis')}, ` +

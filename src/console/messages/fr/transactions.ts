@@ -18,6 +18,8 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = 
     minAmount: 'Montant min.',
     maxAmount: 'Montant max.',
     text: 'Reçu, nom, partie d’un numéro…',
+    lostPayment: 'Un client a payé et vous ne trouvez pas son paiement ? Collez le SMS entier dans la recherche.',
+    lostPaymentPage: 'Les clients retrouvent leur paiement ici :',
     searchedBackTo: 'Plus ancienne date cherchée :',
     searchFurther: 'Chercher plus loin',
     export: 'Exporter',

@@ -107,6 +107,10 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
     resolvedBy: (by) => `Análise fechada por ${by}`,
     notFound: 'Não há nenhuma análise em aberto com este número nesta conta.',
     facts: {
+      number: 'Número do pagador',
+      day: 'Dia',
+      text: 'SMS do pagador',
+      other_reviews: 'Outras análises',
       receipt: 'Recibo',
       reference: 'Referência indicada',
       received: 'Recebido',
@@ -137,6 +141,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       debt: 'Montante em dívida',
       receipt_used: 'Outro pagamento tem o mesmo recibo',
       unreadable_report: 'A operadora enviou um valor que não pode estar certo',
+      payer_report: 'Um pagador procura um pagamento',
       link_paid_twice: 'Uma ligação de uso único foi paga duas vezes',
       wrong_amount: 'O pagador enviou outro montante',
       unknown_reference: 'Pagamento sem correspondência',
@@ -153,6 +158,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
         'Veja primeiro o extrato da operadora. Depois envie o reembolso de novo, ou liberte o dinheiro.',
       receipt_used: 'Compare os dois pagamentos com o extrato da operadora e decida.',
       unreadable_report: 'Pergunte à operadora o que quis dizer. O pagamento não foi alterado.',
+      payer_report:
+        'Compare o que diz o pagador com as suas encomendas e o extrato da operadora. Depois contacte o pagador e feche com uma nota.',
       link_paid_twice: 'Reembolse um dos dois pagamentos, ou entregue duas vezes.',
       payout_not_found: 'Veja primeiro o extrato da operadora. Depois faça o envio de novo, ou liberte o dinheiro.',
       wrong_amount: 'O dinheiro está numa conta transitória. Contacte o pagador.',

@@ -10,6 +10,7 @@ const SUBJECTS: Record<string, string> = {
   receiver_down: 'Os callbacks estão a falhar',
   case_opened: 'Um pagamento precisa de análise',
   low_float: 'O saldo está a acabar',
+  statement_ready: 'Um extrato está pronto',
 };
 
 const FACTS: Record<string, string> = {
@@ -30,6 +31,7 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
       receiver_down: 'URL de callback que não respondem há 15 minutos',
       case_opened: 'Pagamentos que precisam de análise',
       low_float: 'Um saldo que não cobre um dia médio de envios',
+      statement_ready: 'O extrato de cada mês, quando estiver pronto',
     },
     mail: ({ kind, holder, lines, url }) => ({
       subject: `${SUBJECTS[kind] ?? kind}: ${holder}`.slice(0, 150),
@@ -41,6 +43,8 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
       `${origin} não responde. ${plural(waiting, 'callback está', 'callbacks estão')} em espera e será feita nova tentativa.`,
     caseOpened: (kind) => `Um pagamento precisa de análise: ${kind}.`,
     lowFloat: (available, average) => `${available} disponíveis. Os envios são em média ${average} por dia.`,
+    statementReady: (month, currency, closing) =>
+      `O extrato ${currency} de ${month} está disponível em Saldos. Saldo final: ${closing}.`,
     summary: ({ day, succeeded, failed, money }) =>
       [
         `${day}: ${plural(succeeded, 'pagamento concluído', 'pagamentos concluídos')}, ` +

@@ -18,6 +18,8 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = 
     minAmount: 'Montante mín.',
     maxAmount: 'Montante máx.',
     text: 'Recibo, nome, parte de um número…',
+    lostPayment: 'Um cliente pagou e não encontra o pagamento? Cole o SMS inteiro na pesquisa.',
+    lostPaymentPage: 'Os clientes encontram o seu pagamento aqui:',
     searchedBackTo: 'Pesquisado até',
     searchFurther: 'Procurar mais atrás',
     export: 'Exportar',

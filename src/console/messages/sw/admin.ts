@@ -35,6 +35,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       password: 'Nenosiri lililokosewa',
       code: 'Misimbo ya programu iliyokosewa',
       recovery_code: 'Misimbo ya dharura iliyokosewa',
+      lost_payment: 'Utafutaji wa malipo',
       receipt: 'Risiti kwa barua pepe',
       passkey: 'Passkey zisizo sahihi',
       sign_up: 'Kujisajili',

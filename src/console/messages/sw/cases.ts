@@ -106,6 +106,10 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
     resolvedBy: (by) => `Ukaguzi umefungwa na ${by}`,
     notFound: 'Hakuna ukaguzi ulio wazi kama huo kwenye akaunti hii.',
     facts: {
+      number: 'Namba ya mlipaji',
+      day: 'Siku',
+      text: 'SMS ya mlipaji',
+      other_reviews: 'Ukaguzi mwingine',
       receipt: 'Risiti',
       reference: 'Kumbukumbu iliyotolewa',
       received: 'Zilizopokelewa',
@@ -136,6 +140,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       debt: 'Kiasi kinachodaiwa',
       receipt_used: 'Malipo mengine yana risiti hiyohiyo',
       unreadable_report: 'Mtandao umetuma taarifa isiyoweza kuwa sahihi',
+      payer_report: 'Mlipaji anatafuta malipo',
       link_paid_twice: 'Kiungo cha mara moja kimelipwa mara mbili',
       wrong_amount: 'Mlipaji ametuma kiasi tofauti',
       unknown_reference: 'Malipo yasiyotambulika',
@@ -151,6 +156,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       refund_not_found: 'Kagua kwanza taarifa ya mtandao. Kisha rudisha pesa tena, au ziachilie.',
       receipt_used: 'Linganisha malipo yote mawili na taarifa ya mtandao, kisha amua.',
       unreadable_report: 'Uulize mtandao ulimaanisha nini. Malipo yenyewe hayajabadilika.',
+      payer_report:
+        'Linganisha anachosema mlipaji na oda zako na taarifa ya mtandao. Kisha wasiliana na mlipaji na ufunge kwa maelezo.',
       link_paid_twice: 'Rudisha moja ya malipo mawili, au toa bidhaa mara mbili.',
       payout_not_found: 'Kagua kwanza taarifa ya mtandao. Kisha tuma pesa tena, au ziachilie.',
       wrong_amount: 'Pesa zimeshikiliwa. Wasiliana na mlipaji.',

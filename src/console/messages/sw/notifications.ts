@@ -9,6 +9,7 @@ const SUBJECTS: Record<string, string> = {
   receiver_down: 'Callback hazifiki',
   case_opened: 'Malipo yanahitaji ukaguzi',
   low_float: 'Salio linapungua',
+  statement_ready: 'Taarifa ya akaunti iko tayari',
 };
 
 const FACTS: Record<string, string> = {
@@ -29,6 +30,7 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
       receiver_down: 'Callback URL ambazo hazijajibu kwa dakika 15',
       case_opened: 'Malipo yanayohitaji ukaguzi',
       low_float: 'Salio lisilotosha malipo ya siku ya wastani',
+      statement_ready: 'Taarifa ya akaunti ya kila mwezi, ikiwa tayari',
     },
     mail: ({ kind, holder, lines, url }) => ({
       subject: `${SUBJECTS[kind] ?? kind}: ${holder}`.slice(0, 150),
@@ -39,6 +41,8 @@ export const notifications: Pick<ConsoleMessages, 'notifications'> = {
     receiverDown: (origin, waiting) => `${origin} haijibu. Callback ${waiting} zinasubiri na zitatumwa tena.`,
     caseOpened: (kind) => `Malipo yanahitaji ukaguzi: ${kind}.`,
     lowFloat: (available, average) => `Zipo ${available}. Kwa wastani unatuma ${average} kwa siku.`,
+    statementReady: (month, currency, closing) =>
+      `Taarifa ya akaunti ya ${currency} ya ${month} iko tayari kwenye Salio. Salio la mwisho: ${closing}.`,
     summary: ({ day, succeeded, failed, money }) =>
       [`${day}: malipo ${succeeded} yamefanikiwa, ${failed} yameshindikana au muda umeisha.`, ...money].join('\n'),
     summaryMoney: (fact, amount, count) => `${FACTS[fact] ?? fact}: ${amount} (${count})`,

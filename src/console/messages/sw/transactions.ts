@@ -17,6 +17,8 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = 
     minAmount: 'Kiasi cha chini',
     maxAmount: 'Kiasi cha juu',
     text: 'Risiti, jina, sehemu ya namba…',
+    lostPayment: 'Mteja amelipa na huyapati malipo? Bandika SMS yote kwenye utafutaji.',
+    lostPaymentPage: 'Wateja hutafuta malipo yao hapa:',
     searchedBackTo: 'Umetafuta hadi',
     searchFurther: 'Tafuta za nyuma zaidi',
     export: 'Pakua',

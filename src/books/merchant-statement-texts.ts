@@ -1,0 +1,181 @@
+// What a statement says, in the languages of the console.
+
+import type { WalletLineKind } from './merchant-statements.ts';
+
+export const STATEMENT_LANGUAGES = ['en', 'fr', 'pt', 'sw'] as const;
+export type StatementLanguage = (typeof STATEMENT_LANGUAGES)[number];
+
+type StatementTexts = {
+  statement: string;
+  totals: string;
+  wallet: string;
+  period: string;
+  days: string;
+  made: string;
+  opening: string;
+  closing: string;
+  reserved: string;
+  date: string;
+  reference: string;
+  ownReference: string;
+  details: string;
+  what: string;
+  count: string;
+  gross: string;
+  fee: string;
+  net: string;
+  balance: string;
+  total: string;
+  page: (page: number, pages: number) => string;
+  kinds: Record<WalletLineKind, string>;
+};
+
+const en: StatementTexts = {
+  statement: 'Statement',
+  totals: 'Totals',
+  wallet: 'Wallet',
+  period: 'Period',
+  days: 'Days in the time zone',
+  made: 'Made',
+  opening: 'Opening balance',
+  closing: 'Closing balance',
+  reserved: 'of which reserved for payouts and refunds',
+  date: 'Date',
+  reference: 'Reference',
+  ownReference: 'Your reference',
+  details: 'Details',
+  what: 'What',
+  count: 'Count',
+  gross: 'Gross',
+  fee: 'Fee',
+  net: 'Net',
+  balance: 'Balance',
+  total: 'Total',
+  page: (page, pages) => `Page ${page} of ${pages}`,
+  kinds: {
+    collection: 'Collection',
+    collection_reversal: 'Collection reversed',
+    refund: 'Refund',
+    payout: 'Payout',
+    payout_reversal: 'Payout reversed',
+    credit: 'Credited after review',
+    credit_reversal: 'Taken back by the operator',
+    debt: 'Debt',
+    debt_recovery: 'Debt recovered',
+    top_up: 'Test money',
+    other: 'Other',
+  },
+};
+
+const fr: StatementTexts = {
+  statement: 'Relevé',
+  totals: 'Totaux',
+  wallet: 'Portefeuille',
+  period: 'Période',
+  days: 'Jours dans le fuseau horaire',
+  made: 'Établi le',
+  opening: 'Solde initial',
+  closing: 'Solde final',
+  reserved: 'dont réservé aux virements et remboursements',
+  date: 'Date',
+  reference: 'Référence',
+  ownReference: 'Votre référence',
+  details: 'Détails',
+  what: 'Opération',
+  count: 'Nombre',
+  gross: 'Brut',
+  fee: 'Frais',
+  net: 'Net',
+  balance: 'Solde',
+  total: 'Total',
+  page: (page, pages) => `Page ${page} sur ${pages}`,
+  kinds: {
+    collection: 'Encaissement',
+    collection_reversal: 'Encaissement annulé',
+    refund: 'Remboursement',
+    payout: 'Virement',
+    payout_reversal: 'Virement annulé',
+    credit: 'Crédité après vérification',
+    credit_reversal: 'Repris par l’opérateur',
+    debt: 'Dette',
+    debt_recovery: 'Dette remboursée',
+    top_up: 'Argent de test',
+    other: 'Autre',
+  },
+};
+
+const pt: StatementTexts = {
+  statement: 'Extrato',
+  totals: 'Totais',
+  wallet: 'Carteira',
+  period: 'Período',
+  days: 'Dias no fuso horário',
+  made: 'Emitido em',
+  opening: 'Saldo inicial',
+  closing: 'Saldo final',
+  reserved: 'dos quais reservado para envios e reembolsos',
+  date: 'Data',
+  reference: 'Referência',
+  ownReference: 'A sua referência',
+  details: 'Detalhes',
+  what: 'Movimento',
+  count: 'Quantidade',
+  gross: 'Bruto',
+  fee: 'Taxa',
+  net: 'Líquido',
+  balance: 'Saldo',
+  total: 'Total',
+  page: (page, pages) => `Página ${page} de ${pages}`,
+  kinds: {
+    collection: 'Cobrança',
+    collection_reversal: 'Cobrança anulada',
+    refund: 'Reembolso',
+    payout: 'Envio',
+    payout_reversal: 'Envio anulado',
+    credit: 'Creditado após análise',
+    credit_reversal: 'Retirado pela operadora',
+    debt: 'Dívida',
+    debt_recovery: 'Dívida recuperada',
+    top_up: 'Dinheiro de teste',
+    other: 'Outro',
+  },
+};
+
+const sw: StatementTexts = {
+  statement: 'Taarifa ya akaunti',
+  totals: 'Jumla kwa aina',
+  wallet: 'Pochi',
+  period: 'Kipindi',
+  days: 'Siku kwa saa za eneo',
+  made: 'Imetolewa',
+  opening: 'Salio la mwanzo',
+  closing: 'Salio la mwisho',
+  reserved: 'kati yake zilizotengwa kutumwa au kurudishwa',
+  date: 'Tarehe',
+  reference: 'Kumbukumbu',
+  ownReference: 'Kumbukumbu yako',
+  details: 'Maelezo',
+  what: 'Aina',
+  count: 'Idadi',
+  gross: 'Kabla ya ada',
+  fee: 'Ada',
+  net: 'Baada ya ada',
+  balance: 'Salio',
+  total: 'Jumla',
+  page: (page, pages) => `Ukurasa ${page} kati ya ${pages}`,
+  kinds: {
+    collection: 'Malipo yaliyopokelewa',
+    collection_reversal: 'Malipo yaliyobatilishwa',
+    refund: 'Pesa zilizorudishwa',
+    payout: 'Pesa zilizotumwa',
+    payout_reversal: 'Zilizotumwa zikarudi',
+    credit: 'Zilizoingizwa baada ya ukaguzi',
+    credit_reversal: 'Zilizochukuliwa na mtandao',
+    debt: 'Deni',
+    debt_recovery: 'Deni lililolipwa',
+    top_up: 'Pesa za majaribio',
+    other: 'Nyingine',
+  },
+};
+
+export const STATEMENT_TEXTS: Readonly<Record<StatementLanguage, StatementTexts>> = { en, fr, pt, sw };

@@ -1,0 +1,173 @@
+// The statements of past months. When a month of a holder is over, a job makes the statement of each wallet and stores its CSV with
+// its hash: what was shown for a month stays what was shown, whatever zone the holder chooses later.
+
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { type Holder, listHolders } from '../holders/holders.ts';
+import { balancesOf } from '../ledger/ledger.ts';
+import { HOUR_MS } from '../platform/clock.ts';
+import type { Context } from '../platform/context.ts';
+import type { Reader, Tx } from '../platform/db.ts';
+import { perProcess } from '../platform/memory.ts';
+import { addDays, dayIn } from '../platform/time-zones.ts';
+import { writeStatement } from './merchant-statement-files.ts';
+import { type MerchantStatement, prepareStatement, sumTotals } from './merchant-statements.ts';
+
+/** Holders of one pass. A pass begins where the one before ended. */
+const HOLDERS_PER_PASS = 50;
+/** A posting of the last second of a month may still be on its way. */
+const AFTER_MONTH_MS = HOUR_MS;
+const PART_BYTES = 1_048_576;
+const MAX_LISTED = 120;
+
+export type MonthlyStatement = {
+  currency: string;
+  /** Its first day: 2026-11-01. */
+  month: string;
+  time_zone: string;
+  opening: bigint;
+  gross: bigint;
+  fee: bigint;
+  net: bigint;
+  closing: bigint;
+  lines: number;
+  bytes: bigint;
+  /** Hexadecimal. */
+  sha256: string;
+  made_at: Date;
+};
+
+const COLUMNS = `currency, month::text as month, time_zone, opening, gross, fee, net, closing, lines, bytes,
+  encode(sha256, 'hex') as sha256, made_at`;
+
+/** The newest months first. */
+export function listMonthlyStatements(
+  reader: Reader,
+  holderId: bigint,
+  filter: { currency?: string; madeAfter?: Date } = {},
+): Promise<MonthlyStatement[]> {
+  return reader.query<MonthlyStatement>(
+    `select ${COLUMNS} from monthly_statements
+     where holder_id = $1 and ($2::text is null or currency = $2) and ($3::timestamptz is null or made_at > $3)
+     order by month desc, currency limit ${MAX_LISTED}`,
+    [holderId, filter.currency ?? null, filter.madeAfter ?? null],
+  );
+}
+
+/** One of them; null when there is none. */
+export async function findMonthlyStatement(
+  reader: Reader,
+  holderId: bigint,
+  currency: string,
+  month: string,
+): Promise<MonthlyStatement | null> {
+  const [row] = await reader.query<MonthlyStatement>(
+    `select ${COLUMNS} from monthly_statements where holder_id = $1 and currency = $2 and month = $3::date`,
+    [holderId, currency, month],
+  );
+  return row ?? null;
+}
+
+/** The stored CSV of one of them, a part at a time. */
+export async function* readMonthlyCsv(
+  reader: Reader,
+  holderId: bigint,
+  { currency, month }: Pick<MonthlyStatement, 'currency' | 'month'>,
+): AsyncGenerator<Buffer> {
+  for (let number = 1; ; number++) {
+    const [part] = await reader.query<{ content: Buffer }>(
+      `select content from monthly_statement_parts
+       where holder_id = $1 and currency = $2 and month = $3::date and number = $4`,
+      [holderId, currency, month, number],
+    );
+    if (!part) return;
+    yield part.content;
+  }
+}
+
+type Place = { before: bigint | undefined };
+const placeOf = perProcess((): Place => ({ before: undefined }));
+
+/** One pass over some holders. Returns how many statements it made. */
+export async function makeMonthlyStatements(ctx: Context): Promise<number> {
+  const place = placeOf(ctx);
+  const holders = await listHolders(ctx.db, { before: place.before, limit: HOLDERS_PER_PASS });
+  place.before = holders.length < HOLDERS_PER_PASS ? undefined : holders.at(-1)?.id;
+  let made = 0;
+  for (const holder of holders) made += await makeStatementsOf(ctx, holder);
+  return made;
+}
+
+async function makeStatementsOf(ctx: Context, holder: Holder): Promise<number> {
+  const { firstDay, lastDay } = pastMonth(holder.time_zone, new Date(ctx.clock.millis() - AFTER_MONTH_MS));
+  const wallets = await balancesOf(ctx.db, holder.id);
+  let made = 0;
+  for (const { currency } of wallets) {
+    if (await findMonthlyStatement(ctx.db, holder.id, currency, firstDay)) continue;
+    try {
+      const statement = await prepareStatement(ctx, holder, { currency, firstDay, lastDay });
+      // A wallet that had no money yet has no statement.
+      if (statement.lines === 0 && statement.opening === 0n) continue;
+      if (await ctx.db.transaction((tx) => storeStatement(tx, ctx, statement))) made++;
+    } catch (error) {
+      // The statement of another wallet must not wait for it. The next pass tries again.
+      ctx.log.error({ holder: holder.id, currency, month: firstDay, err: error }, 'a monthly statement was not made');
+    }
+  }
+  return made;
+}
+
+/** The month before the one of this moment. */
+export function pastMonth(timeZone: string, moment: Date): { firstDay: string; lastDay: string } {
+  const lastDay = addDays(`${dayIn(timeZone, moment).slice(0, 7)}-01`, -1);
+  return { firstDay: `${lastDay.slice(0, 7)}-01`, lastDay };
+}
+
+/** False: another process was faster. */
+async function storeStatement(tx: Tx, ctx: Context, statement: MerchantStatement): Promise<boolean> {
+  const { holder, currency, firstDay, walletAccount, opening, closing, lines, madeAt } = statement;
+  const [taken] = await tx.query<{ free: boolean }>(
+    `select pg_try_advisory_xact_lock(hashtextextended($1, 54)) and not exists (
+       select from monthly_statements where holder_id = $2 and currency = $3 and month = $4::date) as free`,
+    [`monthly statement ${holder.id} ${currency} ${firstDay}`, holder.id, currency, firstDay],
+  );
+  if (!taken?.free) return false;
+  const { content } = writeStatement(ctx, statement, 'csv', 'en');
+  const { bytes, sha256 } = await storeParts(tx, statement, content);
+  const { gross, fee, net } = sumTotals(statement.totals);
+  const facts = [holder.id, currency, firstDay, holder.time_zone, walletAccount];
+  await tx.query(
+    `insert into monthly_statements (holder_id, currency, month, time_zone, wallet_account, opening, gross, fee, net, closing,
+       lines, bytes, sha256, made_at)
+     values ($1, $2, $3::date, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    [...facts, opening, gross, fee, net, closing, lines, bytes, sha256, madeAt],
+  );
+  return true;
+}
+
+async function storeParts(
+  tx: Tx,
+  { holder, currency, firstDay }: MerchantStatement,
+  content: Readable,
+): Promise<{ bytes: bigint; sha256: Buffer }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let number = 0;
+  let held = Buffer.alloc(0);
+  const flush = async (part: Buffer) => {
+    number++;
+    await tx.query(
+      'insert into monthly_statement_parts (holder_id, currency, month, number, content) values ($1, $2, $3::date, $4, $5)',
+      [holder.id, currency, firstDay, number, part],
+    );
+  };
+  for await (const chunk of content as AsyncIterable<Buffer | string>) {
+    const piece = Buffer.from(chunk);
+    hash.update(piece);
+    bytes += piece.length;
+    held = Buffer.concat([held, piece]);
+    for (; held.length >= PART_BYTES; held = held.subarray(PART_BYTES)) await flush(held.subarray(0, PART_BYTES));
+  }
+  if (held.length > 0) await flush(held);
+  return { bytes: BigInt(bytes), sha256: hash.digest() };
+}
