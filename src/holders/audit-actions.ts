@@ -20,6 +20,8 @@ export const AUDIT_ACTIONS = {
     'payment_link.changed',
     'payment_link.disabled',
     'case.resolved',
+    'dispute.opened',
+    'dispute.evidence_added',
     'decision.proposed',
     'decision.approved',
     'decision.rejected',
@@ -81,6 +83,7 @@ export const AUDIT_ACTIONS = {
     'rule_change.confirmed',
     'rule_change.withdrawn',
     'fee.changed',
+    'reserve.changed',
   ],
   gateway: [
     'connection.created',

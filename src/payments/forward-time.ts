@@ -20,5 +20,9 @@ export async function forwardPayments(tx: Tx, ms: number, now: Date): Promise<nu
        expires_at = expires_at - $1 * interval '1 millisecond'`,
     [ms],
   );
+  await tx.query(
+    `update held_parts set release_at = release_at - $1 * interval '1 millisecond' where released_at is null`,
+    [ms],
+  );
   return Number(row?.count ?? 0);
 }

@@ -42,7 +42,9 @@ export type CaseKind =
   | 'receipt_used'
   /** The operator sent a value that cannot be right. */
   | 'unreadable_report'
-  | 'link_paid_twice';
+  | 'link_paid_twice'
+  /** A payer, or the operator, asks for the money back (disputes.ts). */
+  | 'dispute';
 
 /** One observation of a transaction, and where it came from. */
 export type Outcome = {
@@ -71,7 +73,7 @@ export type KnownTransaction = {
   receipt: string | null;
 };
 
-/** What refunds have given back of a collection, and what they are giving back now. */
+/** What refunds and disputes have given back of a collection, and what they may be giving back now. */
 type RefundProgress = { underWay: bigint; givenBack: bigint };
 
 export type Transition = {

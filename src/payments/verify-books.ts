@@ -8,8 +8,9 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid, publicId } from '../platform/ids.ts';
-import { CROSS_CHECKS, type CrossCheck, type CrossCheckRow } from './cross-check.ts';
+import { CROSS_CHECKS, type CrossCheckRow } from './cross-check.ts';
 import { type CheckStage, type Page, type PagePosition, type Scope, stagesOf } from './cross-check-pages.ts';
+import type { CrossCheck } from './cross-check-parts.ts';
 import { refOf } from './transactions.ts';
 import {
   addFindings,

@@ -84,6 +84,9 @@ const settings = {
   'rule_change.requested': () => 'a demandé d’assouplir les règles d’approbation',
   'rule_change.confirmed': () => 'a confirmé un changement des règles d’approbation',
   'rule_change.withdrawn': () => 'a annulé un changement des règles d’approbation',
+  'reserve.changed': () => 'a changé la réserve glissante',
+  'dispute.opened': (ref) => `a ouvert un litige sur ${ref}`,
+  'dispute.evidence_added': (id) => `a ajouté une preuve au litige ${id}`,
   'fee.changed': (method) => `a changé les frais de ${method}`,
 } satisfies Sentences;
 
