@@ -67,7 +67,8 @@ alter table refund_orders
   add column from_held bigint not null default 0 constraint refund_from_held_sane check (from_held >= 0),
   add column held_until timestamptz,
   add constraint refund_held_until_named check ((from_held > 0) = (held_until is not null));
-comment on column refund_orders.from_held is 'How much of its money came out of the rolling reserve. It goes back there when the refund fails.';
+comment on column refund_orders.from_held is
+  'How much of its money came out of the rolling reserve. It goes back there when the refund fails.';
 comment on column refund_orders.held_until is 'When the last of that money would have been released.';
 
 -- Disputes.
@@ -119,7 +120,8 @@ create unique index dispute_notice_once on disputes (holder_id, transaction_id, 
 create index disputes_open on disputes (holder_id, currency, opened_at) where status = 'open';
 create trigger disputes_keep_final_states before update on disputes for each row
   when (old.status <> 'open') execute function refuse_reopening();
-comment on table disputes is 'A payer, or the operator, asks for the money of a collection back. The amount is held until two people have decided.';
+comment on table disputes is
+  'A payer, or the operator, asks for the money of a collection back. The amount is held until two people have decided.';
 comment on column disputes.fee_returned is 'What the gateway gives back out of its fee if the dispute is lost.';
 comment on column disputes.short is 'What the wallet did not hold when the dispute was opened, and no credit has brought since.';
 comment on column disputes.reference is 'The number of the operator''s notice.';

@@ -2490,6 +2490,85 @@ comment on table dispute_evidence is
 CREATE INDEX dispute_evidence_by_case ON public.dispute_evidence USING btree (holder_id, case_id);
 CREATE TRIGGER dispute_evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON dispute_evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- 0056_payments_limits.sql
+
+create table payment_limits (
+  holder_id bigint not null,
+  direction text not null,
+  subject text not null,
+  currency text not null,
+  set_by text not null,
+  day_amount bigint,
+  day_count integer,
+  updated_by text not null,
+  updated_at timestamp with time zone not null,
+  constraint limit_once PRIMARY KEY (holder_id, direction, subject, currency, set_by),
+  constraint limit_amount_sane CHECK ((day_amount >= 0)),
+  constraint limit_count_sane CHECK ((day_count >= 0)),
+  constraint limit_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text, 'refund'::text]))),
+  constraint limit_of_members CHECK (((subject <> 'member'::text) OR (direction <> 'collection'::text))),
+  constraint limit_says_something CHECK (((day_amount IS NOT NULL) OR (day_count IS NOT NULL))),
+  constraint limit_set_by_known CHECK ((set_by = ANY (ARRAY['gateway'::text, 'holder'::text]))),
+  constraint limit_subject_known CHECK ((subject = ANY (ARRAY['holder'::text, 'member'::text, 'number'::text]))),
+  constraint payment_limits_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table payment_limits is
+  'What may be ordered in one day of the holder. No row: no limit.';
+comment on column payment_limits.subject is
+  'Whose orders count together: all of the holder, those of one member, or those with one phone number.';
+comment on column payment_limits.set_by is
+  'By admins of the gateway, or by the holder itself. The lower of both holds.';
+CREATE TRIGGER payment_limits_counted AFTER INSERT OR DELETE OR UPDATE ON payment_limits FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table limit_uses (
+  holder_id bigint not null,
+  direction text not null,
+  subject text not null,
+  subject_key text not null,
+  currency text not null,
+  day date not null,
+  amount bigint not null,
+  count integer not null,
+  constraint limit_use_once PRIMARY KEY (holder_id, direction, subject, subject_key, currency, day),
+  constraint limit_use_amount_sane CHECK ((amount >= 0)),
+  constraint limit_use_count_sane CHECK ((count >= 0))
+);
+comment on table limit_uses is
+  'What was ordered in a day under each limit. The row is also the lock: orders at the same moment count each other.';
+comment on column limit_uses.subject_key is
+  'The number of the member or of the phone; empty for the holder.';
+comment on column limit_uses.day is
+  'The day in the time zone of the holder.';
+CREATE INDEX limit_uses_by_day ON public.limit_uses USING btree (day);
+
+create table limit_parts (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  subject text not null,
+  subject_key text not null,
+  day date not null,
+  constraint limit_part_once PRIMARY KEY (holder_id, transaction_id, subject)
+);
+comment on table limit_parts is
+  'Under which limits a transaction counts. What fails no longer counts.';
+CREATE INDEX limit_parts_by_day ON public.limit_parts USING btree (day);
+
+create table blocked_numbers (
+  holder_id bigint not null,
+  msisdn text not null,
+  reason text not null,
+  added_by text not null,
+  added_at timestamp with time zone not null,
+  constraint blocked_number_once PRIMARY KEY (holder_id, msisdn),
+  constraint blocked_number_form CHECK ((msisdn ~ '^[0-9]{6,15}$'::text)),
+  constraint blocked_reason_length CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
+);
+comment on table blocked_numbers is
+  'Numbers that are asked for nothing and paid nothing. Not hashed: people must be able to read the list and to take a number off it.';
+comment on column blocked_numbers.holder_id is
+  '0: blocked for every holder, by the admins of the gateway.';
+CREATE TRIGGER blocked_numbers_counted AFTER INSERT OR DELETE OR UPDATE ON blocked_numbers FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
 -- 
 
 create table schema_migrations (

@@ -16,6 +16,7 @@ import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
 import { readOperatorBalances } from './payments/operator-balances.ts';
 import { createOperatorInbox } from './payments/operator-callbacks.ts';
+import { purgeLimitUses } from './payments/payment-limits.ts';
 import { SEALED_PREPARED_CALLS } from './payments/prepared-calls.ts';
 import { purgeRejectedCallbacks } from './payments/rejected-callbacks.ts';
 import { releaseHeldParts } from './payments/rolling-reserve.ts';
@@ -127,6 +128,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     deliverer,
     createCallbackHousekeeping(base),
     { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
+    { name: 'payment_limits', pass: () => purgeLimitUses(base), idleMs: PURGE_IDLE_MS },
     { name: 'rolling_reserve', pass: () => releaseHeldParts(base), idleMs: RESERVE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base), idleMs: VERIFY_IDLE_MS },

@@ -84,6 +84,10 @@ export const AUDIT_ACTIONS = {
     'rule_change.withdrawn',
     'fee.changed',
     'reserve.changed',
+    'limit.set',
+    'limit.removed',
+    'number.blocked',
+    'number.unblocked',
   ],
   gateway: [
     'connection.created',

@@ -170,8 +170,8 @@ const REFUND_TOTALS: CrossCheck = {
         r.refunded_late, r.disputed, r.dispute_lost] as sums
       from ${KEYS} join refund_totals r on r.holder_id = key.holder_id and r.collection_id = key.id
     ), counted as (
-      select k.holder_id, k.collection_id, array[c.amount, c.fee, s.under_way, s.fee_under_way + d.fee_open, s.refunded, s.fee_refunded + d.fee_lost,
-        s.refunded_late, d.disputed, d.lost] as sums
+      select k.holder_id, k.collection_id, array[c.amount, c.fee, s.under_way, s.fee_under_way + d.fee_open, s.refunded,
+        s.fee_refunded + d.fee_lost, s.refunded_late, d.disputed, d.lost] as sums
       from kept k
       left join transactions c on c.holder_id = k.holder_id and c.id = k.collection_id
       cross join lateral (

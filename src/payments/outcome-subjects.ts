@@ -29,6 +29,8 @@ export type OutcomeSubject = {
   amended: boolean;
   job: ReadJob | null;
   hasCases: boolean;
+  /** It counts under a limit of its holder. */
+  limited: boolean;
   /** What the holder's rolling reserve takes of a collection; null: nothing. */
   reserve: ReserveRule | null;
   /** Of a refund: its order, and the collection that it gives back. */
@@ -100,6 +102,7 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubje
         job: surroundings.get(row.id)?.job ?? null,
         hasCases: surroundings.get(row.id)?.hasCases ?? false,
         reserve: surroundings.get(row.id)?.reserve ?? null,
+        limited: surroundings.get(row.id)?.limited ?? false,
         refund: null,
         totals: null,
         totalsChanged: false,
@@ -122,12 +125,13 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubje
 async function readSurroundings(
   tx: Tx,
   keys: unknown[],
-): Promise<Map<string, Pick<OutcomeSubject, 'job' | 'hasCases' | 'reserve'>>> {
+): Promise<Map<string, Pick<OutcomeSubject, 'job' | 'hasCases' | 'reserve' | 'limited'>>> {
   type Row = Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
     id: string;
     kind: JobKind | null;
     submitted_at: Date | null;
     has_cases: boolean;
+    limited: boolean;
     basis_points: number | null;
     days: number | null;
   };
@@ -137,6 +141,8 @@ async function readSurroundings(
       text: `select input.id, j.kind, j.attempts, j.since, j.submitted_at, j.resume,
                exists (select from cases c
                        where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open') as has_cases,
+               exists (select from limit_parts l
+                       where l.holder_id = input.holder_id and l.transaction_id = input.id) as limited,
                r.basis_points, r.days
              from ${TRANSACTION_KEYS.rows}
              left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id
@@ -145,17 +151,20 @@ async function readSurroundings(
     keys,
   );
   return new Map(
-    rows.map(({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases, ...rule }) => [
-      id,
-      {
-        job: kind === null ? null : { kind, attempts, since, submittedAt, resume },
-        hasCases,
-        reserve:
-          rule.basis_points === null || rule.days === null
-            ? null
-            : { basisPoints: BigInt(rule.basis_points), days: rule.days },
-      },
-    ]),
+    rows.map(
+      ({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases, limited, ...rule }) => [
+        id,
+        {
+          job: kind === null ? null : { kind, attempts, since, submittedAt, resume },
+          hasCases,
+          limited,
+          reserve:
+            rule.basis_points === null || rule.days === null
+              ? null
+              : { basisPoints: BigInt(rule.basis_points), days: rule.days },
+        },
+      ],
+    ),
   );
 }
 

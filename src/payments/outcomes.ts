@@ -27,6 +27,7 @@ import { planNext, scheduleNext } from './next-job.ts';
 import { claimSuccesses, isUnnamed, needsReceipt, receiptOf } from './outcome-receipts.ts';
 import { lockSubjects, markDecidedReversals, type OutcomeSubject, progressOf } from './outcome-subjects.ts';
 import { type NewPayerStep, recordPayerSteps, stepOf } from './payer-steps.ts';
+import { giveBackLimits } from './payment-limits.ts';
 import { eventData, refundRecord } from './record.ts';
 import { concludeRefund, givenBack, keepFee, updateRefundTotals } from './refund-orders.ts';
 import { reserveShare, reserveUntil } from './rolling-reserve.ts';
@@ -97,6 +98,10 @@ export async function applyOutcomes(
     closeAnswered(tx, all, at),
     runHooks(tx, ctx, all, at),
   ]);
+  await giveBackLimits(
+    tx,
+    all.filter(hasFailed).map(({ row }) => row),
+  );
   await insertHeldParts(tx, all.flatMap(heldPartsOf), at);
   await recordDebts(tx, ctx, bookings.posted, at);
   const applied = decided.map((entry): Applied => {
@@ -244,6 +249,11 @@ function planHolds(ctx: PaymentsContext, { row, reserve, refund, entered }: Outc
     if (state.status === 'failed' && order?.held_until)
       state.hold = { amount: order.from_held, releaseAt: order.held_until };
   }
+}
+
+/** It had counted under a limit of its holder, and does not any more. */
+function hasFailed({ limited, entered }: OutcomeSubject): boolean {
+  return limited && entered.some(({ status }) => status === 'failed' || status === 'expired');
 }
 
 function heldPartsOf({ entered }: OutcomeSubject): NewHeldPart[] {

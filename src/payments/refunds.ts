@@ -21,6 +21,7 @@ import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { takeHeldParts } from './held-parts.ts';
+import { limitRules, takeFromLimits } from './payment-limits.ts';
 import {
   addToRefundTotals,
   findRefundById,
@@ -105,6 +106,7 @@ export async function createRefund(
   request: RefundRequest,
   options: RefundOptions = {},
 ): Promise<Refund> {
+  const rules = await limitRules(ctx, holderId);
   const refund = await ctx.db.transaction(async (tx) => {
     const holder = await requireActiveHolder(tx, holderId);
     const collection = await lockCollection(tx, holderId, request.collection);
@@ -117,6 +119,12 @@ export async function createRefund(
     const needsApproval =
       options.integrationId == null && (await refundNeedsApproval(tx, holder, collection.currency, given));
     const created = await writeRefund(tx, ctx, actor, collection, request, { ...plan, needsApproval, ...options });
+    await takeFromLimits(tx, ctx, rules, {
+      holderId,
+      direction: 'refund',
+      memberId: actor.memberId,
+      payments: [created],
+    });
     await options.within?.(tx, created);
     failpoint('refund-writing');
     return created;

@@ -4,7 +4,9 @@ import { plural } from './plural.ts';
 
 export const balances = {
   balances: {
-    lead: 'One wallet per currency. Reserved money belongs to payouts and refunds in progress; held money is your reserve and open disputes.',
+    lead:
+      'One wallet per currency. Reserved money belongs to payouts and refunds in progress; ' +
+      'held money is your reserve and open disputes.',
     none: 'No wallets yet',
     noneText: 'A wallet is created with the first successful payment in its currency.',
     wallet: 'wallet',

@@ -5,7 +5,9 @@ import { plural } from './plural.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Un portefeuille par devise. L’argent réservé est destiné aux virements et remboursements en cours ; l’argent retenu est votre réserve et les litiges ouverts.',
+    lead:
+      'Un portefeuille par devise. L’argent réservé est destiné aux virements et remboursements en cours ; ' +
+      'l’argent retenu est votre réserve et les litiges ouverts.',
     none: 'Aucun portefeuille',
     noneText: 'Un portefeuille est créé avec le premier paiement réussi dans sa devise.',
     wallet: 'portefeuille',

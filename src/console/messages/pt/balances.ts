@@ -5,7 +5,9 @@ import { plural } from './plural.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Uma carteira por moeda. O dinheiro reservado pertence a envios e reembolsos em curso; o retido é a sua reserva e as disputas abertas.',
+    lead:
+      'Uma carteira por moeda. O dinheiro reservado pertence a envios e reembolsos em curso; ' +
+      'o retido é a sua reserva e as disputas abertas.',
     none: 'Ainda sem carteiras',
     noneText: 'Uma carteira é criada com o primeiro pagamento concluído na sua moeda.',
     wallet: 'carteira',

@@ -4,7 +4,9 @@ import type { ConsoleMessages } from '../en.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Pochi moja kwa kila sarafu. Pesa zilizotengwa ni za malipo yanayotumwa au kurudishwa; zilizozuiliwa ni akiba yako na mizozo iliyo wazi.',
+    lead:
+      'Pochi moja kwa kila sarafu. Pesa zilizotengwa ni za malipo yanayotumwa au kurudishwa; ' +
+      'zilizozuiliwa ni akiba yako na mizozo iliyo wazi.',
     none: 'Bado hakuna pochi',
     noneText: 'Pochi hufunguliwa kwa malipo ya kwanza yaliyofanikiwa ya sarafu yake.',
     wallet: 'pochi',
