@@ -24,6 +24,8 @@ export async function forwardPayments(tx: Tx, ms: number, now: Date): Promise<nu
     `update held_parts set release_at = release_at - $1 * interval '1 millisecond' where released_at is null`,
     [ms],
   );
-  await tx.query(`update disputes set answer_by = answer_by - $1 * interval '1 millisecond' where status = 'open'`, [ms]);
+  await tx.query(`update disputes set answer_by = answer_by - $1 * interval '1 millisecond' where status = 'open'`, [
+    ms,
+  ]);
   return Number(row?.count ?? 0);
 }
