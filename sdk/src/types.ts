@@ -205,7 +205,7 @@ export type Balance = {
   available: number;
   /** What open collections would bring. */
   pending: number;
-  /** What open payouts hold back. */
+  /** For open payouts and refunds, and what is held in reserve or for disputes. */
   reserved: number;
   updated_at: string;
 };

@@ -179,9 +179,11 @@ async function insertParts(tx: Tx, holderId: bigint, day: string, uses: Use[]): 
 /** What failed no longer counts. These transactions are known to count. */
 export async function giveBackLimits(
   tx: Tx,
-  failed: { id: string; direction: TransactionDirection; amount: bigint; currency: string }[],
+  failed: (LimitedPayment & { direction: TransactionDirection })[],
 ): Promise<void> {
-  for (const { id, direction, amount, currency } of failed)
+  // In the order of their numbers, so that two batches of outcomes wait for each other.
+  const sorted = failed.toSorted((a, b) => ((a.msisdn ?? '') < (b.msisdn ?? '') ? -1 : 1));
+  for (const { id, direction, amount, currency } of sorted)
     await tx.query(
       `with part as (
          delete from limit_parts p using ${TRANSACTION_KEYS.rows}
