@@ -353,6 +353,8 @@ export type ProblemCode =
   | 'unsupported_media_type'
   | 'request_timeout'
   | 'rate_limited'
+  | 'limit_reached'
+  | 'number_blocked'
   | 'number_limited'
   | 'overloaded'
   | 'database_unavailable'

@@ -14,7 +14,7 @@ export function disputeCommands(group: Command, terminal: Terminal): void {
     'npx simbi dispute open TX_01J… "never delivered"',
     'npx simbi dispute open TX_01J… "chargeback" --notice CB-778 --amount 500 --answer-by 2026-12-01',
   ])
-    .option('--amount <amount>', 'the amount; default: all that was not given back')
+    .option('--amount <amount>', 'the amount; default: all that was not refunded')
     .option('--notice <number>', "the number of the operator's notice")
     .option('--answer-by <day>', 'until when evidence can be given; default: in a week')
     .action(async (ref: string, reason: string, options: OpenOptions) => {

@@ -142,7 +142,7 @@ export const cases = {
       open: 'Open a dispute',
       openLead: 'The amount is held until two people have decided.',
       ref: 'Payment',
-      amountHint: 'Empty: all that was not given back.',
+      amountHint: 'Empty: all that was not refunded.',
       notice: 'Number of the operator’s notice',
       noticeHint: 'Empty: a person reports it.',
     },

@@ -145,7 +145,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       open: 'Ouvrir un litige',
       openLead: 'Le montant est retenu jusqu’à ce que deux personnes aient décidé.',
       ref: 'Paiement',
-      amountHint: 'Vide : tout ce qui n’a pas été rendu.',
+      amountHint: 'Vide : tout ce qui n’a pas été remboursé.',
       notice: 'Numéro de l’avis de l’opérateur',
       noticeHint: 'Vide : une personne le signale.',
     },

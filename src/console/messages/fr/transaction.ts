@@ -191,7 +191,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     dispute_release: 'Litige gagné',
     dispute_loss: 'Litige perdu',
     dispute_loss_short: 'Litige perdu',
-    dispute_loss_fee: 'Frais rendus',
+    dispute_loss_fee: 'Frais remboursés',
     debt: 'Dette',
     debt_recovery: 'Dette récupérée',
     debt_recovery_reversal: 'Dette récupérée',
