@@ -1,7 +1,7 @@
 -- What the migrations make together, for reading and for review. Written by: npm run schema
 -- Partitions are left out: the service makes and drops them while it runs.
 
-create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal', 'operator_fee', 'operator_fee_return');
+create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal', 'operator_fee', 'operator_fee_return', 'reserve_hold', 'reserve_release', 'reserve_use', 'reserve_cover', 'debt_recovery_release', 'dispute_hold', 'dispute_shortfall', 'dispute_cover', 'dispute_cover_reversal', 'dispute_cover_release', 'dispute_shortfall_end', 'dispute_release', 'dispute_loss', 'dispute_loss_short', 'dispute_loss_fee');
 
 CREATE OR REPLACE FUNCTION public.audit_hash(previous bytea, line text)
  RETURNS bytea
@@ -765,12 +765,12 @@ create table ledger_accounts (
   key text collate "C" not null,
   constraint account_id PRIMARY KEY (holder_id, id),
   constraint account_key_unique UNIQUE (holder_id, key),
-  constraint account_debt_not_positive CHECK (((kind <> 'holder_receivable'::text) OR (balance <= 0))),
-  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text, 'operator_fees'::text])))),
-  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'write_offs'::text, 'operator_fees'::text]))),
+  constraint account_debt_not_positive CHECK (((kind <> ALL (ARRAY['holder_receivable'::text, 'dispute_shortfall'::text])) OR (balance <= 0))),
+  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'dispute_shortfall'::text, 'write_offs'::text, 'operator_fees'::text])))),
+  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'wallet_held'::text, 'wallet_disputed'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'dispute_shortfall'::text, 'write_offs'::text, 'operator_fees'::text]))),
   constraint account_not_overdrawn CHECK (((balance >= 0) OR may_go_negative)),
   constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = 'operator_clearing'::text))),
-  constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text])))),
+  constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'wallet_held'::text, 'wallet_disputed'::text])))),
   constraint account_wallet_exists FOREIGN KEY (holder_id, wallet_account) REFERENCES wallets(holder_id, wallet_account)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=25);
 comment on table ledger_accounts is
@@ -940,7 +940,7 @@ create table cases (
   rail text,
   constraint case_id PRIMARY KEY (holder_id, id),
   constraint case_closes_when_even CHECK (((status = 'open'::text) OR (amount IS NULL) OR (settled = amount))),
-  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text, 'payer_report'::text]))),
+  constraint case_kind_known CHECK ((kind = ANY (ARRAY['late_success'::text, 'contradiction'::text, 'different_receipt'::text, 'amount_mismatch'::text, 'no_answer'::text, 'payout_not_found'::text, 'refund_not_found'::text, 'debt'::text, 'wrong_amount'::text, 'unknown_reference'::text, 'second_payment'::text, 'receipt_used'::text, 'unreadable_report'::text, 'link_paid_twice'::text, 'payer_report'::text, 'dispute'::text]))),
   constraint case_money_named CHECK (((amount IS NULL) = (currency IS NULL))),
   constraint case_settled_bounded CHECK (((settled >= 0) AND (settled <= COALESCE(amount, (0)::bigint)))),
   constraint case_status_known CHECK ((status = ANY (ARRAY['open'::text, 'resolved'::text])))
@@ -955,7 +955,7 @@ comment on column cases.settled is
   'How much of it was moved on. The case closes when that is all of it.';
 comment on column cases.rail is
   'Where money in suspense came from.';
-CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text, 'debt'::text, 'unreadable_report'::text, 'unknown_reference'::text])));
+CREATE UNIQUE INDEX case_open_once ON public.cases USING btree (holder_id, transaction_id, kind) WHERE ((status = 'open'::text) AND (kind <> ALL (ARRAY['wrong_amount'::text, 'second_payment'::text, 'debt'::text, 'unreadable_report'::text, 'unknown_reference'::text, 'dispute'::text])));
 CREATE INDEX cases_by_transaction ON public.cases USING btree (holder_id, transaction_id);
 CREATE INDEX cases_open ON public.cases USING btree (opened_at DESC, id) WHERE (status = 'open'::text);
 CREATE INDEX cases_open_by_holder ON public.cases USING btree (holder_id, opened_at DESC) WHERE (status = 'open'::text);
@@ -1480,10 +1480,14 @@ create table refund_orders (
   approved_at timestamp with time zone,
   cancelled_by text,
   cancelled_at timestamp with time zone,
+  from_held bigint not null default 0,
+  held_until timestamp with time zone,
   constraint refund_order_once PRIMARY KEY (holder_id, transaction_id),
   constraint refund_approval_known CHECK ((approval = ANY (ARRAY['not_needed'::text, 'waiting'::text, 'approved'::text]))),
   constraint refund_approved_by_another CHECK (((created_by_member IS NULL) OR (approved_by_member IS NULL) OR (approved_by_member <> created_by_member))),
   constraint refund_fee_sane CHECK ((fee_returned >= 0)),
+  constraint refund_from_held_sane CHECK ((from_held >= 0)),
+  constraint refund_held_until_named CHECK (((from_held > 0) = (held_until IS NOT NULL))),
   constraint refund_reason_length CHECK ((char_length(reason) <= 500))
 );
 comment on table refund_orders is
@@ -1494,6 +1498,10 @@ comment on column refund_orders.as_payout is
   'The rail cannot refund: the money is sent to the payer as a payout.';
 comment on column refund_orders.created_by_member is
   'Null: asked for by an integration, or on the command line.';
+comment on column refund_orders.from_held is
+  'How much of its money came out of the rolling reserve. It goes back there when the refund fails.';
+comment on column refund_orders.held_until is
+  'When the last of that money would have been released.';
 CREATE INDEX refund_orders_by_collection ON public.refund_orders USING btree (holder_id, collection_id);
 CREATE INDEX refund_orders_waiting ON public.refund_orders USING btree (holder_id) WHERE ((approval = 'waiting'::text) AND (cancelled_at IS NULL));
 
@@ -1507,19 +1515,27 @@ create table refund_totals (
   refunded_late bigint not null default 0,
   fee_under_way bigint not null default 0,
   fee_refunded bigint not null default 0,
+  disputed bigint not null default 0,
+  dispute_lost bigint not null default 0,
   constraint refund_totals_once PRIMARY KEY (holder_id, collection_id),
+  constraint refund_dispute_lost_sane CHECK ((dispute_lost >= 0)),
+  constraint refund_disputed_sane CHECK ((disputed >= 0)),
   constraint refund_fee_refunded_sane CHECK ((fee_refunded >= 0)),
   constraint refund_fee_under_way_sane CHECK ((fee_under_way >= 0)),
   constraint refund_late_sane CHECK ((refunded_late >= 0)),
   constraint refund_refunded_sane CHECK ((refunded >= 0)),
   constraint refund_under_way_sane CHECK ((under_way >= 0)),
-  constraint refunds_within_collection CHECK (((under_way + refunded) <= collected)),
+  constraint refunds_within_collection CHECK (((((under_way + refunded) + disputed) + dispute_lost) <= collected)),
   constraint refunds_within_fee CHECK (((fee_under_way + fee_refunded) <= fee))
 );
 comment on table refund_totals is
   'What was given back of each collection, and what is under way. Refunds made at once wait for this row; the database refuses more than was collected.';
 comment on column refund_totals.refunded_late is
   'Given back by refunds that had failed before. It is a fact however much it is, so it is outside the limit.';
+comment on column refund_totals.disputed is
+  'In open disputes. It can be neither refunded nor disputed a second time.';
+comment on column refund_totals.dispute_lost is
+  'Given back to the payer by disputes that were lost.';
 
 create table decisions (
   holder_id bigint not null,
@@ -1540,7 +1556,7 @@ create table decisions (
   decided_by_member bigint,
   decided_at timestamp with time zone,
   constraint decision_id PRIMARY KEY (holder_id, id),
-  constraint decision_action_known CHECK ((action = ANY (ARRAY['settle_success'::text, 'settle_failed'::text, 'settle_amount'::text, 'settle_reversed'::text, 'send_again'::text, 'keep'::text, 'credit_holder'::text, 'return_to_payer'::text, 'take_to_income'::text, 'write_off'::text]))),
+  constraint decision_action_known CHECK ((action = ANY (ARRAY['settle_success'::text, 'settle_failed'::text, 'settle_amount'::text, 'settle_reversed'::text, 'send_again'::text, 'keep'::text, 'credit_holder'::text, 'return_to_payer'::text, 'take_to_income'::text, 'write_off'::text, 'dispute_won'::text, 'dispute_lost'::text]))),
   constraint decision_amount_named CHECK (((amount IS NOT NULL) = (action = 'settle_amount'::text))),
   constraint decision_amount_positive CHECK ((amount > 0)),
   constraint decision_by_two_people CHECK (((status <> 'approved'::text) OR ((decided_by_member IS NOT NULL) AND (decided_at IS NOT NULL) AND (decided_by_member <> proposed_by_member)))),
@@ -2876,6 +2892,185 @@ create table monthly_statement_parts (
 comment on table monthly_statement_parts is
   'The CSV file of a monthly statement, in order. Written before the row that has its hash, in the same transaction.';
 CREATE TRIGGER monthly_statement_parts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON monthly_statement_parts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- 0055_payments_held_money.sql
+
+create table reserve_rules (
+  holder_id bigint not null,
+  basis_points integer not null,
+  days integer not null,
+  updated_by text not null,
+  updated_at timestamp with time zone not null,
+  constraint reserve_rule_once PRIMARY KEY (holder_id),
+  constraint reserve_rule_days CHECK (((days >= 1) AND (days <= 365))),
+  constraint reserve_rule_share CHECK (((basis_points >= 1) AND (basis_points <= 10000))),
+  constraint reserve_rules_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table reserve_rules is
+  'Of each collection of the holder, this share is held back for some days. No row: nothing is held.';
+
+create table held_parts (
+  holder_id bigint not null,
+  source_id uuid not null,
+  currency text not null,
+  amount bigint not null,
+  used bigint not null default 0,
+  held_at timestamp with time zone not null,
+  release_at timestamp with time zone not null,
+  released_at timestamp with time zone,
+  constraint held_part_once PRIMARY KEY (holder_id, source_id),
+  constraint held_part_positive CHECK ((amount > 0)),
+  constraint held_part_used_bounded CHECK (((used >= 0) AND (used <= amount)))
+);
+comment on table held_parts is
+  'What of each collection is in the rolling reserve. A row changes only under the lock of the wallet it belongs to.';
+comment on column held_parts.source_id is
+  'The collection; or the refund that had used held money, failed, and gave it back.';
+comment on column held_parts.used is
+  'Taken for refunds and for facts that the wallet had too little for. The rest is released.';
+CREATE INDEX held_parts_due ON public.held_parts USING btree (release_at) WHERE (released_at IS NULL);
+CREATE INDEX held_parts_of_holder ON public.held_parts USING btree (holder_id, currency, release_at) WHERE (released_at IS NULL);
+
+create table disputes (
+  holder_id bigint not null,
+  case_id uuid not null,
+  transaction_id uuid not null,
+  amount bigint not null,
+  fee_returned bigint not null,
+  short bigint not null,
+  currency text not null,
+  source text not null,
+  reason text not null,
+  reference text,
+  answer_by timestamp with time zone not null,
+  status text not null default 'open'::text,
+  opened_by text not null,
+  opened_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint dispute_once PRIMARY KEY (holder_id, case_id),
+  constraint dispute_amount_positive CHECK ((amount > 0)),
+  constraint dispute_end_dated CHECK (((status = 'open'::text) = (ended_at IS NULL))),
+  constraint dispute_fee_bounded CHECK (((fee_returned >= 0) AND (fee_returned <= amount))),
+  constraint dispute_reason_length CHECK (((char_length(reason) >= 3) AND (char_length(reason) <= 500))),
+  constraint dispute_reference_length CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 120))),
+  constraint dispute_short_bounded CHECK (((short >= 0) AND (short <= (amount - fee_returned)))),
+  constraint dispute_source_known CHECK ((source = ANY (ARRAY['operator'::text, 'person'::text]))),
+  constraint dispute_status_known CHECK ((status = ANY (ARRAY['open'::text, 'won'::text, 'lost'::text]))),
+  constraint dispute_case_exists FOREIGN KEY (holder_id, case_id) REFERENCES cases(holder_id, id)
+);
+comment on table disputes is
+  'A payer, or the operator, asks for the money of a collection back. The amount is held until two people have decided.';
+comment on column disputes.fee_returned is
+  'What the gateway gives back out of its fee if the dispute is lost.';
+comment on column disputes.short is
+  'What the wallet did not hold when the dispute was opened, and no credit has brought since.';
+comment on column disputes.reference is
+  'The number of the operator''s notice.';
+comment on column disputes.answer_by is
+  'Until when evidence can be sent to the operator.';
+CREATE UNIQUE INDEX dispute_notice_once ON public.disputes USING btree (holder_id, transaction_id, reference) WHERE (reference IS NOT NULL);
+CREATE INDEX disputes_open ON public.disputes USING btree (holder_id, currency, opened_at) WHERE (status = 'open'::text);
+CREATE TRIGGER disputes_keep_final_states BEFORE UPDATE ON disputes FOR EACH ROW WHEN (old.status <> 'open'::text) EXECUTE FUNCTION refuse_reopening();
+
+create table dispute_evidence (
+  holder_id bigint not null,
+  id uuid not null,
+  case_id uuid not null,
+  note text not null,
+  document bytea,
+  document_type text,
+  added_by text not null,
+  added_at timestamp with time zone not null,
+  constraint dispute_evidence_id PRIMARY KEY (holder_id, id),
+  constraint dispute_document_size CHECK (((octet_length(document) >= 1) AND (octet_length(document) <= 1048576))),
+  constraint dispute_document_type_known CHECK ((document_type = ANY (ARRAY['text/plain'::text, 'image/png'::text, 'image/jpeg'::text, 'image/webp'::text]))),
+  constraint dispute_document_typed CHECK (((document IS NULL) = (document_type IS NULL))),
+  constraint dispute_note_length CHECK (((char_length(note) >= 1) AND (char_length(note) <= 4000))),
+  constraint dispute_evidence_of_dispute FOREIGN KEY (holder_id, case_id) REFERENCES disputes(holder_id, case_id)
+);
+comment on table dispute_evidence is
+  'What was said and shown in a dispute. Never changed.';
+CREATE INDEX dispute_evidence_by_case ON public.dispute_evidence USING btree (holder_id, case_id);
+CREATE TRIGGER dispute_evidence_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON dispute_evidence FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- 0056_payments_limits.sql
+
+create table payment_limits (
+  holder_id bigint not null,
+  direction text not null,
+  subject text not null,
+  currency text not null,
+  set_by text not null,
+  day_amount bigint,
+  day_count integer,
+  updated_by text not null,
+  updated_at timestamp with time zone not null,
+  constraint limit_once PRIMARY KEY (holder_id, direction, subject, currency, set_by),
+  constraint limit_amount_sane CHECK ((day_amount >= 0)),
+  constraint limit_count_sane CHECK ((day_count >= 0)),
+  constraint limit_direction_known CHECK ((direction = ANY (ARRAY['collection'::text, 'payout'::text, 'refund'::text]))),
+  constraint limit_of_members CHECK (((subject <> 'member'::text) OR (direction <> 'collection'::text))),
+  constraint limit_says_something CHECK (((day_amount IS NOT NULL) OR (day_count IS NOT NULL))),
+  constraint limit_set_by_known CHECK ((set_by = ANY (ARRAY['gateway'::text, 'holder'::text]))),
+  constraint limit_subject_known CHECK ((subject = ANY (ARRAY['holder'::text, 'member'::text, 'number'::text]))),
+  constraint payment_limits_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table payment_limits is
+  'What may be ordered in one day of the holder. No row: no limit.';
+comment on column payment_limits.subject is
+  'Whose orders count together: all of the holder, those of one member, or those with one phone number.';
+comment on column payment_limits.set_by is
+  'By admins of the gateway, or by the holder itself. The lower of both holds.';
+CREATE TRIGGER payment_limits_counted AFTER INSERT OR DELETE OR UPDATE ON payment_limits FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+create table limit_uses (
+  holder_id bigint not null,
+  direction text not null,
+  subject text not null,
+  subject_key text not null,
+  currency text not null,
+  day date not null,
+  amount bigint not null,
+  count integer not null,
+  constraint limit_use_once PRIMARY KEY (holder_id, direction, subject, subject_key, currency, day),
+  constraint limit_use_amount_sane CHECK ((amount >= 0)),
+  constraint limit_use_count_sane CHECK ((count >= 0))
+);
+comment on table limit_uses is
+  'What was ordered in a day under each limit. The row is also the lock: orders at the same moment count each other.';
+comment on column limit_uses.subject_key is
+  'The number of the member or of the phone; empty for the holder.';
+comment on column limit_uses.day is
+  'The day in the time zone of the holder.';
+CREATE INDEX limit_uses_by_day ON public.limit_uses USING btree (day);
+
+create table limit_parts (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  subject text not null,
+  subject_key text not null,
+  day date not null,
+  constraint limit_part_once PRIMARY KEY (holder_id, transaction_id, subject)
+);
+comment on table limit_parts is
+  'Under which limits a transaction counts. What fails no longer counts.';
+CREATE INDEX limit_parts_by_day ON public.limit_parts USING btree (day);
+
+create table blocked_numbers (
+  holder_id bigint not null,
+  msisdn text not null,
+  reason text not null,
+  added_by text not null,
+  added_at timestamp with time zone not null,
+  constraint blocked_number_once PRIMARY KEY (holder_id, msisdn),
+  constraint blocked_number_form CHECK ((msisdn ~ '^[0-9]{6,15}$'::text)),
+  constraint blocked_reason_length CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
+);
+comment on table blocked_numbers is
+  'Numbers that are asked for nothing and paid nothing. Not hashed: people must be able to read the list and to take a number off it.';
+comment on column blocked_numbers.holder_id is
+  '0: blocked for every holder, by the admins of the gateway.';
+CREATE TRIGGER blocked_numbers_counted AFTER INSERT OR DELETE OR UPDATE ON blocked_numbers FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 -- 
 

@@ -18,8 +18,10 @@ import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
 import { readOperatorBalances } from './payments/operator-balances.ts';
 import { createOperatorInbox } from './payments/operator-callbacks.ts';
+import { purgeLimitUses } from './payments/payment-limits.ts';
 import { SEALED_PREPARED_CALLS } from './payments/prepared-calls.ts';
 import { purgeRejectedCallbacks } from './payments/rejected-callbacks.ts';
+import { releaseHeldParts } from './payments/rolling-reserve.ts';
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
@@ -45,6 +47,7 @@ const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
 const BALANCES_IDLE_MS = { shortest: 30_000, longest: 60_000 };
 const VERIFY_IDLE_MS = { shortest: 1_000, longest: 5_000 };
 const CHAIN_IDLE_MS = { shortest: 1_000, longest: 10_000 };
+const RESERVE_IDLE_MS = { shortest: 1_000, longest: 30_000 };
 const CALLS_IDLE_MS = { shortest: 1_000, longest: 1_000 };
 const SIMULATORS_IDLE_MS = { shortest: 5_000, longest: 5_000 };
 const TEXTS_IDLE_MS = { shortest: 1_000, longest: 5_000 };
@@ -129,6 +132,8 @@ export async function createServices(base: Context, options: ServicesOptions = {
     createCallbackHousekeeping(base),
     { name: 'evidence_months', pass: () => keepEvidenceMonths(base), idleMs: MONTHS_IDLE_MS },
     { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
+    { name: 'payment_limits', pass: () => purgeLimitUses(base), idleMs: PURGE_IDLE_MS },
+    { name: 'rolling_reserve', pass: () => releaseHeldParts(base), idleMs: RESERVE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base, undefined, BOOKS_CHECKS), idleMs: VERIFY_IDLE_MS },
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },

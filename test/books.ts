@@ -4,12 +4,15 @@ import assert from 'node:assert/strict';
 import { BOOKS_CHECKS } from '../src/books/books-checks.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import type { CollectionOrder } from '../src/payments/accept.ts';
+import type { PaymentsContext } from '../src/payments/context.ts';
+import { openDispute } from '../src/payments/disputes.ts';
 import { createPaymentEngine, type PaymentEngine } from '../src/payments/engine.ts';
 import { createOperatorInbox } from '../src/payments/operator-callbacks.ts';
 import { applyOutcomes } from '../src/payments/outcomes.ts';
 import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { createRefund } from '../src/payments/refunds.ts';
+import { setReserveRule } from '../src/payments/rolling-reserve.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { refOf, type Transaction } from '../src/payments/transactions.ts';
 import { verifyBooks } from '../src/payments/verify-books.ts';
@@ -159,7 +162,9 @@ export async function writePast(base: TestContext, books: Books) {
   await see(gone, paid(gone), UNKNOWN);
   await see(spent, reversed(spent));
   await topUpSandbox(ctx, COMMAND_LINE, debtor.holderId, CURRENCY, 30_000n);
+  const held = await writeHeldMoney(ctx, books);
   return {
+    ...held,
     success,
     open,
     payout,
@@ -175,6 +180,24 @@ export async function writePast(base: TestContext, books: Books) {
     spent,
     taken,
   };
+}
+
+/** The rolling reserve in each of its states, and a dispute in each of its own. */
+async function writeHeldMoney(ctx: PaymentsContext, books: Books) {
+  const { collect, refund, see, shop, debtor } = books;
+  await setReserveRule(ctx, COMMAND_LINE, shop.holderId, { basisPoints: 1_000n, days: 2 });
+  const kept = await settled(books);
+  const reopened = await refund(kept, 1_000n);
+  await see(reopened, FAILED);
+  await setReserveRule(ctx, COMMAND_LINE, shop.holderId, null);
+  const request = { amount: 10_000n, reason: 'not delivered', reference: null, answerBy: null };
+  const disputed = await settled(books);
+  await openDispute(ctx, COMMAND_LINE, { ...request, collection: refOf(disputed) });
+  // The debtor has nothing, and goes on owing: all of it is missing.
+  const poor = await collect({ amount: 20_000n, fee: 0n }, debtor);
+  await see(poor, paid(poor));
+  const short = await openDispute(ctx, COMMAND_LINE, { ...request, amount: null, collection: refOf(poor) });
+  return { kept, disputed, short };
 }
 
 export type Past = Awaited<ReturnType<typeof writePast>>;

@@ -205,7 +205,7 @@ export type Balance = {
   available: number;
   /** What open collections would bring. */
   pending: number;
-  /** What open payouts hold back. */
+  /** For open payouts and refunds, and what is held in reserve or for disputes. */
   reserved: number;
   updated_at: string;
 };
@@ -387,6 +387,8 @@ export type ProblemCode =
   | 'unsupported_media_type'
   | 'request_timeout'
   | 'rate_limited'
+  | 'limit_reached'
+  | 'number_blocked'
   | 'number_limited'
   | 'overloaded'
   | 'database_unavailable'

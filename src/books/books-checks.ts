@@ -2,8 +2,8 @@
 // are those of the lines.
 
 import { TRANSFERS_WITH_ACCOUNTS } from '../ledger/reports.ts';
-import type { CrossCheck } from '../payments/cross-check.ts';
 import type { CheckStage } from '../payments/cross-check-pages.ts';
+import type { CrossCheck } from '../payments/cross-check-parts.ts';
 import { CLOSE_HASH, closeItems, contentHash, FIRST_HASH } from './close-chain.ts';
 import { LINE_SEAL, MATCH_SEAL } from './statement-matches.ts';
 

@@ -47,6 +47,7 @@ const MONEY: CommandEntry[] = [
   entry('pay [link]', 'show a payment link with a QR code for a phone', () => import('./pay.ts'), 'payCommand'),
   entry('payout', 'order, approve, cancel and list payouts', () => import('./payout.ts'), 'payoutCommands'),
   entry('refund', 'give collections back, whole or in parts', () => import('./refund.ts'), 'refundCommands'),
+  entry('dispute', 'open and list disputes', () => import('./dispute.ts'), 'disputeCommands'),
 ];
 
 const BOOKS: CommandEntry[] = [
@@ -141,9 +142,10 @@ const OPERATING: CommandEntry[] = [
     'statementCommands',
   ),
   entry('ledger', 'check the ledger', () => import('./ledger.ts'), 'ledgerCommands'),
+  entry('block', 'block phone numbers, and list them', () => import('./block.ts'), 'blockCommands'),
   entry(
     'limits',
-    'show who is held back by a limit, now or in the last hour',
+    'show who is held back by a limit; set the limits of a holder',
     () => import('./limits.ts'),
     'limitsCommands',
   ),

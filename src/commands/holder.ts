@@ -16,6 +16,7 @@ import { inviteMember } from '../holders/invitations.ts';
 import { ROLES } from '../holders/members.ts';
 import { createHolderWithOwner } from '../holders/registration.ts';
 import type { Context } from '../platform/context.ts';
+import { formatAmount } from '../platform/money.ts';
 import { isTimeZone } from '../platform/time-zones.ts';
 import { describeInvitation, explainInvitation, type PrintedInvitation } from './invitation.ts';
 import {
@@ -26,11 +27,40 @@ import {
   parseId,
   parseLimit,
   print,
+  requireAmount,
   requireEmail,
   type Terminal,
   table,
   withContext,
 } from './terminal.ts';
+
+function addReserveCommand(group: Command, terminal: Terminal): void {
+  addCommand(group, 'reserve <id>', 'hold a share of its collections for some days; without options show it', [
+    'npx simbi holder reserve 3 --percent 10 --days 30',
+    'npx simbi holder reserve 3 --none',
+  ])
+    .option('--percent <share>', 'the share of each collection, in percent')
+    .option('--days <number>', 'for how long')
+    .option('--none', 'hold nothing more; what is held stays until its day')
+    .action(async (id: string, options: { json?: boolean; percent?: string; days?: string; none?: boolean }) => {
+      const rule = await withContext(terminal, async (ctx) => {
+        const { findReserveRule, setReserveRule } = await import('../payments/rolling-reserve.ts');
+        const holder = await findHolder(ctx.db, parseId(id));
+        if (!holder) throw new CommandError(`There is no holder ${id}.`, EXIT.notFound);
+        if (options.none) await setReserveRule(ctx, COMMAND_LINE, holder.id, null);
+        else if (options.percent !== undefined || options.days !== undefined)
+          await setReserveRule(ctx, COMMAND_LINE, holder.id, {
+            // Two decimals of a percent: the amount reader gives hundredths of one, which are basis points.
+            basisPoints: requireAmount(options.percent ?? '', 'XXX'),
+            days: Number(options.days ?? '0'),
+          });
+        return findReserveRule(ctx.db, holder.id);
+      });
+      const data = rule && { percent: formatAmount(rule.basisPoints), days: rule.days };
+      const sentence = data ? `${data.percent} percent is held for ${data.days} days.` : 'Nothing is held.';
+      print(terminal, options, { reserve: data }, sentence);
+    });
+}
 
 export function holderCommands(group: Command, terminal: Terminal): void {
   addCreateCommand(group, terminal);
@@ -76,6 +106,8 @@ export function holderCommands(group: Command, terminal: Terminal): void {
     const holder = await withContext(terminal, (ctx) => setHolderStatus(ctx, COMMAND_LINE, parseId(id), status));
     print(terminal, options, holder, rowsOf([holder]));
   };
+
+  addReserveCommand(group, terminal);
 
   addCommand(group, 'suspend <id>', 'refuse its requests until it is resumed', ['npx simbi holder suspend 3']).action(
     (id: string, options: { json?: boolean }) => change(id, 'suspended', options),

@@ -22,6 +22,7 @@ import { debtLines } from './debts.ts';
 import { waitingDecisions } from './decision-list.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { merchantLimits } from './limit-settings.ts';
 import { countInBackground, readVolumes } from './merchant-figures.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 import { deliveryOf, invitedPage } from './team.ts';
@@ -195,6 +196,7 @@ async function holderPage(request: MemberRequest): Promise<FastifyReply> {
         ${statusForms(request, holder, path)}
       </div>
       ${changesCard(request, changes, path)}
+      ${await merchantLimits(request, holder.id)}
       <section class="card">
         <h2>${t.admin.fees}</h2>
         <p class="muted">${t.admin.feesText}</p>

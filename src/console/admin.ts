@@ -14,6 +14,7 @@ import { MAX_RESOLUTION } from './case-details.ts';
 import { caseList } from './case-list.ts';
 import { timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
+import { openDisputeForm } from './dispute-evidence.ts';
 import { postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -34,7 +35,10 @@ async function casesPage(request: MemberRequest): Promise<FastifyReply> {
     title: t.menu.allCases,
     lead: t.cases.lead,
     active: 'allCases',
-    body: await caseList(request, '/console/admin/cases', { holderOf: (cases) => holdersOf(request, cases) }),
+    body: html`
+      ${await caseList(request, '/console/admin/cases', { holderOf: (cases) => holdersOf(request, cases) })}
+      ${openDisputeForm(request)}
+    `,
   });
 }
 

@@ -3,14 +3,17 @@
 import type { FastifyReply } from 'fastify';
 import { walletAvailable } from '../ledger/chart.ts';
 import { balanceAt, balancesOf, type StatementLine, statement, type WalletBalance } from '../ledger/ledger.ts';
+import { type HeldMoney, listHeldMoney } from '../payments/rolling-reserve.ts';
 import { topUpSandbox } from '../payments/sandbox-top-up.ts';
 import { pendingOf } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS, dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
+import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { publicId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
+import { dayIn } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, emptyState, figureCard, sum, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
@@ -37,9 +40,10 @@ export const balanceRoutes: ConsoleRoute[] = [
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, role } = request;
-  const [wallets, pending, debts] = await Promise.all([
+  const [wallets, pending, held, debts] = await Promise.all([
     balancesOf(ctx.db, request.holder.id),
     pendingOf(ctx.db, request.holder.id),
+    listHeldMoney(ctx.db, request.holder.id),
     debtBoxes(request),
   ]);
   return renderPage(request, {
@@ -53,7 +57,14 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
           ? emptyState(t.balances.none, t.balances.noneText, sampleShopButton(request))
           : html`
               <div class="cards">
-                ${wallets.map((wallet) => walletCard(request, wallet, pending.get(wallet.currency) ?? 0n))}
+                ${wallets.map((wallet) =>
+                  walletCard(
+                    request,
+                    wallet,
+                    pending.get(wallet.currency) ?? 0n,
+                    held.find(({ currency }) => currency === wallet.currency),
+                  ),
+                )}
               </div>
             `
       }
@@ -62,7 +73,12 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   });
 }
 
-function walletCard(request: HolderRequest, wallet: WalletBalance, pending: bigint): Html {
+function walletCard(
+  request: HolderRequest,
+  wallet: WalletBalance,
+  pending: bigint,
+  reserve: HeldMoney | undefined,
+): Html {
   const { t, role } = request;
   const { currency } = wallet;
   return html`
@@ -72,8 +88,17 @@ function walletCard(request: HolderRequest, wallet: WalletBalance, pending: bigi
       <p class="muted">${currency} · ${t.balances.wallet} ${wallet.walletAccount}</p>
       ${sum([
         [t.balances.reserved, money(request, wallet.reserved, currency)],
+        ...(wallet.held > 0n ? [[t.balances.held, money(request, wallet.held, currency)] as const] : []),
         [t.balances.pending, money(request, pending, currency)],
       ])}
+      ${
+        reserve &&
+        html`
+          <p class="muted">
+            ${t.balances.heldText(money(request, reserve.amount, currency), dayIn(request.holder.time_zone, reserve.last_at))}
+          </p>
+        `
+      }
       <div class="actions">
         <a class="button button-secondary" href="/console/balances/${currency}">${icon('file-text')}${t.balances.statement}</a>
         ${
@@ -203,12 +228,21 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
     ],
     lines.map((line) => [
       who(t.transfers[line.kind], timeTag(request, line.postedAt)),
-      line.kind === 'sandbox_top_up' ? '' : transactionLink(refOf({ id: line.transactionId })),
+      lineLink(line),
       html`<span class="amount">${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}</span>`,
       money(request, line.balance, currency),
       timeTag(request, line.postedAt),
     ]),
   );
+}
+
+/** Money of a dispute is posted under the id of its case. */
+function lineLink({ kind, transactionId }: StatementLine): HtmlValue {
+  if (kind === 'sandbox_top_up') return '';
+  if (!kind.startsWith('dispute_') || kind.startsWith('dispute_cover'))
+    return transactionLink(refOf({ id: transactionId }));
+  const id = publicId('case', transactionId);
+  return html`<a href="/console/cases/${id}"><code>${id}</code></a>`;
 }
 
 async function exportStatement(request: HolderRequest): Promise<FastifyReply> {

@@ -26,6 +26,7 @@ import { fieldOf, type HolderRequest, type MemberRequest, money, paramOf, queryO
 import { sendDocument } from './decision-document.ts';
 import { type CaseSubject, decisionForm, readDecisionForm } from './decision-form.ts';
 import { decisionCard } from './decision-list.ts';
+import { disputeCard } from './dispute-evidence.ts';
 import { errorBox } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { methodName } from './names.ts';
@@ -105,6 +106,7 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
     ctx.db,
     [each.holder_id, ...decisions.map((decision) => decision.to_holder)].filter((id) => id !== null),
   );
+  const disputeSection = await disputeCard(request, each, { path: view.path, canAdd: view.canPropose });
   const shown = { isAdmin: decider.isAdmin, canPropose: view.canPropose, toHolder: names };
   return renderPage(request, {
     title: t.cases.kinds[each.kind],
@@ -123,6 +125,7 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
             decisions.length > 0 &&
             decisionSection(request, decisions, (decision) => decisionCard(request, decision, subject, shown))
           }
+          ${disputeSection}
           ${proposeCard(view, subject, decisions, errors)}
           ${transaction && evidenceCard(request, transaction, evidence?.entries ?? [])}
         </div>

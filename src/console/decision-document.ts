@@ -67,9 +67,16 @@ function isText(bytes: Buffer): boolean {
 
 /** Sends the document of a decision as a file to save. */
 export async function sendDocument(request: MemberRequest, decisionId: string): Promise<FastifyReply> {
-  const document = await readDocument(request.ctx.db, decisionId);
+  return replyWithDocument(request, await readDocument(request.ctx.db, decisionId), publicId('dec', decisionId));
+}
+
+export function replyWithDocument(
+  request: MemberRequest,
+  document: DecisionDocument | null,
+  title: string,
+): FastifyReply {
   if (!document) throw new Problem('not_found');
-  const name = `${publicId('dec', decisionId)}.${EXTENSIONS[document.type]}`;
+  const name = `${title}.${EXTENSIONS[document.type]}`;
   return request.reply
     .headers({
       'Content-Type': document.type === 'text/plain' ? 'text/plain; charset=utf-8' : document.type,

@@ -6,6 +6,7 @@ import { listFailingReceivers } from '../callbacks/endpoints.ts';
 import { sumMoney } from '../ledger/daily-money.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { listOpenCases } from '../payments/case-list.ts';
+import { listDisputesToAnswer } from '../payments/disputes.ts';
 import { countTransactions, listTransactions } from '../payments/listing.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
@@ -37,6 +38,8 @@ type Holder = { id: bigint; time_zone: string };
 const MOST = 20;
 /** How long after it was made a statement is worth a mail, where mails did not go out. */
 const STATEMENT_FRESH_MS = 7 * DAY_MS;
+/** When members are reminded of a dispute that must be answered. */
+const ANSWER_SOON_MS = 2 * DAY_MS;
 /** A receiver that answers again within this time is not worth a mail. */
 const RECEIVER_DOWN_MS = HOUR_MS / 4;
 /** The summary of a day is sent from this hour of the next, in the holder's zone. */
@@ -90,15 +93,31 @@ async function receiversDown(ctx: Context, { id }: Holder): Promise<Notification
     }));
 }
 
-async function newCases(ctx: Context, { id }: Holder): Promise<NotificationFact[]> {
-  const cases = await listOpenCases(ctx.db, { holderId: id }, { limit: MOST });
-  return cases
-    .filter(({ opened_at }) => ctx.clock.millis() - opened_at.getTime() < DAY_MS)
-    .map((each) => ({
+async function newCases(ctx: Context, { id, time_zone }: Holder): Promise<NotificationFact[]> {
+  const soon = new Date(ctx.clock.millis() + ANSWER_SOON_MS);
+  const [cases, disputes] = await Promise.all([
+    listOpenCases(ctx.db, { holderId: id }, { limit: MOST }),
+    listDisputesToAnswer(ctx.db, id, soon),
+  ]);
+  const reminders = disputes.map(
+    (dispute): NotificationFact => ({
       kind: 'case_opened',
-      subject: each.id,
-      line: ({ notifications, cases: { kinds } }) => notifications.caseOpened(kinds[each.kind]),
-    }));
+      subject: `${dispute.case_id} ${dispute.answer_by.toISOString()}`,
+      line: ({ cases: { kinds, dispute: labels } }, locale) =>
+        `${kinds.dispute}: ${formatMoney(dispute.amount, dispute.currency, locale)}. ` +
+        `${labels.answerBy} ${dayIn(time_zone, dispute.answer_by)}.`,
+    }),
+  );
+  const opened = cases
+    .filter(({ opened_at }) => ctx.clock.millis() - opened_at.getTime() < DAY_MS)
+    .map(
+      (each): NotificationFact => ({
+        kind: 'case_opened',
+        subject: each.id,
+        line: ({ notifications, cases: { kinds } }) => notifications.caseOpened(kinds[each.kind]),
+      }),
+    );
+  return [...opened, ...reminders];
 }
 
 /** Said once a day. */

@@ -37,6 +37,7 @@ import {
 } from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
 import { debtRoutes } from './debts.ts';
+import { disputeRoutes } from './dispute-evidence.ts';
 import { factorRoutes } from './factor-pages.ts';
 import { factorProofRoutes } from './factor-proof.ts';
 import { homeRoutes } from './home.ts';
@@ -44,6 +45,7 @@ import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
 import { invitationRoutes } from './invitation-page.ts';
 import { layoutPage, redirect } from './layout.ts';
+import { limitSettingRoutes } from './limit-settings.ts';
 import { limitsRoutes } from './limits-page.ts';
 import { consoleLinkRoutes } from './links.ts';
 import { listExportRoutes } from './list-exports.ts';
@@ -123,6 +125,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...settingsRoutes,
   ...approvalSettingRoutes,
   ...receiptTextRoutes,
+  ...limitSettingRoutes,
+  ...disputeRoutes,
   ...callbackPageRoutes,
   ...requestLogRoutes,
   ...caseRoutes,

@@ -11,6 +11,7 @@ import { approvalSection } from './approval-settings.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { limitSection } from './limit-settings.ts';
 import { LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 import { receiptTextCard } from './receipt-text-settings.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
@@ -33,6 +34,7 @@ async function settingsPage(request: HolderRequest, errors?: FieldErrors): Promi
     body: html`
       ${businessCard(request, errors)}
       ${await approvalSection(request)}
+      ${await limitSection(request)}
       ${await receiptTextCard(request)}
       ${languageCard(request)}
     `,

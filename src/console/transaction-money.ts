@@ -174,15 +174,17 @@ function ledgerTable(request: HolderRequest, transfers: readonly TransferLine[])
 
 /** The name of a ledger account; its key appears on hover. */
 function accountName({ t }: HolderRequest, key: string): Html {
-  const [kind] = key.split(':');
+  const [kind, , , side] = key.split(':');
+  const walletSides: Record<string, string> = t.accounts;
   const names: Record<string, string> = {
-    wallet: key.endsWith(':reserved') ? t.accounts.reserved : t.accounts.available,
+    wallet: walletSides[side ?? ''] ?? t.accounts.available,
     clearing: t.accounts.clearing,
     fees: t.accounts.fees,
     suspense: t.accounts.suspense,
     receivable: t.accounts.receivable,
     'write-offs': t.accounts.writeOffs,
     'operator-fees': t.accounts.operatorFees,
+    'dispute-shortfall': t.accounts.shortfall,
   };
   return html`<span title="${key}">${names[kind ?? ''] ?? t.accounts.funding}</span>`;
 }

@@ -6,7 +6,8 @@ import type { Statement, Tx } from '../platform/db.ts';
 import {
   type AccountRef,
   accountKey,
-  holderReceivable,
+  besideWallet,
+  isBesideWallet,
   isWallet,
   mayGoNegative,
   walletAvailable,
@@ -46,27 +47,25 @@ const LOCK_ACCOUNTS: Statement = {
 };
 
 /**
- * Locks the accounts, creating those that do not exist yet; by key. Debts that the holders of wallets among them have are
- * locked after everything else: so nobody waits for a wallet while holding a debt, and a posting sees a debt that another
- * one made while it waited for the wallet.
+ * Locks the accounts, creating those that do not exist yet; by key. What is beside the wallets among them (debts, held money) is
+ * locked after everything else, where it exists: so nobody waits for a wallet while holding a debt, and a posting sees a debt
+ * that another one made while it waited for the wallet.
  */
 export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date): Promise<Map<string, LockedAccount>> {
   const byKey = new Map<string, AccountRef>();
   for (const ref of refs) {
-    const first = ref.kind === 'holder_receivable' ? walletAvailable(ref.holderId, ref.currency) : ref;
+    const first = isBesideWallet(ref) ? walletAvailable(ref.holderId, ref.currency) : ref;
     byKey.set(accountKey(first), first);
   }
   const wanted = [...byKey.values()];
-  const debts = wanted.flatMap(({ kind, holderId, currency }) =>
-    kind === 'wallet_available' ? [holderReceivable(holderId, currency)] : [],
-  );
+  const beside = wanted.flatMap((ref) => (ref.kind === 'wallet_available' ? besideWallet(ref) : []));
   // Sent together: the database begins the second statement when the first has its locks.
-  const [found, owed] = await Promise.all([selectLocked(tx, wanted), lockDebts(tx, debts)]);
+  const [found, lockedBeside] = await Promise.all([selectLocked(tx, wanted), lockBeside(tx, beside)]);
   const rows = found.length === wanted.length ? found : await createAndLock(tx, wanted, at);
-  return new Map([...lockedAccounts(rows, byKey), ...owed]);
+  return new Map([...lockedAccounts(rows, byKey), ...lockedBeside]);
 }
 
-/** The first posting of a holder or a rail. Its debts are locked already: a deadlock is possible here, and tried again. */
+/** The first posting of a holder or a rail. What is beside wallets is locked already: a deadlock is possible here, and tried again. */
 async function createAndLock(tx: Tx, wanted: AccountRef[], at: Date): Promise<LockedRow[]> {
   await createAccounts(tx, wanted, at);
   const rows = await selectLocked(tx, wanted);
@@ -87,23 +86,23 @@ function lockedAccounts(rows: LockedRow[], byKey: ReadonlyMap<string, AccountRef
   );
 }
 
-const LOCK_DEBTS: Statement = {
-  name: 'ledger_lock_debts',
+const LOCK_BESIDE: Statement = {
+  name: 'ledger_lock_beside',
   text: `select a.id, a.key, a.balance, a.updated_at from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
          order by a.holder_id, a.id for no key update of a`,
 };
 
-/** Locks debts that exist. The wallets beside them are locked already. */
-async function lockDebts(tx: Tx, debts: AccountRef[]): Promise<Map<string, LockedAccount>> {
-  if (debts.length === 0) return new Map();
-  const rows = await tx.query<LockedRow>(LOCK_DEBTS, WANTED.arrays(debts));
-  return lockedAccounts(rows, new Map(debts.map((ref) => [accountKey(ref), ref])));
+/** Locks those that exist. Their wallets are locked already. */
+async function lockBeside(tx: Tx, beside: AccountRef[]): Promise<Map<string, LockedAccount>> {
+  if (beside.length === 0) return new Map();
+  const rows = await tx.query<LockedRow>(LOCK_BESIDE, WANTED.arrays(beside));
+  return lockedAccounts(rows, new Map(beside.map((ref) => [accountKey(ref), ref])));
 }
 
-/** Creates and locks the debts of holders that had none. The wallets beside them are locked already. */
-export async function createDebts(tx: Tx, debts: AccountRef[], at: Date): Promise<Map<string, LockedAccount>> {
-  await createAccounts(tx, debts, at);
-  return lockDebts(tx, debts);
+/** Creates and locks accounts beside wallets that had none. The wallets are locked already. */
+export async function createBeside(tx: Tx, beside: AccountRef[], at: Date): Promise<Map<string, LockedAccount>> {
+  await createAccounts(tx, beside, at);
+  return lockBeside(tx, beside);
 }
 
 function selectLocked(tx: Tx, wanted: AccountRef[]) {
@@ -173,11 +172,11 @@ async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<voi
        on conflict do nothing`,
       [...WALLETS.arrays(wallets), at],
     );
-  const accounts = [...refs.filter((ref) => !isWallet(ref)), ...wallets.flatMap(bothSides)];
+  const accounts = [...refs, ...wallets.flatMap(bothSides)];
   await tx.query(
     `insert into ledger_accounts (${ACCOUNTS.names}, wallet_account, updated_at)
      select distinct input.holder_id, input.key collate "C", kind, input.currency, rail, may_go_negative,
-            case when kind in ('wallet_available', 'wallet_reserved') then wallet_account end,
+            case when kind like 'wallet\\_%' then wallet_account end,
             least($1::timestamptz, now())
      from ${ACCOUNTS.rows}
      left join wallets w on w.holder_id = input.holder_id and w.currency = input.currency

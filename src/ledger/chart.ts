@@ -1,11 +1,14 @@
 // The chart: every account of the ledger, and the key it is stored under. balance = credits - debits.
 //
 //   wallet_available   what the holder may pay out            never below zero
-//   wallet_reserved    held for payouts in progress           never below zero
+//   wallet_reserved    for payouts and refunds in progress    never below zero
+//   wallet_held        the rolling reserve                    never below zero
+//   wallet_disputed    held for open disputes                 never below zero
 //   operator_clearing  per rail; negative: the operator holds our money (collected, not settled)
 //   fee_income         fees earned from the holder            never below zero
 //   suspense           money whose owner is not known         never below zero
 //   holder_receivable  what the holder owes us, as a negative balance; never above zero
+//   dispute_shortfall  what the wallet lacked for an open dispute, as a negative balance; never above zero
 //   write_offs         debts of the holder that were given up; negative: our loss
 //   operator_fees      what operators charged us, as a negative balance; of the gateway itself
 //   sandbox_funding    where test money comes from
@@ -14,7 +17,7 @@
 // belongs together. Money of no known holder is posted to the accounts of holder 0, the gateway itself.
 
 type WalletAccount = {
-  readonly kind: 'wallet_available' | 'wallet_reserved';
+  readonly kind: 'wallet_available' | 'wallet_reserved' | 'wallet_held' | 'wallet_disputed';
   readonly holderId: bigint;
   readonly currency: string;
 };
@@ -25,7 +28,14 @@ type ClearingAccount = {
   readonly currency: string;
 };
 type InternalAccountRef = {
-  readonly kind: 'fee_income' | 'suspense' | 'holder_receivable' | 'write_offs' | 'operator_fees' | 'sandbox_funding';
+  readonly kind:
+    | 'fee_income'
+    | 'suspense'
+    | 'holder_receivable'
+    | 'dispute_shortfall'
+    | 'write_offs'
+    | 'operator_fees'
+    | 'sandbox_funding';
   readonly holderId: bigint;
   readonly currency: string;
 };
@@ -37,10 +47,13 @@ export type AccountKind = AccountRef['kind'];
 const MAY_GO_NEGATIVE: Record<AccountKind, boolean> = {
   wallet_available: false,
   wallet_reserved: false,
+  wallet_held: false,
+  wallet_disputed: false,
   operator_clearing: true,
   fee_income: false,
   suspense: false,
   holder_receivable: true,
+  dispute_shortfall: true,
   write_offs: true,
   operator_fees: true,
   sandbox_funding: true,
@@ -52,6 +65,14 @@ export function walletAvailable(holderId: bigint, currency: string): WalletAccou
 
 export function walletReserved(holderId: bigint, currency: string): WalletAccount {
   return { kind: 'wallet_reserved', holderId, currency };
+}
+
+export function walletHeld(holderId: bigint, currency: string): WalletAccount {
+  return { kind: 'wallet_held', holderId, currency };
+}
+
+export function walletDisputed(holderId: bigint, currency: string): WalletAccount {
+  return { kind: 'wallet_disputed', holderId, currency };
 }
 
 export function operatorClearing(holderId: bigint, rail: string, currency: string): ClearingAccount {
@@ -69,6 +90,10 @@ export function suspense(holderId: bigint, currency: string): InternalAccountRef
 
 export function holderReceivable(holderId: bigint, currency: string): InternalAccountRef {
   return { kind: 'holder_receivable', holderId, currency };
+}
+
+export function disputeShortfall(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'dispute_shortfall', holderId, currency };
 }
 
 export function writeOffs(holderId: bigint, currency: string): InternalAccountRef {
@@ -91,6 +116,10 @@ export function accountKey(account: AccountRef): string {
       return `wallet:${holderId}:${currency}:available`;
     case 'wallet_reserved':
       return `wallet:${holderId}:${currency}:reserved`;
+    case 'wallet_held':
+      return `wallet:${holderId}:${currency}:held`;
+    case 'wallet_disputed':
+      return `wallet:${holderId}:${currency}:disputed`;
     case 'operator_clearing':
       return `clearing:${holderId}:${account.rail}:${currency}`;
     case 'fee_income':
@@ -99,6 +128,8 @@ export function accountKey(account: AccountRef): string {
       return `suspense:${holderId}:${currency}`;
     case 'holder_receivable':
       return `receivable:${holderId}:${currency}`;
+    case 'dispute_shortfall':
+      return `dispute-shortfall:${holderId}:${currency}`;
     case 'write_offs':
       return `write-offs:${holderId}:${currency}`;
     case 'operator_fees':
@@ -112,7 +143,20 @@ export function mayGoNegative(account: AccountRef): boolean {
   return MAY_GO_NEGATIVE[account.kind];
 }
 
-/** True for the two sides of a wallet. */
+/** True for the sides of a wallet. */
 export function isWallet(account: AccountRef): boolean {
-  return account.kind === 'wallet_available' || account.kind === 'wallet_reserved';
+  return account.kind.startsWith('wallet_');
+}
+
+/**
+ * What depends on a wallet: debts, the rolling reserve and what disputes lack. Few holders have them; they are locked after their
+ * wallet, so that any posting to a wallet may take from them or pay into them.
+ */
+export function isBesideWallet({ kind }: AccountRef): boolean {
+  return kind === 'holder_receivable' || kind === 'wallet_held' || kind === 'dispute_shortfall';
+}
+
+/** All of them, of the holder's wallet in this currency. */
+export function besideWallet({ holderId, currency }: AccountRef): AccountRef[] {
+  return [holderReceivable(holderId, currency), walletHeld(holderId, currency), disputeShortfall(holderId, currency)];
 }

@@ -42,9 +42,11 @@ export async function sumMoney(
        ) as moved
      ), named as (
        select place, currency, transaction_id, amount, kind in (
-                'collection_fee', 'collection_fee_reversal', 'payout_fee', 'payout_fee_reversal', 'refund_fee') as is_fee,
+                'collection_fee', 'collection_fee_reversal', 'payout_fee', 'payout_fee_reversal', 'refund_fee',
+                'dispute_loss_fee') as is_fee,
               case when kind in ('collection', 'collection_fee') then 'collected'
-                   when kind in ('collection_reversal', 'collection_fee_reversal', 'refund', 'refund_fee') then 'given_back'
+                   when kind in ('collection_reversal', 'collection_fee_reversal', 'refund', 'refund_fee',
+                                'dispute_loss', 'dispute_loss_short', 'dispute_loss_fee') then 'given_back'
                    when kind in ('payout', 'payout_fee') then 'paid_out'
                    when kind in ('payout_reversal', 'payout_fee_reversal') then 'returned' end as fact
        from posted

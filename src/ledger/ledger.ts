@@ -1,14 +1,30 @@
 // The ledger: posts transfers, and reads balances and history. Posting works on arrays: one statement locks the
-// accounts in sorted order, a second the debts of the wallets among them, and one call of post_transfers adds all transfers
-// and moves each balance once.
+// accounts in sorted order, a second what is beside the wallets among them (debts, held money), and one call of post_transfers
+// adds all transfers and moves each balance once.
 
 import { columns } from '../platform/columns.ts';
 import { type Reader, type Statement, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { lesserOf } from '../platform/money.ts';
-import { createDebts, type LockedAccount, lockAccounts } from './accounts.ts';
-import { type AccountRef, accountKey, holderReceivable } from './chart.ts';
-import { debtIncurred, debtRecovered, type Transfer, type TransferKind } from './postings.ts';
+import { createBeside, type LockedAccount, lockAccounts } from './accounts.ts';
+import {
+  type AccountRef,
+  accountKey,
+  disputeShortfall,
+  holderReceivable,
+  isBesideWallet,
+  mayGoNegative,
+  walletHeld,
+} from './chart.ts';
+import {
+  creditOf,
+  debtIncurred,
+  debtRecovered,
+  disputeCovered,
+  reserveUsed,
+  type Transfer,
+  type TransferKind,
+} from './postings.ts';
 
 /** The largest posting is a whole file of payouts. */
 const MAX_TRANSFERS = 10_000;
@@ -26,14 +42,17 @@ type PostResult =
   | { readonly ok: false; readonly refused: 'overdraft'; readonly account: AccountRef };
 
 /**
- * Transfers that are posted together or not at all. With `mayBorrow` they state a fact that has happened, so the ledger
- * cannot refuse them: what the wallet lacks becomes a debt of its holder.
+ * Transfers that are posted together or not at all. With `mayUseHeld` what the wallet lacks may come out of the rolling reserve.
+ * With `mayBorrow` they state a fact that has happened, so the ledger cannot refuse them: what the wallet and the reserve
+ * lack becomes a debt of the holder.
  */
-export type PostingGroup =
-  | readonly Transfer[]
-  | { readonly transfers: readonly Transfer[]; readonly mayBorrow: boolean };
+export type PostingGroup = readonly Transfer[] | PlannedGroup;
 
-type PlannedGroup = { readonly transfers: readonly Transfer[]; readonly mayBorrow: boolean };
+type PlannedGroup = {
+  readonly transfers: readonly Transfer[];
+  readonly mayBorrow: boolean;
+  readonly mayUseHeld?: boolean;
+};
 
 /** This fact of this transaction is in the ledger already. The database transaction must be rolled back. */
 export class AlreadyPostedError extends Error {
@@ -66,8 +85,8 @@ export async function postEach(tx: Tx, groups: readonly PostingGroup[], at: Date
   refuseRepetition(all);
   const refs = all.flatMap((transfer) => [transfer.debit, transfer.credit]);
   const accounts = await lockAccounts(tx, refs, at);
-  const debts = missingDebts(accounts, planned, at);
-  if (debts.length > 0) for (const [key, debt] of await createDebts(tx, debts, at)) accounts.set(key, debt);
+  const missing = missingBeside(accounts, planned, at);
+  if (missing.length > 0) for (const [key, account] of await createBeside(tx, missing, at)) accounts.set(key, account);
   const postedAt = latest(at, accounts.values());
   const results = planned.map((group) => applyGroup(accounts, group, postedAt));
   const posted = results.flatMap((result) => (result.ok ? result.transfers : []));
@@ -75,23 +94,27 @@ export async function postEach(tx: Tx, groups: readonly PostingGroup[], at: Date
   return results;
 }
 
-/** Debts that the groups will make and that have no account yet. Found by posting to a copy of the accounts. */
-function missingDebts(accounts: Map<string, LockedAccount>, planned: readonly PlannedGroup[], at: Date): AccountRef[] {
-  const possible = planned
-    .filter((group) => group.mayBorrow)
-    .flatMap((group) => walletsOf(group.transfers).map(debtOf))
-    .filter((debt) => !accounts.has(accountKey(debt)));
+/** Accounts beside wallets that the groups need and that do not exist yet. Found by posting to a copy of the accounts. */
+function missingBeside(accounts: Map<string, LockedAccount>, planned: readonly PlannedGroup[], at: Date): AccountRef[] {
+  const named = planned.flatMap(({ transfers }) => transfers.flatMap(({ debit, credit }) => [debit, credit]));
+  const debts = planned
+    .filter(({ mayBorrow }) => mayBorrow)
+    .flatMap(({ transfers }) => walletsOf(transfers).map(debtOf));
+  const possible = [...named.filter(isBesideWallet), ...debts].filter((ref) => !accounts.has(accountKey(ref)));
   if (possible.length === 0) return [];
   const copy = new Map([...accounts].map(([key, account]) => [key, { ...account }]));
   for (const ref of possible)
-    copy.set(accountKey(ref), { id: 0n, ref, mayGoNegative: true, updatedAt: at, balance: 0n });
-  const made = planned
+    copy.set(accountKey(ref), { id: 0n, ref, mayGoNegative: mayGoNegative(ref), updatedAt: at, balance: 0n });
+  const moved = planned
     .map((group) => applyGroup(copy, group, at))
     .flatMap((result) => (result.ok ? result.transfers : []))
-    .filter((transfer) => transfer.kind === 'debt');
-  return [...new Map(made.map(({ debit }) => [accountKey(debit), debit])).values()].filter(
-    (debt) => !accounts.has(accountKey(debt)),
-  );
+    .flatMap(({ debit, credit }) => [debit, credit])
+    .filter((ref) => isBesideWallet(ref) && !accounts.has(accountKey(ref)));
+  return [
+    ...new Map(
+      [...named.filter((ref) => possible.includes(ref)), ...moved].map((ref) => [accountKey(ref), ref]),
+    ).values(),
+  ];
 }
 
 /** The available sides of wallets that a group moves. */
@@ -120,7 +143,7 @@ function latest(at: Date, accounts: Iterable<LockedAccount>): Date {
 }
 
 function applyGroup(accounts: Map<string, LockedAccount>, group: PlannedGroup, postedAt: Date): PostResult {
-  const lent = group.mayBorrow ? lendShortfall(accounts, group.transfers) : [];
+  const lent = lendShortfall(accounts, group);
   const transfers: PostedTransfer[] = [];
   for (const transfer of [...lent, ...group.transfers]) {
     transfers.push(applyTransfer(accounts, transfer, postedAt));
@@ -134,9 +157,10 @@ function applyGroup(accounts: Map<string, LockedAccount>, group: PlannedGroup, p
     }
   }
   if (lent.length === 0)
-    transfers.push(
-      ...recoverDebt(accounts, group.transfers).map((transfer) => applyTransfer(accounts, transfer, postedAt)),
-    );
+    for (const payBack of [recoverDebt, coverDisputes])
+      transfers.push(
+        ...payBack(accounts, group.transfers).map((transfer) => applyTransfer(accounts, transfer, postedAt)),
+      );
   return { ok: true, transfers };
 }
 
@@ -148,9 +172,15 @@ function applyTransfer(accounts: Map<string, LockedAccount>, transfer: Transfer,
   return { ...transfer, postedAt, debitBalance: debit.balance, creditBalance: credit.balance };
 }
 
-/** The transfer that lends a wallet what the group lacks at its lowest point; none when the wallet holds enough. */
-function lendShortfall(accounts: Map<string, LockedAccount>, transfers: readonly Transfer[]): Transfer[] {
-  const [wallet] = walletsOf(transfers);
+/**
+ * The transfers that give a wallet what the group lacks at its lowest point: out of the rolling reserve first, then as a debt.
+ * None when the wallet holds enough, or when not all of it can be given.
+ */
+function lendShortfall(
+  accounts: Map<string, LockedAccount>,
+  { transfers, mayBorrow, mayUseHeld }: PlannedGroup,
+): Transfer[] {
+  const [wallet] = mayBorrow || mayUseHeld ? walletsOf(transfers) : [];
   const [first] = transfers;
   if (!wallet || !first) return [];
   const key = accountKey(wallet);
@@ -161,18 +191,42 @@ function lendShortfall(accounts: Map<string, LockedAccount>, transfers: readonly
     if (accountKey(credit) === key) balance += amount;
     if (balance < lowest) lowest = balance;
   }
-  return debtIncurred({ ...first, amount: -lowest });
+  const held = accounts.get(accountKey(walletHeld(wallet.holderId, wallet.currency)))?.balance ?? 0n;
+  const fromHeld = lesserOf(held, -lowest);
+  const rest = -lowest - fromHeld;
+  if (rest > 0n && !mayBorrow) return [];
+  return [
+    ...reserveUsed({ ...first, amount: fromHeld }, mayBorrow ? 'fact' : 'order'),
+    ...debtIncurred({ ...first, amount: rest }),
+  ];
 }
 
 /** The transfer that takes a debt out of the wallet that the group has just credited. */
 function recoverDebt(accounts: Map<string, LockedAccount>, transfers: readonly Transfer[]): Transfer[] {
   const credit = transfers.find((transfer) => transfer.credit.kind === 'wallet_available');
   if (!credit || credit.kind === 'debt') return [];
-  const debt = accounts.get(accountKey(debtOf(credit.credit)))?.balance ?? 0n;
-  const available = lockedAccount(accounts, credit.credit).balance;
-  const amount = lesserOf(available, -debt);
-  if (amount <= 0n) return [];
-  return debtRecovered({ ...credit, amount }, credit.kind === 'payout_reversal' ? 'reversal' : 'first');
+  return payBack(accounts, credit, debtOf(credit.credit), debtRecovered);
+}
+
+/** The transfer that brings what open disputes lack, out of the wallet that the group has just credited. */
+function coverDisputes(accounts: Map<string, LockedAccount>, transfers: readonly Transfer[]): Transfer[] {
+  const credit = transfers.find((transfer) => transfer.credit.kind === 'wallet_available');
+  if (!credit) return [];
+  const { holderId, currency } = credit;
+  return payBack(accounts, credit, disputeShortfall(holderId, currency), disputeCovered);
+}
+
+function payBack(
+  accounts: Map<string, LockedAccount>,
+  credit: Transfer,
+  owed: AccountRef,
+  posting: typeof debtRecovered,
+): Transfer[] {
+  const amount = lesserOf(
+    lockedAccount(accounts, credit.credit).balance,
+    -(accounts.get(accountKey(owed))?.balance ?? 0n),
+  );
+  return amount > 0n ? posting({ ...credit, amount }, creditOf(credit.kind)) : [];
 }
 
 function lockedAccount(accounts: Map<string, LockedAccount>, ref: AccountRef): LockedAccount {
@@ -231,10 +285,12 @@ async function insertTransfers(
 export type WalletBalance = {
   readonly walletAccount: number;
   readonly currency: string;
-  /** available + reserved */
+  /** available + reserved + held */
   readonly balance: bigint;
   readonly available: bigint;
   readonly reserved: bigint;
+  /** In the rolling reserve, and for open disputes. */
+  readonly held: bigint;
   readonly updatedAt: Date;
 };
 
@@ -251,13 +307,18 @@ export async function balancesOf(
     currency: string;
     available: bigint;
     reserved: bigint;
+    held: bigint;
     updated_at: Date;
   }>(
-    `select wallet_account, w.currency, a.balance as available, r.balance as reserved,
-       greatest(a.updated_at, r.updated_at) as updated_at
+    `select wallet_account, w.currency, a.balance as available, r.balance as reserved, h.held,
+       greatest(a.updated_at, r.updated_at, h.updated_at) as updated_at
      from wallets w
      join ledger_accounts a using (holder_id, wallet_account)
      join ledger_accounts r using (holder_id, wallet_account)
+     cross join lateral (
+       select coalesce(sum(balance), 0)::bigint as held, max(updated_at) as updated_at from ledger_accounts
+       where holder_id = w.holder_id and currency = w.currency and kind in ('wallet_held', 'wallet_disputed', 'dispute_shortfall')
+     ) as h
      where holder_id = $1 and a.kind = 'wallet_available' and r.kind = 'wallet_reserved'
        and ($2::bigint is null or wallet_account = $2) and ($3::text is null or w.currency = $3)
      order by wallet_account`,
@@ -266,9 +327,10 @@ export async function balancesOf(
   return rows.map((row) => ({
     walletAccount: row.wallet_account,
     currency: row.currency,
-    balance: row.available + row.reserved,
+    balance: row.available + row.reserved + row.held,
     available: row.available,
     reserved: row.reserved,
+    held: row.held,
     updatedAt: row.updated_at,
   }));
 }

@@ -18,6 +18,14 @@
 //   suspense credited           suspense   → clearing    amount          clearing of the holder → available  amount
 //   suspense taken to income    suspense   → fees        amount
 //   suspense taken back         available  → clearing    amount          or fees → clearing, where it was taken to income
+//   reserve held                available  → held        a share of a collection; or what a failed refund had used
+//   reserve released            held       → available   when its days are over
+//   reserve used                held       → available   what the wallet lacks for a refund, or for a fact that has happened
+//   dispute opened              available  → disputed    what the wallet holds    shortfall → disputed  what it lacks
+//   dispute covered             available  → shortfall   from the next credits
+//   dispute won                 disputed   → available   what was held            disputed → shortfall  what is still lacking
+//   dispute lost                disputed   → clearing    what was held            disputed → shortfall  what is still lacking
+//                               available  → clearing    what is still lacking    fees → clearing       fee returned
 //   debt                        receivable → available   what the wallet lacks for a fact that has happened
 //   debt recovered              available  → receivable  from the next credits
 //   debt written off            write-offs → receivable  amount
@@ -27,6 +35,7 @@
 
 import {
   type AccountRef,
+  disputeShortfall,
   feeIncome,
   holderReceivable,
   operatorClearing,
@@ -34,6 +43,8 @@ import {
   sandboxFunding,
   suspense,
   walletAvailable,
+  walletDisputed,
+  walletHeld,
   walletReserved,
   writeOffs,
 } from './chart.ts';
@@ -59,9 +70,24 @@ export type TransferKind =
   | 'suspense_income'
   | 'suspense_credit_reversal'
   | 'suspense_income_reversal'
+  | 'reserve_hold'
+  | 'reserve_release'
+  | 'reserve_use'
+  | 'reserve_cover'
+  | 'dispute_hold'
+  | 'dispute_shortfall'
+  | 'dispute_cover'
+  | 'dispute_cover_reversal'
+  | 'dispute_cover_release'
+  | 'dispute_shortfall_end'
+  | 'dispute_release'
+  | 'dispute_loss'
+  | 'dispute_loss_short'
+  | 'dispute_loss_fee'
   | 'debt'
   | 'debt_recovery'
   | 'debt_recovery_reversal'
+  | 'debt_recovery_release'
   | 'debt_write_off'
   | 'operator_fee'
   | 'operator_fee_return'
@@ -256,11 +282,102 @@ export function debtIncurred(fact: Fact): Transfer[] {
   return move(fact, 'debt', holderReceivable(fact.holderId, fact.currency), wallet, fact.amount);
 }
 
-/** A payout may be released and later reversed, so these two credits recover a debt under different kinds. */
-export function debtRecovered(fact: Fact, credit: 'first' | 'reversal'): Transfer[] {
-  const kind = credit === 'first' ? 'debt_recovery' : 'debt_recovery_reversal';
+/**
+ * Which credit of its transaction pays something back. A payout may be released and later reversed, and what was held of a
+ * collection is released later, so each of these has kinds of its own.
+ */
+type Credit = 'first' | 'reversal' | 'release';
+
+const RECOVERY = {
+  first: 'debt_recovery',
+  reversal: 'debt_recovery_reversal',
+  release: 'debt_recovery_release',
+} as const;
+
+export function creditOf(kind: TransferKind): Credit {
+  if (kind === 'payout_reversal') return 'reversal';
+  return kind === 'reserve_release' ? 'release' : 'first';
+}
+
+export function debtRecovered(fact: Fact, credit: Credit): Transfer[] {
   const wallet = walletAvailable(fact.holderId, fact.currency);
-  return move(fact, kind, wallet, holderReceivable(fact.holderId, fact.currency), fact.amount);
+  return move(fact, RECOVERY[credit], wallet, holderReceivable(fact.holderId, fact.currency), fact.amount);
+}
+
+/** A share of a collection is held back; or held money that a refund had used goes back, because the refund failed. */
+export function reserveHeld(fact: Fact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'reserve_hold', wallet, walletHeld(fact.holderId, fact.currency), fact.amount);
+}
+
+export function reserveReleased(fact: Fact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'reserve_release', walletHeld(fact.holderId, fact.currency), wallet, fact.amount);
+}
+
+/** A refund that used held money, failed, and succeeded late needs it twice: once as an order, once as a fact. */
+export function reserveUsed(fact: Fact, need: 'order' | 'fact'): Transfer[] {
+  const kind = need === 'order' ? 'reserve_use' : 'reserve_cover';
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, kind, walletHeld(fact.holderId, fact.currency), wallet, fact.amount);
+}
+
+type DisputeFact = Fact & {
+  /** What the wallet lacks of the amount. */
+  readonly short: bigint;
+};
+
+/** `amount` is held; the part that the wallet lacks is lent until credits bring it. */
+export function disputeOpened(fact: DisputeFact): Transfer[] {
+  const { holderId, currency, amount, short } = fact;
+  const disputed = walletDisputed(holderId, currency);
+  return [
+    ...move(fact, 'dispute_hold', walletAvailable(holderId, currency), disputed, amount - short),
+    ...move(fact, 'dispute_shortfall', disputeShortfall(holderId, currency), disputed, short),
+  ];
+}
+
+const COVER = {
+  first: 'dispute_cover',
+  reversal: 'dispute_cover_reversal',
+  release: 'dispute_cover_release',
+} as const;
+
+export function disputeCovered(fact: Fact, credit: Credit): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, COVER[credit], wallet, disputeShortfall(fact.holderId, fact.currency), fact.amount);
+}
+
+export function disputeWon(fact: DisputeFact): Transfer[] {
+  const { holderId, currency, amount, short } = fact;
+  return [
+    ...endShortfall(fact),
+    ...move(
+      fact,
+      'dispute_release',
+      walletDisputed(holderId, currency),
+      walletAvailable(holderId, currency),
+      amount - short,
+    ),
+  ];
+}
+
+/** The payer gets `amount` from the holder and `feeReturned` from the gateway. What is still lacking leaves the wallet. */
+export function disputeLost(fact: DisputeFact & { readonly rail: string; readonly feeReturned: bigint }): Transfer[] {
+  const { holderId, currency, amount, short, rail, feeReturned } = fact;
+  const clearing = operatorClearing(holderId, rail, currency);
+  return [
+    ...endShortfall(fact),
+    ...move(fact, 'dispute_loss', walletDisputed(holderId, currency), clearing, amount - short),
+    ...move(fact, 'dispute_loss_short', walletAvailable(holderId, currency), clearing, short),
+    ...move(fact, 'dispute_loss_fee', feeIncome(holderId, currency), clearing, feeReturned),
+  ];
+}
+
+function endShortfall(fact: DisputeFact): Transfer[] {
+  const { holderId, currency, short } = fact;
+  const disputed = walletDisputed(holderId, currency);
+  return move(fact, 'dispute_shortfall_end', disputed, disputeShortfall(holderId, currency), short);
 }
 
 export function debtWrittenOff(fact: Fact): Transfer[] {

@@ -17,6 +17,7 @@ import type { PaymentEngine } from './engine.ts';
 import { EXPECT_CONFIRMATIONS } from './incoming-payments.ts';
 import { COUNT_PROMPTS, countsAsPrompt, numberLimited, promptLimits, takeBackPrompts } from './number-limits.ts';
 import { type ClaimedJob, type JobKind, LEASE_MS } from './payment-jobs.ts';
+import { type LimitRules, limitRules, takeFromLimits } from './payment-limits.ts';
 import { newTransaction, refOf, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
 
 /** A collection that passed every check and only needs to be written. */
@@ -77,7 +78,53 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
       return accepted;
     },
   });
-  return { accept: (order, once) => batch.add({ order, once }) };
+  return {
+    async accept(order, once) {
+      const rules = await limitRules(ctx, order.holderId);
+      return rules ? acceptLimited(ctx, engine, { order, once }, rules) : batch.add({ order, once });
+    },
+  };
+}
+
+/** A collection of a holder that has limits, in a transaction of its own: what its limits refuse is not written at all. */
+async function acceptLimited(
+  ctx: PaymentsContext,
+  engine: PaymentEngine,
+  item: Item,
+  rules: LimitRules,
+): Promise<Acceptance> {
+  await requireRightClock(ctx);
+  const signedAt = item.once?.signature.signedAt ?? ctx.clock.now();
+  const handOver = engine.hasCapacity();
+  const { accepted, unused } = await withPartitions(ctx, SIGNATURE_PARTITIONS, signedAt, () =>
+    ctx.db.transaction(async (tx) => {
+      const written = await writeAcceptances(tx, ctx, [item], handOver);
+      for (const entry of written.accepted)
+        if (entry.kind === 'accepted') await takeForCollection(tx, ctx, rules, entry.transaction);
+      return written;
+    }),
+  );
+  failpoint('accept-committed');
+  await releaseUnused(ctx, unused);
+  const [acceptance] = accepted;
+  if (!acceptance) throw new Error('a collection has no answer');
+  if (handOver && acceptance.kind === 'accepted') engine.enqueue(firstWork(acceptance.transaction));
+  return acceptance;
+}
+
+function takeForCollection(
+  tx: Tx,
+  ctx: PaymentsContext,
+  rules: LimitRules | undefined,
+  transaction: Transaction,
+): Promise<void> {
+  const { holder_id: holderId } = transaction;
+  return takeFromLimits(tx, ctx, rules, {
+    holderId,
+    direction: 'collection',
+    memberId: null,
+    payments: [transaction],
+  });
 }
 
 /**
@@ -92,11 +139,13 @@ export async function acceptWithin(
 ): Promise<Transaction> {
   await requireRightClock(ctx);
   const handOver = engine.hasCapacity();
+  const rules = await limitRules(ctx, order.holderId);
   const transaction = await ctx.db.transaction(async (tx) => {
     const { accepted } = await writeAcceptances(tx, ctx, [{ order, once: null }], handOver);
     const [result] = accepted;
     if (result?.kind === 'number_limited') throw numberLimited(ctx, 'prompts', order.msisdn ?? '', result.until);
     if (result?.kind !== 'accepted') throw new Error('a collection without a signature was not accepted');
+    await takeForCollection(tx, ctx, rules, result.transaction);
     await within(tx, result.transaction);
     return result.transaction;
   });

@@ -13,6 +13,7 @@ import {
   payoutReversed,
   refundPosted,
   refundReleased,
+  reserveHeld,
   type Transfer,
 } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
@@ -31,6 +32,8 @@ export type EnteredState = {
   feeReturned: bigint;
   /** Transfers that release money which came before its collection succeeded, and was put in suspense. */
   released: Transfer[];
+  /** What goes into the rolling reserve: a share of a collection, or what a failed refund had used. */
+  hold: { amount: bigint; releaseAt: Date } | null;
 };
 
 /** What was posted for one entered state. */
@@ -79,7 +82,8 @@ function postingFor(state: EnteredState): { transfers: Transfer[]; mayBorrow: bo
     rail: row.rail,
     feeReturned: state.feeReturned,
   };
-  const sure = (transfers: Transfer[]) => ({ transfers, mayBorrow: false });
+  const hold = state.hold ? reserveHeld({ ...fact, amount: state.hold.amount }) : [];
+  const sure = (transfers: Transfer[]) => ({ transfers: [...transfers, ...hold], mayBorrow: false });
   const fromWallet = (transfers: Transfer[]) => ({ transfers, mayBorrow: true });
   switch (row.direction) {
     case 'collection':

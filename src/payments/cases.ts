@@ -68,7 +68,7 @@ export async function openCases(tx: Tx, ctx: Context, cases: NewCase[]): Promise
   await tx.query(
     `insert into cases (${CASES.names}, opened_at) select ${CASES.names}, $1 from ${CASES.rows}
      on conflict (holder_id, transaction_id, kind)
-       where status = 'open' and kind not in ('wrong_amount', 'second_payment', 'debt', 'unreadable_report', 'unknown_reference')
+       where status = 'open' and kind not in ('wrong_amount', 'second_payment', 'debt', 'unreadable_report', 'unknown_reference', 'dispute')
      do nothing`,
     [at, ...CASES.arrays(rows)],
   );

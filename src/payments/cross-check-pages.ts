@@ -8,7 +8,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid } from '../platform/ids.ts';
 import { lesserOf } from '../platform/money.ts';
-import type { CrossCheck, Subject } from './cross-check.ts';
+import type { CrossCheck, Subject } from './cross-check-parts.ts';
 
 const KEYS_PER_PAGE = 2_000;
 const TRANSFERS_PER_PAGE = 5_000n;

@@ -274,6 +274,34 @@ const BREAKS: Break[] = [
     'debts',
     `update cases set settled = amount, status = 'resolved' where kind = 'debt'`,
   ],
+  [
+    'a held part of another amount than was posted',
+    'held_parts',
+    'update held_parts set amount = amount + 1 where source_id = $1',
+    ({ kept }) => [kept.id],
+  ],
+  [
+    'held money that no part explains',
+    'held',
+    `update ledger_accounts set balance = balance + 1 where kind = 'wallet_held'`,
+  ],
+  [
+    'disputed money that no dispute explains',
+    'disputed',
+    `update ledger_accounts set balance = balance + 1 where kind = 'wallet_disputed'`,
+  ],
+  [
+    'a dispute that lacks another amount than the ledger says',
+    'dispute_shortfall',
+    'update disputes set short = short - 1 where case_id = $1',
+    ({ short }) => [short.case_id],
+  ],
+  [
+    'a dispute that ended without its posting',
+    'disputes',
+    `update disputes set status = 'won', ended_at = opened_at where transaction_id = $1`,
+    ({ disputed }) => [disputed.id],
+  ],
 ];
 
 describe('money 30: ledger verify compares the ledger with everything else', () => {

@@ -3,49 +3,20 @@
 // database, and every fact is committed whole, so a gateway that is at work gives no false alarm.
 
 import { EVENT_TYPES } from '../callbacks/events.ts';
-import { ACCOUNT_BALANCES, TRANSFERS_WITH_ACCOUNTS } from '../ledger/reports.ts';
+import { TRANSFERS_WITH_ACCOUNTS } from '../ledger/reports.ts';
+import { type CrossCheck, compareWithAccounts, KEYS, shown } from './cross-check-parts.ts';
+import { HELD_MONEY_CHECKS } from './held-money-checks.ts';
 
-/** What a page of keys is: of transactions, of transfers (two ids: after, up to), of collections with refunds, and so on. */
-export type Subject =
-  | 'transactions'
-  | 'transfers'
-  | 'refund_totals'
-  | 'events'
-  | 'cases'
-  | 'incoming_payments'
-  | 'holders'
-  /** Of the books of operators, which have checks of their own. */
-  | 'statement_matches'
-  | 'closes'
-  | 'fee_bookings';
-
-export type CrossCheck = {
-  readonly name: string;
-  readonly subject: Subject;
-  /** How people are shown which row differs, where its id is not that of a transaction. */
-  readonly place?: (row: CrossCheckRow) => string;
-  /** What must hold. */
-  readonly rule: string;
-  /**
-   * Returns `holder_id`, `id`, `expected` and `found` of each row that differs. $1 and $2 are the arrays of keys; for transfers
-   * the ids between which they are. $3 is the lowest transaction id whose events are certainly kept, where it is used.
-   */
-  readonly sql: string;
-  readonly usesEventFloor?: boolean;
-};
-
-/** A row that a check returned. */
-export type CrossCheckRow = { holder_id: bigint; id: string; expected: string; found: string };
-
-const KEYS = 'unnest($1::bigint[], $2::uuid[]) as key (holder_id, id)';
 const OPEN = `('pending', 'processing')`;
 const PAID = `('success', 'reversed')`;
 /** The holder that an id carries in its last 28 bits. */
 const holderOf = (id: string) => `('x' || right(${id}::text, 7))::bit(28)::integer`;
-/** An amount as people read it. */
-const shown = (amount: string) => `trim_scale(${amount} / 100.0)`;
-/** Transfers that follow a debt. They are added to whichever transaction moved the wallet, so the postings of a state leave them out. */
-const DEBT_KINDS = `('debt', 'debt_recovery', 'debt_recovery_reversal')`;
+/**
+ * Transfers that follow a debt, the rolling reserve or a dispute that lacks money. They are added to whichever transaction moved the
+ * wallet, so the postings of a state leave them out.
+ */
+const BESIDE_STATES = `('debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_recovery_release', 'reserve_hold', 'reserve_release',
+  'reserve_use', 'reserve_cover', 'dispute_cover', 'dispute_cover_reversal', 'dispute_cover_release')`;
 
 /** A payout or refund whose money was given back and that was then paid after all is paid from the wallet, not from the reserve. */
 const POSTINGS_OF_STATE: CrossCheck = {
@@ -55,14 +26,14 @@ const POSTINGS_OF_STATE: CrossCheck = {
   sql: `
     with known as materialized (
       select t.holder_id, t.id, t.direction, t.status, t.amount, t.fee, t.currency, t.rail, t.status in ${PAID} as paid,
-        coalesce(o.fee_returned, 0) as fee_returned, coalesce(r.refunded, 0) as refunded,
+        coalesce(o.fee_returned, 0) as fee_returned, coalesce(r.refunded + r.dispute_lost, 0) as refunded,
         coalesce(r.refunded_late, 0) as refunded_late, t.fee - coalesce(r.fee_refunded, 0) as fee_left
       from ${KEYS} join transactions t using (holder_id, id)
       left join refund_orders o on o.holder_id = t.holder_id and o.transaction_id = t.id
       left join refund_totals r on r.holder_id = t.holder_id and r.collection_id = t.id
     ), posted as materialized (
       select p.* from known k join ${TRANSFERS_WITH_ACCOUNTS} as p on p.holder_id = k.holder_id and p.transaction_id = k.id
-      where p.kind not in ${DEBT_KINDS}
+      where p.kind not in ${BESIDE_STATES}
     ), given as (
       select holder_id, transaction_id as id,
         (sum(amount) filter (where kind in ('payout_release', 'refund_release')))::bigint as released,
@@ -189,15 +160,15 @@ const REFUND_HAS_COLLECTION: CrossCheck = {
 const REFUND_TOTALS: CrossCheck = {
   name: 'refund_totals',
   subject: 'refund_totals',
-  rule: 'The totals of a collection are the sums of its refunds: under way, given back, and given back after they had failed.',
+  rule: 'The totals of a collection are the sums of its refunds and disputes: under way, given back, and given back after a failure.',
   sql: `
     with kept as (
       select r.holder_id, r.collection_id, array[r.collected, r.fee, r.under_way, r.fee_under_way, r.refunded, r.fee_refunded,
-        r.refunded_late] as sums
+        r.refunded_late, r.disputed, r.dispute_lost] as sums
       from ${KEYS} join refund_totals r on r.holder_id = key.holder_id and r.collection_id = key.id
     ), counted as (
-      select k.holder_id, k.collection_id, array[c.amount, c.fee, s.under_way, s.fee_under_way, s.refunded, s.fee_refunded,
-        s.refunded_late] as sums
+      select k.holder_id, k.collection_id, array[c.amount, c.fee, s.under_way, s.fee_under_way + d.fee_open, s.refunded,
+        s.fee_refunded + d.fee_lost, s.refunded_late, d.disputed, d.lost] as sums
       from kept k
       left join transactions c on c.holder_id = k.holder_id and c.id = k.collection_id
       cross join lateral (
@@ -212,14 +183,22 @@ const REFUND_TOTALS: CrossCheck = {
           select exists (select from ${TRANSFERS_WITH_ACCOUNTS} as p where p.holder_id = t.holder_id and p.transaction_id = t.id
                          and p.kind = 'refund_release') as late) as l
         where o.holder_id = k.holder_id and o.collection_id = k.collection_id) as s
+      cross join lateral (
+        select coalesce(sum(amount) filter (where status = 'open'), 0)::bigint as disputed,
+          coalesce(sum(fee_returned) filter (where status = 'open'), 0)::bigint as fee_open,
+          coalesce(sum(amount) filter (where status = 'lost'), 0)::bigint as lost,
+          coalesce(sum(fee_returned) filter (where status = 'lost'), 0)::bigint as fee_lost
+        from disputes where holder_id = k.holder_id and transaction_id = k.collection_id) as d
     )
     select k.holder_id, k.collection_id as id,
-      'collected, fee, under way (fee), given back (fee), late: '
+      'collected, fee, under way (fee), given back (fee), late, disputed, lost: '
         || array(select ${shown('sum')} from unnest(c.sums) sum)::text as expected,
       array(select ${shown('sum')} from unnest(k.sums) sum)::text as found
     from kept k join counted c using (holder_id, collection_id)
     where k.sums is distinct from c.sums`,
 };
+
+const GIVEN_BACK = '(r.refunded + r.refunded_late + r.dispute_lost)';
 
 const GIVEN_BACK_IS_REVERSED: CrossCheck = {
   name: 'given_back',
@@ -227,11 +206,11 @@ const GIVEN_BACK_IS_REVERSED: CrossCheck = {
   rule: 'A collection is reversed when all of it was given back, and not before unless its operator reversed it.',
   sql: `
     select c.holder_id, c.id, case when c.status = 'success' then 'reversed' else 'success' end as expected,
-      format('%s, with %s of %s given back', c.status, ${shown('(r.refunded + r.refunded_late)')}, ${shown('c.amount')}) as found
+      format('%s, with %s of %s given back', c.status, ${shown(GIVEN_BACK)}, ${shown('c.amount')}) as found
     from ${KEYS} join refund_totals r on r.holder_id = key.holder_id and r.collection_id = key.id
     join transactions c on c.holder_id = r.holder_id and c.id = r.collection_id
-    where (c.status = 'success' and r.refunded + r.refunded_late >= c.amount)
-      or (c.status = 'reversed' and r.refunded + r.refunded_late < c.amount
+    where (c.status = 'success' and ${GIVEN_BACK} >= c.amount)
+      or (c.status = 'reversed' and ${GIVEN_BACK} < c.amount
         and not exists (select from ${TRANSFERS_WITH_ACCOUNTS} as p where p.holder_id = c.holder_id and p.transaction_id = c.id
                         and p.kind in ('collection_reversal', 'collection_fee_reversal')))`,
 };
@@ -255,9 +234,24 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
       ('debt', 'holder_receivable', 'wallet_available'),
       ('debt_recovery', 'wallet_available', 'holder_receivable'),
       ('debt_recovery_reversal', 'wallet_available', 'holder_receivable'),
+      ('debt_recovery_release', 'wallet_available', 'holder_receivable'),
       ('debt_write_off', 'write_offs', 'holder_receivable'),
       ('operator_fee', 'operator_fees', 'operator_clearing'),
       ('operator_fee_return', 'operator_clearing', 'operator_fees'),
+      ('reserve_hold', 'wallet_available', 'wallet_held'),
+      ('reserve_release', 'wallet_held', 'wallet_available'),
+      ('reserve_use', 'wallet_held', 'wallet_available'),
+      ('reserve_cover', 'wallet_held', 'wallet_available'),
+      ('dispute_hold', 'wallet_available', 'wallet_disputed'),
+      ('dispute_shortfall', 'dispute_shortfall', 'wallet_disputed'),
+      ('dispute_cover', 'wallet_available', 'dispute_shortfall'),
+      ('dispute_cover_reversal', 'wallet_available', 'dispute_shortfall'),
+      ('dispute_cover_release', 'wallet_available', 'dispute_shortfall'),
+      ('dispute_shortfall_end', 'wallet_disputed', 'dispute_shortfall'),
+      ('dispute_release', 'wallet_disputed', 'wallet_available'),
+      ('dispute_loss', 'wallet_disputed', 'operator_clearing'),
+      ('dispute_loss_short', 'wallet_available', 'operator_clearing'),
+      ('dispute_loss_fee', 'fee_income', 'operator_clearing'),
       ('sandbox_top_up', 'sandbox_funding', 'wallet_available')
     ) as rule (kind, debit, credit) on rule.kind = p.kind
     where p.id > $1::bigint and p.id <= $2::bigint
@@ -284,7 +278,7 @@ const TRANSFER_HAS_OWNER: CrossCheck = {
           -- Money of a case may be credited to a holder other than the one of the case.
           and not exists (select from cases c where c.holder_id = ${holderOf('p.transaction_id')} and c.id = p.transaction_id)
           -- Test money pays a debt back as all money does.
-          and not (p.kind = 'debt_recovery' and exists (
+          and not (p.kind in ('debt_recovery', 'dispute_cover') and exists (
             select from ${TRANSFERS_WITH_ACCOUNTS} as top_up where top_up.holder_id = p.holder_id
               and top_up.transaction_id = p.transaction_id and top_up.kind = 'sandbox_top_up'))
       end`,
@@ -414,16 +408,6 @@ function openMoney(kinds: string): string {
       group by c.holder_id, c.currency`;
 }
 
-function compareWithAccounts(needed: string, kind: string, sign: 1 | -1): string {
-  return `select coalesce(a.holder_id, n.holder_id) as holder_id, coalesce(a.currency, n.currency) as id,
-      ${shown(`${sign} * coalesce(n.balance, 0)`)}::text as expected, ${shown('coalesce(a.balance, 0)')}::text as found
-    from ${needed} n
-    full join (
-      select b.* from unnest($1::bigint[]) as key (holder_id) join ${ACCOUNT_BALANCES} as b using (holder_id) where b.kind = '${kind}'
-    ) as a on a.holder_id = n.holder_id and a.currency = n.currency
-    where coalesce(a.balance, 0) <> ${sign} * coalesce(n.balance, 0)`;
-}
-
 export const CROSS_CHECKS: readonly CrossCheck[] = [
   TRANSFER_ACCOUNTS,
   TRANSFER_HAS_OWNER,
@@ -441,4 +425,5 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
   RESERVED_BALANCE,
   SUSPENSE_BALANCE,
   DEBT_BALANCE,
+  ...HELD_MONEY_CHECKS,
 ];

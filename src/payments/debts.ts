@@ -3,23 +3,31 @@
 // closes when it is recovered, oldest first.
 
 import type { PostedTransfer } from '../ledger/ledger.ts';
+import type { TransferKind } from '../ledger/postings.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { lesserOf } from '../platform/money.ts';
 import { openCases, type SettledMoney, settleCaseMoney } from './cases.ts';
+import { coverDisputes } from './dispute-cover.ts';
+import { takeHeldParts } from './held-parts.ts';
 
 const RECOVERED_BY = 'ledger';
 const RECOVERED = 'Recovered from money that came in.';
 const DEBTS_PER_PASS = 1_000;
+/** Facts that are posted under the id of a case. */
+const OF_CASES: ReadonlySet<TransferKind> = new Set(['suspense_credit_reversal', 'dispute_loss_short']);
 
-/** Opens a case for each debt among posted transfers, and settles the cases of what was recovered. */
+/**
+ * Opens a case for each debt among posted transfers, settles the cases of what was recovered, takes what was used out of the
+ * rolling reserve, and counts what came for open disputes.
+ */
 export async function recordDebts(tx: Tx, ctx: Context, posted: readonly PostedTransfer[], at: Date): Promise<void> {
+  await takeHeldParts(tx, posted);
+  await coverDisputes(tx, posted);
   const incurred = posted.filter(({ kind }) => kind === 'debt');
   // Money of a case is posted under the id of the case: no transaction owes it.
-  const ofCases = new Set(
-    posted.filter(({ kind }) => kind === 'suspense_credit_reversal').map((each) => each.transactionId),
-  );
+  const ofCases = new Set(posted.filter(({ kind }) => OF_CASES.has(kind)).map((each) => each.transactionId));
   await openCases(
     tx,
     ctx,
@@ -33,7 +41,7 @@ export async function recordDebts(tx: Tx, ctx: Context, posted: readonly PostedT
   );
   const recovered = new Map<string, { holderId: bigint; currency: string; amount: bigint }>();
   for (const { kind, holderId, currency, amount } of posted) {
-    if (kind !== 'debt_recovery' && kind !== 'debt_recovery_reversal') continue;
+    if (!kind.startsWith('debt_recovery')) continue;
     const key = `${holderId} ${currency}`;
     recovered.set(key, { holderId, currency, amount: amount + (recovered.get(key)?.amount ?? 0n) });
   }

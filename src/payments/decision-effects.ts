@@ -20,6 +20,7 @@ import { type Case, closeDecidedCase, findCase, settleCaseMoney } from './cases.
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import type { Decision } from './decision-rows.ts';
+import { endDispute } from './dispute-end.ts';
 import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { findRefundTotals } from './refund-orders.ts';
@@ -62,6 +63,9 @@ export async function carryOut(
     case 'write_off':
       await moveMoneyOn(tx, ctx, decision, each, { by, resolution }, at);
       return [];
+    case 'dispute_won':
+    case 'dispute_lost':
+      return endDispute(tx, ctx, decision, { each, transaction }, { by, resolution });
     case 'keep':
       await closeDecidedCase(tx, each, by, resolution, at);
       return [];

@@ -19,7 +19,9 @@ export type DecisionAction =
   | 'credit_holder'
   | 'return_to_payer'
   | 'take_to_income'
-  | 'write_off';
+  | 'write_off'
+  | 'dispute_won'
+  | 'dispute_lost';
 
 export const DOCUMENT_TYPES = ['text/plain', 'image/png', 'image/jpeg', 'image/webp'] as const;
 export type DecisionDocument = { type: (typeof DOCUMENT_TYPES)[number]; bytes: Buffer };

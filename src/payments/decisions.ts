@@ -23,6 +23,7 @@ import {
   lockDecision,
   writeDecisionStatus,
 } from './decision-rows.ts';
+import { disputeAccounts } from './disputes.ts';
 import type { PaymentEngine } from './engine.ts';
 import { isFinal } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
@@ -50,6 +51,9 @@ export type DecisionRequest = {
 export function decisionsFor(each: Case, transaction: Transaction | null): DecisionAction[] {
   if (each.status !== 'open') return [];
   if (each.kind === 'debt') return ['write_off'];
+  // What the operator has reversed meanwhile cannot be given back again: the hold ends.
+  if (each.kind === 'dispute')
+    return transaction?.status === 'success' ? ['dispute_won', 'dispute_lost'] : ['dispute_won'];
   if (each.amount !== null) return ['credit_holder', 'return_to_payer', 'take_to_income'];
   if (!transaction) return ['keep'];
   const open = !isFinal(transaction.status);
@@ -257,8 +261,8 @@ async function requireOpenCase(
   return { each, transaction: id === null ? null : await findTransaction(tx, each.holder_id, id) };
 }
 
-/** What applyOutcomes and postings lock before the case: its transaction, a refund after its collection, and the debt. */
-async function lockBefore(tx: Tx, { holder_id, transaction_id, kind, currency, opened_at }: Case): Promise<void> {
+/** What applyOutcomes and postings lock before the case: its transaction, a refund after its collection, and the accounts. */
+async function lockBefore(tx: Tx, { holder_id, transaction_id, kind, currency, rail, opened_at }: Case): Promise<void> {
   if (transaction_id !== null)
     await tx.query(
       `select from transactions t
@@ -268,6 +272,8 @@ async function lockBefore(tx: Tx, { holder_id, transaction_id, kind, currency, o
       [holder_id, transaction_id],
     );
   if (kind === 'debt' && currency !== null) await lockAccounts(tx, [holderReceivable(holder_id, currency)], opened_at);
+  if (kind === 'dispute' && currency !== null && rail !== null)
+    await lockAccounts(tx, disputeAccounts(holder_id, currency, rail), opened_at);
 }
 
 async function requireDecision(ctx: PaymentsContext, ref: string): Promise<Decision> {

@@ -21,5 +21,12 @@ export async function forwardPayments(tx: Tx, ms: number, now: Date): Promise<nu
        expires_at = expires_at - $1 * interval '1 millisecond'`,
     [ms],
   );
+  await tx.query(
+    `update held_parts set release_at = release_at - $1 * interval '1 millisecond' where released_at is null`,
+    [ms],
+  );
+  await tx.query(`update disputes set answer_by = answer_by - $1 * interval '1 millisecond' where status = 'open'`, [
+    ms,
+  ]);
   return Number(row?.count ?? 0);
 }

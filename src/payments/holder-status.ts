@@ -1,5 +1,5 @@
 // Suspending, resuming and closing a holder. Nothing leaves a suspended holder by any path; closing needs every wallet,
-// reserve, debt and open transaction at zero.
+// reserve, held money, debt and open transaction at zero.
 
 import type { Actor } from '../holders/audit.ts';
 import { type Holder, type HolderStatus, lockHolder, writeHolderStatus } from '../holders/holders.ts';
@@ -36,6 +36,7 @@ async function refuseUnlessEmpty(tx: Tx, id: bigint): Promise<void> {
     ...wallets.flatMap(({ reserved, currency }) =>
       reserved === 0n ? [] : [`${formatAmount(reserved)} ${currency} is reserved`],
     ),
+    ...wallets.flatMap(({ held, currency }) => (held === 0n ? [] : [`${formatAmount(held)} ${currency} is held`])),
     ...debts.map(({ amount, currency }) => `it owes ${formatAmount(amount)} ${currency}`),
     ...(open === 0n ? [] : [open === 1n ? '1 transaction is open' : `${open} transactions are open`]),
   ];

@@ -8,7 +8,15 @@ import type { Observation } from '../rails/rail.ts';
 import type { EnteredState } from './booking.ts';
 import type { NextStep, ReadJob } from './next-job.ts';
 import type { JobKind } from './payment-jobs.ts';
-import { givenBack, lockRefundTotals, type RefundOrder, type RefundTotals, readRefundOrders } from './refund-orders.ts';
+import {
+  givenBack,
+  givingBack,
+  lockRefundTotals,
+  type RefundOrder,
+  type RefundTotals,
+  readRefundOrders,
+} from './refund-orders.ts';
+import type { ReserveRule } from './rolling-reserve.ts';
 import type { CaseKind, Outcome } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
@@ -21,6 +29,10 @@ export type OutcomeSubject = {
   amended: boolean;
   job: ReadJob | null;
   hasCases: boolean;
+  /** It counts under a limit of its holder. */
+  limited: boolean;
+  /** What the holder's rolling reserve takes of a collection; null: nothing. */
+  reserve: ReserveRule | null;
   /** Of a refund: its order, and the collection that it gives back. */
   refund: { order: RefundOrder; collection: OutcomeSubject } | null;
   /** Of a collection that has refunds, where an outcome needs them. */
@@ -89,6 +101,8 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubje
         amended: false,
         job: surroundings.get(row.id)?.job ?? null,
         hasCases: surroundings.get(row.id)?.hasCases ?? false,
+        reserve: surroundings.get(row.id)?.reserve ?? null,
+        limited: surroundings.get(row.id)?.limited ?? false,
         refund: null,
         totals: null,
         totalsChanged: false,
@@ -107,33 +121,50 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubje
   );
 }
 
-/** The jobs of transactions, and whether they have open cases. Transactions that have neither are left out. */
+/** The jobs of transactions, whether they have open cases, and the rolling reserve of their holders. */
 async function readSurroundings(
   tx: Tx,
   keys: unknown[],
-): Promise<Map<string, Pick<OutcomeSubject, 'job' | 'hasCases'>>> {
+): Promise<Map<string, Pick<OutcomeSubject, 'job' | 'hasCases' | 'reserve' | 'limited'>>> {
   type Row = Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
     id: string;
     kind: JobKind | null;
     submitted_at: Date | null;
     has_cases: boolean;
+    limited: boolean;
+    basis_points: number | null;
+    days: number | null;
   };
   const rows = await tx.query<Row>(
     {
       name: 'read_jobs_and_cases',
       text: `select input.id, j.kind, j.attempts, j.since, j.submitted_at, j.resume,
                exists (select from cases c
-                       where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open') as has_cases
+                       where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open') as has_cases,
+               exists (select from limit_parts l
+                       where l.holder_id = input.holder_id and l.transaction_id = input.id) as limited,
+               r.basis_points, r.days
              from ${TRANSACTION_KEYS.rows}
-             left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id`,
+             left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id
+             left join reserve_rules r on r.holder_id = input.holder_id`,
     },
     keys,
   );
   return new Map(
-    rows.map(({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases }) => [
-      id,
-      { job: kind === null ? null : { kind, attempts, since, submittedAt, resume }, hasCases },
-    ]),
+    rows.map(
+      ({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases, limited, ...rule }) => [
+        id,
+        {
+          job: kind === null ? null : { kind, attempts, since, submittedAt, resume },
+          hasCases,
+          limited,
+          reserve:
+            rule.basis_points === null || rule.days === null
+              ? null
+              : { basisPoints: BigInt(rule.basis_points), days: rule.days },
+        },
+      ],
+    ),
   );
 }
 
@@ -161,5 +192,5 @@ export async function markDecidedReversals(
 }
 
 export function progressOf({ totals }: OutcomeSubject): { underWay: bigint; givenBack: bigint } {
-  return { underWay: totals?.under_way ?? 0n, givenBack: givenBack(totals) };
+  return { underWay: givingBack(totals), givenBack: givenBack(totals) };
 }

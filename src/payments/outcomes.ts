@@ -21,13 +21,16 @@ import { closeAnsweredCases, type NewCase, NOT_FOUND_KINDS, openCases } from './
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
+import { insertHeldParts, type NewHeldPart } from './held-parts.ts';
 import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
 import { planNext, scheduleNext } from './next-job.ts';
 import { claimSuccesses, isUnnamed, needsReceipt, receiptOf } from './outcome-receipts.ts';
 import { lockSubjects, markDecidedReversals, type OutcomeSubject, progressOf } from './outcome-subjects.ts';
 import { type NewPayerStep, recordPayerSteps, stepOf } from './payer-steps.ts';
+import { giveBackLimits } from './payment-limits.ts';
 import { eventData, refundRecord } from './record.ts';
 import { concludeRefund, givenBack, keepFee, updateRefundTotals } from './refund-orders.ts';
+import { reserveShare, reserveUntil } from './rolling-reserve.ts';
 import {
   type CaseKind,
   decide,
@@ -72,6 +75,7 @@ export async function applyOutcomes(
     return { subject, effect };
   });
   const all = [...subjects.values()];
+  for (const subject of all) planHolds(ctx, subject, at);
   const bookings = await bookStates(
     tx,
     all.flatMap((subject) => subject.entered),
@@ -94,6 +98,11 @@ export async function applyOutcomes(
     closeAnswered(tx, all, at),
     runHooks(tx, ctx, all, at),
   ]);
+  await giveBackLimits(
+    tx,
+    all.filter(hasFailed).map(({ row }) => row),
+  );
+  await insertHeldParts(tx, all.flatMap(heldPartsOf), at);
   await recordDebts(tx, ctx, bookings.posted, at);
   const applied = decided.map((entry): Applied => {
     if (!entry) return { transaction: null, effect: 'unknown_transaction' };
@@ -225,7 +234,32 @@ function enter(subject: OutcomeSubject, status: Status, late: boolean, changes: 
     left: leftOf(subject),
     feeReturned: late ? 0n : (order?.fee_returned ?? 0n),
     released: status === 'success' ? subject.released : [],
+    hold: null,
   });
+}
+
+/** What of the money of its states goes into the rolling reserve. */
+function planHolds(ctx: PaymentsContext, { row, reserve, refund, entered }: OutcomeSubject, at: Date): void {
+  for (const state of entered) {
+    if (row.direction === 'collection' && state.status === 'success' && reserve) {
+      const decimals = ctx.catalog.methods.get(row.method)?.collection.decimals ?? 2;
+      state.hold = { amount: reserveShare(reserve, state.row, decimals), releaseAt: reserveUntil(reserve, at) };
+    }
+    const order = refund?.order;
+    if (state.status === 'failed' && order?.held_until)
+      state.hold = { amount: order.from_held, releaseAt: order.held_until };
+  }
+}
+
+/** It had counted under a limit of its holder, and does not any more. */
+function hasFailed({ limited, entered }: OutcomeSubject): boolean {
+  return limited && entered.some(({ status }) => status === 'failed' || status === 'expired');
+}
+
+function heldPartsOf({ entered }: OutcomeSubject): NewHeldPart[] {
+  return entered.flatMap(({ hold, row }) =>
+    hold && hold.amount > 0n ? [{ holderId: row.holder_id, sourceId: row.id, currency: row.currency, ...hold }] : [],
+  );
 }
 
 /** What refunds have not given back of a collection. */

@@ -13,8 +13,9 @@ import { formatAmount } from '../platform/money.ts';
 import { sha256 } from '../platform/secrets.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { type LimitRules, limitRules } from './payment-limits.ts';
 import { MAX_PAYOUT_FILE_ROWS } from './payout-file-reader.ts';
-import { type PayoutFileRow, planPayouts, writePayouts } from './payouts.ts';
+import { type PayoutFileRow, planPayouts, takeForPayouts, writePayouts } from './payouts.ts';
 import { refuseRepeats } from './similar-payouts.ts';
 import type { Transaction } from './transactions.ts';
 
@@ -76,9 +77,12 @@ export async function orderPayoutFile(
   if (file.rows.length === 0 || file.rows.length > MAX_PAYOUT_FILE_ROWS)
     throw new Problem('invalid_params', { message: `A file has 1 to ${MAX_PAYOUT_FILE_ROWS} rows.` });
   const hash = hashRows(file.rows);
+  const rules = await limitRules(ctx, holderId);
   let ordered: OrderedFile;
   try {
-    ordered = await ctx.db.transaction((tx) => writeFile(tx, ctx, actor, holderId, { ...file, hash }, options));
+    ordered = await ctx.db.transaction((tx) =>
+      writeFile(tx, ctx, actor, holderId, { ...file, hash }, { ...options, rules }),
+    );
   } catch (error) {
     if (violatedConstraint(error) !== 'payout_file_once') throw error;
     throw new RepeatedFileError(await findFileByRows(ctx, holderId, hash));
@@ -94,7 +98,7 @@ async function writeFile(
   actor: Actor,
   holderId: bigint,
   file: PayoutFile & { hash: Buffer },
-  options: FileOptions,
+  options: FileOptions & { rules: LimitRules | undefined },
 ): Promise<OrderedFile> {
   const { payouts_need_approval: needsApproval } = await requireActiveHolder(tx, holderId);
   await options.within?.(tx);
@@ -107,6 +111,7 @@ async function writeFile(
   // One group: the ledger reserves the money of every row or of none.
   const [posted] = await postEach(tx, [planned.flatMap(({ transfers }) => transfers)], at);
   if (!posted?.ok) throw new ShortWalletError(await findShortages(tx, holderId, file.rows));
+  await takeForPayouts(tx, ctx, options.rules, actor, holderId, planned);
   const orders = file.rows.map(({ order }) => order);
   await refuseRepeats(tx, ctx, holderId, orders, options.confirmedRepeats ?? '');
   const balances = new Map(posted.transfers.map((each) => [each.transactionId, each.debitBalance]));

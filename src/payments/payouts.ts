@@ -12,6 +12,7 @@ import type { Tx } from '../platform/db.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { type LimitRules, limitRules, takeFromLimits } from './payment-limits.ts';
 import type { PayoutOrder } from './payout-requests.ts';
 import { ALL_REPEATS, refuseRepeats } from './similar-payouts.ts';
 import { newTransaction, refOf, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
@@ -46,7 +47,8 @@ export async function orderPayouts(
 ): Promise<PayoutResult[]> {
   let results: PayoutResult[];
   try {
-    results = await ctx.db.transaction((tx) => writeOrders(tx, ctx, actor, holderId, orders, options));
+    const rules = await limitRules(ctx, holderId);
+    results = await ctx.db.transaction((tx) => writeOrders(tx, ctx, actor, holderId, orders, { ...options, rules }));
   } catch (error) {
     if (!(error instanceof NothingCoveredError)) throw error;
     return orders.map(() => ({ ok: false, reason: 'overdraft' }));
@@ -64,7 +66,7 @@ async function writeOrders(
   actor: Actor,
   holderId: bigint,
   orders: readonly PayoutOrder[],
-  options: OrderOptions,
+  options: OrderOptions & { rules: LimitRules | undefined },
 ): Promise<PayoutResult[]> {
   const { payouts_need_approval: needsApproval } = await requireActiveHolder(tx, holderId);
   await options.within?.(tx);
@@ -82,6 +84,7 @@ async function writeOrders(
     return result?.ok ? [{ ...plan, balance: result.transfers[0]?.debitBalance ?? null }] : [];
   });
   if (covered.length === 0) throw new NothingCoveredError('the wallet covers none of the payouts');
+  await takeForPayouts(tx, ctx, options.rules, actor, holderId, covered);
   await refuseRepeats(tx, ctx, holderId, orders, options.confirmedRepeats ?? ALL_REPEATS);
   const written = await writePayouts(tx, actor, holderId, covered, { batchId: null, needsApproval, at });
   await options.written?.(tx, written);
@@ -106,6 +109,24 @@ export function planPayouts(holderId: bigint, rows: readonly PayoutFileRow[], at
     const fact = { transactionId: id, holderId, currency: method.currency, amount, fee };
     return { ...row, id, transfers: payoutReserved(fact) };
   });
+}
+
+/** Payouts count under the limits of their holder and of the member who orders them. */
+export function takeForPayouts(
+  tx: Tx,
+  ctx: PaymentsContext,
+  rules: LimitRules | undefined,
+  actor: Actor,
+  holderId: bigint,
+  payouts: readonly PlannedPayout[],
+): Promise<void> {
+  const payments = payouts.map(({ id, order: { msisdn, amount, method } }) => ({
+    id,
+    msisdn,
+    amount,
+    currency: method.currency,
+  }));
+  return takeFromLimits(tx, ctx, rules, { holderId, direction: 'payout', memberId: actor.memberId, payments });
 }
 
 type CoveredPayout = PlannedPayout & { balance: bigint | null };

@@ -23,10 +23,13 @@ export type RefundOrder = {
   approved_at: Date | null;
   cancelled_by: string | null;
   cancelled_at: Date | null;
+  /** What of its money came out of the rolling reserve, and until when that was to be held. */
+  from_held: bigint;
+  held_until: Date | null;
 };
 
 const ORDER_COLUMNS = `o.transaction_id, o.collection_id, o.fee_returned, o.as_payout, o.reason, o.approval, o.created_by,
-  o.created_by_member, o.approved_by, o.approved_at, o.cancelled_by, o.cancelled_at`;
+  o.created_by_member, o.approved_by, o.approved_at, o.cancelled_by, o.cancelled_at, o.from_held, o.held_until`;
 
 export type Refund = Transaction & RefundOrder;
 
@@ -91,9 +94,13 @@ export type RefundTotals = {
   refunded_late: bigint;
   fee_under_way: bigint;
   fee_refunded: bigint;
+  /** In open disputes, and given back by disputes that were lost. Their fees are in the two sums above. */
+  disputed: bigint;
+  dispute_lost: bigint;
 };
 
-const TOTALS_COLUMNS = 't.collection_id, t.under_way, t.refunded, t.refunded_late, t.fee_under_way, t.fee_refunded';
+const TOTALS_COLUMNS = `t.collection_id, t.under_way, t.refunded, t.refunded_late, t.fee_under_way, t.fee_refunded, t.disputed,
+  t.dispute_lost`;
 
 /** Locks the totals of collections, whose own rows are locked before. Collections without refunds have none. */
 export async function lockRefundTotals(tx: Tx, collectionIds: string[]): Promise<Map<string, RefundTotals>> {
@@ -122,9 +129,20 @@ export async function findRefundTotals(
   return row ?? null;
 }
 
-/** What refunds have given back of a collection. */
+/** What refunds and lost disputes have given back of a collection. */
 export function givenBack(totals: RefundTotals | null | undefined): bigint {
-  return totals ? totals.refunded + totals.refunded_late : 0n;
+  return totals ? totals.refunded + totals.refunded_late + totals.dispute_lost : 0n;
+}
+
+/** What refunds and disputes may still give back. */
+export function givingBack(totals: RefundTotals | null | undefined): bigint {
+  return totals ? totals.under_way + totals.disputed : 0n;
+}
+
+/** What can still be refunded, or disputed, of a collection. */
+export function leftToRefund(collection: Transaction, totals: RefundTotals | null): bigint {
+  const left = collection.amount - givenBack(totals) - givingBack(totals);
+  return left > 0n ? left : 0n;
 }
 
 /** Adds a refund to what is under way of its collection. The database refuses more than was collected. */
@@ -147,6 +165,38 @@ export async function addToRefundTotals(
       throw new Problem('refund_too_large');
     throw error;
   }
+}
+
+/** Counts the amount of a dispute. The database refuses more than was collected. */
+export async function addToDisputed(
+  tx: Tx,
+  collection: Transaction,
+  dispute: { amount: bigint; feeReturned: bigint },
+): Promise<void> {
+  await tx.query(
+    `insert into refund_totals as t (holder_id, collection_id, collected, fee, disputed, fee_under_way)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (holder_id, collection_id) do update
+     set disputed = t.disputed + excluded.disputed, fee_under_way = t.fee_under_way + excluded.fee_under_way`,
+    [collection.holder_id, collection.id, collection.amount, collection.fee, dispute.amount, dispute.feeReturned],
+  );
+}
+
+/** A dispute has ended: it was lost, or its amount can be refunded again. Returns the totals after it. */
+export async function endDisputed(
+  tx: Tx,
+  collection: Transaction,
+  dispute: { amount: bigint; feeReturned: bigint; isLost: boolean },
+): Promise<RefundTotals> {
+  const [row] = await tx.query<RefundTotals>(
+    `update refund_totals t set disputed = t.disputed - $3, fee_under_way = t.fee_under_way - $4,
+       dispute_lost = t.dispute_lost + case when $5 then $3 else 0 end,
+       fee_refunded = t.fee_refunded + case when $5 then $4 else 0 end
+     where t.holder_id = $1 and t.collection_id = $2 returning ${TOTALS_COLUMNS}`,
+    [collection.holder_id, collection.id, dispute.amount, dispute.feeReturned, dispute.isLost],
+  );
+  if (!row) throw new Error(`collection ${collection.id} has no totals`);
+  return row;
 }
 
 /** The totals after a refund entered a state. Pure. */

@@ -61,6 +61,8 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
           invalid_params: { message: messages.badParams },
           transaction_not_found: { status: 400, message: messages.badParams },
           refund_not_possible: {},
+          limit_reached: { message: 'Refund was not created!' },
+          number_blocked: { message: 'Refund was not created!' },
           refund_too_large: {},
           overdraft: {},
           idempotency_conflict: {},

@@ -20,11 +20,13 @@ import type { Rail } from '../rails/rail.ts';
 import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { takeHeldParts } from './held-parts.ts';
+import { limitRules, takeFromLimits } from './payment-limits.ts';
 import {
   addToRefundTotals,
   findRefundById,
   findRefundTotals,
-  givenBack,
+  leftToRefund,
   lockRefundTotals,
   notPossible,
   type Refund,
@@ -95,11 +97,6 @@ function canPayOut(rail: Rail, method: Method): boolean {
   return method.payout !== null && rail.capabilitiesOf(method, 'payout') !== null;
 }
 
-function leftToRefund(collection: Transaction, totals: RefundTotals | null): bigint {
-  const left = collection.amount - givenBack(totals) - (totals?.under_way ?? 0n);
-  return left > 0n ? left : 0n;
-}
-
 /** Creates a refund. It is sent at once, or after a second person has approved it. */
 export async function createRefund(
   ctx: PaymentsContext,
@@ -109,6 +106,7 @@ export async function createRefund(
   request: RefundRequest,
   options: RefundOptions = {},
 ): Promise<Refund> {
+  const rules = await limitRules(ctx, holderId);
   const refund = await ctx.db.transaction(async (tx) => {
     const holder = await requireActiveHolder(tx, holderId);
     const collection = await lockCollection(tx, holderId, request.collection);
@@ -121,6 +119,12 @@ export async function createRefund(
     const needsApproval =
       options.integrationId == null && (await refundNeedsApproval(tx, holder, collection.currency, given));
     const created = await writeRefund(tx, ctx, actor, collection, request, { ...plan, needsApproval, ...options });
+    await takeFromLimits(tx, ctx, rules, {
+      holderId,
+      direction: 'refund',
+      memberId: actor.memberId,
+      payments: [created],
+    });
     await options.within?.(tx, created);
     failpoint('refund-writing');
     return created;
@@ -209,9 +213,16 @@ async function writeRefund(
   const order = refundOrder(transaction, collection, actor, request, plan);
   await addToRefundTotals(tx, collection, plan);
   const fact = { ...transaction, holderId: collection.holder_id, transactionId: transaction.id, amount, feeReturned };
-  const [reserved] = await postEach(tx, [refundReserved(fact)], at);
+  const group = { transfers: refundReserved(fact), mayBorrow: false, mayUseHeld: true };
+  const [reserved] = await postEach(tx, [group], at);
   if (!reserved?.ok) throw tooLittle(amount - feeReturned, collection.currency);
-  const refund = { ...order, ...transaction, balance_after: reserved.transfers[0]?.debitBalance ?? null };
+  const refund = {
+    ...order,
+    ...transaction,
+    balance_after: reserved.transfers.at(-1)?.debitBalance ?? null,
+    from_held: reserved.transfers.find(({ kind }) => kind === 'reserve_use')?.amount ?? 0n,
+    held_until: await takeHeldParts(tx, reserved.transfers),
+  };
   await insertRefund(tx, actor, refund, at);
   await recordAudit(
     tx,
@@ -282,10 +293,12 @@ function refundOrder(
     approved_at: null,
     cancelled_by: null,
     cancelled_at: null,
+    from_held: 0n,
+    held_until: null,
   };
 }
 
-const REFUND = columns<Transaction>(9, TRANSACTION_TYPES);
+const REFUND = columns<Transaction>(11, TRANSACTION_TYPES);
 
 // A refund that waits for approval has no job, so it cannot be sent.
 const INSERT_REFUND = `
@@ -293,8 +306,9 @@ const INSERT_REFUND = `
     select * from ${REFUND.rows}
   ), ordered as (
     insert into refund_orders
-      (holder_id, transaction_id, collection_id, fee_returned, as_payout, reason, approval, created_by, created_by_member)
-    select holder_id, id, $2, $3, $4, $5, $6, $7, $8 from input
+      (holder_id, transaction_id, collection_id, fee_returned, as_payout, reason, approval, created_by, created_by_member,
+       from_held, held_until)
+    select holder_id, id, $2, $3, $4, $5, $6, $7, $8, $9, $10 from input
   ), queued as (
     insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
     select holder_id, id, 'submit', $1, $1 from input where $6 = 'not_needed'
@@ -302,9 +316,9 @@ const INSERT_REFUND = `
   insert into transactions (${REFUND.names}) select ${REFUND.names} from input`;
 
 async function insertRefund(tx: Tx, actor: Actor, refund: Refund, at: Date): Promise<void> {
-  const { collection_id, fee_returned, as_payout, reason, approval } = refund;
+  const { collection_id, fee_returned, as_payout, reason, approval, from_held, held_until } = refund;
   const order = [collection_id, fee_returned, as_payout, reason, approval, actor.name, actor.memberId];
-  await tx.query(INSERT_REFUND, [at, ...order, ...REFUND.arrays([refund])]);
+  await tx.query(INSERT_REFUND, [at, ...order, from_held, held_until, ...REFUND.arrays([refund])]);
 }
 
 /** A refund of this holder by its reference; null when there is none. */

@@ -253,7 +253,9 @@ export const BalanceAnswer = Type.Object(
         balance: Type.Number({ description: 'available + reserved.' }),
         available: Type.Number({ description: 'What can be paid out.' }),
         pending: Type.Number({ description: 'What open collections would bring.' }),
-        reserved: Type.Number({ description: 'What open payouts hold back.' }),
+        reserved: Type.Number({
+          description: 'For open payouts and refunds, and what is held in reserve or for disputes.',
+        }),
         updated_at: moment('When the balance last moved.'),
       }),
     ),

@@ -44,7 +44,9 @@ export type CaseKind =
   | 'unreadable_report'
   | 'link_paid_twice'
   /** A payer looks for a payment that is not found, or did not succeed. */
-  | 'payer_report';
+  | 'payer_report'
+  /** A payer, or the operator, asks for the money back (disputes.ts). */
+  | 'dispute';
 
 /** One observation of a transaction, and where it came from. */
 export type Outcome = {
@@ -73,7 +75,7 @@ export type KnownTransaction = {
   receipt: string | null;
 };
 
-/** What refunds have given back of a collection, and what they are giving back now. */
+/** What refunds and disputes have given back of a collection, and what they may be giving back now. */
 type RefundProgress = { underWay: bigint; givenBack: bigint };
 
 export type Transition = {

@@ -96,7 +96,8 @@ export async function listBalances(
     balance: amountToNumber(wallet.balance),
     available: amountToNumber(wallet.available),
     pending: amountToNumber(pending.get(wallet.currency) ?? 0n),
-    reserved: amountToNumber(wallet.reserved),
+    // The contract has no field of its own for held money: like what is reserved, it is the holder's and cannot be used now.
+    reserved: amountToNumber(wallet.reserved + wallet.held),
     updated_at: isoMicroseconds(wallet.updatedAt),
   }));
 }

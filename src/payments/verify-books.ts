@@ -8,7 +8,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid, publicId } from '../platform/ids.ts';
-import { CROSS_CHECKS, type CrossCheck, type CrossCheckRow } from './cross-check.ts';
+import { CROSS_CHECKS } from './cross-check.ts';
 import {
   type CheckStage,
   type MoreChecks,
@@ -17,6 +17,7 @@ import {
   type Scope,
   stagesOf,
 } from './cross-check-pages.ts';
+import type { CrossCheck, CrossCheckRow } from './cross-check-parts.ts';
 import { refOf } from './transactions.ts';
 import {
   addFindings,

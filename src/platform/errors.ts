@@ -118,6 +118,18 @@ export const PROBLEMS = {
     cause: 'After a restore, nothing is decided about an open payment before its operator has answered.',
     fix: 'Try again in a minute. If the operator already knows the payment, its status shows that.',
   },
+  limit_reached: {
+    status: 400,
+    message: 'Transaction was not created!',
+    cause: 'The account has a limit of what it may collect, pay out or refund in a day, and this would be more.',
+    fix: '`errors` names the limit and when it is free again. An owner sees the limits in Settings; an administrator can raise them.',
+  },
+  number_blocked: {
+    status: 400,
+    message: 'Transaction was not created!',
+    cause: 'The phone number is on the list of blocked numbers, of the account or of the whole gateway.',
+    fix: 'Use another number, or ask an owner of the account or an administrator to take it off the list.',
+  },
   number_limited: {
     status: 429,
     message: 'This phone number has had too many payment requests. Nothing was sent to it.',

@@ -21,7 +21,10 @@ export function createLoopTurns(shareMs: number = SHARE_MS, now: () => number = 
     const end = now() + shareMs;
     do waiting[next++]?.();
     while (next < waiting.length && now() < end);
-    if (next < waiting.length) return schedule();
+    if (next < waiting.length) {
+      schedule();
+      return;
+    }
     waiting = [];
     next = 0;
   }

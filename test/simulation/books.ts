@@ -8,6 +8,7 @@ import {
   holderReceivable,
   suspense,
   walletAvailable,
+  walletHeld,
   walletReserved,
 } from '../../src/ledger/chart.ts';
 import { refOf } from '../../src/payments/transactions.ts';
@@ -132,11 +133,14 @@ async function checkWallet(ctx: Context, rows: Row[], model: Model): Promise<str
   );
   const available = await balanceOf(ctx, walletAvailable(holderId, CURRENCY));
   const reserved = await balanceOf(ctx, walletReserved(holderId, CURRENCY));
+  const held = await balanceOf(ctx, walletHeld(holderId, CURRENCY));
   const debt = -(await balanceOf(ctx, holderReceivable(holderId, CURRENCY)));
   const violations: string[] = [];
   if (reserved !== waiting) violations.push(`I3: ${reserved} is reserved, open payouts and refunds need ${waiting}`);
-  if (available - debt !== expected)
-    violations.push(`I26: the wallet holds ${available} and owes ${debt}, its transactions make ${expected}`);
+  if (available + held - debt !== expected)
+    violations.push(
+      `I26: the wallet holds ${available} and ${held} in reserve, and owes ${debt}; its transactions make ${expected}`,
+    );
   if (debt > 0n && available > 0n) violations.push(`I26: the holder owes ${debt} while its wallet holds ${available}`);
   return violations;
 }

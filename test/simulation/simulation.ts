@@ -5,6 +5,7 @@ import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { loadLiveIntegration } from '../../src/holders/integrations.ts';
 import { insertMember } from '../../src/holders/members.ts';
 import type { Decider } from '../../src/payments/decisions.ts';
+import { releaseHeldParts, setReserveRule } from '../../src/payments/rolling-reserve.ts';
 import { topUpSandbox } from '../../src/payments/sandbox-top-up.ts';
 import type { TestContext } from '../harness.ts';
 import { CURRENCY, operatorMessage } from '../payments.ts';
@@ -112,6 +113,9 @@ async function startSimulation(base: TestContext, seed: number, history: string[
   };
   if (steps.chance(0.3))
     await base.db.query('update holders set payouts_need_approval = true where id = $1', [shop.holderId]);
+  const reserve = random.fork('reserve');
+  if (reserve.chance(0.4))
+    await setReserveRule(base, COMMAND_LINE, shop.holderId, { basisPoints: reserve.pick([500n, 3_000n]), days: 1 });
   const funding = start(simulation, 0, true);
   await topUpSandbox(funding.ctx, COMMAND_LINE, shop.holderId, CURRENCY, simulation.model.topUp);
   const processes = simulation.random.int(1, 2);
@@ -158,6 +162,7 @@ const ACTIONS: [weight: number, action: Action][] = [
   [2, approveWaiting],
   [3, readStatus],
   [8, runPasses],
+  [2, releaseReserve],
   [8, deliverMessages],
   [8, passTime],
   [1, hearOfOthers],
@@ -178,6 +183,10 @@ async function act(simulation: Simulation): Promise<void> {
 
 async function runPasses(simulation: Simulation): Promise<void> {
   await anyProcess(simulation).pass();
+}
+
+async function releaseReserve(simulation: Simulation): Promise<void> {
+  await attempt(simulation, 'releasing the reserve', () => releaseHeldParts(anyProcess(simulation).ctx));
 }
 
 async function deliverMessages(simulation: Simulation): Promise<void> {

@@ -94,6 +94,13 @@ const settings = {
   'rule_change.requested': () => 'asked to relax the approval rules',
   'rule_change.confirmed': () => 'confirmed a change of the approval rules',
   'rule_change.withdrawn': () => 'cancelled a change of the approval rules',
+  'limit.set': (subject) => `set the limit of ${subject}`,
+  'limit.removed': (subject) => `removed the limit of ${subject}`,
+  'number.blocked': (subject) => `blocked ${subject}`,
+  'number.unblocked': (subject) => `took ${subject} off the list of blocked numbers`,
+  'reserve.changed': () => 'changed the rolling reserve',
+  'dispute.opened': (ref) => `opened a dispute about ${ref}`,
+  'dispute.evidence_added': (id) => `added evidence to dispute ${id}`,
   'fee.changed': (method) => `changed the fee of ${method}`,
 } satisfies Partial<Record<AuditAction, Sentence>>;
 

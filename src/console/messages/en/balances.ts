@@ -4,12 +4,16 @@ import { plural } from './plural.ts';
 
 export const balances = {
   balances: {
-    lead: 'One wallet per currency. Reserved money belongs to payouts and refunds in progress.',
+    lead:
+      'One wallet per currency. Reserved money belongs to payouts and refunds in progress; ' +
+      'held money is your reserve and open disputes.',
     none: 'No wallets yet',
     noneText: 'A wallet is created with the first successful payment in its currency.',
     wallet: 'wallet',
     available: 'Available',
     reserved: 'Reserved',
+    held: 'Held',
+    heldText: (amount: string, day: string) => `${amount} of your reserve is released until ${day}, day by day.`,
     pending: 'Pending',
     payOut: 'Pay out',
     statement: 'Statement',

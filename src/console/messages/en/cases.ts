@@ -51,6 +51,8 @@ export const cases = {
       return_to_payer: 'It was returned to the payer',
       take_to_income: 'Take it to income',
       write_off: 'Write the debt off',
+      dispute_won: 'The dispute is won',
+      dispute_lost: 'The dispute is lost',
     },
     settled: {
       collection: {
@@ -83,6 +85,9 @@ export const cases = {
         `${amount} leaves suspense. We send nothing: the operator must have returned it to the payer.`,
       take_to_income: (amount: string) => `Nobody claims ${amount}. It becomes income of this gateway.`,
       write_off: (amount: string) => `The merchant no longer owes ${amount}. The gateway takes the loss.`,
+      dispute_won: (_amount: string) => 'What is held for the dispute returns to the wallet.',
+      dispute_lost: (amount: string) =>
+        `The payer gets ${amount} back. What is held leaves the wallet; what is missing becomes a debt.`,
     },
   },
   cases: {
@@ -129,6 +134,22 @@ export const cases = {
     evidence: 'Timeline',
     noEvidence: 'The operator has not said anything yet.',
     closedWith: 'Closed with',
+    dispute: {
+      answerBy: 'Answer by',
+      short: 'Missing until now',
+      source: { operator: 'Reported by the operator', person: 'Reported by a person' },
+      evidence: 'Evidence',
+      none: 'No evidence yet.',
+      note: 'What proves it',
+      noteHint: 'For example the delivery note, or what you agreed with the payer.',
+      add: 'Add evidence',
+      open: 'Open a dispute',
+      openLead: 'The amount is held until two people have decided.',
+      ref: 'Payment',
+      amountHint: 'Empty: all that was not refunded.',
+      notice: 'Number of the operator’s notice',
+      noticeHint: 'Empty: a person reports it.',
+    },
     kinds: {
       late_success: 'Paid after it had failed or expired',
       contradiction: 'The operator contradicts itself',
@@ -142,6 +163,7 @@ export const cases = {
       unreadable_report: 'The operator sent a value that cannot be right',
       payer_report: 'A payer looks for a payment',
       link_paid_twice: 'A single-use link was paid twice',
+      dispute: 'The payer disputes the payment',
       wrong_amount: 'The payer sent a different amount',
       unknown_reference: 'Unmatched payment',
       second_payment: 'The payment was made twice',
@@ -159,6 +181,7 @@ export const cases = {
       payer_report:
         'Compare what the payer says with your orders and the operator’s statement. Then contact the payer and close it with a note.',
       link_paid_twice: 'Refund one of the two payments, or deliver twice.',
+      dispute: 'The amount is held. Add what proves that you delivered, before the date below.',
       payout_not_found: 'Check the operator’s statement first. Then send the payout again, or release the money.',
       wrong_amount: 'The money is held in suspense. Contact the payer.',
       unknown_reference: 'The money is held in suspense until its owner is found.',

@@ -1,6 +1,29 @@
 // English: the settings of an account.
 
 export const settings = {
+  dayLimits: {
+    title: 'Daily limits',
+    lead: 'The most that can be ordered in a day of your time zone. What fails does not count.',
+    none: 'There is no limit.',
+    of: 'Counted together',
+    subjects: { holder: 'All', member: 'Each team member', number: 'Each phone number' },
+    setBy: 'Set by',
+    setters: { gateway: 'The gateway', holder: 'You' },
+    amount: 'Amount a day',
+    count: 'Number a day',
+    hint: 'Leave both empty to remove the limit.',
+    invalid: 'Enter an amount, or a whole number.',
+    blocked: 'Blocked numbers',
+    blockedLead: 'Nothing is asked of these numbers, and nothing is sent to them.',
+    number: 'Phone number',
+    reason: 'Reason',
+    block: 'Block',
+    unblock: 'Unblock',
+    reserve: 'Rolling reserve',
+    reserveLead: 'This share of each collection is held for some days. Empty: nothing more is held.',
+    percent: 'Percent',
+    days: 'Days',
+  },
   accountSettings: {
     lead: 'For everyone in this account.',
     business: 'Business',

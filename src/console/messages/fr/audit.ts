@@ -84,6 +84,13 @@ const settings = {
   'rule_change.requested': () => 'a demandé d’assouplir les règles d’approbation',
   'rule_change.confirmed': () => 'a confirmé un changement des règles d’approbation',
   'rule_change.withdrawn': () => 'a annulé un changement des règles d’approbation',
+  'limit.set': (subject) => `a fixé la limite de ${subject}`,
+  'limit.removed': (subject) => `a supprimé la limite de ${subject}`,
+  'number.blocked': (subject) => `a bloqué ${subject}`,
+  'number.unblocked': (subject) => `a retiré ${subject} de la liste des numéros bloqués`,
+  'reserve.changed': () => 'a changé la réserve glissante',
+  'dispute.opened': (ref) => `a ouvert un litige sur ${ref}`,
+  'dispute.evidence_added': (id) => `a ajouté une preuve au litige ${id}`,
   'fee.changed': (method) => `a changé les frais de ${method}`,
 } satisfies Sentences;
 

@@ -5,12 +5,16 @@ import { plural } from './plural.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Un portefeuille par devise. L’argent réservé est destiné aux virements et remboursements en cours.',
+    lead:
+      'Un portefeuille par devise. L’argent réservé est destiné aux virements et remboursements en cours ; ' +
+      'l’argent retenu est votre réserve et les litiges ouverts.',
     none: 'Aucun portefeuille',
     noneText: 'Un portefeuille est créé avec le premier paiement réussi dans sa devise.',
     wallet: 'portefeuille',
     available: 'Disponible',
     reserved: 'Réservé',
+    held: 'Retenu',
+    heldText: (amount: string, day: string) => `${amount} de votre réserve est libéré jour après jour jusqu’au ${day}.`,
     pending: 'En attente',
     payOut: 'Faire un virement',
     statement: 'Relevé',

@@ -54,6 +54,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       return_to_payer: 'Il a été restitué au payeur',
       take_to_income: 'Le passer en produit',
       write_off: 'Abandonner la dette',
+      dispute_won: 'Le litige est gagné',
+      dispute_lost: 'Le litige est perdu',
     },
     settled: {
       collection: {
@@ -86,6 +88,9 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
         `${amount} quittent le compte d’attente. Nous n’envoyons rien : l’opérateur doit les avoir restitués au payeur.`,
       take_to_income: (amount) => `Personne ne réclame ${amount}. Ce montant devient un produit de cette passerelle.`,
       write_off: (amount) => `Le marchand ne doit plus ${amount}. La perte est à la charge de la passerelle.`,
+      dispute_won: () => 'Ce qui est retenu pour le litige revient au portefeuille.',
+      dispute_lost: (amount) =>
+        `Le payeur récupère ${amount}. Ce qui est retenu quitte le portefeuille ; ce qui manque devient une dette.`,
     },
   },
   cases: {
@@ -132,6 +137,22 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
     evidence: 'Chronologie',
     noEvidence: 'L’opérateur n’a encore rien dit.',
     closedWith: 'Close avec',
+    dispute: {
+      answerBy: 'Répondre avant le',
+      short: 'Manque encore',
+      source: { operator: 'Signalé par l’opérateur', person: 'Signalé par une personne' },
+      evidence: 'Preuves',
+      none: 'Aucune preuve pour l’instant.',
+      note: 'Ce qui le prouve',
+      noteHint: 'Par exemple le bon de livraison, ou ce que vous avez convenu avec le payeur.',
+      add: 'Ajouter une preuve',
+      open: 'Ouvrir un litige',
+      openLead: 'Le montant est retenu jusqu’à ce que deux personnes aient décidé.',
+      ref: 'Paiement',
+      amountHint: 'Vide : tout ce qui n’a pas été remboursé.',
+      notice: 'Numéro de l’avis de l’opérateur',
+      noticeHint: 'Vide : une personne le signale.',
+    },
     kinds: {
       late_success: 'Payé après un échec ou une expiration',
       contradiction: 'L’opérateur se contredit',
@@ -145,6 +166,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       unreadable_report: 'L’opérateur a envoyé une valeur qui ne peut pas être juste',
       payer_report: 'Un payeur cherche un paiement',
       link_paid_twice: 'Un lien à usage unique a été payé deux fois',
+      dispute: 'Le payeur conteste le paiement',
       wrong_amount: 'Le payeur a envoyé un autre montant',
       unknown_reference: 'Paiement non rapproché',
       second_payment: 'Le paiement a été fait deux fois',
@@ -163,6 +185,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       payer_report:
         'Comparez avec vos commandes et le relevé de l’opérateur. Contactez ensuite le payeur et fermez avec une note.',
       link_paid_twice: 'Remboursez l’un des deux paiements, ou livrez deux fois.',
+      dispute: 'Le montant est retenu. Ajoutez la preuve de la livraison avant la date ci-dessous.',
       payout_not_found: 'Vérifiez d’abord le relevé de l’opérateur. Puis renvoyez le virement, ou libérez l’argent.',
       wrong_amount: 'L’argent est en compte d’attente. Contactez le payeur.',
       unknown_reference: 'L’argent est en compte d’attente jusqu’à ce que son propriétaire soit trouvé.',

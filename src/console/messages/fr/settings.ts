@@ -2,7 +2,30 @@
 
 import type { ConsoleMessages } from '../en.ts';
 
-export const settings: Pick<ConsoleMessages, 'accountSettings'> = {
+export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = {
+  dayLimits: {
+    title: 'Limites par jour',
+    lead: 'Le maximum par jour, dans votre fuseau horaire. Ce qui échoue ne compte pas.',
+    none: 'Il n’y a pas de limite.',
+    of: 'Comptés ensemble',
+    subjects: { holder: 'Tout', member: 'Chaque membre de l’équipe', number: 'Chaque numéro' },
+    setBy: 'Fixée par',
+    setters: { gateway: 'La passerelle', holder: 'Vous' },
+    amount: 'Montant par jour',
+    count: 'Nombre par jour',
+    hint: 'Laissez les deux vides pour supprimer la limite.',
+    invalid: 'Saisissez un montant, ou un nombre entier.',
+    blocked: 'Numéros bloqués',
+    blockedLead: 'Rien n’est demandé à ces numéros, et rien ne leur est envoyé.',
+    number: 'Numéro de téléphone',
+    reason: 'Motif',
+    block: 'Bloquer',
+    unblock: 'Débloquer',
+    reserve: 'Réserve glissante',
+    reserveLead: 'Cette part de chaque encaissement est retenue quelques jours. Vide : plus rien n’est retenu.',
+    percent: 'Pourcentage',
+    days: 'Jours',
+  },
   accountSettings: {
     lead: 'Pour toutes les personnes de ce compte.',
     business: 'Entreprise',

@@ -83,6 +83,13 @@ const settings = {
   'rule_change.requested': () => 'pediu regras de aprovação menos exigentes',
   'rule_change.confirmed': () => 'confirmou uma alteração das regras de aprovação',
   'rule_change.withdrawn': () => 'cancelou uma alteração das regras de aprovação',
+  'limit.set': (subject) => `definiu o limite de ${subject}`,
+  'limit.removed': (subject) => `removeu o limite de ${subject}`,
+  'number.blocked': (subject) => `bloqueou ${subject}`,
+  'number.unblocked': (subject) => `retirou ${subject} da lista de números bloqueados`,
+  'reserve.changed': () => 'alterou a reserva rotativa',
+  'dispute.opened': (ref) => `abriu uma disputa sobre ${ref}`,
+  'dispute.evidence_added': (id) => `juntou uma prova à disputa ${id}`,
   'fee.changed': (method) => `alterou a comissão de ${method}`,
 } satisfies Sentences;
 

@@ -5,12 +5,16 @@ import { plural } from './plural.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Uma carteira por moeda. O dinheiro reservado pertence a envios e reembolsos em curso.',
+    lead:
+      'Uma carteira por moeda. O dinheiro reservado pertence a envios e reembolsos em curso; ' +
+      'o retido é a sua reserva e as disputas abertas.',
     none: 'Ainda sem carteiras',
     noneText: 'Uma carteira é criada com o primeiro pagamento concluído na sua moeda.',
     wallet: 'carteira',
     available: 'Disponível',
     reserved: 'Reservado',
+    held: 'Retido',
+    heldText: (amount: string, day: string) => `${amount} da sua reserva é libertado dia a dia até ${day}.`,
     pending: 'Pendente',
     payOut: 'Enviar dinheiro',
     statement: 'Extrato',

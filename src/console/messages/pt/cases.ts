@@ -53,6 +53,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       return_to_payer: 'Foi devolvido ao pagador',
       take_to_income: 'Registar como receita',
       write_off: 'Perdoar a dívida',
+      dispute_won: 'A disputa está ganha',
+      dispute_lost: 'A disputa está perdida',
     },
     settled: {
       collection: {
@@ -84,6 +86,9 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
         `${amount} saem da conta transitória. Não enviamos nada: a operadora já os deve ter devolvido ao pagador.`,
       take_to_income: (amount) => `Ninguém reclama ${amount}. Passam a receita deste gateway.`,
       write_off: (amount) => `O comerciante já não deve ${amount}. O gateway assume a perda.`,
+      dispute_won: () => 'O que está retido para a disputa volta à carteira.',
+      dispute_lost: (amount) =>
+        `O pagador recebe ${amount} de volta. O que está retido sai da carteira; o que falta torna-se uma dívida.`,
     },
   },
   cases: {
@@ -130,6 +135,22 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
     evidence: 'Cronologia',
     noEvidence: 'A operadora ainda não disse nada.',
     closedWith: 'Fechada com',
+    dispute: {
+      answerBy: 'Responder até',
+      short: 'Ainda em falta',
+      source: { operator: 'Comunicado pela operadora', person: 'Comunicado por uma pessoa' },
+      evidence: 'Provas',
+      none: 'Ainda sem provas.',
+      note: 'O que o prova',
+      noteHint: 'Por exemplo a guia de entrega, ou o que combinou com o pagador.',
+      add: 'Juntar prova',
+      open: 'Abrir uma disputa',
+      openLead: 'O montante fica retido até duas pessoas decidirem.',
+      ref: 'Pagamento',
+      amountHint: 'Vazio: tudo o que não foi devolvido.',
+      notice: 'Número do aviso da operadora',
+      noticeHint: 'Vazio: uma pessoa comunica-o.',
+    },
     kinds: {
       late_success: 'Pago depois de ter falhado ou expirado',
       contradiction: 'A operadora contradiz-se',
@@ -143,6 +164,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       unreadable_report: 'A operadora enviou um valor que não pode estar certo',
       payer_report: 'Um pagador procura um pagamento',
       link_paid_twice: 'Uma ligação de uso único foi paga duas vezes',
+      dispute: 'O pagador contesta o pagamento',
       wrong_amount: 'O pagador enviou outro montante',
       unknown_reference: 'Pagamento sem correspondência',
       second_payment: 'O pagamento foi feito duas vezes',
@@ -161,6 +183,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       payer_report:
         'Compare o que diz o pagador com as suas encomendas e o extrato da operadora. Depois contacte o pagador e feche com uma nota.',
       link_paid_twice: 'Reembolse um dos dois pagamentos, ou entregue duas vezes.',
+      dispute: 'O montante está retido. Junte a prova da entrega antes da data abaixo.',
       payout_not_found: 'Veja primeiro o extrato da operadora. Depois faça o envio de novo, ou liberte o dinheiro.',
       wrong_amount: 'O dinheiro está numa conta transitória. Contacte o pagador.',
       unknown_reference: 'O dinheiro fica numa conta transitória até se encontrar o dono.',

@@ -2,7 +2,30 @@
 
 import type { ConsoleMessages } from '../en.ts';
 
-export const settings: Pick<ConsoleMessages, 'accountSettings'> = {
+export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = {
+  dayLimits: {
+    title: 'Limites por dia',
+    lead: 'O máximo num dia do seu fuso horário. O que falha não conta.',
+    none: 'Não há limite.',
+    of: 'Contados em conjunto',
+    subjects: { holder: 'Tudo', member: 'Cada membro da equipa', number: 'Cada número' },
+    setBy: 'Definido por',
+    setters: { gateway: 'O gateway', holder: 'Você' },
+    amount: 'Montante por dia',
+    count: 'Número por dia',
+    hint: 'Deixe ambos vazios para remover o limite.',
+    invalid: 'Introduza um montante, ou um número inteiro.',
+    blocked: 'Números bloqueados',
+    blockedLead: 'Nada é pedido a estes números, e nada lhes é enviado.',
+    number: 'Número de telefone',
+    reason: 'Motivo',
+    block: 'Bloquear',
+    unblock: 'Desbloquear',
+    reserve: 'Reserva rotativa',
+    reserveLead: 'Esta parte de cada cobrança fica retida alguns dias. Vazio: nada mais é retido.',
+    percent: 'Percentagem',
+    days: 'Dias',
+  },
   accountSettings: {
     lead: 'Para todas as pessoas desta conta.',
     business: 'Empresa',

@@ -83,6 +83,13 @@ const settings = {
   'rule_change.requested': () => 'aliomba kulegeza kanuni za idhini',
   'rule_change.confirmed': () => 'alithibitisha badiliko la kanuni za idhini',
   'rule_change.withdrawn': () => 'alighairi badiliko la kanuni za idhini',
+  'limit.set': (subject) => `aliweka kikomo cha ${subject}`,
+  'limit.removed': (subject) => `aliondoa kikomo cha ${subject}`,
+  'number.blocked': (subject) => `alizuia ${subject}`,
+  'number.unblocked': (subject) => `aliondoa ${subject} kwenye orodha ya nambari zilizozuiwa`,
+  'reserve.changed': () => 'alibadilisha akiba inayozunguka',
+  'dispute.opened': (ref) => `alifungua mzozo kuhusu ${ref}`,
+  'dispute.evidence_added': (id) => `aliongeza ushahidi kwenye mzozo ${id}`,
   'fee.changed': (method) => `alibadilisha ada ya ${method}`,
 } satisfies Sentences;
 

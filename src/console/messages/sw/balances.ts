@@ -4,12 +4,16 @@ import type { ConsoleMessages } from '../en.ts';
 
 export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
   balances: {
-    lead: 'Pochi moja kwa kila sarafu. Pesa zilizotengwa ni za malipo yanayotumwa au kurudishwa.',
+    lead:
+      'Pochi moja kwa kila sarafu. Pesa zilizotengwa ni za malipo yanayotumwa au kurudishwa; ' +
+      'zilizozuiliwa ni akiba yako na mizozo iliyo wazi.',
     none: 'Bado hakuna pochi',
     noneText: 'Pochi hufunguliwa kwa malipo ya kwanza yaliyofanikiwa ya sarafu yake.',
     wallet: 'pochi',
     available: 'Zilizopo',
     reserved: 'Zilizotengwa',
+    held: 'Zilizozuiliwa',
+    heldText: (amount: string, day: string) => `${amount} ya akiba yako inaachiliwa siku kwa siku hadi ${day}.`,
     pending: 'Zinazosubiri',
     payOut: 'Tuma pesa',
     statement: 'Taarifa ya akaunti',

@@ -53,6 +53,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       return_to_payer: 'Amerudishiwa mlipaji',
       take_to_income: 'Weka kwenye mapato',
       write_off: 'Futa deni',
+      dispute_won: 'Mzozo umeshinda',
+      dispute_lost: 'Mzozo umeshindwa',
     },
     settled: {
       collection: {
@@ -84,6 +86,9 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
         `${amount} zinatoka kwenye zilizoshikiliwa. Hatutumi kitu: mtandao lazima uwe umemrudishia mlipaji.`,
       take_to_income: (amount) => `Hakuna anayedai ${amount}. Zinakuwa mapato ya mfumo huu.`,
       write_off: (amount) => `Mfanyabiashara hadaiwi tena ${amount}. Mfumo unabeba hasara.`,
+      dispute_won: () => 'Kilichozuiliwa kwa mzozo kinarudi kwenye pochi.',
+      dispute_lost: (amount) =>
+        `Mlipaji anarudishiwa ${amount}. Kilichozuiliwa kinatoka kwenye pochi; kinachokosekana kinakuwa deni.`,
     },
   },
   cases: {
@@ -129,6 +134,22 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
     evidence: 'Mfuatano wa matukio',
     noEvidence: 'Mtandao bado haujasema chochote.',
     closedWith: 'Ulifungwa kwa',
+    dispute: {
+      answerBy: 'Jibu kabla ya',
+      short: 'Bado inakosekana',
+      source: { operator: 'Imeripotiwa na mtandao', person: 'Imeripotiwa na mtu' },
+      evidence: 'Ushahidi',
+      none: 'Bado hakuna ushahidi.',
+      note: 'Kinachothibitisha',
+      noteHint: 'Kwa mfano hati ya kupokea bidhaa, au mliyokubaliana na mlipaji.',
+      add: 'Ongeza ushahidi',
+      open: 'Fungua mzozo',
+      openLead: 'Kiasi kinazuiliwa hadi watu wawili waamue.',
+      ref: 'Malipo',
+      amountHint: 'Tupu: chote ambacho hakijarudishwa.',
+      notice: 'Nambari ya taarifa ya mtandao',
+      noticeHint: 'Tupu: mtu anaripoti.',
+    },
     kinds: {
       late_success: 'Yalilipwa baada ya kushindikana au muda kuisha',
       contradiction: 'Mtandao unajipinga',
@@ -142,6 +163,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       unreadable_report: 'Mtandao umetuma taarifa isiyoweza kuwa sahihi',
       payer_report: 'Mlipaji anatafuta malipo',
       link_paid_twice: 'Kiungo cha mara moja kimelipwa mara mbili',
+      dispute: 'Mlipaji anapinga malipo',
       wrong_amount: 'Mlipaji ametuma kiasi tofauti',
       unknown_reference: 'Malipo yasiyotambulika',
       second_payment: 'Malipo yamefanywa mara mbili',
@@ -159,6 +181,7 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       payer_report:
         'Linganisha anachosema mlipaji na oda zako na taarifa ya mtandao. Kisha wasiliana na mlipaji na ufunge kwa maelezo.',
       link_paid_twice: 'Rudisha moja ya malipo mawili, au toa bidhaa mara mbili.',
+      dispute: 'Kiasi kimezuiliwa. Ongeza uthibitisho kwamba ulitoa bidhaa, kabla ya tarehe iliyo hapa chini.',
       payout_not_found: 'Kagua kwanza taarifa ya mtandao. Kisha tuma pesa tena, au ziachilie.',
       wrong_amount: 'Pesa zimeshikiliwa. Wasiliana na mlipaji.',
       unknown_reference: 'Pesa zimeshikiliwa hadi mwenyewe apatikane.',

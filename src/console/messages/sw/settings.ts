@@ -2,7 +2,30 @@
 
 import type { ConsoleMessages } from '../en.ts';
 
-export const settings: Pick<ConsoleMessages, 'accountSettings'> = {
+export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = {
+  dayLimits: {
+    title: 'Vikomo vya siku',
+    lead: 'Kiwango cha juu kwa siku ya saa za eneo lako. Kilichoshindwa hakihesabiwi.',
+    none: 'Hakuna kikomo.',
+    of: 'Huhesabiwa pamoja',
+    subjects: { holder: 'Vyote', member: 'Kila mwanachama wa timu', number: 'Kila nambari ya simu' },
+    setBy: 'Kimewekwa na',
+    setters: { gateway: 'Mfumo', holder: 'Wewe' },
+    amount: 'Kiasi kwa siku',
+    count: 'Idadi kwa siku',
+    hint: 'Acha zote mbili tupu ili kuondoa kikomo.',
+    invalid: 'Andika kiasi, au nambari kamili.',
+    blocked: 'Nambari zilizozuiwa',
+    blockedLead: 'Nambari hizi haziombwi chochote, na hazitumiwi chochote.',
+    number: 'Nambari ya simu',
+    reason: 'Sababu',
+    block: 'Zuia',
+    unblock: 'Ondoa zuio',
+    reserve: 'Akiba inayozunguka',
+    reserveLead: 'Sehemu hii ya kila makusanyo huzuiliwa kwa siku kadhaa. Tupu: hakuna kinachozuiliwa tena.',
+    percent: 'Asilimia',
+    days: 'Siku',
+  },
   accountSettings: {
     lead: 'Kwa kila mtu kwenye akaunti hii.',
     business: 'Biashara',

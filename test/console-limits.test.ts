@@ -1,0 +1,91 @@
+// Limits, blocked numbers, the rolling reserve and disputes in the console: who may change them, and what nobody else reaches.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { listLimits } from '../src/payments/payment-limits.ts';
+import { refreshCaches } from '../src/platform/cache.ts';
+import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
+import { addPerson, type Person } from './console-harness.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+
+let gateway: TestGateway;
+let client: Client;
+let holderId: bigint;
+let owner: Person;
+let finance: Person;
+let admin: Person;
+let stranger: Person;
+
+before(async () => {
+  gateway = await createTestGateway();
+  client = await createClient(gateway, 'Limited shop');
+  holderId = client.shop.holderId;
+  owner = await addPerson(gateway, holderId, 'owner');
+  finance = await addPerson(gateway, holderId, 'finance');
+  admin = await addPerson(gateway, holderId, 'viewer', 'admin@example.org', { admin: true });
+  const other = await createClient(gateway, 'Other shop');
+  stranger = await addPerson(gateway, other.shop.holderId, 'owner', 'stranger@example.org');
+});
+after(() => gateway.close());
+
+const LIMIT = { direction: 'collection', subject: 'holder', currency: 'UGX', amount: '', count: '' };
+
+async function collect() {
+  await refreshCaches(gateway.ctx);
+  return client.signed(PATHS.collect, ugandanCollection('000'));
+}
+
+describe('the console', () => {
+  test('lets an admin set a limit, and an owner only a stricter one; the API names it', async () => {
+    const path = `/console/admin/holders/${holderId}/limits`;
+    assert.equal((await admin.post(path, { ...LIMIT, count: '3' })).status, 303);
+    assert.equal((await owner.post(path, { ...LIMIT, count: '9' })).status, 403);
+    assert.equal((await finance.post('/console/settings/limits', { ...LIMIT, count: '1' })).status, 403);
+    assert.equal((await owner.post('/console/settings/limits', { ...LIMIT, count: '9' })).status, 400);
+    assert.equal((await owner.post('/console/settings/limits', { ...LIMIT, count: '1' })).status, 303);
+    assert.match((await finance.get('/console/settings')).text, /Daily limits/);
+    assert.equal((await collect()).status, 200);
+    const refused = await collect();
+    assert.deepEqual(
+      [refused.status, refused.body.code, refused.body.message],
+      [400, 'limit_reached', 'Transaction was not created!'],
+    );
+    await owner.post('/console/settings/limits', LIMIT);
+    await admin.post(path, LIMIT);
+    assert.deepEqual(await listLimits(gateway.ctx.db, holderId), []);
+  });
+
+  test('blocks a number and takes it off the list', async () => {
+    const { mobile } = ugandanCollection('000') as { mobile: string };
+    const fields = { mobile, reason: 'stolen SIM' };
+    assert.equal((await finance.post('/console/settings/blocked', fields)).status, 403);
+    assert.equal((await owner.post('/console/settings/blocked', fields)).status, 303);
+    const refused = await collect();
+    assert.deepEqual([refused.status, refused.body.code], [400, 'number_blocked']);
+    assert.match((await owner.get('/console/settings')).text, /stolen SIM/);
+    await owner.post('/console/settings/blocked', { mobile, remove: 'yes' });
+    assert.equal((await collect()).status, 200);
+  });
+
+  test('shows held money, and takes evidence of a dispute from its own merchant only', async () => {
+    assert.equal(
+      (await admin.post(`/console/admin/holders/${holderId}/reserve`, { percent: '10', days: '7' })).status,
+      303,
+    );
+    const ref = textOf((await collect()).data.ref);
+    await gateway.settle();
+    assert.match((await owner.get('/console/balances')).text, /Held/);
+    const opened = await admin.post('/console/admin/disputes', { ref, reason: 'never delivered', notice: 'CB-1' });
+    assert.equal(opened.status, 303, opened.text);
+    const id = /case_\w+/.exec(opened.location ?? '')?.[0] ?? '';
+    const page = await owner.get(`/console/cases/${id}`);
+    assert.match(page.text, /The payer disputes the payment/);
+    assert.match(page.text, /CB-1/);
+    const evidence = { note: 'delivered on Monday' };
+    assert.equal((await stranger.post(`/console/cases/${id}/evidence`, evidence)).status, 404);
+    assert.equal((await finance.post(`/console/cases/${id}/evidence`, evidence)).status, 303);
+    assert.match((await admin.get(`/console/admin/cases/${id}`)).text, /delivered on Monday/);
+    assert.equal((await stranger.get(`/console/cases/${id}/evidence/x`)).status, 404);
+    assert.equal((await owner.get(`/console/cases/${id}/evidence/x`)).status, 404);
+  });
+});
