@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const COMPILER = resolve(import.meta.dirname, '../node_modules/typescript/bin/tsc');
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 
 /** Rejects with the compiler's output. */
 export async function compile(args: string[], folder: string): Promise<void> {
