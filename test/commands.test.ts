@@ -46,6 +46,9 @@ refund create <collection> [--json] [--amount <amount>] [--reason <text>] [--as-
 refund approve <ref> [--json] [--as <email>] [--holder <id>]
 refund cancel <ref> [--json] [--as <email>] [--yes] [--holder <id>]
 refund list <collection> [--json] [--holder <id>]
+dispute
+dispute open <ref> <reason> [--json] [--amount <amount>] [--notice <number>] [--answer-by <day>]
+dispute list [--json] [--open]
 reconcile <connection> [--json] [--day <day>] [--dry-run]
 breaks
 breaks list [--json] [--connection <name>] [--day <day>] [--all] [--limit <count>]
@@ -85,6 +88,7 @@ holder
 holder create <name> [--json] [--owner <email>] [--time-zone <name>]
 holder invite <id> <email> [--json] [--role <role>]
 holder list [--json] [--limit <number>] [--before <id>]
+holder reserve <id> [--json] [--percent <share>] [--days <number>] [--none]
 holder suspend <id> [--json]
 holder resume <id> [--json]
 holder close <id> [--json] [--yes]
@@ -111,9 +115,24 @@ rail remove <name> [--json] [--yes]
 rail route
 rail route list [--json] [--holder <id>]
 rail route set <method> <direction> [connections] [--json] [--holder <id>]
+statement
+statement import <file> [--json] [--connection <name>] [--format <name>] [--mapping <name>] [--currency <code>]
+  [--zone <name>] [--account <number>] [--date-order <order>] [--dry-run]
+statement list [--json] [--connection <name>] [--limit <n>]
+statement show <id> [--json] [--limit <n>] [--after <line>]
+statement problems <id> [--json] [--limit <n>] [--after <line>]
+statement original <id> [--json] [--to <file>]
+statement map <name> <file> [--json]
+statement mappings [--json]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
+block
+block add <number> <reason> [--json] [--holder <id>] [--gateway]
+block remove <number> [--json] [--holder <id>] [--gateway]
+block list [--json] [--holder <id>] [--gateway]
 limits [--json]
+limits list [--json] [--holder <id>]
+limits set <direction> <currency> [--json] [--holder <id>] [--of <whose>] [--amount <amount>] [--count <number>] [--none]
 keys
 keys list [--json]
 keys rotate [--json] [--master]
