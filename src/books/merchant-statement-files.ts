@@ -29,7 +29,7 @@ export const CONTENT_TYPES: Record<StatementFormat, string> = {
   pdf: 'application/pdf',
 };
 
-export type StatementFile = { readonly name: string; readonly contentType: string; readonly content: Readable };
+export type WrittenStatement = { readonly name: string; readonly contentType: string; readonly content: Readable };
 
 /** How many lines a file of this format may have, when the statement has more. */
 export function exceededLines(statement: MerchantStatement, format: StatementFormat): number | null {
@@ -43,7 +43,7 @@ export function writeStatement(
   format: StatementFormat,
   language: StatementLanguage,
   onLines: (lines: number) => void = () => undefined,
-): StatementFile {
+): WrittenStatement {
   const most = exceededLines(statement, format);
   if (most !== null) {
     const sentence =

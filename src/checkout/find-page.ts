@@ -7,8 +7,8 @@ import type { PaymentsContext } from '../payments/context.ts';
 import {
   type FoundPayments,
   findLostPayments,
-  type HeldMoney,
   isEnough,
+  type MoneyInSuspense,
   type PayerSays,
   readClues,
   type TypedClues,
@@ -148,7 +148,7 @@ async function paymentAnswer(
   }
 }
 
-function heldAnswer({ locale, t }: FindRequest & { t: FindMessages }, held: HeldMoney): Html {
+function heldAnswer({ locale, t }: FindRequest & { t: FindMessages }, held: MoneyInSuspense): Html {
   const amount = locale.money(held.amount, held.currency);
   return message('warning', '!', t.heldTitle, t.held(amount, locale.date(held.receivedAt)));
 }

@@ -59,7 +59,7 @@ export function isEnough({ numbers, receipts, amounts, days }: PayerSays): boole
 }
 
 /** Money that arrived and whose order is not known. */
-export type HeldMoney = {
+export type MoneyInSuspense = {
   rail: string;
   receipt: string;
   amount: bigint;
@@ -72,7 +72,7 @@ export type HeldMoney = {
 export type FoundPayments = {
   /** `byReceipt`: receipt and number are those of the payment, which proves the payer. */
   payments: { transaction: Transaction; byReceipt: boolean }[];
-  held: HeldMoney[];
+  held: MoneyInSuspense[];
   /** Messages of operators about a receipt that belongs to nothing here; they name no number, so they prove nothing. */
   unmatchedCases: string[];
 };

@@ -200,7 +200,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     debt_recovery_release: 'Dette récupérée',
     debt_write_off: 'Dette abandonnée',
     operator_fee: 'Frais de l’opérateur',
-    operator_fee_return: 'Frais de l’opérateur rendus',
+    operator_fee_return: 'Frais de l’opérateur remboursés',
     sandbox_top_up: 'Argent de test',
   },
   accounts: {
