@@ -101,7 +101,9 @@ function afterNotFound({ idempotentSubmit }: RailCapabilities, { row, refund }: 
 /** The operator does not know a restored transaction: what the backup was about to do is right. */
 function goOn(resume: Resume, row: Transaction, at: Date): NextStep {
   if (resume === 'approval') return { job: null };
-  const dueAt = resume === 'expire' ? new Date(row.created_at.getTime() + VERIFICATION_MS) : at;
+  const expiresAt = new Date(row.created_at.getTime() + VERIFICATION_MS);
+  // Never due in the past, where a pass does not look at once.
+  const dueAt = resume === 'expire' && expiresAt > at ? expiresAt : at;
   return { job: { kind: resume, dueAt, attempts: 0, resume: null } };
 }
 

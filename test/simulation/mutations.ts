@@ -51,8 +51,8 @@ export const MUTATIONS: Mutation[] = [
   {
     rule: 'I26: a debt is recovered from the next credits',
     file: 'src/ledger/ledger.ts',
-    code: '  if (amount <= 0n) return [];',
-    instead: '  if (amount <= 0n || debt < 0n) return [];',
+    code: 'return payBack(accounts, credit, debtOf(credit.credit), debtRecovered);',
+    instead: 'return [];',
   },
   {
     rule: 'I30: after a restore the operator is asked first',
