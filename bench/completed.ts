@@ -221,7 +221,7 @@ export async function checkInvariants({ ctx }: Bench, since: Date): Promise<void
       `the ledger does not verify: ${report.differences.map((difference) => difference.sentence).join('; ')}`,
     );
   const [row] = await ctx.db.query<{ unsettled: bigint; unbooked: bigint }>(
-    `select count(*) filter (where status <> 'success') as unsettled,
+    `select count(*) filter (where t.status <> 'success') as unsettled,
             count(*) filter (where not exists (
               select from ledger_transfers l
               where l.holder_id = t.holder_id and l.transaction_id = t.id and l.kind = 'collection')) as unbooked
