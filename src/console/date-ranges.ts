@@ -1,6 +1,6 @@
 // Ranges of days that people choose by name, in the time zone of the holder.
 
-import { dayIn, startOfDay } from '../platform/time-zones.ts';
+import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
 
 export const RANGES = ['today', 'week', 'fortnight', 'month', 'last-month'] as const;
 export type RangeName = (typeof RANGES)[number];
@@ -29,10 +29,4 @@ export function rangeOfDays(from: string, to: string, zone: string): DateRange {
 
 export function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(new Date(`${text}T00:00:00Z`).getTime());
-}
-
-function addDays(day: string, days: number): string {
-  const date = new Date(`${day}T00:00:00Z`);
-  date.setUTCDate(date.getUTCDate() + days);
-  return date.toISOString().slice(0, 10);
 }

@@ -1,5 +1,7 @@
 // Days in a time zone. A zone is named as in the IANA database, which Node has.
 
+import { DAY_MS } from './clock.ts';
+
 /** The day of a moment, as people there write it in a file: 2026-11-14. */
 export function dayIn(timeZone: string, moment: Date): string {
   const parts = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
@@ -83,7 +85,6 @@ function offsetAt(format: Intl.DateTimeFormat, at: number): number {
   return shown - Math.floor(at / 1000) * 1000;
 }
 
-const DAY_MS = 86_400_000;
 const MAX_DAYS_KEPT = 4_096;
 
 /**
