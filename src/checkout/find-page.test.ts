@@ -128,12 +128,15 @@ describe('a stranger', () => {
 
   test('causes the same statements, whatever is right about the details', async () => {
     const { receipt } = await paid('254712349000');
-    const work = async (fields: Fields) => {
+    const once = async (fields: Fields) => {
       await gateway.ctx.db.query('delete from guesses');
       const before = gateway.ctx.db.counters.statements;
       await post('/find', fields);
       return gateway.ctx.db.counters.statements - before;
     };
+    // The callback of the payment is still on its way: other work can only add statements, so the fewest are the search's own.
+    const work = async (fields: Fields) =>
+      Math.min(await once(fields), await once(fields), await once(fields), await once(fields));
     const nowhere = await work({ receipt: 'ZZZZZZZZ99', number: '254712349999' });
     assert.equal(await work({ receipt, number: '254712349999' }), nowhere);
     assert.equal(await work({ receipt: 'ZZZZZZZZ99', number: '254712349000' }), nowhere);
