@@ -63,6 +63,9 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
   const batch: Batch<Item, Acceptance> = createBatch({
     maxItems: 128,
     maxWaiting: 2_000,
+    // Callers wait for it, so the rest is short. Two transactions at once would only halve the batches.
+    concurrency: 1,
+    rest: { times: 3, longestMs: 10, enough: 16 },
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
       await requireRightClock(ctx);

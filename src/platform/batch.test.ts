@@ -220,34 +220,55 @@ describe('group commit', () => {
     await Promise.all(calls);
   });
 
-  test('after a batch the next one rests, unless it is full; a call after the rest is written at once', async () => {
+  test('after a batch the next one rests until enough wait; a call that comes alone never waits', async () => {
     const { runs, run } = createGate();
     const batch = createBatch<number, number>({
       run,
-      maxItems: 3,
+      maxItems: 100,
+      concurrency: 1,
+      rest: { times: 1_000_000, longestMs: 60_000, enough: 3 },
+    });
+    for (const [index, item] of [1, 2].entries()) {
+      const alone = batch.add(item);
+      await turn();
+      await turn();
+      assert.deepEqual(runs[index]?.items, [item], 'a call after a batch of one is written at once');
+      runs[index]?.commit();
+      await alone;
+    }
+    const together = [batch.add(3), batch.add(4)];
+    await turn();
+    await turn();
+    runs[2]?.commit();
+    await Promise.all(together);
+    const resting = [batch.add(5), batch.add(6)];
+    await turn();
+    await turn();
+    assert.equal(runs.length, 3, 'two calls wait for the rest to end');
+    resting.push(batch.add(7));
+    await turn();
+    await turn();
+    assert.deepEqual(runs[3]?.items, [5, 6, 7], 'three are enough');
+    runs[3]?.commit();
+    assert.deepEqual(await Promise.all(resting), [50, 60, 70]);
+  });
+
+  test('without another number a full batch is enough', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({
+      run,
+      maxItems: 2,
       concurrency: 1,
       rest: { times: 1_000_000, longestMs: 60_000 },
     });
-    const first = batch.add(1);
-    await turn();
-    await turn();
-    assert.deepEqual(
-      runs.map(({ items }) => items),
-      [[1]],
-      'the first call does not wait',
-    );
-    runs[0]?.commit();
-    await first;
-    const resting = [batch.add(2), batch.add(3)];
-    await turn();
-    await turn();
-    assert.equal(runs.length, 1, 'two calls wait for the rest to end');
-    resting.push(batch.add(4));
-    await turn();
-    await turn();
-    assert.deepEqual(runs[1]?.items, [2, 3, 4], 'a full batch does not wait');
-    runs[1]?.commit();
-    assert.deepEqual(await Promise.all(resting), [20, 30, 40]);
+    const full = [batch.add(1), batch.add(2), batch.add(3), batch.add(4)];
+    for (const index of [0, 1]) {
+      await turn();
+      await turn();
+      assert.equal(runs[index]?.items.length, 2);
+      runs[index]?.commit();
+    }
+    assert.deepEqual(await Promise.all(full), [10, 20, 30, 40]);
   });
 
   test('what waits for the end of a rest is written when it ends', async () => {
@@ -260,9 +281,9 @@ describe('group commit', () => {
         return items;
       },
     });
-    await batch.add(1);
-    assert.deepEqual(await Promise.all([batch.add(2), batch.add(3)]), [2, 3]);
-    assert.deepEqual(sizes, [1, 2]);
+    await Promise.all([batch.add(1), batch.add(2)]);
+    assert.deepEqual(await Promise.all([batch.add(3), batch.add(4)]), [3, 4]);
+    assert.deepEqual(sizes, [2, 2]);
     await batch.idle();
   });
 });

@@ -1,8 +1,8 @@
 // Group commit. Calls that wait at the same time are written by one transaction over arrays. A single call is written at once,
 // and while one batch is being committed the next one collects. A caller's promise settles only after the COMMIT of its item.
 //
-// Work that nobody waits for may rest after each batch. A batch of two costs nearly as much as one of fifty, so without a rest
-// background work takes all of the machine at any load, and requests wait for it.
+// A batch may be followed by a rest. A batch of two costs nearly as much as one of fifty, so without a rest small batches take
+// all of the machine at any load, and requests wait for it.
 
 import { noteCommit, withoutTracking } from './commit-tracking.ts';
 import { isDataError } from './db.ts';
@@ -17,12 +17,15 @@ export type BatchOptions<Item, Result> = {
   maxWaiting?: number;
   /** Transactions under way at the same time. */
   concurrency?: number;
-  /** After a batch the next one waits: this many times as long as it took, `longestMs` at most. A full batch never waits. */
   rest?: RestOptions;
   observe?(items: number): void;
 };
 
-type RestOptions = { readonly times: number; readonly longestMs: number };
+/**
+ * After a batch the next one waits: this many times as long as it took, `longestMs` at most, until `enough` items wait (a full
+ * batch unless told). After a batch of one nothing waits: a caller who sends one request after another is not slowed down.
+ */
+type RestOptions = { readonly times: number; readonly longestMs: number; readonly enough?: number };
 
 export interface Batch<Item, Result> {
   add(item: Item): Promise<Result>;
@@ -37,6 +40,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   const maxItems = options.maxItems ?? 128;
   const maxWaiting = options.maxWaiting ?? 4_096;
   const concurrency = options.concurrency ?? 2;
+  const enough = options.rest?.enough ?? maxItems;
   let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
@@ -45,7 +49,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
     options.observe?.(entries.length);
-    const end = rest.watch();
+    const end = rest.watch(entries.length);
     try {
       const results = await options.run(entries.map((entry) => entry.item));
       if (results.length !== entries.length)
@@ -67,7 +71,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   function pump(): void {
     scheduled = false;
     while (running < concurrency && waiting.length > 0) {
-      if (waiting.length < maxItems && rest.isOn()) return;
+      if (waiting.length < enough && rest.isOn()) return;
       rest.stop();
       const entries = waiting.slice(0, maxItems);
       waiting = waiting.slice(maxItems);
@@ -90,7 +94,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       const result = new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
         // Requests that arrived in the same turn of the event loop belong to the same batch.
-        if (!scheduled && running < concurrency && (waiting.length >= maxItems || !rest.isWaiting())) {
+        if (!scheduled && running < concurrency && (waiting.length >= enough || !rest.isWaiting())) {
           scheduled = true;
           // Not in the name of the request that came first: a batch holds the items of many.
           withoutTracking(() => setImmediate(pump));
@@ -114,7 +118,7 @@ function mayConcernOneItem(error: unknown): boolean {
 
 interface Rest {
   /** Call it when a batch starts, and what it returns when the batch ends. */
-  watch(): () => void;
+  watch(items: number): () => void;
   /** Whether the rest is not over. Then `onEnd` is called when it is. */
   isOn(): boolean;
   /** Whether `onEnd` will be called. */
@@ -126,11 +130,11 @@ function createRest(options: RestOptions | null, onEnd: () => void): Rest {
   let until = 0;
   let timer: NodeJS.Timeout | null = null;
   return {
-    watch() {
+    watch(items) {
       const startedAt = performance.now();
       return () => {
         const now = performance.now();
-        if (options) until = now + Math.min(options.longestMs, options.times * (now - startedAt));
+        if (options && items > 1) until = now + Math.min(options.longestMs, options.times * (now - startedAt));
       };
     },
     isOn() {
