@@ -102,14 +102,24 @@ export async function showsNewColours(page: Page, known: Set<string>): Promise<b
   return isNew;
 }
 
+/** What axe finds: WCAG 2.2 AA and good practice, or only the named rules. */
+export function findings(page: Page, ...rules: string[]): Promise<string[]> {
+  return runAxe(page, rules.length > 0 ? { runOnly: rules } : {});
+}
+
+/** The same; contrast, which takes most of the time, only of colours that are not known. */
+export async function newFindings(page: Page, known: Set<string>): Promise<string[]> {
+  const enabled = await showsNewColours(page, known);
+  return runAxe(page, { rules: { 'color-contrast': { enabled } } });
+}
+
 let axe: string | undefined;
 
-/** What axe finds: WCAG 2.2 AA and good practice, or only the named rules. */
-export async function findings(page: Page, ...rules: string[]): Promise<string[]> {
+async function runAxe(page: Page, choice: object): Promise<string[]> {
   axe ??= readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   // Half a megabyte: once for each document.
   if (!(await page.evaluate<boolean>("typeof axe === 'object'"))) await page.evaluate(axe);
-  const options = JSON.stringify({ resultTypes: ['violations'], ...(rules.length > 0 ? { runOnly: rules } : {}) });
+  const options = JSON.stringify({ resultTypes: ['violations'], ...choice });
   const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
     `axe.run(${options}).then((result) => result.violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => ({ html })) })))`,
   );
