@@ -51,6 +51,9 @@ const STRANGE_HINTS_PER_MINUTE = 600;
 const TRIED_FOR_MS = 3_600_000;
 /** Messages of one batch that may wait for locks; then the rest waits too, instead of each waiting in turn. */
 const MAX_LEFT = 3;
+/** Operators wait for the first, payers for the second: short rests, for the reason that accepts and outcomes have some. */
+const KEEPING_REST = { times: 3, longestMs: 10, enough: 16 } as const;
+const APPLYING_REST = { times: 1, longestMs: 50 } as const;
 
 /** Questions and remarks: they are answered, and nothing is kept. */
 const LEAVES_NOTHING: ReadonlySet<CallbackReading['kind']> = new Set(['validation', 'nothing']);
@@ -58,7 +61,8 @@ const LEAVES_NOTHING: ReadonlySet<CallbackReading['kind']> = new Set(['validatio
 type Message = CallbackRequest & { rail: string };
 /** `onStranger`: a message hinted at something that is no transaction of its rail. */
 type InboxContext = PaymentsContext & { onStranger(message: Message): unknown };
-type InboxRow = Message & { id: bigint; received_at: Date };
+/** `readings`: what was read when it came in. One from the database is read again. */
+type InboxRow = Message & { id: bigint; received_at: Date; readings?: CallbackReading[] };
 
 export interface OperatorInbox {
   /**
@@ -88,6 +92,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
     maxItems: 256,
     maxWaiting: 20_000,
     concurrency: 1,
+    rest: APPLYING_REST,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
     async run(rows) {
       const events = await applyMessages(inbox, rows);
@@ -100,6 +105,8 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
   const keeping: Batch<Message, InboxRow> = createBatch({
     maxItems: 256,
     maxWaiting: 5_000,
+    concurrency: 1,
+    rest: KEEPING_REST,
     async run(messages) {
       const rows = await ctx.db.transaction((tx) => insertMessages(tx, messages, ctx.clock.now()));
       failpoint('inbox-committed');
@@ -132,7 +139,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
       const row = await keeping.add(message);
       // Not awaited: the operator gets its answer as soon as the message is durable.
       applying
-        .add(row)
+        .add({ ...row, readings })
         .catch((error: unknown) => ctx.log.warn({ err: error }, 'an operator callback waits for the next pass'));
       return validation ? decidePayment(ctx, message.rail, validation) : { kind: 'kept' };
     },
@@ -284,7 +291,7 @@ async function applyAlone(ctx: InboxContext, reading: Reading): Promise<Recorded
 }
 
 function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
-  return read(ctx, message).map((reading, _index, { length }): Reading => {
+  return (message.readings ?? read(ctx, message)).map((reading, _index, { length }): Reading => {
     if (reading.kind === 'rejected') return { ...reading, row: message };
     // What is kept about a payment is shown to its account. A message may also be about payments of others.
     const row =
