@@ -7,6 +7,7 @@ import { type CommandEntry, SECTIONS } from './commands/command-table.ts';
 import { exitCodeFor, fieldSentences } from './commands/exit-codes.ts';
 import { createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { trackCommits, withoutFalsehood } from './platform/commit-tracking.ts';
+import { Problem } from './platform/errors.ts';
 
 const EXAMPLES = `Examples:
   $ npx simbi up                                      start everything in sandbox mode
@@ -96,10 +97,19 @@ function explain(terminal: Terminal, error: unknown, json: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   const code = exitCodeFor(error);
   const known = code !== null;
-  const message = [error instanceof Error ? error.message : String(error), ...fieldSentences(error)].join('\n');
+  const message = [
+    error instanceof Error ? error.message : String(error),
+    ...fieldSentences(error),
+    ...causeOf(error),
+  ].join('\n');
   if (json) terminal.say(toJson({ success: false, message, exit_code: code ?? EXIT.error }));
   else terminal.say(known ? message : `Internal error: ${error instanceof Error ? error.stack : message}`);
   return code ?? EXIT.error;
+}
+
+/** Why there is no connection, in PostgreSQL's words: a wrong address, a wrong password, a pooler that refuses a parameter. */
+function causeOf(error: unknown): string[] {
+  return error instanceof Problem && error.cause instanceof Error ? [`Cause: ${error.cause.message}`] : [];
 }
 
 // Run as a program, not when a test imports this file.

@@ -156,7 +156,8 @@ export const SETTINGS = {
   ),
   DATA_DIR: text('Folder for the embedded database, the demo credentials and the sandbox master key.', './data'),
   DATABASE_URL: secret(
-    'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Empty: an embedded PostgreSQL in DATA_DIR.',
+    'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Several servers, host:port,host:port: the one that takes changes ' +
+      'is found, and found again after a failover. Empty: an embedded PostgreSQL in DATA_DIR.',
   ),
   MIGRATION_DATABASE_URL: secret(
     'The same database for a login that owns its tables: it migrates and restores, the service never uses it. ' +

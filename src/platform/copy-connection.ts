@@ -1,12 +1,13 @@
 // A connection of its own for COPY: copying takes longer than the time-outs for requests.
 
-import pg from 'pg';
+import type pg from 'pg';
+import { connectClient } from './database-servers.ts';
 import type { Reader, Statement } from './db.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export async function connectForCopy(databaseUrl: string, applicationName: string): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = await connectClient({
     connectionString: databaseUrl,
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -14,9 +15,6 @@ export async function connectForCopy(databaseUrl: string, applicationName: strin
     idle_in_transaction_session_timeout: 0,
     keepAlive: true,
   });
-  // A connection that breaks rejects the running query; without a listener Node would stop the process.
-  client.on('error', () => undefined);
-  await client.connect();
   // The text of a row must not depend on the server's settings.
   await client.query(
     `set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set bytea_output = hex; set extra_float_digits = 3`,

@@ -1,8 +1,19 @@
-// What a database URL says: the host, the login, and the role that its connections take.
+// What a database URL says: the servers, the login, and the role that its connections take.
+
+/** Scheme and login, servers, and the rest. Several servers are separated by commas: a,b:5433. */
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/;
+
+/** A URL for each server that it names. */
+export function serversOf(databaseUrl: string): string[] {
+  const [, before = '', servers = '', rest = ''] = PARTS.exec(databaseUrl) ?? [];
+  return servers.includes(',') ? servers.split(',').map((server) => before + server + rest) : [databaseUrl];
+}
 
 /** Null: not a URL of PostgreSQL. The host may be left out, as the driver allows: then it is this machine. */
 export function parseDatabaseUrl(text: string): URL | null {
-  return /^postgres(ql)?:\/\//.test(text) ? URL.parse(text.replace('@/', '@localhost/')) : null;
+  if (!/^postgres(ql)?:\/\//.test(text)) return null;
+  const [first = null] = serversOf(text).map((url) => URL.parse(url.replace('@/', '@localhost/')));
+  return first;
 }
 
 function requireUrl(text: string): URL {
@@ -16,7 +27,8 @@ export function asRole(databaseUrl: string, role: string): string {
   const url = requireUrl(databaseUrl);
   // Options of the URL win over those of the driver, so both stand here.
   url.searchParams.set('options', `${url.searchParams.get('options') ?? ''} -c role=${role}`.trim());
-  return url.toString();
+  const servers = PARTS.exec(databaseUrl)?.[2] ?? '';
+  return servers.includes(',') ? url.toString().replace(PARTS, `$1${servers}$3`) : url.toString();
 }
 
 /** The login of a database URL; empty: the driver chooses it. */
@@ -26,8 +38,10 @@ export function loginOf(databaseUrl: string): string {
 
 /** Whether nobody in between can read or change what is sent: TLS with a checked certificate, or this machine. */
 export function isTrustedConnection(databaseUrl: string): boolean {
-  const { hostname, searchParams } = requireUrl(databaseUrl);
-  if (searchParams.get('sslmode') === 'verify-full') return true;
-  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  return host === '' || host.startsWith('/') || /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
+  return serversOf(databaseUrl).every((server) => {
+    const { hostname, searchParams } = requireUrl(server);
+    if (searchParams.get('sslmode') === 'verify-full') return true;
+    const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+    return host === '' || host.startsWith('/') || /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
+  });
 }

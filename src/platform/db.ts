@@ -4,11 +4,18 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { noteCommit } from './commit-tracking.ts';
+import { type CommitState, type CommitWatch, createCommitWatch } from './commit-watch.ts';
 import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
+import { clientOf, connectClient, DatabaseServers } from './database-servers.ts';
 import { asRole } from './database-url.ts';
 import { Problem } from './errors.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
+/**
+ * After the statement's own time-out: PostgreSQL's does not reach into a commit that waits for a standby, and no answer comes
+ * from a server that was cut off.
+ */
+const ANSWER_MARGIN_MS = 500;
 const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const ACQUIRE_TIMEOUT_MS = 1_000;
@@ -53,6 +60,8 @@ export interface Database extends Reader {
   /** Counted since the start; tests and the benchmark compare them. */
   readonly counters: { statements: number; commits: number };
   readonly waiting: () => number;
+  /** Whether the server takes changes and commits them. */
+  commitState(): Promise<CommitState>;
   close(): Promise<void>;
 }
 
@@ -88,7 +97,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
             : readForHolder(shared, holderId, statement, values),
         ),
     }),
-    close: () => shared.pool.end(),
+    commitState: () => shared.commits.check(),
+    async close() {
+      await Promise.all([shared.commits.close(), shared.pool.end()]);
+    },
   };
   return db;
 }
@@ -96,22 +108,32 @@ export function connectDatabase(options: DatabaseOptions): Database {
 /** What all statements of one database share. */
 type Shared = {
   pool: pg.Pool;
+  servers: DatabaseServers;
+  commits: CommitWatch;
   counters: Database['counters'];
   /** Connections whose last commit was acknowledged by this server but not by the standby. */
   doubtful: WeakSet<object>;
 };
 
 function openPool(options: DatabaseOptions): Shared {
-  const pool = new pg.Pool({
-    connectionString: options.as === 'owner' ? options.url : asRole(options.url, SERVICE_ROLE),
-    max: options.poolSize ?? 10,
+  const connectionString = options.as === 'owner' ? options.url : asRole(options.url, SERVICE_ROLE);
+  const servers = new DatabaseServers(connectionString);
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const connection = {
+    connectionString,
     connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
-    idleTimeoutMillis: 30_000,
     application_name: options.applicationName ?? 'simbi',
-    statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+  };
+  const pool = new pg.Pool({
+    ...connection,
+    Client: clientOf(servers),
+    max: options.poolSize ?? 10,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
     lock_timeout: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    keepAlive: true,
     // Statements issued at the same time are sent together instead of waiting for each other's answers.
     pipeline: true,
   });
@@ -125,7 +147,8 @@ function openPool(options: DatabaseOptions): Shared {
     // A connection that breaks while in use rejects its query; the event itself needs no other handling.
     client.on('error', () => undefined);
   });
-  return { pool, doubtful, counters: { statements: 0, commits: 0 } };
+  const commits = createCommitWatch(() => connectClient(connection));
+  return { pool, servers, commits, doubtful, counters: { statements: 0, commits: 0 } };
 }
 
 /** A connection borrowed from the pool, usable until `end`. */
@@ -140,10 +163,22 @@ type Session = {
   drained(): Promise<unknown>;
 };
 
+/** A connection that cannot be made to one server is tried with the others. */
+async function connectFrom({ pool, servers }: Shared): Promise<pg.PoolClient> {
+  for (let left = servers.count; ; left--)
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (left > 1) continue;
+      const problem = new Problem('database_unavailable', { retryAfterSeconds: 1 });
+      // For who starts the service; requests are not answered with it.
+      problem.cause = error;
+      throw problem;
+    }
+}
+
 async function borrow(shared: Shared): Promise<Session> {
-  const client = await shared.pool.connect().catch(() => {
-    throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
-  });
+  const client = await connectFrom(shared);
   let hasEnded = false;
   let hasChanged = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -151,7 +186,10 @@ async function borrow(shared: Shared): Promise<Session> {
     client,
     async query<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
       assert(!hasEnded, 'This transaction has ended: its connection may be in use by another one.');
-      hasChanged ||= mayChange(statement);
+      if (mayChange(statement)) {
+        shared.commits.require();
+        hasChanged = true;
+      }
       const answer = send<R>(shared, client, statement, values);
       last = answer;
       return (await answer).rows;
@@ -185,7 +223,9 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
     const [, result] = await Promise.all([client.query('begin'), work(tx)]);
     session.end();
     committing = true;
-    const { command } = await client.query('commit');
+    const { command } = await (session.hasChanged()
+      ? shared.commits.watch(client.query('commit'))
+      : client.query('commit'));
     // PostgreSQL answers ROLLBACK when a statement has failed and the work went on all the same.
     assert.equal(command, 'COMMIT', 'The transaction was rolled back: one of its statements had failed.');
     refuseDoubt(shared, client);
@@ -195,9 +235,10 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
   } catch (error) {
     // Before the rollback is sent: statements sent so far are rolled back with it, and no other can follow it.
     session.end();
-    if (isConnectionLoss(error)) {
+    const loss = lossOf(error, committing ? 'outcome_unknown' : 'database_unavailable');
+    if (loss) {
       broken = error as Error;
-      throw new Problem(committing ? 'outcome_unknown' : 'database_unavailable', { retryAfterSeconds: 1 });
+      throw loss;
     }
     if (!committing) await client.query('rollback').catch((failure: Error) => (broken = failure));
     throw error;
@@ -208,18 +249,22 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
 
 /** One statement outside any transaction: it commits by itself. */
 async function runStatement<R extends object>(shared: Shared, statement: Statement, values?: unknown[]): Promise<R[]> {
+  const changes = mayChange(statement);
+  if (changes) shared.commits.require();
   const { client } = await borrow(shared);
   let broken: Error | undefined;
   try {
-    const { rows } = await send<R>(shared, client, statement, values);
+    const answer = send<R>(shared, client, statement, values);
+    const { rows } = await (changes ? shared.commits.watch(answer) : answer);
     refuseDoubt(shared, client);
     shared.counters.commits++;
-    if (mayChange(statement)) noteCommit();
+    if (changes) noteCommit();
     return rows;
   } catch (error) {
-    if (isConnectionLoss(error)) {
+    const loss = lossOf(error, changes ? 'outcome_unknown' : 'database_unavailable');
+    if (loss) {
       broken = error as Error;
-      throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
+      throw loss;
     }
     throw error;
   } finally {
@@ -271,9 +316,10 @@ async function runBetween<R extends object>(
     shared.counters.commits++;
     return answer.status === 'fulfilled' ? answer.value.rows : [];
   } catch (error) {
-    if (isConnectionLoss(error)) {
+    const loss = lossOf(error, whenLost);
+    if (loss) {
       broken = error as Error;
-      throw new Problem(whenLost, { retryAfterSeconds: 1 });
+      throw loss;
     }
     throw error;
   } finally {
@@ -299,7 +345,7 @@ async function runOnConnection<T>(shared: Shared, work: (connection: Reader) => 
   try {
     return await work({ query: session.query });
   } catch (error) {
-    if (isConnectionLoss(error)) broken = error as Error;
+    if (lossOf(error, 'database_unavailable')) broken = error as Error;
     throw error;
   } finally {
     session.end();
@@ -362,9 +408,21 @@ function problemOfBusy(error: unknown): unknown {
   const code = error.code ?? '';
   // Deadlocks, time-outs of locks and statements.
   if (/^(?:40001|40P01|55P03|57014)$/.test(code)) return new Problem('overloaded', { retryAfterSeconds: 1 });
-  // Disk full, out of memory, too many connections; a server that has become a read-only standby.
-  if (/^(?:53|25006)/.test(code)) return new Problem('database_unavailable', { retryAfterSeconds: 1 });
+  // Disk full, out of memory, too many connections.
+  if (code.startsWith('53')) return new Problem('database_unavailable', { retryAfterSeconds: 1 });
   return error;
+}
+
+/** An error after which the connection is not used again, as a problem for the caller. Null: the connection is in order. */
+function lossOf(error: unknown, whenLost: 'database_unavailable' | 'outcome_unknown'): Problem | null {
+  if (isOfStandby(error)) return new Problem('database_unavailable', { retryAfterSeconds: 1 });
+  return isConnectionLoss(error) ? new Problem(whenLost, { retryAfterSeconds: 1 }) : null;
+}
+
+/** The server became a standby and changed nothing. Its connections stay open where nobody ends them. */
+function isOfStandby(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.code === '25006' || /\b(?:in|during) recovery\b|recovery is in progress/.test(error.message);
 }
 
 /** The connection ended: shutdown, crash, network. The statement sent last may or may not have taken effect. */

@@ -2,6 +2,7 @@
 
 import { isAddressIn } from './addresses.ts';
 import { isoMicroseconds } from './clock.ts';
+import type { CommitState } from './commit-watch.ts';
 import type { Context } from './context.ts';
 import { MAX_CLOCK_SKEW_MS } from './database-time.ts';
 import type { Reader } from './db.ts';
@@ -14,6 +15,12 @@ const READINESS_MS = 500;
 
 /** Rows that wait for a background job, by queue. Each count reads a bounded number of rows. */
 export type Backlogs = Record<string, (reader: Reader) => Promise<number>>;
+
+const CANNOT_COMMIT: Record<Exclude<CommitState, 'commits'>, string> = {
+  standby: 'The database server is a standby and takes no changes.',
+  stalled: 'The database does not finish commits. Check its synchronous standby and its disk.',
+  away: 'The database does not answer.',
+};
 
 type Readiness = { errors: Record<string, string[]>; clockSkewMs: number | null; backlog: Record<string, number> };
 
@@ -47,6 +54,8 @@ export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs =
 async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readiness> {
   const errors: Record<string, string[]> = {};
   try {
+    const state = await ctx.db.commitState();
+    if (state !== 'commits') errors.database = [CANNOT_COMMIT[state]];
     const pending = await pendingMigrations(ctx.db);
     if (pending.length > 0) errors.migrations = [`The database lacks ${pending.join(', ')}; run: npx simbi migrate.`];
     const clockSkewMs = await ctx.databaseTime.skewMs();

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { systemClock } from './clock.ts';
 import { prepareRoles } from './database-roles.ts';
+import { connectClient } from './database-servers.ts';
 import { loginOf } from './database-url.ts';
 import type { Reader } from './db.ts';
 import { sha256 } from './secrets.ts';
@@ -91,16 +92,13 @@ export async function admitServiceLogin(ownerUrl: string, serviceUrl: string): P
  * to its session, whose end releases it.
  */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
+  const client = await connectClient({
     connectionString: databaseUrl,
     application_name: 'simbi-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: 0,
     keepAlive: true,
   });
-  // A connection that breaks rejects the running query; without a listener Node would stop the process.
-  client.on('error', () => undefined);
-  await client.connect();
   try {
     return await work(client);
   } finally {
