@@ -16,7 +16,7 @@ import { linkRoutes } from './links/routes.ts';
 import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
 import { countDuePayments } from './payments/payment-jobs.ts';
 import { countQuarantined } from './payments/quarantine.ts';
-import { paymentRoutes } from './payments/routes.ts';
+import { operatorRoutes, paymentRoutes } from './payments/routes.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
@@ -89,5 +89,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
 export function createWorkerApp(services: Services): HttpServer {
   const app = createHttpServer(services.ctx);
   healthRoutes(app, services.ctx, backlogsOf(services));
+  // The simulated operator belongs to this process and reports to it.
+  if (services.sandbox) operatorRoutes(app, services.payments);
   return app;
 }

@@ -9,6 +9,7 @@ import { isLoopback } from './platform/addresses.ts';
 import { publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
+import { createWorkSignal } from './platform/work-signal.ts';
 import type { RailDefinition } from './rails/connection.ts';
 import { createRails, type LiveRails } from './rails/registry.ts';
 import { CALLBACKS_PATH } from './sandbox/received-callbacks.ts';
@@ -66,6 +67,7 @@ export async function openPayments(base: Context, options: PaymentsOptions): Pro
         base.log.warn({ err: error }, 'callbacks were not sent at once');
       }
     },
+    tellOthers: createWorkSignal(base),
     checkCallbackUrl: (url) => outbound.checkUrl(url),
   };
   return {

@@ -12,7 +12,7 @@ import { extendChain } from './ledger/chain.ts';
 import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
-import { createPaymentEngine } from './payments/engine.ts';
+import { createPaymentEngine, PAYMENTS_JOB } from './payments/engine.ts';
 import { keepEvidenceMonths } from './payments/evidence.ts';
 import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
@@ -125,7 +125,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
   const engine = createPaymentEngine(ctx);
   const inbox = createOperatorInbox(ctx);
   const jobs: Job[] = [
-    { name: 'payments', pass: () => engine.pass(), onCapacity: (wake) => engine.onCapacity(wake) },
+    { name: PAYMENTS_JOB, pass: () => engine.pass(), onCapacity: (wake) => engine.onCapacity(wake) },
     { name: 'operator_callbacks', pass: () => inbox.pass() },
     { name: 'rejected_callbacks', pass: () => purgeRejectedCallbacks(base), idleMs: PURGE_IDLE_MS },
     deliverer,

@@ -10,6 +10,7 @@ import { maintainSignatures } from './holders/signatures.ts';
 import { purgeRefusals } from './platform/held-back.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
 import { purgeSharedLimits } from './platform/shared-limits.ts';
+import { listenForWork } from './platform/work-signal.ts';
 import type { Services } from './services.ts';
 
 const EVERY_MINUTE = { shortest: 60_000, longest: 60_000 };
@@ -38,12 +39,17 @@ export function startWorkers(services: Services): Workers {
   const running = listJobs(services).map((job) => {
     const loop = runLoop(ctx, job);
     job.onCapacity?.(() => loop.wake());
-    return loop;
+    return { name: job.name, loop };
   });
+  const wake = (name: string | null) => {
+    for (const job of running) if (name === null || job.name === name) job.loop.wake();
+  };
+  // The embedded database has no other process that could leave work.
+  const listener = ctx.config.databaseUrl ? listenForWork(ctx.config.databaseUrl, ctx.log, wake) : null;
   services.sandbox?.start();
   return {
     async stop() {
-      await Promise.all(running.map((job) => job.stop()));
+      await Promise.all([listener?.stop(), ...running.map(({ loop }) => loop.stop())]);
     },
   };
 }

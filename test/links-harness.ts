@@ -47,6 +47,7 @@ export async function createLinksHarness(settings: Environment = {}): Promise<Li
     onCollectionsSettled: [],
     onCollectionsReversed: [],
     sendCallbacksNow: () => undefined,
+    tellOthers: () => undefined,
     checkCallbackUrl: (url) => (url.includes('refused') ? 'This address is refused.' : null),
   };
   const app = createHttpServer(ctx);

@@ -71,6 +71,7 @@ export function withPayments<C extends Context>(base: C, rail: Rail): C & Paymen
     onCollectionsSettled: [],
     onCollectionsReversed: [],
     sendCallbacksNow: () => undefined,
+    tellOthers: () => undefined,
     checkCallbackUrl: () => null,
   };
 }

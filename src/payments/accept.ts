@@ -78,6 +78,7 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
       await releaseUnused(ctx, unused);
       if (handOver)
         for (const entry of accepted) if (entry.kind === 'accepted') engine.enqueue(firstWork(entry.transaction));
+      if (!handOver) engine.leaveToOthers();
       return accepted;
     },
   });
@@ -111,7 +112,8 @@ async function acceptLimited(
   await releaseUnused(ctx, unused);
   const [acceptance] = accepted;
   if (!acceptance) throw new Error('a collection has no answer');
-  if (handOver && acceptance.kind === 'accepted') engine.enqueue(firstWork(acceptance.transaction));
+  if (!handOver) engine.leaveToOthers();
+  else if (acceptance.kind === 'accepted') engine.enqueue(firstWork(acceptance.transaction));
   return acceptance;
 }
 
@@ -153,6 +155,7 @@ export async function acceptWithin(
     return result.transaction;
   });
   if (handOver) engine.enqueue(firstWork(transaction));
+  else engine.leaveToOthers();
   return transaction;
 }
 

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../callbacks/events.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
+import type { TellOthers } from '../platform/work-signal.ts';
 import type { RailRegistry } from '../rails/registry.ts';
 import type { Transaction } from './transactions.ts';
 
@@ -17,6 +18,8 @@ export type PaymentsContext = Context & {
   readonly onCollectionsReversed: readonly CollectionsHook[];
   /** Called after each commit that recorded events: the deliverer of this process sends them at once. */
   sendCallbacksNow(events: RecordedEvent[]): void;
+  /** Called after a commit that left work of this job to other processes. */
+  tellOthers: TellOthers;
   /** The reason why a callback may not go to this URL; null when it may. */
   checkCallbackUrl(url: string): string | null;
 };

@@ -29,6 +29,8 @@ const MAX_QUEUED = 1_000;
 const CLAIM_LIMIT = 200;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
+/** The name of the background job that runs the engine. */
+export const PAYMENTS_JOB = 'payments';
 /** How long a payout of a suspended holder waits before it is looked at again; resuming the holder makes it due at once. */
 const SUSPENDED_PAUSE_MS = 60_000;
 /** Payers wait for outcomes, so the rest is short; it leaves half of the time to requests. */
@@ -41,6 +43,8 @@ const PREPARE_AGAIN_MS = { shortest: 5_000, longest: 600_000 } as const;
 export interface PaymentEngine {
   /** Whether this process can take more work. Ask before the commit, and call `enqueue` after it. */
   hasCapacity(): boolean;
+  /** To be called after the commit when there was no capacity: another process may have some. */
+  leaveToOthers(): void;
   enqueue(work: Work): void;
   /** Applies an outcome together with the others that are waiting. Settles after the commit. */
   apply(outcome: Outcome): Promise<Applied>;
@@ -86,7 +90,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
     queue.add(hints);
     return claimed.length + hints.length;
   }
-  const waker = createWaker(ctx, { name: 'payments', pass });
+  const waker = createWaker(ctx, { name: PAYMENTS_JOB, pass });
 
   return {
     // A process that only answers requests leaves the work to the others.
@@ -95,6 +99,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       if (!capacity) workLeftInTable = true;
       return capacity;
     },
+    leaveToOthers: () => ctx.tellOthers(PAYMENTS_JOB),
     onCapacity(callback) {
       onCapacity = callback;
     },

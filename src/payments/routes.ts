@@ -83,7 +83,7 @@ function discoveryRoutes(app: HttpServer, ctx: PaymentsContext): void {
  * Operators send many content types, so these routes accept any body as bytes. Anybody can reach them, so the rail and the
  * address are checked before the body is read.
  */
-function operatorRoutes(app: HttpServer, services: PaymentServices): void {
+export function operatorRoutes(app: HttpServer, services: PaymentServices): void {
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -31,6 +31,7 @@ export type Shop = { ctx: PaymentsContext; clock: VirtualClock; holderId: bigint
 /** No payment of the past is handed to the engine. */
 const NO_ENGINE = {
   hasCapacity: () => true,
+  leaveToOthers: () => undefined,
   enqueue: () => undefined,
   wake: () => undefined,
 } as unknown as PaymentEngine;
