@@ -7,7 +7,7 @@ import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const GROUP_FILES = 8;
+const GROUP_FILES = 12;
 /**
  * What looks at its process, changes it, or starts others has a process of its own: another file could change the memory that
  * it measures, or read the exit code that it left.

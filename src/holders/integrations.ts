@@ -7,6 +7,7 @@ import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { gatherKeys } from '../platform/gather.ts';
 import { randomName } from '../platform/ids.ts';
 import type { KeyScope } from '../platform/scopes.ts';
 import { type Actor, recordAudit } from './audit.ts';
@@ -278,24 +279,36 @@ type LiveRow = IntegrationRow & {
   expires_at: Date | null;
 };
 
-/** Reads an integration with its live secrets from the database, without the cache. */
-export async function loadLiveIntegration(
-  ctx: Context,
-  by: { clientId: string } | { id: bigint },
-): Promise<LiveIntegration | null> {
-  const [column, value] = 'clientId' in by ? ['client_id', by.clientId] : ['id', by.id];
-  const rows = await ctx.db.query<LiveRow>(
-    `select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
-            i.default_callback_url, i.redirect_hosts, i.created_at, i.last_used_at, s.id as secret_id, s.kind, s.slot, s.sealed,
-            s.name, s.scopes, s.allowed_addresses as key_addresses, s.expires_at
-     from integrations i
-     join holders h on h.id = i.holder_id
-     left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $2)
-     where i.${column} = $1
-     order by s.created_at desc, s.slot desc`,
-    [value, ctx.clock.now()],
-  );
-  const first = rows[0];
+type LiveName = { clientId: string } | { id: bigint };
+
+const LOAD_LIVE = {
+  name: 'load_live_integrations',
+  text: `
+    select i.id, i.holder_id, h.status as holder_status, i.client_id, i.title, i.status, i.allowed_addresses,
+           i.default_callback_url, i.redirect_hosts, i.created_at, i.last_used_at, s.id as secret_id, s.kind, s.slot, s.sealed,
+           s.name, s.scopes, s.allowed_addresses as key_addresses, s.expires_at
+    from integrations i
+    join holders h on h.id = i.holder_id
+    left join integration_secrets s on s.integration_id = i.id and (s.expires_at is null or s.expires_at > $3)
+    where i.client_id = any($1::text[]) or i.id = any($2::bigint[])
+    order by i.id, s.created_at desc, s.slot desc`,
+};
+
+/** Reads integrations with their live secrets from the database, without the cache; null for a name that nobody has. */
+async function loadLiveIntegrations(ctx: Context, names: LiveName[]): Promise<Promise<LiveIntegration | null>[]> {
+  const rows = await ctx.db.query<LiveRow>(LOAD_LIVE, [
+    names.flatMap((name) => ('clientId' in name ? [name.clientId] : [])),
+    names.flatMap((name) => ('id' in name ? [name.id] : [])),
+    ctx.clock.now(),
+  ]);
+  const byId = Map.groupBy(rows, ({ id }) => id);
+  const idOf = new Map(rows.map(({ client_id, id }) => [client_id, id]));
+  // Each by itself: a secret that does not open concerns its integration only.
+  return names.map((name) => openLive(ctx, byId.get('id' in name ? name.id : (idOf.get(name.clientId) ?? -1n)) ?? []));
+}
+
+async function openLive(ctx: Context, rows: LiveRow[]): Promise<LiveIntegration | null> {
+  const [first] = rows;
   if (!first) return null;
   const opened = await Promise.all(
     rows.map(async (row) => ({
@@ -311,6 +324,12 @@ export async function loadLiveIntegration(
     ),
     validUntil: Math.min(...rows.map((row) => row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   };
+}
+
+/** Reads an integration with its live secrets from the database, without the cache. */
+export async function loadLiveIntegration(ctx: Context, name: LiveName): Promise<LiveIntegration | null> {
+  const [integration] = await loadLiveIntegrations(ctx, [name]);
+  return (await integration) ?? null;
 }
 
 function keyFrom(row: LiveRow, secret: string): LiveKey | null {
@@ -330,15 +349,19 @@ function placeOf({ holder_id: holderId, id: integrationId, kind, slot }: LiveRow
 }
 
 const live = createCache(
-  (ctx, key: string) =>
-    loadLiveIntegration(ctx, key.startsWith('#') ? { id: BigInt(key.slice(1)) } : { clientId: key.slice(1) }),
+  gatherKeys((ctx, keys: string[]) =>
+    loadLiveIntegrations(
+      ctx,
+      keys.map((key) => (key.startsWith('#') ? { id: BigInt(key.slice(1)) } : { clientId: key.slice(1) })),
+    ),
+  ),
   (integration) => integration?.validUntil ?? Number.POSITIVE_INFINITY,
 );
 
 /** The same from the cache of this process, which is at most a second old. Unknown ids are cached too. */
 export function findLiveIntegration(
   ctx: Context,
-  by: { clientId: string } | { id: bigint },
+  by: LiveName,
 ): LiveIntegration | null | Promise<LiveIntegration | null> {
   return live.get(ctx, 'clientId' in by ? `@${by.clientId}` : `#${by.id}`);
 }

@@ -6,10 +6,11 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
+import { gatherKeys } from '../platform/gather.ts';
 
 type Overrides = Map<string, Fee>;
 
-const overridesOf = createCache(readOverrides);
+const overridesOf = createCache(gatherKeys(readOverrides));
 
 /** The fee of this holder for this amount. */
 export async function feeFor(
@@ -23,15 +24,30 @@ export async function feeFor(
   return feeOf(amount, method, direction, overrides.get(`${direction} ${method.code}`));
 }
 
-async function readOverrides(ctx: Context, holderId: bigint): Promise<Overrides> {
-  const rows = await ctx.db.query<{
-    method: string;
-    direction: Direction;
-    basis_points: bigint;
-    fixed: bigint;
-    min: bigint;
-    max: bigint | null;
-  }>('select method, direction, basis_points, fixed, min, max from fee_overrides where holder_id = $1', [holderId]);
+type OverrideRow = {
+  holder_id: bigint;
+  method: string;
+  direction: Direction;
+  basis_points: bigint;
+  fixed: bigint;
+  min: bigint;
+  max: bigint | null;
+};
+
+async function readOverrides(ctx: Context, holderIds: bigint[]): Promise<Overrides[]> {
+  const rows = await ctx.db.query<OverrideRow>(
+    {
+      name: 'fee_overrides_of_holders',
+      text: `select holder_id, method, direction, basis_points, fixed, min, max
+             from fee_overrides where holder_id = any($1::bigint[])`,
+    },
+    [holderIds],
+  );
+  const rowsOf = Map.groupBy(rows, (row) => row.holder_id);
+  return holderIds.map((holderId) => overridesFrom(rowsOf.get(holderId) ?? []));
+}
+
+function overridesFrom(rows: OverrideRow[]): Overrides {
   return new Map(
     rows.map((row) => [
       `${row.direction} ${row.method}`,

@@ -11,6 +11,7 @@ import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import { gatherKeys } from '../platform/gather.ts';
 import { NO_HOLDER } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
@@ -52,16 +53,41 @@ export function listLimits(reader: Reader, holderId: bigint): Promise<PaymentLim
 export type LimitRules = { limits: PaymentLimit[]; hasBlocks: boolean; timeZone: string };
 
 /** Undefined where nothing is limited, which is nearly everywhere. */
-const rulesOf = createCache(async (ctx: Context, holderId: bigint): Promise<LimitRules | undefined> => {
-  const limits = await listLimits(ctx.db, holderId);
-  const [blocks] = await ctx.db.query('select from blocked_numbers where holder_id in ($1, $2) limit 1', [
-    holderId,
-    NO_HOLDER,
-  ]);
-  if (limits.length === 0 && !blocks) return undefined;
-  const holder = await findHolder(ctx.db, holderId);
-  return { limits, hasBlocks: blocks !== undefined, timeZone: holder?.time_zone ?? 'UTC' };
-});
+const rulesOf = createCache(gatherKeys(readRules));
+
+async function readRules(
+  ctx: Context,
+  holderIds: bigint[],
+): Promise<(LimitRules | undefined | Promise<LimitRules | undefined>)[]> {
+  const limits = await ctx.db.query<PaymentLimit & { holder_id: bigint }>(
+    {
+      name: 'payment_limits_of_holders',
+      text: `select holder_id, ${COLUMNS} from payment_limits where holder_id = any($1::bigint[])
+             order by direction, subject, currency, set_by`,
+    },
+    [holderIds],
+  );
+  const blocks = await ctx.db.query<{ holder_id: bigint }>(
+    {
+      name: 'holders_with_blocked_numbers',
+      text: `select holder_id from unnest($1::bigint[]) as asked (holder_id)
+             where exists (select from blocked_numbers b where b.holder_id = asked.holder_id)`,
+    },
+    [[...holderIds, NO_HOLDER]],
+  );
+  const limitsOf = Map.groupBy(limits, (limit) => limit.holder_id);
+  const blocked = new Set(blocks.map((row) => row.holder_id));
+  return holderIds.map((holderId) => {
+    const own = limitsOf.get(holderId) ?? [];
+    const hasBlocks = blocked.has(NO_HOLDER) || blocked.has(holderId);
+    if (own.length === 0 && !hasBlocks) return undefined;
+    return findHolder(ctx.db, holderId).then((holder) => ({
+      limits: own,
+      hasBlocks,
+      timeZone: holder?.time_zone ?? 'UTC',
+    }));
+  });
+}
 
 /** The limits of a holder, read before the transaction of an order; undefined: none. */
 export async function limitRules(ctx: Context, holderId: bigint): Promise<LimitRules | undefined> {
