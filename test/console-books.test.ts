@@ -108,7 +108,7 @@ describe('the books in the console', () => {
     assert.equal((await zawadi.get(`${PATH}/breaks?age=7`)).text.match(/name="id"/g), null);
     const file = await zawadi.get(`${PATH}/breaks.csv`);
     const rows = parse(file.text, { columns: true, bom: true }) as Record<string, string>[];
-    assert.deepEqual(rows.map((row) => row.kind).sort(), ['missing_with_them', 'missing_with_us', 'state']);
+    assert.deepEqual(rows.map((row) => row.kind ?? '').sort(), ['missing_with_them', 'missing_with_us', 'state']);
     const [state] = await openOf('state');
     const page = await zawadi.get(`${PATH}/breaks/${state?.id}`);
     assert.match(page.text, /LATE\d+/);

@@ -9,8 +9,10 @@ import { Problem } from '../platform/errors.ts';
 import { createUuid, holderOfUuid } from '../platform/ids.ts';
 import type { BreakKind, FoundBreak } from './groups.ts';
 
-const BY_ITSELF = 'reconciliation';
-const EXPLAINED = 'A later line or posting explains it.';
+/** What the gateway itself writes into a break that ends; pages have these in every language. */
+export const BY_ITSELF = 'reconciliation';
+export const EXPLAINED = 'A later line or posting explains it.';
+export const EVENED = 'Both days are closed.';
 const MIN_REASON = 3;
 
 export type Break = {
@@ -143,9 +145,9 @@ export async function closeEvened(
   at: Date,
 ): Promise<void> {
   await tx.query(
-    `update breaks set status = 'resolved', resolved_at = $4, resolved_by = $5, resolution = 'Both days are closed.'
+    `update breaks set status = 'resolved', resolved_at = $4, resolved_by = $5, resolution = $6
      where connection = $1 and currency = $2 and kind = 'other_day' and status = 'open' and greatest(day, counter_day) <= $3`,
-    [connection, currency, day, at, by],
+    [connection, currency, day, at, by, EVENED],
   );
 }
 

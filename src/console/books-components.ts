@@ -53,10 +53,6 @@ export function helpLink({ t }: ConsoleRequest): Html {
   return html`<a href="/docs/daily-close">${t.books.help}</a>`;
 }
 
-export function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && isCalendarDay(text);
-}
-
 export type BooksDay = BooksAccount & { day: string };
 
 /** The account that the address or the form names. One that never moved money is not found. */
@@ -72,7 +68,7 @@ export async function requireAccount(request: MemberRequest): Promise<BooksAccou
 
 export async function requireBooksDay(request: MemberRequest): Promise<BooksDay> {
   const day = fieldOf(request, 'day', 10) || queryOf(request, 'day', 10);
-  if (!isDay(day)) throw new Problem('not_found');
+  if (!isCalendarDay(day)) throw new Problem('not_found');
   return { ...(await requireAccount(request)), day };
 }
 

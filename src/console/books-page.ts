@@ -1,9 +1,9 @@
 // The books of the gateway, for its finance officers: each account with an operator on one day, by our ledger and by its statement.
 
 import type { FastifyReply } from 'fastify';
-import { listProposals } from '../books/break-proposals.ts';
 import { type AccountDay, type DayStatus, lastDayOver, listBooksAccounts, pictureOfDay } from '../books/day-picture.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
+import { isCalendarDay } from '../platform/time-zones.ts';
 import { dataTable, emptyState, status, type Tone } from '../ui/components.ts';
 import { differenceChart } from './books-chart.ts';
 import {
@@ -14,16 +14,13 @@ import {
   dayText,
   difference,
   helpLink,
-  isDay,
   linkButton,
 } from './books-components.ts';
-import { proposalTable } from './books-proposals-page.ts';
+import { waitingBreakProposals } from './books-proposals-page.ts';
 import { type MemberRequest, money, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
-
-const MAX_WAITING = 10;
 
 export const booksRoutes: ConsoleRoute[] = [forAdmin('GET', '/admin/books', booksPage)];
 
@@ -39,9 +36,8 @@ async function booksPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const accounts = await listBooksAccounts(ctx.db);
   const asked = queryOf(request, 'day', 10);
-  const day = isDay(asked) ? asked : await lastDayOver(ctx, accounts);
+  const day = isCalendarDay(asked) ? asked : await lastDayOver(ctx, accounts);
   const pictures = await pictureOfDay(ctx, accounts, day);
-  const waiting = await listProposals(ctx.db, { before: null, limit: MAX_WAITING, waiting: true });
   return renderPage(request, {
     title: t.menu.books,
     lead: html`${t.books.lead} ${helpLink(request)}`,
@@ -60,20 +56,11 @@ async function booksPage(request: MemberRequest): Promise<FastifyReply> {
         submit: t.books.show,
         variant: 'secondary',
       })}
-      ${waiting.length > 0 && waitingCard(request, waiting)}
+      ${await waitingBreakProposals(request)}
       ${pictures.length === 0 && emptyState(t.books.none, t.books.noneText, false, 'scale')}
       ${pictures.map((each) => accountCard(request, each))}
     `,
   });
-}
-
-function waitingCard(request: MemberRequest, waiting: Awaited<ReturnType<typeof listProposals>>): Html {
-  return html`
-    <section class="card" id="waiting-proposals">
-      <h2>${request.t.books.proposals}</h2>
-      ${proposalTable(request, waiting)}
-    </section>
-  `;
 }
 
 function accountCard(request: MemberRequest, picture: AccountDay): Html {

@@ -28,6 +28,7 @@ import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const PAGE_ROWS = 50;
+const MAX_WAITING = 10;
 const UUID_AND_SPACE = 37;
 
 export const booksProposalRoutes: ConsoleRoute[] = [
@@ -96,6 +97,18 @@ export function proposalTable(request: MemberRequest, proposals: readonly BreakP
       timeTag(request, each.proposed_at),
     ]),
   );
+}
+
+/** Those that wait for a second person, as a card. */
+export async function waitingBreakProposals(request: MemberRequest): Promise<Html | false> {
+  const waiting = await listProposals(request.ctx.db, { before: null, limit: MAX_WAITING, waiting: true });
+  if (waiting.length === 0) return false;
+  return html`
+    <section class="card" id="waiting-proposals">
+      <h2>${request.t.books.waitingProposals}</h2>
+      ${proposalTable(request, waiting)}
+    </section>
+  `;
 }
 
 async function requireProposal(request: MemberRequest): Promise<BreakProposal> {

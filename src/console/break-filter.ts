@@ -4,7 +4,7 @@ import { type BreakFilter, listBreaks } from '../books/breaks.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Html } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
-import { isDay } from './books-components.ts';
+import { isCalendarDay } from '../platform/time-zones.ts';
 import { type MemberRequest, queryOf } from './console-request.ts';
 import { form } from './form-components.ts';
 
@@ -23,7 +23,7 @@ export function readBreakFilter(request: MemberRequest): BreakFilter {
     currency: text('currency'),
     kind: kinds.find((each) => each === text('kind')),
     status: state === 'resolved' ? 'resolved' : state === 'all' ? undefined : 'open',
-    day: isDay(text('day') ?? '') ? text('day') : undefined,
+    day: isCalendarDay(text('day') ?? '') ? text('day') : undefined,
     openedBefore: age === 0 ? undefined : new Date(ctx.clock.millis() - age * DAY_MS),
     after: isUuid(queryOf(request, 'after', 40)) ? queryOf(request, 'after', 40) : undefined,
   };

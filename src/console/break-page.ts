@@ -13,7 +13,7 @@ import { dataTable, facts, tag } from '../ui/components.ts';
 import { BOOKS_PATH, BOOKS_STYLE, booksBreadcrumbs, dayText, difference } from './books-components.ts';
 import { proposalTable } from './books-proposals-page.ts';
 import { proposeForm } from './break-proposal-form.ts';
-import { resolvedFacts } from './breaks-page.ts';
+import { resolutionText, resolvedBy } from './breaks-page.ts';
 import { statusTag, timeTag } from './components.ts';
 import { type MemberRequest, money, paramOf } from './console-request.ts';
 import { renderPage } from './layout.ts';
@@ -69,8 +69,8 @@ function breakFacts(request: MemberRequest, each: Break): Html {
     [t.books.found, sum(each.found)],
     [t.books.difference, difference(request, each.difference, each.currency)],
     [t.books.opened, timeTag(request, each.opened_at)],
-    [t.books.resolved, resolvedFacts(request, each)],
-    [t.books.resolution, each.resolution !== null && html`<bdi>${each.resolution}</bdi>`],
+    [t.books.resolved, resolvedBy(request, each)],
+    [t.books.resolution, each.resolution !== null && html`<bdi>${resolutionText(request, each)}</bdi>`],
   ]);
 }
 

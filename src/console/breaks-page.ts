@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { MAX_PROPOSED_BREAKS, waitingProposals } from '../books/break-proposals.ts';
-import { type Break, listBreaks, readBreaks } from '../books/breaks.ts';
+import { type Break, BY_ITSELF, EVENED, EXPLAINED, listBreaks, readBreaks } from '../books/breaks.ts';
 import { listBooksAccounts } from '../books/day-picture.ts';
 import { refOf } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
@@ -240,8 +240,15 @@ async function* csvRows(request: MemberRequest): AsyncGenerator<CsvRow[]> {
     ]);
 }
 
-export function resolvedFacts(request: MemberRequest, each: Break): Html | false {
-  return (
-    each.resolved_at !== null && html`<bdi>${each.resolved_by ?? ''}</bdi> · ${timeTag(request, each.resolved_at)}`
-  );
+/** Who ended the break, and when. */
+export function resolvedBy(request: MemberRequest, each: Break): Html | false {
+  if (each.resolved_at === null) return false;
+  const by = each.resolved_by === BY_ITSELF ? request.t.books.byComparison : (each.resolved_by ?? '');
+  return html`<bdi>${by}</bdi> · ${timeTag(request, each.resolved_at)}`;
+}
+
+/** The reason of a person as it is; those of the gateway itself in the reader's language. */
+export function resolutionText({ t }: MemberRequest, { resolution }: Break): string | null {
+  if (resolution === EXPLAINED) return t.books.explainedLater;
+  return resolution === EVENED ? t.books.bothDaysClosed : resolution;
 }
